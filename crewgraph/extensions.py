@@ -17,7 +17,7 @@ EXTENSIONS: Final[dict[str, str]] = {
     "skills.read": "crewgraph.contrib.skills.discovery:merged_skills",
     "conversations": "crewgraph.contrib.conversations.conversation:Conversation",
     "conversations.crew": "crewgraph.contrib.conversations.crew_chat:CrewChat",
-    "conversations.crew_terminal": "crewgraph.contrib.conversations.crew_chat:chat",
+    "conversations.crew_terminal": "crewgraph.contrib.conversations.crew_chat:chat_at_terminal",
     "conversations.history": "crewgraph.contrib.conversations.crew_inputs:with_history",
     "conversations.methods": "crewgraph.contrib.conversations.config:conversation_methods",
     "conversations.state": "crewgraph.contrib.conversations.state:ConversationState",

@@ -3,7 +3,7 @@
     if TYPE_CHECKING:
         from crewgraph.runtime.crew.kickoff import kickoff
     else:
-        kickoff = lazy("crewgraph.runtime.crew.kickoff:kickoff")
+        kickoff = lazy("crewgraph.runtime.crew.kickoff:kickoff_crew")
 
 Declaring a crew must not import LangGraph, and using it must. The branch that type checkers read gives every use the real
 signature; the other one gives the program a reference that imports the module when it is called.

@@ -193,6 +193,35 @@ def test_what_is_loaded_by_name_is_not_our_own():
     ] == []
 
 
+TWO_MEANINGS = {
+    # CrewAI has the name in several of its modules, and programs import each of them.
+    *("AgentAction", "CodeInterpreterTool", "ConversationState", "FlowMethod", "FunctionCall", "HTTPTransport"),
+    *(
+        "ListenMethod",
+        "RouterMethod",
+        "StartMethod",
+        "ToolCall",
+        "generate_model_description",
+        "summarize_messages",
+        "tool",
+    ),
+    "Mark",  # the one of tests of crews is in the schema that a model is shown
+    "Tool",  # the class of tools, and the protocol that the core knows it by
+    "main",  # of `python -m crewgraph` and of `python -m crewgraph_compat`
+    "register",  # called by its module: `prices.register`, and CrewAI's of hooks
+}
+"""The only public names that are defined at the top of more than one file."""
+
+
+def test_a_public_name_has_one_meaning():
+    places: dict[str, set[str]] = {}
+    for path, tree in trees().items():
+        for node in tree.body:
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node.name[0] != "_":
+                places.setdefault(node.name, set()).add(named(path))
+    assert {name for name, files in places.items() if len(files) > 1} == TWO_MEANINGS
+
+
 def test_no_file_is_named_for_leftovers():
     assert [named(p) for p in SOURCES if p.stem in {"utils", "helpers", "misc", "common"}] == []
     assert [

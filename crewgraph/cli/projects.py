@@ -20,7 +20,7 @@ import typer
 from crewgraph import __version__
 from crewgraph.errors import DefinitionError, RunError
 
-__all__ = ["Kind", "ProjectName", "create"]
+__all__ = ["ProjectKind", "ProjectName", "create"]
 
 
 _LONGEST = 60
@@ -94,7 +94,7 @@ _SAID_OTHERWISE = {"gitignore": ".gitignore", "env.example": ".env.example"}
 """Files whose names would mean something where the templates are."""
 
 
-class Kind(StrEnum):
+class ProjectKind(StrEnum):
     """What a project is."""
 
     crew = "crew"
@@ -102,7 +102,7 @@ class Kind(StrEnum):
 
 
 def create(
-    kind: Annotated[Kind, typer.Argument(help="What to make.", show_default=False)],
+    kind: Annotated[ProjectKind, typer.Argument(help="What to make.", show_default=False)],
     name: Annotated[str, typer.Argument(help='What it is called: "My Crew" becomes the package `my_crew`.')],
     path: Annotated[Path, typer.Option("--path", help="The folder to make it in.")] = Path(),
 ) -> None:
@@ -123,7 +123,7 @@ def create(
     )
 
 
-def _slots(kind: Kind, named: ProjectName) -> dict[str, str]:
+def _slots(kind: ProjectKind, named: ProjectName) -> dict[str, str]:
     return {
         "kind": kind.value,
         "package": named.package,
@@ -136,7 +136,7 @@ def _slots(kind: Kind, named: ProjectName) -> dict[str, str]:
     }
 
 
-def _write(folder: Path, kind: Kind, slots: dict[str, str]) -> None:
+def _write(folder: Path, kind: ProjectKind, slots: dict[str, str]) -> None:
     """Make the folder and everything in it, or nothing."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)

@@ -31,7 +31,7 @@ from crewgraph.lazy import lazy, lazy_module
 from crewgraph.settings import storage_dir
 from crewgraph.text import shorten
 
-__all__ = ["DatabaseFile", "Status", "Thread", "diff", "log_tasks_outputs", "opened", "replay", "runs", "where"]
+__all__ = ["DatabaseFile", "Status", "Thread", "diff", "log_tasks_outputs", "open_database", "replay", "runs", "where"]
 
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ DatabaseFile = Annotated[
 
 
 @contextmanager
-def opened(path: Path | None) -> Generator[Any]:
+def open_database(path: Path | None) -> Generator[Any]:
     """The checkpointer on the database; nothing in it is forgotten because it is read.
 
     Raises:
@@ -93,7 +93,7 @@ def runs(
     finished: it is done. pending: it waits for an answer. open: it goes on in some process, or can be resumed.
     """
     wanted = RunFilter(status=None if status is None else status.value, inside=inside, limit=limit)
-    with opened(database) as saver:
+    with open_database(database) as saver:
         found = all_runs(saver, wanted)
     if as_json:
         print_json([asdict(one) for one in found])
@@ -124,7 +124,7 @@ def diff(
     database: DatabaseFile = None,
 ) -> None:
     """Show what differs between two runs of a crew, task by task; `crewgraph runs` lists them."""
-    with opened(database) as saver:
+    with open_database(database) as saver:
         found = between(saver, a, b)
     if as_json:
         print_json(_plain(found))
@@ -198,7 +198,7 @@ def log_tasks_outputs(
     database: DatabaseFile = None,
 ) -> None:
     """Show what the tasks of the latest run of a crew gave, with the ids that `crewgraph replay -t` takes."""
-    with opened(database) as saver:
+    with open_database(database) as saver:
         if thread is None:
             latest = all_runs(saver, RunFilter(inside=True, limit=1), "crew")
             if not latest:
@@ -254,7 +254,7 @@ def replay(
     given = _inputs(inputs)
     crew = target_crew(target)
     with ExitStack() as stack:
-        saver = None if database is None else stack.enter_context(opened(database))
+        saver = None if database is None else stack.enter_context(open_database(database))
         result = crew.replay(task, given, thread, checkpointer=saver)
     if as_json:
         tasks = [{"name": one.name, "agent": one.agent, "output": one.raw} for one in result.tasks_output]

@@ -11,11 +11,11 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from crewgraph.compiler.agent.binding import Engagement
+from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.compiler.agent.capabilities import capabilities_of
 from crewgraph.compiler.agent.events import AgentReport
-from crewgraph.compiler.agent.executor import made_executor
-from crewgraph.compiler.agent.runner import AgentAtWork
+from crewgraph.compiler.agent.executor import create_executor
+from crewgraph.compiler.agent.runner import AgentRunner
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.adapters import LangGraphAgentAdapter
 from crewgraph.definitions.agent.agent import Agent, BaseAgent
@@ -30,17 +30,17 @@ from crewgraph.overrides import override_of
 
 __all__ = [
     "WithoutEffect",
+    "check_agent",
     "check_coworkers",
+    "check_crew",
     "check_ready",
-    "refuse_unoffered",
-    "refuse_unready",
-    "refuse_unready_agent",
+    "check_supported",
     "refused_keywords",
-    "tell_idle",
+    "warn_without_effect",
 ]
 
 
-def check_ready(engagement: Engagement) -> Model | None:
+def check_ready(engagement: AgentBinding) -> Model | None:
     """Look, before anything is done, whether an agent can work.
 
     Returns:
@@ -53,11 +53,11 @@ def check_ready(engagement: Engagement) -> Model | None:
     agent = engagement.agent
     if override_of(agent, "execute_task") or override_of(agent, "aexecute_task"):
         return None  # which may do without
-    work = AgentAtWork(engagement, agent.written("role"), AgentReport(engagement, None), UsageLedger(), engagement.book)
+    work = AgentRunner(engagement, agent.written("role"), AgentReport(engagement, None), UsageLedger(), engagement.book)
     return as_model(agent.llm) if work.executor is None else None
 
 
-def check_coworkers(engagements: Sequence[Engagement]) -> None:
+def check_coworkers(engagements: Sequence[AgentBinding]) -> None:
     """Look, before anything is done, whether those whom agents may hand work to have the models that they need.
 
     Raises:
@@ -67,11 +67,11 @@ def check_coworkers(engagements: Sequence[Engagement]) -> None:
     asked = [agent for source in sources if isinstance(source, CoworkerTool) for agent in source.agents]
     for agent in {id(agent): agent for agent in asked}.values():
         own = override_of(agent, "execute_task") or override_of(agent, "aexecute_task")
-        if own is None and (made_executor(agent) is None or isinstance(agent, LangGraphAgentAdapter)):
+        if own is None and (create_executor(agent) is None or isinstance(agent, LangGraphAgentAdapter)):
             as_model(agent.llm)
 
 
-def refuse_unoffered(agent: BaseAgent) -> None:
+def check_supported(agent: BaseAgent) -> None:
     """Refuse what an agent cannot have.
 
     Raises:
@@ -88,7 +88,7 @@ _Rule = tuple[str, Callable[[Any], bool]]
 _AGENT: tuple[_Rule, ...] = (("from_repository", lambda agent: agent.from_repository is not None),)
 
 
-def refuse_unready(crew: Crew) -> None:
+def check_crew(crew: Crew) -> None:
     """Refuse what this version cannot translate.
 
     Raises:
@@ -100,7 +100,7 @@ def refuse_unready(crew: Crew) -> None:
     _refuse(found)
 
 
-def refuse_unready_agent(agent: BaseAgent) -> None:
+def check_agent(agent: BaseAgent) -> None:
     """Refuse what this version cannot translate of an agent on its own.
 
     Raises:
@@ -115,7 +115,7 @@ def refused_keywords() -> dict[str, tuple[str, ...]]:
 
 
 def _asked_of(agent: BaseAgent) -> Iterator[str]:
-    refuse_unoffered(agent)
+    check_supported(agent)
     return _asked(f"agent `{agent.role}`", agent, _AGENT if isinstance(agent, Agent) else ())
 
 
@@ -193,7 +193,7 @@ class WithoutEffect(UserWarning):
     """A definition asks for something that has no effect here."""
 
 
-def tell_idle(crew: Crew) -> None:
+def warn_without_effect(crew: Crew) -> None:
     """Warn of what has no effect, of each field once in a process."""
     found = _new("Crew", crew, _CREW)
     for agent in dict.fromkeys([*crew.agents, *(task.agent for task in crew.tasks if task.agent is not None)]):

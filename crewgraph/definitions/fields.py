@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from crewgraph.knowledge.knowledge import Knowledge
     from crewgraph.knowledge.source.kinds import as_sources
     from crewgraph.tools.code import CodeInterpreterTool
-    from crewgraph.tools.mcp.server import reference
+    from crewgraph.tools.mcp.server import parse_reference
 else:
-    reference = lazy("crewgraph.tools.mcp.server:reference")
+    parse_reference = lazy("crewgraph.tools.mcp.server:parse_reference")
     Knowledge = lazy("crewgraph.knowledge.knowledge:Knowledge")
     as_sources = lazy("crewgraph.knowledge.source.kinds:as_sources")
     CodeInterpreterTool = lazy("crewgraph.tools.code:CodeInterpreterTool")
@@ -203,7 +203,7 @@ def _parse_servers(servers: list[Any] | None) -> list[Any] | None:
         return None
     if not any(isinstance(server, Mapping) for server in servers):
         return servers
-    return [reference(server).server if isinstance(server, Mapping) else server for server in servers]
+    return [parse_reference(server).server if isinstance(server, Mapping) else server for server in servers]
 
 
 MCPServersField = Annotated[list[Any] | None, AfterValidator(_parse_servers)]

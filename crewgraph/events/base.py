@@ -16,7 +16,7 @@ from uuid import uuid4
 from pydantic import VERSION, BaseModel, ConfigDict, Field, PlainSerializer, field_serializer
 from pydantic_core.core_schema import FieldSerializationInfo
 
-__all__ = ["BaseEvent", "attribute", "brief", "reference", "task_id_of"]
+__all__ = ["BaseEvent", "attribute", "brief", "short_reference", "task_id_of"]
 
 
 _NAMES = ("id", "role", "name")
@@ -28,7 +28,7 @@ def attribute(of: object, name: str) -> str | None:
     return None if value is None else str(value)
 
 
-def reference(value: object) -> Any:
+def short_reference(value: object) -> Any:
     """An agent, a task, a crew or a tool as a dict of its id, role and name, what it has of these.
 
     A definition holds models, keys and other definitions: nothing for a record of what happened.
@@ -36,7 +36,7 @@ def reference(value: object) -> Any:
     if value is None or isinstance(value, (str, Mapping)):
         return brief(cast("object", value))
     if isinstance(value, (list, tuple)):
-        return [reference(one) for one in cast("Iterable[object]", value)]
+        return [short_reference(one) for one in cast("Iterable[object]", value)]
     return {name: told for name in _NAMES if (told := attribute(value, name)) is not None} or brief(value)
 
 
@@ -226,7 +226,7 @@ class BaseEvent(BaseModel):
 
     @field_serializer("*")
     def _dumped(self, value: Any, info: FieldSerializationInfo) -> Any:
-        return reference(value) if info.field_name in _REFERENCES else brief(value)
+        return short_reference(value) if info.field_name in _REFERENCES else brief(value)
 
     def to_json(self, exclude: set[str] | None = None) -> dict[str, Any]:
         """The event as JSON data, without the fields named in `exclude`."""

@@ -38,11 +38,11 @@ __all__ = [
     "EventBus",
     "GivenHandler",
     "Handler",
-    "Plan",
+    "HandlerPlan",
+    "HandlerScope",
     "Registration",
-    "Scope",
     "Steps",
-    "called",
+    "call_handler",
     "crewai_event_bus",
     "event_bus",
     "handler_name",
@@ -60,7 +60,7 @@ RUNTIME_STATE: ContextVar[Any] = ContextVar("crewgraph_runtime_state", default=N
 """What is at work in the running code, as a `RuntimeState`; None where nobody asked for one."""
 
 
-def called(given: GivenHandler) -> Handler:
+def call_handler(given: GivenHandler) -> Handler:
     """A handler as it is called, with the source and the event."""
     try:
         parameters = inspect.signature(given).parameters.values()
@@ -151,7 +151,7 @@ class Registration:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Plan:
+class HandlerPlan:
     """The handlers of one class of events in the order they are called."""
 
     inline: tuple[Handler, ...]
@@ -167,7 +167,7 @@ class Plan:
     """Whether it is made: somebody listens, or to other events, which stand in the scope that it opens or closes."""
 
     @classmethod
-    def of(cls, registrations: Sequence[Registration], event_type: type[BaseEvent]) -> "Plan":
+    def of(cls, registrations: Sequence[Registration], event_type: type[BaseEvent]) -> "HandlerPlan":
         """Order the handlers of a class of events: as registered, but each after those it depends on.
 
         A handler that several registrations bring to the event is called once, after the dependencies of all
@@ -181,14 +181,14 @@ class Plan:
         made = not silent or any(_in_scope_of(event_type, one) for one in registrations)
         inline: list[Handler] = []
         while prompt := next((one for one in waiting if not one.awaited and _free(one, waiting)), None):
-            inline.append(called(prompt.handler))
+            inline.append(call_handler(prompt.handler))
             waiting.remove(prompt)
         later: list[tuple[tuple[Handler, bool], ...]] = []
         while waiting:
             step = [one for one in waiting if _free(one, waiting)]
             if not step:
                 raise CircularDependencyError([one.handler for one in waiting])
-            later.append(tuple((called(one.handler), one.awaited) for one in step))
+            later.append(tuple((call_handler(one.handler), one.awaited) for one in step))
             waiting = [one for one in waiting if one not in step]
         return cls(tuple(inline), tuple(later), silent, made)
 
@@ -227,7 +227,7 @@ def _free(one: Registration, waiting: Sequence[Registration]) -> bool:
     return not any(_has(waiting, before) for before in one.after)
 
 
-class Scope:
+class HandlerScope:
     """The process's own registrations, or those made inside one `scoped_handlers`.
 
     The registrations and the plans made from them are replaced, never changed, so that an emitter needs no
@@ -237,16 +237,16 @@ class Scope:
     registrations: tuple[Registration, ...]
     """In the order they were made."""
 
-    plans: dict[type[BaseEvent], Plan]
+    plans: dict[type[BaseEvent], HandlerPlan]
     """The plans asked for since the last registration."""
 
-    outer: "Scope | None"
+    outer: "HandlerScope | None"
     """The scope of the code that opened this one; None where it had none of its own."""
 
     closed: bool
     """Whether the block has been left."""
 
-    def __init__(self, outer: "Scope | None" = None) -> None:
+    def __init__(self, outer: "HandlerScope | None" = None) -> None:
         self.registrations = ()
         self.plans = {}
         self.outer = outer
@@ -267,7 +267,7 @@ class Scope:
             kept.append(new)
         if any(one.after for one in kept):
             for event_type in {one.event_type for one in kept}:
-                Plan.of(kept, event_type)
+                HandlerPlan.of(kept, event_type)
         self._replace(tuple(kept))
 
     def remove(self, event_type: type[BaseEvent], handler: Handler) -> None:
@@ -276,9 +276,9 @@ class Scope:
             tuple(one for one in self.registrations if one.event_type is not event_type or one.handler != handler)
         )
 
-    def plan(self, event_type: type[BaseEvent]) -> Plan:
+    def plan(self, event_type: type[BaseEvent]) -> HandlerPlan:
         """The plan for a class of events, made now and kept until the next registration."""
-        made = self.plans[event_type] = Plan.of(self.registrations, event_type)
+        made = self.plans[event_type] = HandlerPlan.of(self.registrations, event_type)
         return made
 
     def validate(self) -> None:
@@ -350,8 +350,8 @@ class EventBus:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._scopes = [Scope()]  # the process's own, then the open ones, the latest last
-        self._scope: ContextVar[Scope | None] = ContextVar("crewgraph_event_scope", default=None)
+        self._scopes = [HandlerScope()]  # the process's own, then the open ones, the latest last
+        self._scope: ContextVar[HandlerScope | None] = ContextVar("crewgraph_event_scope", default=None)
         self._pending = PendingWork()
 
     def on(
@@ -411,7 +411,7 @@ class EventBus:
         open, because a scope stands for the whole process. Scopes may be left in any order.
         """
         outer = self._own_scope()
-        scope = Scope(outer)
+        scope = HandlerScope(outer)
         with self._lock:
             self._scopes.append(scope)
         self._scope.set(scope)
@@ -522,16 +522,16 @@ class EventBus:
         self._lock = threading.RLock()
         self._pending.after_fork()
 
-    def _own_scope(self) -> Scope | None:
+    def _own_scope(self) -> HandlerScope | None:
         scope = self._scope.get()
         while scope is not None and scope.closed:  # the context was copied inside a block that has been left
             scope = scope.outer
         return scope
 
-    def _active(self) -> Scope:
+    def _active(self) -> HandlerScope:
         return self._own_scope() or self._scopes[-1]
 
-    def _plan(self, event_type: type[BaseEvent]) -> Plan:
+    def _plan(self, event_type: type[BaseEvent]) -> HandlerPlan:
         scope = self._scopes[-1] if self._scope.get() is None else self._active()
         plan = scope.plans.get(event_type)
         if plan is None:

@@ -35,7 +35,7 @@ __all__ = [
     "ToolCall",
     "WebSearchResult",
     "Word",
-    "result_of",
+    "responses_result",
     "tool_calls",
 ]
 
@@ -171,7 +171,7 @@ class ResponsesAPIResult:
         return bool(self.reasoning_summaries)
 
 
-def result_of(reply: Reply, items: Iterable[Mapping[str, Any]], response_id: str | None) -> ResponsesAPIResult:
+def responses_result(reply: Reply, items: Iterable[Mapping[str, Any]], response_id: str | None) -> ResponsesAPIResult:
     """A reply with what was done for it.
 
     Args:
@@ -320,7 +320,7 @@ class Responses:
         """A reply, the last one that was noted in this context, with what the tools of OpenAI's servers did for it."""
         message = _ANSWERED.get()
         told: Mapping[str, Any] = getattr(message, "response_metadata", None) or {}
-        return result_of(reply, _items(message), told.get("id"))
+        return responses_result(reply, _items(message), told.get("id"))
 
 
 def _items(message: Any) -> list[dict[str, Any]]:

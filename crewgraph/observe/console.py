@@ -21,10 +21,10 @@ from rich.containers import Lines
 from rich.text import Text
 
 from crewgraph.events import BaseEvent, EventBus
-from crewgraph.observe.event_lines import Line, Mood, elided, excerpt, passage, tell
+from crewgraph.observe.event_lines import Line, Mood, elided, event_lines, excerpt, passage
 from crewgraph.observe.redaction import Veil
 
-__all__ = ["QUIET", "Columns", "ConsoleListener", "Stopwatch", "spoken"]
+__all__ = ["QUIET", "ConsoleColumns", "ConsoleListener", "Stopwatch", "spoken"]
 
 
 _COLUMNS_WHERE = 20  # cells for the name of the task
@@ -40,7 +40,7 @@ _MARKS = {
 _NAMES = ("cyan", "magenta", "blue", "green", "bright_cyan", "bright_magenta", "bright_blue", "yellow")
 
 
-class Columns:
+class ConsoleColumns:
     """Prints lines as: name of the task, a rule, a mark, what happened; each task in a colour of its own."""
 
     def __init__(self, stream: TextIO | None) -> None:
@@ -150,7 +150,7 @@ class ConsoleListener:
         self._bus: EventBus | None = None
         self._veil = Veil()
         self._stopwatch = Stopwatch()
-        self._columns = Columns(stream)
+        self._columns = ConsoleColumns(stream)
 
     def attach(self, bus: EventBus) -> None:
         """Begin to listen to a bus; one it listened to before is left."""
@@ -170,7 +170,7 @@ class ConsoleListener:
         """Print an event, if it is one to be shown."""
         if QUIET.get() or (self._shows is not None and not self._shows(source, event)):
             return
-        seen = tell(event)
+        seen = event_lines(event)
         if seen is None:
             return
         where = self._named(seen.where)
@@ -217,4 +217,4 @@ class ConsoleListener:
 _WHERE = 60
 _NARROW = 20
 _WHAT = 80
-_SHOWN = tuple(event_type for event_type in tell.registry if event_type is not object)
+_SHOWN = tuple(event_type for event_type in event_lines.registry if event_type is not object)

@@ -20,7 +20,7 @@ from crewgraph import events
 from crewgraph.events.base import attribute, brief
 from crewgraph.observe.redaction import veiled
 
-__all__ = ["Line", "Mood", "arguments", "elided", "excerpt", "legible", "part", "passage", "said", "tell"]
+__all__ = ["Line", "Mood", "arguments", "elided", "event_lines", "excerpt", "legible", "part", "passage", "said"]
 
 
 def arguments(values: object) -> str:
@@ -100,7 +100,7 @@ _SHORT = 160
 
 
 @singledispatch
-def tell(event: events.BaseEvent) -> Line | None:
+def event_lines(event: events.BaseEvent) -> Line | None:
     """What there is to see of an event; None where it is not worth a line."""
     return None
 
@@ -124,7 +124,7 @@ def _crew_key(event: events.CrewBaseEvent) -> Hashable:
 # Crews
 
 
-@tell.register
+@event_lines.register
 def _(event: events.CrewKickoffStartedEvent) -> Line:
     thread = f" on thread {event.thread_id}" if event.thread_id else ""
     inputs = arguments(event.inputs) if event.inputs else ""
@@ -132,7 +132,7 @@ def _(event: events.CrewKickoffStartedEvent) -> Line:
     return Line(where=_crew(event), what=what, text=inputs, mood=Mood.START, begins=_crew_key(event))
 
 
-@tell.register
+@event_lines.register
 def _(event: events.CrewKickoffCompletedEvent) -> Line:
     return Line(
         where=_crew(event),
@@ -160,12 +160,12 @@ def _tokens(event: events.CrewKickoffCompletedEvent) -> str:
     return f"{total:,} tokens" + (f" ({', '.join(parts)})" if parts else "")
 
 
-@tell.register
+@event_lines.register
 def _(event: events.CrewKickoffFailedEvent) -> Line:
     return Line(where=_crew(event), what="crew failed", text=event.error, mood=Mood.BAD, ends=_crew_key(event))
 
 
-@tell.register
+@event_lines.register
 def _(event: events.CrewKickoffPausedEvent) -> Line:
     text = f"resume({event.thread_id!r}, ...)"
     return Line(
@@ -173,42 +173,42 @@ def _(event: events.CrewKickoffPausedEvent) -> Line:
     )
 
 
-@tell.register
+@event_lines.register
 def _(event: events.CrewTrainStartedEvent) -> Line:
     text = f"{event.n_iterations} iterations into {event.filename}"
     return Line(where=_crew(event), what="training started", text=text, mood=Mood.START)
 
 
-@tell.register
+@event_lines.register
 def _(event: events.CrewTrainCompletedEvent) -> Line:
     text = f"{event.n_iterations} iterations into {event.filename}"
     return Line(where=_crew(event), what="training completed", text=text, mood=Mood.GOOD)
 
 
-@tell.register
+@event_lines.register
 def _(event: events.CrewTrainFailedEvent) -> Line:
     return Line(where=_crew(event), what="training failed", text=event.error, mood=Mood.BAD)
 
 
-@tell.register
+@event_lines.register
 def _(event: events.CrewTestStartedEvent) -> Line:
     text = f"{event.n_iterations} iterations"
     return Line(where=_crew(event), what="test started", text=text, mood=Mood.START)
 
 
-@tell.register
+@event_lines.register
 def _(event: events.CrewTestResultEvent) -> Line:
     text = f"{event.quality:g} of 10, judged by {event.model}"
     took = timedelta(seconds=event.execution_duration)
     return Line(where=_crew(event), what="test result", text=text, took=took)
 
 
-@tell.register
+@event_lines.register
 def _(event: events.CrewTestCompletedEvent) -> Line:
     return Line(where=_crew(event), what="test completed", mood=Mood.GOOD)
 
 
-@tell.register
+@event_lines.register
 def _(event: events.CrewTestFailedEvent) -> Line:
     return Line(where=_crew(event), what="test failed", text=event.error, mood=Mood.BAD)
 
@@ -220,7 +220,7 @@ def _task_key(event: events.BaseEvent) -> Hashable:
     return ("task", event.task_id or event.task_name)
 
 
-@tell.register
+@event_lines.register
 def _(event: events.TaskStartedEvent) -> Line:
     description = attribute(event.task, "description") or ""
     text = "" if description == event.task_name else description
@@ -234,7 +234,7 @@ def _(event: events.TaskStartedEvent) -> Line:
     )
 
 
-@tell.register
+@event_lines.register
 def _(event: events.TaskCompletedEvent) -> Line:
     return Line(
         where=_where(event),
@@ -245,40 +245,40 @@ def _(event: events.TaskCompletedEvent) -> Line:
     )
 
 
-@tell.register
+@event_lines.register
 def _(event: events.TaskFailedEvent) -> Line:
     return Line(where=_where(event), what="task failed", text=event.error, mood=Mood.BAD, ends=_task_key(event))
 
 
-@tell.register
+@event_lines.register
 def _(event: events.AgentExecutionStartedEvent) -> Line:
     return Line(where=_where(event), what="agent started", text=event.agent_role or "")
 
 
-@tell.register
+@event_lines.register
 def _(event: events.AgentExecutionErrorEvent) -> Line:
     return Line(where=_where(event), what="agent failed", text=event.error, mood=Mood.BAD)
 
 
-@tell.register
+@event_lines.register
 def _(event: events.LiteAgentExecutionStartedEvent) -> Line:
     key = ("agent", event.agent_id, event.agent_role)
     return Line(where=_where(event), what="agent started", mood=Mood.START, begins=key)
 
 
-@tell.register
+@event_lines.register
 def _(event: events.LiteAgentExecutionCompletedEvent) -> Line:
     key = ("agent", event.agent_id, event.agent_role)
     return Line(where=_where(event), what="agent completed", body=event.output, mood=Mood.GOOD, ends=key)
 
 
-@tell.register
+@event_lines.register
 def _(event: events.LiteAgentExecutionErrorEvent) -> Line:
     key = ("agent", event.agent_id, event.agent_role)
     return Line(where=_where(event), what="agent failed", text=event.error, mood=Mood.BAD, ends=key)
 
 
-@tell.register
+@event_lines.register
 def _(event: events.AgentStepEvent) -> Line | None:
     thought = event.step if isinstance(event.step, str) else part(event.step, "thought")
     if not thought:
@@ -286,13 +286,13 @@ def _(event: events.AgentStepEvent) -> Line | None:
     return Line(where=_where(event), what=f"thought {event.iteration}", text=str(thought))
 
 
-@tell.register
+@event_lines.register
 def _(event: events.AgentReasoningCompletedEvent) -> Line:
     what = "plan" if event.ready else f"plan not ready (attempt {event.attempt})"
     return Line(where=_where(event), what=what, text=event.plan)
 
 
-@tell.register
+@event_lines.register
 def _(event: events.AgentReasoningFailedEvent) -> Line:
     return Line(where=_where(event), what="planning failed", text=event.error, mood=Mood.WARNING)
 
@@ -300,38 +300,38 @@ def _(event: events.AgentReasoningFailedEvent) -> Line:
 # Models, tools and guardrails
 
 
-@tell.register
+@event_lines.register
 def _(event: events.LLMCallDelayedEvent) -> Line:
     rpm = f"no minute is to see more than max_rpm={event.max_rpm}"
     why = "its provider asks for it (Retry-After)" if event.max_rpm is None else rpm
     return Line(where=_where(event), what="model call waits", text=f"{event.seconds:.1f} s, for {why}")
 
 
-@tell.register
+@event_lines.register
 def _(event: events.LLMFallbackEvent) -> Line:
     text = f"{event.fallback} is asked in place of {event.model}: {event.error}"
     return Line(where=_where(event), what="model replaced", text=text, mood=Mood.WARNING)
 
 
-@tell.register
+@event_lines.register
 def _(event: events.LLMCallFailedEvent) -> Line:
     return Line(where=_where(event), what="model call failed", text=event.error, mood=Mood.BAD)
 
 
-@tell.register
+@event_lines.register
 def _(event: events.ToolUsageStartedEvent) -> Line:
     text = f"{event.tool_name}({arguments(event.tool_args)})"
     return Line(where=_where(event), what="tool call", text=text, limit=_SHORT)
 
 
-@tell.register
+@event_lines.register
 def _(event: events.ToolUsageFinishedEvent) -> Line:
     what = f"tool {event.tool_name} answered" + (" from cache" if event.from_cache else "")
     took = None if event.from_cache else event.finished_at - event.started_at
     return Line(where=_where(event), what=what, text=said(event.output), took=took)
 
 
-@tell.register
+@event_lines.register
 def _(
     event: events.ToolUsageErrorEvent
     | events.ToolSelectionErrorEvent
@@ -342,7 +342,7 @@ def _(
     return Line(where=_where(event), what=what, text=str(brief(event.error)), mood=Mood.WARNING)
 
 
-@tell.register
+@event_lines.register
 def _(event: events.LLMGuardrailCompletedEvent) -> Line | None:
     attempts = _attempts(event)
     if not event.success:
@@ -351,7 +351,7 @@ def _(event: events.LLMGuardrailCompletedEvent) -> Line | None:
     return Line(where=_where(event), what=f"guardrail passed ({attempts})") if event.retry_count else None
 
 
-@tell.register
+@event_lines.register
 def _(event: events.LLMGuardrailFailedEvent) -> Line:
     what = f"guardrail failed ({_attempts(event)})"
     return Line(where=_where(event), what=what, text=event.error, mood=Mood.BAD)
@@ -362,7 +362,7 @@ def _attempts(event: events.LLMGuardrailCompletedEvent | events.LLMGuardrailFail
     return f"attempt {event.retry_count + 1}" + (f"/{retries + 1}" if isinstance(retries, int) else "")
 
 
-@tell.register
+@event_lines.register
 def _(event: events.HumanInputRequestedEvent) -> Line:
     if event.tool_name is not None:
         text = f"may it call {event.tool_name}({arguments(event.tool_args)})?"
@@ -370,7 +370,7 @@ def _(event: events.HumanInputRequestedEvent) -> Line:
     return Line(where=_where(event), what="asks a person", body=event.output or event.message, mood=Mood.WARNING)
 
 
-@tell.register
+@event_lines.register
 def _(event: events.HumanInputReceivedEvent) -> Line:
     answer = said(event.answer)
     if event.tool_name is None:
@@ -381,7 +381,7 @@ def _(event: events.HumanInputReceivedEvent) -> Line:
 # Memory and knowledge: what an agent is told of them, and what goes wrong
 
 
-@tell.register
+@event_lines.register
 def _(event: events.MemoryRetrievalCompletedEvent) -> Line | None:
     if not event.memory_content:
         return None
@@ -389,19 +389,19 @@ def _(event: events.MemoryRetrievalCompletedEvent) -> Line | None:
     return Line(where=_where(event), what="remembers", text=event.memory_content, took=took)
 
 
-@tell.register
+@event_lines.register
 def _(event: events.KnowledgeRetrievalCompletedEvent) -> Line | None:
     if not event.retrieved_knowledge:
         return None
     return Line(where=_where(event), what="looked up", text=event.retrieved_knowledge)
 
 
-@tell.register
+@event_lines.register
 def _(event: events.MemorySaveFailedEvent | events.MemoryQueryFailedEvent) -> Line:
     return Line(where=_where(event), what="memory failed", text=event.error, mood=Mood.WARNING)
 
 
-@tell.register
+@event_lines.register
 def _(event: events.KnowledgeQueryFailedEvent | events.KnowledgeSearchQueryFailedEvent) -> Line:
     return Line(where=_where(event), what="knowledge failed", text=event.error, mood=Mood.WARNING)
 
@@ -409,27 +409,27 @@ def _(event: events.KnowledgeQueryFailedEvent | events.KnowledgeSearchQueryFaile
 # Flows
 
 
-@tell.register
+@event_lines.register
 def _(event: events.FlowStartedEvent) -> Line:
     inputs = arguments(event.inputs) if event.inputs else ""
     key = ("flow", event.flow_name)
     return Line(where=event.flow_name, what="flow started", text=inputs, mood=Mood.START, begins=key)
 
 
-@tell.register
+@event_lines.register
 def _(event: events.FlowFinishedEvent) -> Line:
     body = "" if event.result is None else said(event.result)
     key = ("flow", event.flow_name)
     return Line(where=event.flow_name, what="flow finished", body=body, mood=Mood.GOOD, ends=key)
 
 
-@tell.register
+@event_lines.register
 def _(event: events.FlowFailedEvent) -> Line:
     text = f"{type(event.error).__name__}: {event.error}"
     return Line(where=event.flow_name, what="flow failed", text=text, mood=Mood.BAD, ends=("flow", event.flow_name))
 
 
-@tell.register
+@event_lines.register
 def _(event: events.FlowPausedEvent) -> Line:
     text = f"resume({event.flow_id!r}, ...)"
     key = ("flow", event.flow_name)
@@ -440,36 +440,36 @@ def _method(event: Any, what: str, **more: Any) -> Line:
     return Line(where=f"{event.flow_name}.{event.method_name}", what=what, **more)
 
 
-@tell.register
+@event_lines.register
 def _(event: events.MethodExecutionStartedEvent) -> Line:
     return _method(event, "method started", begins=("method", event.flow_name, event.method_name))
 
 
-@tell.register
+@event_lines.register
 def _(event: events.MethodExecutionFinishedEvent) -> Line:
     text = "" if event.result is None else said(event.result)
     return _method(event, "method finished", text=text, ends=("method", event.flow_name, event.method_name))
 
 
-@tell.register
+@event_lines.register
 def _(event: events.MethodExecutionFailedEvent) -> Line:
     key = ("method", event.flow_name, event.method_name)
     return _method(event, "method failed", text=str(brief(event.error)), mood=Mood.BAD, ends=key)
 
 
-@tell.register
+@event_lines.register
 def _(event: events.MethodExecutionPausedEvent) -> Line:
     key = ("method", event.flow_name, event.method_name)
     text = f"{event.message} ({', '.join(event.emit)})" if event.emit else event.message
     return _method(event, "method waits for an answer", text=text, mood=Mood.WARNING, ends=key)
 
 
-@tell.register
+@event_lines.register
 def _(event: events.FlowInputReceivedEvent) -> Line:
     return _method(event, "answer received", text=event.response or "")
 
 
-@tell.register
+@event_lines.register
 def _(event: events.HumanFeedbackReceivedEvent) -> Line:
     text = f"{event.feedback} ({event.outcome})" if event.outcome else event.feedback
     return _method(event, "answer received", text=text)

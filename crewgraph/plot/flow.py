@@ -15,7 +15,7 @@ from crewgraph.plot.page import inline, page
 from crewgraph.plot.picture import Picture, mermaid, picture_of
 from crewgraph.runtime.flow.kickoff import form_of
 
-__all__ = ["Drawn", "drawn", "shown", "text_of", "written"]
+__all__ = ["Drawn", "display_flow", "drawn", "mermaid_text", "written"]
 
 Drawn = Flow[Any] | type[Flow[Any]]
 """A flow or a class of flows: both can be drawn."""
@@ -54,12 +54,12 @@ def _open(path: str) -> None:
     webbrowser.open(Path(path).absolute().as_uri())
 
 
-def text_of(flow: Drawn) -> str:
+def mermaid_text(flow: Drawn) -> str:
     """A flow as mermaid text; see `Flow.to_mermaid`."""
     return mermaid(_picture(flow))
 
 
-def shown(flow: Drawn) -> str:
+def display_flow(flow: Drawn) -> str:
     """The drawing of a flow in a notebook; of one with faults these, since whatever is shown must not fail."""
     try:
         return inline(_picture(flow))

@@ -13,7 +13,7 @@ from types import CodeType
 from typing import Any
 
 from crewgraph.compiler.flow.graph import edges_of
-from crewgraph.compiler.flow.plan import Plan
+from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.definitions.flow.method import AndCondition, Condition, FlowMethod, events_of
 
 __all__ = ["VERBS", "Method", "Picture", "Way", "calls_crew", "mermaid", "picture_of"]
@@ -112,7 +112,7 @@ class Picture:
     ways: tuple[Way, ...]
 
 
-def picture_of(plan: Plan, name: str, text: str) -> Picture:
+def picture_of(plan: TriggerPlan, name: str, text: str) -> Picture:
     """What is to be seen of a flow.
 
     Args:
@@ -124,7 +124,7 @@ def picture_of(plan: Plan, name: str, text: str) -> Picture:
     return Picture(name, text, methods, tuple(_ways(plan)))
 
 
-def _ways(plan: Plan) -> Iterator[Way]:
+def _ways(plan: TriggerPlan) -> Iterator[Way]:
     """Labels that lead from one method to another in the same manner are one way."""
     labels: dict[tuple[str, str, bool, bool], list[str]] = {}
     joined = {name: _joined(one.trigger) | _joined(one.condition) for name, one in plan.methods.items()}
@@ -145,7 +145,7 @@ def _joined(condition: Condition | None) -> set[str]:
     return {event for one in condition.conditions for event in _joined(one)}
 
 
-def _method(plan: Plan, method: FlowMethod) -> Method:
+def _method(plan: TriggerPlan, method: FlowMethod) -> Method:
     return Method(
         name=method.name,
         kind="router" if method.is_router else "start" if method.is_start else "listener",

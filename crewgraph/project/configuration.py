@@ -22,17 +22,17 @@ from yaml.scanner import ScannerError
 from crewgraph.definitions.base import ConfigSection
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import DefinitionError, Fault, UnknownName
-from crewgraph.project.roles import Role, finished, folders, named, shelf_of, shown
+from crewgraph.project.roles import Role, display_path, finished, folders, named, shelf_of
 
 __all__ = [
     "AGENTS",
     "OF_AGENTS",
     "OF_TASKS",
     "TASKS",
+    "ConfigReference",
     "Configuration",
     "ConfigurationAttribute",
     "Kind",
-    "Reference",
     "faults_of",
     "load_declared",
     "read_yaml",
@@ -41,7 +41,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class Reference:
+class ConfigReference:
     """What a key of a configuration may name."""
 
     role: Role
@@ -54,29 +54,29 @@ class Reference:
     """Whether a name that no member has means something else: a model's own name."""
 
 
-OF_AGENTS: Mapping[str, Reference] = {
-    "llm": Reference(Role.llm, open=True),
-    "function_calling_llm": Reference(Role.llm, open=True),
-    "tools": Reference(Role.tool, many=True),
-    "step_callback": Reference(Role.callback),
-    "callbacks": Reference(Role.callback, many=True),
-    "cache_handler": Reference(Role.cache_handler),
+OF_AGENTS: Mapping[str, ConfigReference] = {
+    "llm": ConfigReference(Role.llm, open=True),
+    "function_calling_llm": ConfigReference(Role.llm, open=True),
+    "tools": ConfigReference(Role.tool, many=True),
+    "step_callback": ConfigReference(Role.callback),
+    "callbacks": ConfigReference(Role.callback, many=True),
+    "cache_handler": ConfigReference(Role.cache_handler),
 }
 """The keys of an agent that hold names."""
 
-OF_TASKS: Mapping[str, Reference] = {
-    "agent": Reference(Role.agent),
-    "context": Reference(Role.task, many=True),
-    "tools": Reference(Role.tool, many=True),
-    "callback": Reference(Role.callback),
-    "callbacks": Reference(Role.callback, many=True),
-    "output_json": Reference(Role.output_json),
-    "output_pydantic": Reference(Role.output_pydantic),
+OF_TASKS: Mapping[str, ConfigReference] = {
+    "agent": ConfigReference(Role.agent),
+    "context": ConfigReference(Role.task, many=True),
+    "tools": ConfigReference(Role.tool, many=True),
+    "callback": ConfigReference(Role.callback),
+    "callbacks": ConfigReference(Role.callback, many=True),
+    "output_json": ConfigReference(Role.output_json),
+    "output_pydantic": ConfigReference(Role.output_pydantic),
 }
 """The keys of a task that hold names."""
 
 
-def faults_of(cls: type, section: ConfigSection, references: Mapping[str, Reference]) -> Iterator[Fault]:
+def faults_of(cls: type, section: ConfigSection, references: Mapping[str, ConfigReference]) -> Iterator[Fault]:
     """Names in an entry that lead nowhere, and what stands where a name should."""
     for key, reference in references.items():
         given = section.get(key)
@@ -110,7 +110,7 @@ def _nowhere(cls: type, where: str, name: str, role: Role) -> Fault:
     return Fault(where=where, what=what, remedy=remedy, code="unknown_name")
 
 
-def resolved(project: object, section: ConfigSection, references: Mapping[str, Reference]) -> dict[str, Any]:
+def resolved(project: object, section: ConfigSection, references: Mapping[str, ConfigReference]) -> dict[str, Any]:
     """What stands in an entry in the place of names."""
     found: dict[str, Any] = {}
     for key, reference in references.items():
@@ -132,7 +132,7 @@ def _names(given: Any) -> list[str]:
     return [one for one in _items(given) if isinstance(one, str)]
 
 
-def _members(project: object, item: Any, reference: Reference) -> list[Any]:
+def _members(project: object, item: Any, reference: ConfigReference) -> list[Any]:
     """What a name stands for: one object, or the tools of a `@tool` method that returns several."""
     if not isinstance(item, str) or item not in named(type(project), reference.role):
         return [item]
@@ -296,7 +296,7 @@ class Kind:
     path: str
     """Where it is if nothing is said."""
 
-    references: Mapping[str, Reference]
+    references: Mapping[str, ConfigReference]
     """The keys that hold names of members."""
 
 
@@ -419,11 +419,11 @@ class ConfigurationAttribute:
         if isinstance(given, (str, Path)):
             path = self._path(cls, given)
             if path.is_file():
-                place = shown(path)
+                place = display_path(path)
                 entries, lines = read_yaml(path, place)
                 _refuse(cls, entries, lines, kind, place)
                 return Configuration(entries, project, kind, place)
-            absent = f"there is no file {shown(path)} for {place}"
+            absent = f"there is no file {display_path(path)} for {place}"
             if self.names_a_file(project):
                 warnings.warn(f"{absent}; it is taken as empty", stacklevel=user_stacklevel())
             return Configuration({}, project, kind, f"{absent}: it")

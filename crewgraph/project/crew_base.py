@@ -13,7 +13,7 @@ from crewgraph.errors import DefinitionError
 from crewgraph.project.configuration import AGENTS, TASKS, ConfigurationAttribute, Kind
 from crewgraph.project.decorators import Collected, agents_of, decorated, tasks_of
 from crewgraph.project.roles import folder_of, inherited_roles, roles_of
-from crewgraph.tools.mcp.server import Reference, reference
+from crewgraph.tools.mcp.server import ServerReference, parse_reference
 from crewgraph.tools.mcp.tool import MCPTool, tools_of
 
 __all__ = ["CrewBase", "get_mcp_tools"]
@@ -39,7 +39,7 @@ def get_mcp_tools(self: Any, *names: str) -> list[MCPTool]:
     if _KEPT not in own:
         servers = list(cast("Sequence[Any]", given)) if isinstance(given, (list, tuple)) else [given]
         seconds = getattr(self, "mcp_connect_timeout", None)
-        own[_KEPT] = tools_of([_in_time(reference(one), seconds) for one in servers], self)
+        own[_KEPT] = tools_of([_in_time(parse_reference(one), seconds) for one in servers], self)
     tools: list[MCPTool] = own[_KEPT]
     if unknown := [name for name in names if all(name not in _names(tool) for tool in tools)]:
         there = ", ".join(f"`{tool.name}`" for tool in tools) or "none at all"
@@ -50,10 +50,10 @@ def get_mcp_tools(self: Any, *names: str) -> list[MCPTool]:
     return [tool for tool in tools if not names or any(name in _names(tool) for name in names)]
 
 
-def _in_time(one: Reference, seconds: Any) -> Reference:
+def _in_time(one: ServerReference, seconds: Any) -> ServerReference:
     if seconds is None:
         return one
-    return Reference(one.server.model_copy(update={"connect_timeout": float(seconds)}), one.only)
+    return ServerReference(one.server.model_copy(update={"connect_timeout": float(seconds)}), one.only)
 
 
 def _names(tool: MCPTool) -> tuple[str, str]:

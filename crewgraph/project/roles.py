@@ -18,6 +18,7 @@ from crewgraph.errors import DefinitionError
 
 __all__ = [
     "Role",
+    "display_path",
     "finished",
     "folder_of",
     "folders",
@@ -27,7 +28,6 @@ __all__ = [
     "named",
     "roles_of",
     "shelf_of",
-    "shown",
 ]
 
 
@@ -175,7 +175,7 @@ def folders(cls: type, attribute: str) -> Iterator[Path]:
             return
 
 
-def shown(path: Path) -> str:
+def display_path(path: Path) -> str:
     """How messages name a file: from the working directory, where it lies below."""
     try:
         return path.relative_to(Path.cwd()).as_posix()

@@ -23,7 +23,7 @@ from crewgraph.runtime.runs.metadata import without_labels
 from crewgraph.runtime.runs.retention import Retention, Trim
 from crewgraph.runtime.streaming.audience import Audience
 
-__all__ = ["CallBack", "Heard", "ReadState", "Run", "refuse_without_async_face"]
+__all__ = ["CallBack", "ReadState", "Run", "WaitForListeners", "refuse_without_async_face"]
 
 
 _Graph = CompiledStateGraph[Any, Any, Any, Any]
@@ -56,7 +56,7 @@ class ReadState(Operation):
         return await self.graph.aget_state(self.config)
 
 
-class Heard(Operation):
+class WaitForListeners(Operation):
     """Waits until the asynchronous listeners have heard everything."""
 
     def run(self) -> None:

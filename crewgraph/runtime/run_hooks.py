@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from langgraph.errors import GraphBubbleUp
 
 from crewgraph.compiler.flow.run import FlowRun, Parked
-from crewgraph.compiler.task.binding import Assignment
+from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.core.operations import Operation, Program
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
@@ -39,16 +39,16 @@ __all__ = [
     "RunObserver",
     "SnapshotOrigin",
     "agent_observers",
-    "bounded",
     "crew_observers",
-    "entered",
     "flow_observers",
     "observed",
+    "run_entry_hooks",
     "taken",
+    "with_run_hooks",
 ]
 
 
-def entered(owner: "Crew | Flow[Any]", inputs: dict[str, Any]) -> Program[Any]:
+def run_entry_hooks(owner: "Crew | Flow[Any]", inputs: dict[str, Any]) -> Program[Any]:
     """The inputs of a kickoff as the hooks leave them.
 
     Raises:
@@ -68,7 +68,7 @@ def entered(owner: "Crew | Flow[Any]", inputs: dict[str, Any]) -> Program[Any]:
     return taken.payload
 
 
-def bounded(owner: "Crew | Flow[Any]", run: Program[Any]) -> Program[Any]:
+def with_run_hooks(owner: "Crew | Flow[Any]", run: Program[Any]) -> Program[Any]:
     """What a run gives, as the hooks leave it; they are told when it fails, and not while it waits for an answer.
 
     Raises:
@@ -141,7 +141,7 @@ class RunObserver(Protocol):
 
 
 def crew_observers(
-    crew: Crew, place: RunPlace, tasks: Sequence[Assignment], inputs: Mapping[str, Any], origin: SnapshotOrigin | None
+    crew: Crew, place: RunPlace, tasks: Sequence[TaskBinding], inputs: Mapping[str, Any], origin: SnapshotOrigin | None
 ) -> list[RunObserver]:
     """What observes a crew's run.
 

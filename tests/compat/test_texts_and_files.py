@@ -50,7 +50,7 @@ from crewgraph_compat.stand_ins.tools.fields import (
     SerializableCallable,
     callable_to_string,
     import_and_validate_definition,
-    require,
+    require_field,
     resolve_class_ref,
     resolve_ref,
     sanitize_tool_name,
@@ -351,8 +351,8 @@ def test_json_of_anything_else_is_refused():
 def test_a_path_leads_to_what_it_names():
     assert validate_import_path("json.dumps") is json.dumps
     assert import_and_validate_definition("json.JSONEncoder") is json.JSONEncoder
-    assert require("json", purpose="The test") is json
-    assert require("json", purpose="The test", attr="loads") is json.loads
+    assert require_field("json", purpose="The test") is json
+    assert require_field("json", purpose="The test", attr="loads") is json.loads
 
     class Held(BaseModel):
         made: ImportedDefinition
@@ -370,9 +370,9 @@ def test_a_path_that_leads_nowhere_is_told(path: str):
 
 def test_a_missing_package_is_told_with_what_it_is_for():
     with pytest.raises(OptionalDependencyError, match="The chart needs the package `nowhere_at_all`"):
-        require("nowhere_at_all.x", purpose="The chart")
+        require_field("nowhere_at_all.x", purpose="The chart")
     with pytest.raises(AttributeError):
-        require("json", purpose="The test", attr="nope")
+        require_field("json", purpose="The test", attr="nope")
 
 
 @pytest.mark.parametrize("ref", ["json", "json:", "nowhere_at_all:x", "json:nope", ":x", "json.dumps", ""])

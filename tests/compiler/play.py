@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task
-from crewgraph.compiler.task.binding import Assignment, assignments
+from crewgraph.compiler.task.binding import TaskBinding, bind_tasks
 from crewgraph.compiler.task.body import task_body
 from crewgraph.core.effects import Body, Effect, EffectFailed, Enter, ModelCall, Notify, Recorded, Scope, Together
 from crewgraph.core.messages import Message, ToolSpec
@@ -109,10 +109,10 @@ def task(worker: Agent | None = None, **fields: Any) -> Task:
     return Task(**given)
 
 
-def assigned(*tasks: Task, **fields: Any) -> list[Assignment]:
+def assigned(*tasks: Task, **fields: Any) -> list[TaskBinding]:
     """The tasks of a crew of their agents."""
     workers = list(dict.fromkeys(one.agent for one in tasks if one.agent is not None))
-    return assignments(Crew(agents=workers, tasks=list(tasks), checkpointer=False, **fields))
+    return bind_tasks(Crew(agents=workers, tasks=list(tasks), checkpointer=False, **fields))
 
 
 def play_task(worked_on: Task, state: Mapping[str, Any] | None = None, **fields: Any) -> Play:

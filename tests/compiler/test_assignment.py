@@ -6,7 +6,7 @@ import pytest
 from compiler.play import agent, assigned, task
 
 from crewgraph import ConditionalTask, Crew, Task, TaskOutput
-from crewgraph.compiler.task.binding import context_of
+from crewgraph.compiler.task.binding import context_outputs
 from crewgraph.errors import CompileError
 from crewgraph.tools import tool
 
@@ -184,7 +184,7 @@ def test_a_task_of_another_crew_gives_what_it_gave_when_that_crew_was_run():
     there.output = TaskOutput(description="d", agent="a", raw="from there")
     made = assigned(before, here)[1]
     assert made.sources == ("before",)
-    assert context_of(made, {"before": {"raw": "from before"}}) == "from there\n\n----------\n\nfrom before"
+    assert context_outputs(made, {"before": {"raw": "from before"}}) == "from there\n\n----------\n\nfrom before"
 
 
 def test_a_task_of_another_crew_that_has_not_been_run_is_told():
@@ -192,4 +192,4 @@ def test_a_task_of_another_crew_that_has_not_been_run_is_told():
     with pytest.warns(
         UserWarning, match="task `there` stands in a context, but belongs to another crew that has not been run"
     ):
-        assert context_of(made, {}) == ""
+        assert context_outputs(made, {}) == ""

@@ -8,7 +8,15 @@ from extent import of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crewgraph.compiler.agent.protocol import Action, Actions, Answer, Malformed, final_text, read, text_of
+from crewgraph.compiler.agent.protocol import (
+    Action,
+    Actions,
+    FinalAnswer,
+    Malformed,
+    final_text,
+    parse_reply,
+    reply_text,
+)
 from crewgraph.core.messages import Content, Reply, ToolRequest
 
 
@@ -20,8 +28,8 @@ def call(name: str = "search", args: dict[str, Any] | str = "", number: str = "1
     return {"id": number, "name": name, "args": args}
 
 
-def wanted(text: str, *, tools: bool = True) -> Actions | Answer | Malformed:
-    return read(reply(text), tools_offered=tools)
+def wanted(text: str, *, tools: bool = True) -> Actions | FinalAnswer | Malformed:
+    return parse_reply(reply(text), tools_offered=tools)
 
 
 def actions(text: str) -> list[tuple[str, dict[str, Any] | str]]:
@@ -32,13 +40,13 @@ def actions(text: str) -> list[tuple[str, dict[str, Any] | str]]:
 
 def answer(text: str, *, tools: bool = True) -> str:
     found = wanted(text, tools=tools)
-    assert isinstance(found, Answer), found
+    assert isinstance(found, FinalAnswer), found
     return found.output
 
 
 # ------------------------------------------------------------------------------------------------ native calls
 def test_native_calls_are_taken_in_order_with_their_ids():
-    found = read(reply("Let me look.", call("a", {"q": 1}, "x"), call("b", "no json", "y")), tools_offered=True)
+    found = parse_reply(reply("Let me look.", call("a", {"q": 1}, "x"), call("b", "no json", "y")), tools_offered=True)
     assert found == Actions(
         actions=(Action(tool="a", args={"q": 1}, call_id="x"), Action(tool="b", args="no json", call_id="y")),
         thought="Let me look.",
@@ -47,15 +55,15 @@ def test_native_calls_are_taken_in_order_with_their_ids():
 
 
 def test_native_calls_win_over_whatever_the_text_says():
-    found = read(reply("Final Answer: 4", call()), tools_offered=True)
+    found = parse_reply(reply("Final Answer: 4", call()), tools_offered=True)
     assert isinstance(found, Actions)
     assert found.actions[0].tool == "search"
 
 
 def test_text_is_read_out_of_the_blocks_of_a_provider():
     blocks: Content = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Final "}, "Answer: 4"]
-    assert text_of(blocks) == "Final Answer: 4"
-    assert read(reply(blocks), tools_offered=True) == Answer(output="4", thought="", text="Final Answer: 4")
+    assert reply_text(blocks) == "Final Answer: 4"
+    assert parse_reply(reply(blocks), tools_offered=True) == FinalAnswer(output="4", thought="", text="Final Answer: 4")
 
 
 # ------------------------------------------------------------------------------------------------ the protocol
@@ -166,7 +174,7 @@ def test_an_answer_before_an_action_is_the_answer():
 
 def test_the_thought_before_an_answer_is_kept_apart():
     found = wanted("Thought: I know.\nFinal Answer: 42")
-    assert found == Answer(output="42", thought="I know.", text="Thought: I know.\nFinal Answer: 42")
+    assert found == FinalAnswer(output="42", thought="I know.", text="Thought: I know.\nFinal Answer: 42")
 
 
 @pytest.mark.parametrize(
@@ -276,12 +284,12 @@ PIECES = st.sampled_from(
     tools=st.booleans(),
 )
 def test_no_reply_makes_the_reader_fail(text: str, calls: list[ToolRequest], tools: bool):
-    found = read(reply(text, *calls), tools_offered=tools)
+    found = parse_reply(reply(text, *calls), tools_offered=tools)
     final_text(reply(text, *calls))
     if calls:
         assert isinstance(found, Actions)
         assert len(found.actions) == len(calls)
-    elif isinstance(found, Answer):
+    elif isinstance(found, FinalAnswer):
         assert found.output in text
         assert found.output == found.output.strip()
     elif isinstance(found, Actions):

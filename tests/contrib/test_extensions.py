@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import crewgraph
-from crewgraph.contrib.snapshots.described import described, made_again
+from crewgraph.contrib.snapshots.described import describe_definition, made_again
 from crewgraph.extensions import EXTENSIONS, extension
 from crewgraph.former_names import current_name
 
@@ -54,18 +54,18 @@ def test_each_extension_is_where_the_table_says(name: str):
 @pytest.mark.parametrize(
     ("former", "today"),
     [
-        ("crewgraph.files.file:ImageFile", "crewgraph.contrib.files.file:ImageFile"),
-        ("crewgraph.files.source:FilePath", "crewgraph.contrib.files.source:FilePath"),
-        ("crewgraph.skills.skill:Skill", "crewgraph.contrib.skills.skill:Skill"),
-        ("crewgraph.tools.a2a.config:A2AClientConfig", "crewgraph.contrib.a2a.config:A2AClientConfig"),
-        ("crewgraph.tools.a2a.oauth:OAuth2ClientCredentials", "crewgraph.contrib.a2a.auth:OAuth2ClientCredentials"),
-        ("crewgraph.tools.a2a.transport:ClientTransportConfig", "crewgraph.contrib.a2a.config:ClientTransportConfig"),
+        ("crewgraph.contrib.files.file:ImageFile", "crewgraph.contrib.files.file:ImageFile"),
+        ("crewgraph.contrib.files.source:FilePath", "crewgraph.contrib.files.source:FilePath"),
+        ("crewgraph.contrib.skills.skill:Skill", "crewgraph.contrib.skills.skill:Skill"),
+        ("crewgraph.contrib.a2a.config:A2AClientConfig", "crewgraph.contrib.a2a.config:A2AClientConfig"),
+        ("crewgraph.contrib.a2a.auth:OAuth2ClientCredentials", "crewgraph.contrib.a2a.auth:OAuth2ClientCredentials"),
+        ("crewgraph.contrib.a2a.config:ClientTransportConfig", "crewgraph.contrib.a2a.config:ClientTransportConfig"),
         (
             "crewgraph.tools.a2a.transport:ServerTransportConfig",
             "crewgraph_compat.stand_ins.a2a_server:ServerTransportConfig",
         ),
-        ("crewgraph.tools.a2a.updates:PollingConfig", "crewgraph.contrib.a2a.config:PollingConfig"),
-        ("crewgraph.tools.input_file:ReadFileTool", "crewgraph.contrib.files.agent_files:ReadFileTool"),
+        ("crewgraph.contrib.a2a.config:PollingConfig", "crewgraph.contrib.a2a.config:PollingConfig"),
+        ("crewgraph.contrib.files.agent_files:ReadFileTool", "crewgraph.contrib.files.agent_files:ReadFileTool"),
         ("crewgraph.definitions.task.task:Task", "crewgraph.definitions.task.task:Task"),
     ],
 )
@@ -78,8 +78,8 @@ def test_a_class_that_moved_is_found_by_the_name_that_documents_hold(former: str
 def test_a_definition_that_was_stored_before_is_read(tmp_path: Path):
     (tmp_path / "chart.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     file = extension("files.read")({"chart": str(tmp_path / "chart.png")})["chart"]
-    stored = described(file)
+    stored = describe_definition(file)
     for thing in stored["things"]:
         thing["class"] = thing["class"].replace("crewgraph.contrib.", "crewgraph.")
-    assert stored["things"][0]["class"] == "crewgraph.files.file:ImageFile"
+    assert stored["things"][0]["class"] == "crewgraph.contrib.files.file:ImageFile"
     assert made_again(stored) == file

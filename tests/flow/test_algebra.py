@@ -8,8 +8,8 @@ from extent import of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crewgraph.compiler.flow.algebra import Progress, advanced, begun, check_calls, labels_of
-from crewgraph.compiler.flow.plan import Plan
+from crewgraph.compiler.flow.algebra import Progress, advanced, check_calls, initial_progress, labels_of
+from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.method import FlowMethod, OrCondition
 from crewgraph.errors import FlowLoopError
@@ -38,12 +38,12 @@ def naively_in_flight(naive: Naive) -> list[tuple[str, Any]]:
     return sorted((f"{one.method}#{one.round}", repr(plainly(one.given))) for one in naive.inflight)
 
 
-def after(plan: Plan, progress: Progress, done: str, value: Any, result: Any) -> Progress:
+def after(plan: TriggerPlan, progress: Progress, done: str, value: Any, result: Any) -> Progress:
     method = progress["inflight"][done]["method"]
     return advanced(plan, progress, done, labels_of(plan, method, value), result)
 
 
-def completed(plan: Plan, naive: Naive, progress: Progress, data: st.DataObject) -> Progress:
+def completed(plan: TriggerPlan, naive: Naive, progress: Progress, data: st.DataObject) -> Progress:
     done = data.draw(st.sampled_from(sorted(progress["inflight"])))
     method = progress["inflight"][done]["method"]
     value = data.draw(values(plan.methods[method].is_router))
@@ -55,9 +55,9 @@ def completed(plan: Plan, naive: Naive, progress: Progress, data: st.DataObject)
 @settings(max_examples=of(100, 1000), suppress_health_check=LARGE)
 @given(flows(), st.data())
 def test_what_runs_next_is_what_the_rules_say(definition: FlowDefinition, data: st.DataObject):
-    plan = Plan(definition)
+    plan = TriggerPlan(definition)
     naive = Naive(definition)
-    progress = begun(plan, plan.starts, "run")
+    progress = initial_progress(plan, plan.starts, "run")
     for _ in range(25):
         assert in_flight(progress) == naively_in_flight(naive)
         if not progress["inflight"]:
@@ -70,8 +70,8 @@ def test_what_runs_next_is_what_the_rules_say(definition: FlowDefinition, data: 
 def test_progress_is_json_and_a_run_goes_on_from_it_as_from_the_progress_itself(
     definition: FlowDefinition, data: st.DataObject
 ):
-    plan = Plan(definition)
-    progress = begun(plan, plan.starts, "run")
+    plan = TriggerPlan(definition)
+    progress = initial_progress(plan, plan.starts, "run")
     reread: Progress = json.loads(json.dumps(progress))
     for _ in range(25):
         if not progress["inflight"]:
@@ -86,8 +86,8 @@ def test_progress_is_json_and_a_run_goes_on_from_it_as_from_the_progress_itself(
 @settings(max_examples=of(20, 100), suppress_health_check=LARGE)
 @given(flows(), st.data())
 def test_nothing_that_is_given_is_changed(definition: FlowDefinition, data: st.DataObject):
-    plan = Plan(definition)
-    progress = begun(plan, plan.starts, "run")
+    plan = TriggerPlan(definition)
+    progress = initial_progress(plan, plan.starts, "run")
     for _ in range(15):
         if not progress["inflight"]:
             break
@@ -130,8 +130,8 @@ def chain(length: int, by_label: bool) -> FlowDefinition:
 @pytest.mark.parametrize("by_label", [False, True])
 def test_progress_does_not_grow_along_a_chain(by_label: bool):
     definition = chain(300, by_label)
-    plan = Plan(definition)
-    progress = begun(plan, plan.starts, "run")
+    plan = TriggerPlan(definition)
+    progress = initial_progress(plan, plan.starts, "run")
     sizes: list[int] = []
     while progress["inflight"]:
         (done,) = progress["inflight"]
@@ -147,8 +147,8 @@ def test_progress_does_not_grow_along_a_loop():
         FlowMethod(name="again", func=computed, condition="more", is_start=True),
         FlowMethod(name="route", func=computed, trigger="again", is_router=True, labels=("more",)),
     ]
-    plan = Plan(FlowDefinition(name="Loop", methods={one.name: one for one in methods}))
-    progress = begun(plan, plan.starts, "run")
+    plan = TriggerPlan(FlowDefinition(name="Loop", methods={one.name: one for one in methods}))
+    progress = initial_progress(plan, plan.starts, "run")
     sizes: list[int] = []
     for _ in range(2_000):
         (done,) = progress["inflight"]
@@ -163,8 +163,8 @@ def test_two_methods_that_say_the_same_label_make_its_listener_run_twice_at_once
         FlowMethod(name="b", func=saying("x"), is_start=True),
         FlowMethod(name="h", func=by_name, trigger="x"),
     ]
-    plan = Plan(FlowDefinition(name="Twice", methods={one.name: one for one in methods}))
-    progress = begun(plan, plan.starts, "run")
+    plan = TriggerPlan(FlowDefinition(name="Twice", methods={one.name: one for one in methods}))
+    progress = initial_progress(plan, plan.starts, "run")
     for done in ("a#1", "b#1"):
         progress = after(plan, progress, done, "x", "x")
     assert sorted(progress["inflight"]) == ["h#1", "h#2"]
@@ -172,8 +172,8 @@ def test_two_methods_that_say_the_same_label_make_its_listener_run_twice_at_once
 
 def test_a_method_that_runs_too_often_is_named():
     methods = [FlowMethod(name="again", func=computed, condition="more", is_start=True, is_router=True)]
-    plan = Plan(FlowDefinition(name="Loop", methods={one.name: one for one in methods}))
-    progress = begun(plan, plan.starts, "run")
+    plan = TriggerPlan(FlowDefinition(name="Loop", methods={one.name: one for one in methods}))
+    progress = initial_progress(plan, plan.starts, "run")
     for number in range(1, 6):
         check_calls(plan, progress, "again", 5)
         progress = after(plan, progress, f"again#{number}", "more", "more")
@@ -189,7 +189,7 @@ def test_routers_of_one_event_are_one_signal_and_those_of_two_are_two(second: st
         FlowMethod(name="second", func=computed, is_start=second is None, trigger=second, is_router=True),
         FlowMethod(name="hearing", func=computed, trigger=OrCondition(("x", "y"))),
     ]
-    plan = Plan(FlowDefinition(name="Waves", methods={one.name: one for one in methods}))
-    progress = after(plan, begun(plan, plan.starts, "run"), "first#1", "x", "x")
+    plan = TriggerPlan(FlowDefinition(name="Waves", methods={one.name: one for one in methods}))
+    progress = after(plan, initial_progress(plan, plan.starts, "run"), "first#1", "x", "x")
     progress = after(plan, progress, "second#1", "y", "y")
     assert [one["method"] for one in progress["inflight"].values()] == ["hearing"] * runs

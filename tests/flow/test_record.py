@@ -19,7 +19,7 @@ from modes import Mode
 from pydantic import BaseModel, ConfigDict, Field
 
 from crewgraph.compiler.flow.classes import Classes, classes_of
-from crewgraph.compiler.flow.record import recorded, revived
+from crewgraph.compiler.flow.record import from_record, to_record
 from crewgraph.errors import StorageError
 from crewgraph.flow import Flow, listen, persist, start
 from crewgraph.storage.checkpoints import SqliteCheckpointer
@@ -88,9 +88,9 @@ TABLE: dict[str, type[Any]] = {
 
 def again(value: Any) -> Any:
     """A value that has been in a checkpoint."""
-    plain = recorded(value, "here")
+    plain = to_record(value, "here")
     assert json.loads(json.dumps(plain)) == plain
-    return revived(ormsgpack.unpackb(ormsgpack.packb(plain)), TABLE)
+    return from_record(ormsgpack.unpackb(ormsgpack.packb(plain)), TABLE)
 
 
 @pytest.mark.parametrize(
@@ -165,19 +165,19 @@ def test_what_a_model_holds_beyond_its_fields_comes_back_too():
 
 
 def test_values_that_are_not_valid_any_more_are_an_error():
-    plain = recorded(Leaf(name="l"), "here")
+    plain = to_record(Leaf(name="l"), "here")
     plain["$value"]["name"] = 7
     with pytest.raises(ValueError, match="name"):
-        revived(plain, TABLE)
+        from_record(plain, TABLE)
 
 
 def test_what_is_alike_becomes_the_plain_form():
     class Text(str):
         pass
 
-    assert recorded(pathlib.PurePosixPath("/a/b"), "here") == "/a/b"
-    assert type(recorded(Text("a"), "here")) is str
-    assert recorded(OrderedDict(a=1), "here") == {"a": 1}
+    assert to_record(pathlib.PurePosixPath("/a/b"), "here") == "/a/b"
+    assert type(to_record(Text("a"), "here")) is str
+    assert to_record(OrderedDict(a=1), "here") == {"a": 1}
 
 
 _plain = st.recursive(
@@ -225,14 +225,14 @@ def test_what_cannot_be_kept_is_an_error_that_names_the_place_and_the_class(valu
     with pytest.raises(
         StorageError, match="`client` in the state of flow `F` holds a `Connection`, which cannot be kept"
     ):
-        recorded(value, "`client` in the state of flow `F`")
+        to_record(value, "`client` in the state of flow `F`")
 
 
 def test_what_contains_itself_is_an_error():
     value: list[Any] = []
     value.append(value)
     with pytest.raises(StorageError, match="here holds data that is nested more than 200 deep, or contains itself"):
-        recorded(value, "here")
+        to_record(value, "here")
 
 
 def test_a_state_that_cannot_be_kept_stops_a_kept_flow_and_names_the_field(mode: Mode):
@@ -305,13 +305,13 @@ def test_classes_of_a_function_around_the_flow_are_known_too():
             return Local(n=2)
 
     found = classes_of(Here.topology(), Here, None)
-    assert revived(recorded(Local(n=3), "here"), found) == Local(n=3)
+    assert from_record(to_record(Local(n=3), "here"), found) == Local(n=3)
 
 
 def test_a_class_that_is_not_in_the_table_comes_as_its_fields():
-    assert revived(recorded(Secret(name="s"), "here"), TABLE) == {"name": "s"}
-    assert revived({"$type": "os.system", "$value": "rm"}, TABLE) == "rm"
-    assert revived({"$type": "Popen", "$value": {"args": ["rm"]}}, TABLE) == {"args": ["rm"]}
+    assert from_record(to_record(Secret(name="s"), "here"), TABLE) == {"name": "s"}
+    assert from_record({"$type": "os.system", "$value": "rm"}, TABLE) == "rm"
+    assert from_record({"$type": "Popen", "$value": {"args": ["rm"]}}, TABLE) == {"args": ["rm"]}
 
 
 # Classes of one name
@@ -350,19 +350,19 @@ def test_of_two_classes_with_one_name_each_comes_back_as_itself(mode: Mode, tmp_
 
 
 def test_a_name_that_has_become_ambiguous_is_an_error():
-    plain = recorded(Fish(length="long"), "here", Classes([Fish]).tag)
-    assert revived(plain, Classes([Fish])) == Fish(length="long")
+    plain = to_record(Fish(length="long"), "here", Classes([Fish]).tag)
+    assert from_record(plain, Classes([Fish])) == Fish(length="long")
     with pytest.raises(
         StorageError, match=r"holds a `Fish`, and the flow knows several .*test_record.Fish`, `.*twins.Fish`"
     ):
-        revived(plain, Classes([Fish, twins.Fish]))
+        from_record(plain, Classes([Fish, twins.Fish]))
     both = Classes([Fish, twins.Fish])
-    assert revived(recorded(twins.Fish(length=2), "here", both.tag), Classes([twins.Fish])) == twins.Fish(length=2)
-    assert revived(recorded(twins.Fish(length=2), "here", both.tag), Classes([Fish])) == {"length": 2}
+    assert from_record(to_record(twins.Fish(length=2), "here", both.tag), Classes([twins.Fish])) == twins.Fish(length=2)
+    assert from_record(to_record(twins.Fish(length=2), "here", both.tag), Classes([Fish])) == {"length": 2}
 
 
 def test_a_class_may_be_called_as_a_builtin_one_is():
     named = type("set", (BaseModel,), {"__module__": __name__, "__annotations__": {"n": int}})
     classes = Classes([named])
     value = named(n=1)
-    assert revived(recorded(value, "here", classes.tag), classes) == value
+    assert from_record(to_record(value, "here", classes.tag), classes) == value

@@ -13,7 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
 
 from crewgraph import HallucinationGuardrail, LLMGuardrail, ScriptedLLM, Task, TaskOutput
-from crewgraph.compiler.task.binding import assignments
+from crewgraph.compiler.task.binding import bind_tasks
 from crewgraph.compiler.task.body import task_body
 from crewgraph.core.effects import Effect, ModelCall
 from crewgraph.errors import GuardrailFailed, OutputInvalid
@@ -174,7 +174,7 @@ class Stages(Play):
 
 def test_the_judges_requests_belong_to_the_guardrails_step():
     one = task("letter", agent(ScriptedLLM(["text", "prose", GOOD])), guardrail="Be kind")
-    (assignment,) = assignments(crew(one, checkpointer=False))
+    (assignment,) = bind_tasks(crew(one, checkpointer=False))
     seen = Stages()
     seen.run(task_body(assignment, {"inputs": {}}))
     assert seen.done == ["scope", "model", "model", "scope", "guardrail", "model", "guardrail", "model"]

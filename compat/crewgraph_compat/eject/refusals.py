@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from crewgraph.compiler.agent.binding import Engagement
+from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.definitions.agent.agent import Agent, BaseAgent
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.task.task import ConditionalTask, Task
@@ -121,7 +121,7 @@ def refuse_hooks(refusals: Refusals) -> None:
             refusals.add(f"hooks at `{point.value}`", _HOOKS)
 
 
-def refuse_agent(agent: BaseAgent, engagement: Engagement, refusals: Refusals) -> None:
+def refuse_agent(agent: BaseAgent, engagement: AgentBinding, refusals: Refusals) -> None:
     """Note what of an agent at work has no translation."""
     where = f"agent `{agent.role}`"
     if not isinstance(agent, Agent):

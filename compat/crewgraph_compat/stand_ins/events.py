@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol, Self, TypeGuard, TypeVar, Union, cas
 from crewgraph import events
 from crewgraph.definitions.agent.agent import Agent
 from crewgraph.events.base import BaseEvent
-from crewgraph.events.bus import CircularDependencyError, Depends, Handler, called
+from crewgraph.events.bus import CircularDependencyError, Depends, Handler, call_handler
 from crewgraph.events.llm import LLMEventBase
 from crewgraph.prompts.i18n import I18N
 
@@ -134,7 +134,7 @@ def is_async_handler(handler: Any) -> TypeGuard[AsyncHandler]:
 def is_call_handler_safe(handler: SyncHandler, source: Any, event: BaseEvent, state: Any = None) -> Exception | None:
     """Call a handler; what it raises is returned."""
     try:
-        if called(handler) is handler:
+        if call_handler(handler) is handler:
             handler(source, event)
         else:
             handler(source, event, state)

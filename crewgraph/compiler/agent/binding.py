@@ -21,11 +21,11 @@ from crewgraph.tools.code import is_code_interpreter
 from crewgraph.tools.mcp.tool import own_resolver
 from crewgraph.tools.use import GuardedTool
 
-__all__ = ["Engagement", "engaged", "granted_tools", "guarded_tools", "own_tools"]
+__all__ = ["AgentBinding", "bind_agent", "granted_tools", "guarded_tools", "own_tools"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Engagement:
+class AgentBinding:
     """An agent with what it may use."""
 
     crew: Crew | None
@@ -57,11 +57,11 @@ class Engagement:
         return f"agent `{' '.join(self.agent.written('role').split())}`"
 
 
-def engaged(agent: BaseAgent) -> Engagement:
+def bind_agent(agent: BaseAgent) -> AgentBinding:
     """An agent on its own."""
     given = [*(agent.tools or []), *granted_tools(agent, ())]
     where = f"agent `{' '.join(agent.written('role').split())}`"
-    return Engagement(
+    return AgentBinding(
         crew=None,
         agent=agent,
         slug=slug(agent.written("role"), taken={INPUTS}),

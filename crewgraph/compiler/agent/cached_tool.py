@@ -7,7 +7,7 @@ from weakref import ref
 
 from langgraph.errors import GraphBubbleUp
 
-from crewgraph.compiler.agent.models import given_handler, own_handler
+from crewgraph.compiler.agent.models import configured_cache_handler, own_handler
 from crewgraph.core.digests import encoded
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import ToolSpec
@@ -23,17 +23,17 @@ from crewgraph.tools.use import GuardedTool, Outcome
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-__all__ = ["CachedTool", "cached"]
+__all__ = ["CachedTool", "with_cache"]
 
 
 _log = logging.getLogger("crewgraph.tools")
 
 
-def cached(tool: GuardedTool, agent: BaseAgent, crew: Crew | None) -> "GuardedTool | CachedTool":
+def with_cache(tool: GuardedTool, agent: BaseAgent, crew: Crew | None) -> "GuardedTool | CachedTool":
     """A tool as an agent uses it: with its results kept, unless agent, crew or tool say otherwise."""
     if tool.once or not agent.cache or (crew is not None and not crew.cache):
         return tool
-    handler = given_handler(agent, crew)
+    handler = configured_cache_handler(agent, crew)
     if handler is not None:
         return CachedTool(tool, handler)
     return tool if crew is None else CachedTool(tool, _Own(crew, tool.tool.origin))

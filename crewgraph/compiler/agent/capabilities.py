@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
-from crewgraph.compiler.agent.event_tool import ObservedTool
+from crewgraph.compiler.agent.event_tool import EventTool
 from crewgraph.core.effects import Body, Call, Together
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
@@ -12,7 +12,7 @@ from crewgraph.errors import CompileError, DefinitionError
 from crewgraph.extensions import extension
 from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
-from crewgraph.tools.mcp.server import Reference, references
+from crewgraph.tools.mcp.server import ServerReference, references
 from crewgraph.tools.mcp.tool import described_tools, made_tools, own_resolver
 
 __all__ = ["Capability", "MCPServers", "capabilities_key", "capabilities_of", "fetches_tools"]
@@ -64,11 +64,11 @@ class Capability(Protocol):
         yield from ()
         return []
 
-    def adapted(self, tool: ObservedTool, book: Book) -> ObservedTool:
+    def adapted(self, tool: EventTool, book: Book) -> EventTool:
         """A tool of the agent's as its loop uses it."""
         return tool
 
-    def notes(self, tools: Mapping[str, ObservedTool], book: Book) -> Sequence[str]:
+    def notes(self, tools: Mapping[str, EventTool], book: Book) -> Sequence[str]:
         """What the agent's prompt says of it, besides its tools' descriptions.
 
         Args:
@@ -88,7 +88,7 @@ class MCPServers(Capability):
     fetches_tools = True
 
     @property
-    def _references(self) -> list[Reference]:
+    def _references(self) -> list[ServerReference]:
         """The servers; none where the program fetches the tools in a way of its own.
 
         Raises:
@@ -115,7 +115,7 @@ class MCPServers(Capability):
         listed: list[list[dict[str, Any]]] = yield Together([self._listing(server) for server in servers])
         return [*made_tools(servers, listed, taken)]
 
-    def _listing(self, reference: Reference) -> Call:
+    def _listing(self, reference: ServerReference) -> Call:
         return Call(
             function=described_tools,
             args=(reference, self.agent),

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, cast
 
-from crewgraph.compiler.agent.event_tool import ObservedTool
-from crewgraph.compiler.agent.toolbox import Outcome
+from crewgraph.compiler.agent.event_tool import EventTool
+from crewgraph.compiler.agent.toolbox import ToolOutcome
 from crewgraph.core.effects import Body, Call, EffectFailed, Mark, Notify, Scope
 from crewgraph.core.messages import ToolSpec
 from crewgraph.definitions.agent.agent import BaseAgent
@@ -19,7 +19,7 @@ from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.failure import ToolFailure, ToolFailureReason
 from crewgraph.tools.use import Outcome as Done
 
-__all__ = ["Handover", "Team", "hook"]
+__all__ = ["Delegation", "DelegationTeam", "hook"]
 
 
 _SHOWN = (ContextLengthExceeded, OutputInvalid, TimeLimitReached)
@@ -27,7 +27,7 @@ _SHOWN = (ContextLengthExceeded, OutputInvalid, TimeLimitReached)
 
 
 @dataclass(kw_only=True)
-class Team:
+class DelegationTeam:
     """The coworkers of an agent at work on a task."""
 
     work: Callable[[BaseAgent, str, str], Body[str]]
@@ -48,10 +48,10 @@ class Team:
 
 
 @dataclass(frozen=True)
-class Handover(ObservedTool):
+class Delegation(EventTool):
     """A `CoworkerTool` in the hands of an agent at work on a task."""
 
-    team: Team
+    team: DelegationTeam
     source: CoworkerTool
 
     @property
@@ -82,7 +82,7 @@ class Handover(ObservedTool):
     def _roles(self) -> Sequence[str]:
         return [self.team.role(agent) for agent in self.source.agents]
 
-    def _body(self, begin: Mark, args: dict[str, Any], allowed: bool) -> Body[Outcome]:
+    def _body(self, begin: Mark, args: dict[str, Any], allowed: bool) -> Body[ToolOutcome]:
         yield begin
         started, hooks = (yield Notify(partial(self.starting, args))), self.hooks
         if not hooks:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from crewgraph.compiler.agent.protocol import final_text, text_of
+from crewgraph.compiler.agent.protocol import final_text, reply_text
 from crewgraph.core.digests import Transcript
 from crewgraph.core.effects import Body, EffectFailed
 from crewgraph.core.messages import Hooked, Message, Reply
@@ -91,7 +91,9 @@ class Dialogue:
             EffectFailed: the model could not be asked.
         """
         work = self._work()
-        said = "\n\n".join([self._done, *(f"{one['role']}: {text_of(one['content'])}" for one in plain_messages(work))])
+        said = "\n\n".join(
+            [self._done, *(f"{one['role']}: {reply_text(one['content'])}" for one in plain_messages(work))]
+        )
         if max(len(said), len(self._context)) < _SMALLEST:
             return False
         if len(said) >= len(self._context):

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
 from crewgraph.compiler.agent.cached_tool import CachedTool
-from crewgraph.compiler.agent.toolbox import Outcome
+from crewgraph.compiler.agent.toolbox import ToolOutcome
 from crewgraph.core.effects import Effect, ToolCall
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.plain import plain
@@ -46,7 +46,7 @@ from crewgraph.tools.use import Outcome as Done
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-__all__ = ["Failing", "Hooked", "ObservedTool", "ToolHooks"]
+__all__ = ["EventTool", "Failing", "HookedToolUse", "ToolHooks"]
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Failing:
 _PRE, _POST = InterceptionPoint.PRE_TOOL_CALL, InterceptionPoint.POST_TOOL_CALL
 
 
-class Hooked(TypedDict):
+class HookedToolUse(TypedDict):
     """What the hooks before a use came to, as plain data."""
 
     args: dict[str, Any]
@@ -121,7 +121,7 @@ class ToolHooks:
     def __bool__(self) -> bool:
         return bool(hooks_at(_PRE, self.crew) or hooks_at(_POST, self.crew))
 
-    def before(self, args: dict[str, Any]) -> Hooked:
+    def before(self, args: dict[str, Any]) -> HookedToolUse:
         """Call the hooks before a use."""
         context = self._context(args)
         try:
@@ -130,7 +130,7 @@ class ToolHooks:
             return self._blocked(args, aborted)
         return self._ready(args, context)
 
-    async def abefore(self, args: dict[str, Any]) -> Hooked:
+    async def abefore(self, args: dict[str, Any]) -> HookedToolUse:
         """Call the hooks before a use."""
         context = self._context(args)
         try:
@@ -139,7 +139,7 @@ class ToolHooks:
             return self._blocked(args, aborted)
         return self._ready(args, context)
 
-    def after(self, args: dict[str, Any], outcome: Outcome, raw: Any) -> Outcome:
+    def after(self, args: dict[str, Any], outcome: ToolOutcome, raw: Any) -> ToolOutcome:
         """Call the hooks after a use; what came of it in the end."""
         context = self._context(args, outcome["text"], raw)
         try:
@@ -148,7 +148,7 @@ class ToolHooks:
             return self._withheld(outcome, aborted)
         return self._told(outcome, context)
 
-    async def aafter(self, args: dict[str, Any], outcome: Outcome, raw: Any) -> Outcome:
+    async def aafter(self, args: dict[str, Any], outcome: ToolOutcome, raw: Any) -> ToolOutcome:
         """Call the hooks after a use; what came of it in the end."""
         context = self._context(args, outcome["text"], raw)
         try:
@@ -164,26 +164,26 @@ class ToolHooks:
             tool_key(self.tool.name), deepcopy(args), given, self.agent, self.task, self.crew, result, raw
         )
 
-    def _ready(self, args: dict[str, Any], context: ToolCallHookContext) -> Hooked:
+    def _ready(self, args: dict[str, Any], context: ToolCallHookContext) -> HookedToolUse:
         changed = plain(context.tool_input)
-        return Hooked(args=cast("dict[str, Any]", changed) if isinstance(changed, dict) else args)
+        return HookedToolUse(args=cast("dict[str, Any]", changed) if isinstance(changed, dict) else args)
 
-    def _blocked(self, args: dict[str, Any], aborted: HookAborted) -> Hooked:
-        return Hooked(
+    def _blocked(self, args: dict[str, Any], aborted: HookAborted) -> HookedToolUse:
+        return HookedToolUse(
             args=args, blocked=f"`{self.tool.name}` was not called: a hook has blocked it ({aborted.reason})."
         )
 
-    def _told(self, outcome: Outcome, context: ToolCallHookContext) -> Outcome:
+    def _told(self, outcome: ToolOutcome, context: ToolCallHookContext) -> ToolOutcome:
         text = context.tool_result
         return outcome if text is None or text == outcome["text"] else {**outcome, "text": str(text)}
 
-    def _withheld(self, outcome: Outcome, aborted: HookAborted) -> Outcome:
+    def _withheld(self, outcome: ToolOutcome, aborted: HookAborted) -> ToolOutcome:
         text = f"`{self.tool.name}` was called, and a hook withholds what it gave ({aborted.reason})."
-        return Outcome(text=text, failed=True, final=False)
+        return ToolOutcome(text=text, failed=True, final=False)
 
 
 @dataclass(frozen=True)
-class ObservedTool:
+class EventTool:
     """A tool in the hands of an agent at work, on a task or on messages."""
 
     tool: GuardedTool | CachedTool
@@ -213,15 +213,15 @@ class ObservedTool:
         """Whether what it gave is kept, and given again."""
         return isinstance(self.tool, CachedTool)
 
-    def known(self, args: dict[str, Any]) -> Outcome | None:
+    def known(self, args: dict[str, Any]) -> ToolOutcome | None:
         """What it gave before; told as a use."""
         return self._told_again(args, self.tool.known(args)) if isinstance(self.tool, CachedTool) else None
 
-    async def aknown(self, args: dict[str, Any]) -> Outcome | None:
+    async def aknown(self, args: dict[str, Any]) -> ToolOutcome | None:
         """What it gave before; told as a use."""
         return self._told_again(args, await self.tool.aknown(args)) if isinstance(self.tool, CachedTool) else None
 
-    def _told_again(self, args: dict[str, Any], known: Done | None) -> Outcome | None:
+    def _told_again(self, args: dict[str, Any], known: Done | None) -> ToolOutcome | None:
         if known is None or self.hooks:  # which have their say in the use itself
             return None
         return self.finished(args, self.starting(args), known)
@@ -238,7 +238,7 @@ class ObservedTool:
         """Its use with these arguments, as a body asks for it."""
         return ToolCall(tool=self, args=args)
 
-    def run(self, args: dict[str, Any], config: "RunnableConfig") -> Outcome:
+    def run(self, args: dict[str, Any], config: "RunnableConfig") -> ToolOutcome:
         started, hooks = self.starting(args), self.hooks
         if not hooks:
             return self.ended(args, self.finished(args, started, self.tool.run(args, config)))
@@ -248,7 +248,7 @@ class ObservedTool:
         outcome = hooks.after(args, self.outcome_of(done), done["result"])
         return self.ended(args, self.finished(args, started, done, outcome))
 
-    async def arun(self, args: dict[str, Any], config: "RunnableConfig") -> Outcome:
+    async def arun(self, args: dict[str, Any], config: "RunnableConfig") -> ToolOutcome:
         started, hooks = self.starting(args), self.hooks
         if not hooks:
             return self.ended(args, self.finished(args, started, await self.tool.arun(args, config)))
@@ -263,14 +263,14 @@ class ObservedTool:
         """What users want called around its uses."""
         return ToolHooks(self.tool.tool, self.agent, self.task, self.crew)
 
-    def checked(self, ready: Hooked) -> Hooked:
+    def checked(self, ready: HookedToolUse) -> HookedToolUse:
         """The arguments that hooks left, as they fit the tool."""
         if "blocked" in ready:
             return ready
         fitting = self.tool.prepare(ready["args"])
         return {**ready, "refused": fitting.text} if isinstance(fitting, Refusal) else {**ready, "args": fitting}
 
-    def stopped(self, ready: Hooked) -> Done | None:
+    def stopped(self, ready: HookedToolUse) -> Done | None:
         """What stands for the result of a use that there is not to be; None where it is to be."""
         if "blocked" in ready:
             return Done(ok=False, result=ready["blocked"], blocked=True)
@@ -285,17 +285,19 @@ class ObservedTool:
             crewai_event_bus.emit(self.agent, ToolUsageStartedEvent(**self._about(args)))
         return datetime.now(UTC)
 
-    def outcome_of(self, done: Done) -> Outcome:
+    def outcome_of(self, done: Done) -> ToolOutcome:
         """What came of a use, as the loop takes it."""
         text, shown = self.tool.tool.shown(done["result"]) if done["ok"] else (observation(done["result"]), [])
-        outcome = Outcome(text=text, failed=not done["ok"], final=done["ok"] and self.tool.tool.result_as_answer)
+        outcome = ToolOutcome(text=text, failed=not done["ok"], final=done["ok"] and self.tool.tool.result_as_answer)
         if done.get("blocked"):
             outcome["blocked"] = True
         if "failure" in done:
             outcome["failure"] = done["failure"]
         return {**outcome, "shown": shown} if shown else outcome
 
-    def finished(self, args: dict[str, Any], started: datetime, done: Done, outcome: Outcome | None = None) -> Outcome:
+    def finished(
+        self, args: dict[str, Any], started: datetime, done: Done, outcome: ToolOutcome | None = None
+    ) -> ToolOutcome:
         """Tell what came of it, in the end of what hooks made of it, and put it as the loop takes it."""
         outcome = outcome or self.outcome_of(done)
         if is_replayed():
@@ -317,7 +319,7 @@ class ObservedTool:
             self.failing.tell(args, outcome["failure"])
         return outcome
 
-    def ended(self, args: dict[str, Any], outcome: Outcome) -> Outcome:
+    def ended(self, args: dict[str, Any], outcome: ToolOutcome) -> ToolOutcome:
         """What came of it, unless it is a failure that ends the task.
 
         Raises:
@@ -344,6 +346,6 @@ class ObservedTool:
         }
 
 
-def _is_reported(outcome: Outcome) -> bool:
+def _is_reported(outcome: ToolOutcome) -> bool:
     """Whether the tool has done its work, and says itself that it came to nothing."""
     return outcome.get("failure", {}).get("reason") == ToolFailureReason.TOOL_REPORTED.value

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from crewgraph.compiler.agent.binding import Engagement
+from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.core.effects import EffectFailed
 from crewgraph.core.replay import is_replayed
 from crewgraph.definitions.agent.agent import Agent, BaseAgent
@@ -64,7 +64,7 @@ class AgentReport:
         task: on what; None where messages are answered.
     """
 
-    def __init__(self, engagement: Engagement, task: Task | None) -> None:
+    def __init__(self, engagement: AgentBinding, task: Task | None) -> None:
         self._engagement, self._agent, self._about = engagement, engagement.agent, task
         self.counts: dict[str, int] = {"used": 0, "errors": 0}
         """How many tool calls were made ("used") and failed ("errors")."""
@@ -215,7 +215,7 @@ def _kind_and_name(guardrail: Any) -> dict[str, str]:
 class KickoffReport(AgentReport):
     """Tells of one kickoff of an agent."""
 
-    def __init__(self, engagement: Engagement) -> None:
+    def __init__(self, engagement: AgentBinding) -> None:
         super().__init__(engagement, None)
 
     @property

@@ -21,7 +21,7 @@ from langchain_core.tools import StructuredTool
 from pydantic import BaseModel
 from pydantic.errors import PydanticUserError
 
-from crewgraph.compiler.agent.event_tool import ObservedTool
+from crewgraph.compiler.agent.event_tool import EventTool
 from crewgraph.core.effects import Body, Call
 from crewgraph.core.limits import ASKING, METER, check_limits
 from crewgraph.core.messages import Message
@@ -34,7 +34,7 @@ from crewgraph.llm.usage import UsageLedger, read_usage
 from crewgraph.overrides import override_of
 from crewgraph.tools.arguments import Refusal
 
-__all__ = ["Executor", "UsageCallback", "carried_out", "made_executor"]
+__all__ = ["Executor", "UsageCallback", "create_executor", "run_executor"]
 
 
 class UsageCallback(BaseCallbackHandler):
@@ -96,7 +96,7 @@ _TEXTS = ("output", "answer", "result", "response", "text")
 _OFFERED = ("messages", "input", "context", "tools", "tool_names")
 
 
-def made_executor(agent: BaseAgent, tools: Sequence[Any] | None = None, task: Any = None) -> Any:
+def create_executor(agent: BaseAgent, tools: Sequence[Any] | None = None, task: Any = None) -> Any:
     """An agent's executor as the user gave it, or as his class makes it; None where our loop does the work."""
     own = override_of(agent, "create_agent_executor") if agent.agent_executor is None else None
     if own is not None:
@@ -147,7 +147,7 @@ class Executor:
         CompileError: it cannot be called, or it cannot be given what there is to give.
     """
 
-    def __init__(self, source: Any, tools: Mapping[str, ObservedTool], where: str, role: str = "") -> None:
+    def __init__(self, source: Any, tools: Mapping[str, EventTool], where: str, role: str = "") -> None:
         self._runnable, self._tools, self._where = _runnable(source, where), tools, where
         self._role = role
         self.name = str(getattr(source, "name", None) or getattr(source, "__name__", None) or type(source).__name__)
@@ -266,7 +266,7 @@ def _state(runnable: Runnable[Any, Any]) -> set[str] | None:
         return None
 
 
-def _langchain(tool: ObservedTool) -> StructuredTool:
+def _langchain(tool: EventTool) -> StructuredTool:
     def func(**args: Any) -> str:
         ready = tool.prepare(args)
         return ready.text if isinstance(ready, Refusal) else tool.run(ready, ensure_config())["text"]
@@ -313,7 +313,7 @@ def _quoted(names: Sequence[str]) -> str:
     return ", ".join(f'"{name}"' for name in names)
 
 
-def carried_out(executor: Executor, messages: Sequence[Message], context: str, usage: UsageLedger) -> Body[str]:
+def run_executor(executor: Executor, messages: Sequence[Message], context: str, usage: UsageLedger) -> Body[str]:
     """The answer of an executor to a conversation; what its models used is added to `usage`."""
     told: dict[str, Any] = yield Call(
         function=executor.run,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from crewgraph.compiler.agent.binding import Engagement, own_tools
+from crewgraph.compiler.agent.binding import AgentBinding, own_tools
 from crewgraph.compiler.agent.capabilities import Capability, capabilities_of, fetches_tools
 from crewgraph.core.effects import Body, Call
 from crewgraph.core.loops.bridge import in_thread
@@ -13,10 +13,10 @@ from crewgraph.definitions.agent.delegation_tools import CoworkerTool
 from crewgraph.prompts.book import Book
 from crewgraph.tools.code import CodeInterpreterTool
 
-__all__ = ["LookAhead", "equipped"]
+__all__ = ["LookAhead", "load_external_tools"]
 
 
-def equipped(
+def load_external_tools(
     capabilities: Sequence[Capability], tools: Iterable[Any], taken: Iterable[str], book: Book
 ) -> Body[list[Any]]:
     """The tools that an agent's capabilities fetch; they are on record, so that a resumed run has the same.
@@ -59,7 +59,7 @@ class LookAhead(Operation):
         ToolFailed: code is to be run, and there is no place for it.
     """
 
-    def __init__(self, engagements: Sequence[Engagement], opened: RunResources) -> None:
+    def __init__(self, engagements: Sequence[AgentBinding], opened: RunResources) -> None:
         sources = [tool.tool.source for one in engagements for tool in one.tools.values()]
         coworkers = [agent for one in sources if isinstance(one, CoworkerTool) for agent in one.agents]
         self.agents = list({id(one): one for one in [*(one.agent for one in engagements), *coworkers]}.values())

@@ -13,7 +13,7 @@ from contextvars import ContextVar, Token
 from inspect import isbuiltin
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
-from crewgraph.compiler.agent.binding import Engagement
+from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.messages import Message
 from crewgraph.definitions.agent.last_run import AgentFinish
@@ -35,12 +35,12 @@ __all__ = [
     "HumanInputProvider",
     "SyncHumanInputProvider",
     "WorkInReview",
+    "ask_at_terminal",
+    "configured_provider",
     "get_provider",
-    "given_provider",
     "has_terminal",
     "read_line",
     "reset_provider",
-    "said_at_terminal",
     "set_provider",
 ]
 
@@ -66,7 +66,7 @@ def _is_replaced() -> bool:
     return not isbuiltin(builtins.input) and getattr(getattr(builtins.input, "__self__", None), "_allow_stdin", True)
 
 
-def said_at_terminal(prompt: str) -> str:
+def ask_at_terminal(prompt: str) -> str:
     """The line that somebody types.
 
     Raises:
@@ -204,7 +204,7 @@ class SyncHumanInputProvider(HumanInputProvider):
     def _prompt_input(crew: Any, answer: AgentFinish | None = None) -> str:
         shown = "" if answer is None else answer.output
         book = english() if crew is None else crew.texts.book
-        return said_at_terminal(book.slice("getting_input", final_answer=shown) + "\n")
+        return ask_at_terminal(book.slice("getting_input", final_answer=shown) + "\n")
 
 
 _provider: ContextVar[HumanInputProvider | None] = ContextVar("crewgraph_human_input_provider", default=None)
@@ -217,7 +217,7 @@ def get_provider() -> HumanInputProvider:
     return _provider.get() or _at_terminal
 
 
-def given_provider() -> HumanInputProvider | None:
+def configured_provider() -> HumanInputProvider | None:
     """Who was given to look at answers; None where the run asks as it does by itself."""
     return _provider.get()
 
@@ -245,7 +245,7 @@ class WorkInReview:
         messages: what was said.
     """
 
-    def __init__(self, engagement: Engagement, task: Task, messages: Sequence[Message]) -> None:
+    def __init__(self, engagement: AgentBinding, task: Task, messages: Sequence[Message]) -> None:
         self._engagement = engagement
         self.task, self.crew, self.agent = task, engagement.crew, engagement.agent
         self.llm: Any = engagement.agent.llm

@@ -10,15 +10,15 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from crewgraph.compiler.agent.binding import Engagement
+from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.compiler.agent.dialogue import Dialogue
 from crewgraph.compiler.agent.events import AgentReport, KickoffReport
-from crewgraph.compiler.agent.prompt import Conversation, last_question
-from crewgraph.compiler.agent.protocol import text_of
-from crewgraph.compiler.agent.runner import AgentAtWork
+from crewgraph.compiler.agent.prompt import AgentConversation, last_question
+from crewgraph.compiler.agent.protocol import reply_text
+from crewgraph.compiler.agent.runner import AgentRunner
 from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.compiler.task.briefing import Briefing
-from crewgraph.compiler.task.guardrails import Guards, Judged, guarded, judged
+from crewgraph.compiler.task.guardrails import Guards, Judged, apply_guardrails, judge_output
 from crewgraph.compiler.task.structure import fitted
 from crewgraph.core.effects import Body, Notify, Scope
 from crewgraph.core.files import files_in
@@ -42,7 +42,7 @@ _Judged = tuple[LiteAgentOutput, str | None]
 
 
 def kickoff_body(
-    structure: type[BaseModel] | None, engagement: Engagement, state: Mapping[str, Any]
+    structure: type[BaseModel] | None, engagement: AgentBinding, state: Mapping[str, Any]
 ) -> Body[dict[str, Any]]:
     """Answer the messages in the state; the update holds the output as plain data, in the agent's channel."""
     return {engagement.slug: (yield from _Kickoff(engagement, structure, state[INPUTS]).done())}
@@ -51,11 +51,11 @@ def kickoff_body(
 class _Kickoff:
     """One kickoff of an agent."""
 
-    def __init__(self, engagement: Engagement, structure: type[BaseModel] | None, given: Mapping[str, Any]) -> None:
+    def __init__(self, engagement: AgentBinding, structure: type[BaseModel] | None, given: Mapping[str, Any]) -> None:
         self.engagement, self.structure, self.messages = engagement, structure, given["messages"]
         self.book, self.usage, self.report = engagement.book, UsageLedger(), KickoffReport(engagement)
         role, files = engagement.agent.written("role"), files_in(given)
-        self.work = AgentAtWork(engagement, role, self.report, self.usage, self.book, files=files)
+        self.work = AgentRunner(engagement, role, self.report, self.usage, self.book, files=files)
         self.dialogue: Dialogue | None = None
 
     @property
@@ -75,7 +75,7 @@ class _Kickoff:
         try:
             yield Notify(partial(self.report.begin, self.messages))
             output, problem = yield from self.first()
-            output, problem = yield from guarded(self.guards, output, problem, self, self.report)
+            output, problem = yield from apply_guardrails(self.guards, output, problem, self, self.report)
             if problem is not None:
                 yield Notify(partial(self.report.unstructured, problem))
             yield from self.remember(output)
@@ -97,7 +97,7 @@ class _Kickoff:
         """The answer to what was said so far."""
         work = self.work
         yield from work.equipped()
-        asked = Conversation(
+        asked = AgentConversation(
             agent=self.engagement.agent,
             said=self.messages,
             structure=self.structure,
@@ -111,7 +111,7 @@ class _Kickoff:
         answer = yield from work.in_time(partial(self._begun, asked, dialogue), dialogue.transcript.messages)
         return (yield from self._answered(answer))
 
-    def _begun(self, asked: Conversation, dialogue: Dialogue) -> Body[str]:
+    def _begun(self, asked: AgentConversation, dialogue: Dialogue) -> Body[str]:
         yield from self.work.begin_capabilities()
         remembered = yield from self.work.recollection.told(self._briefing.description, limit=_RECALLED)
         known = yield from self.work.known(last_question(self.messages))
@@ -146,12 +146,12 @@ class _Kickoff:
     def judged(self, guardrail: ModelGuardrail, output: LiteAgentOutput) -> Body[Judged]:
         """The verdict of a model, the guardrail's own, else the agent's; the conversation is what the output is held to."""
         model = self.work.model if guardrail.llm is None else self.work.asked(guardrail.llm)
-        said = "\n\n".join(text_of(message["content"]) for message in self.messages)
+        said = "\n\n".join(reply_text(message["content"]) for message in self.messages)
         asked = last_question(self.messages)
         return (
             yield Scope(
                 name=f"Guardrail: {shorten(guardrail.description, 60)}",
-                body=lambda: judged(guardrail, output.raw, asked, said, model, self.book, self.usage),
+                body=lambda: judge_output(guardrail, output.raw, asked, said, model, self.book, self.usage),
             )
         )
 
@@ -186,7 +186,7 @@ class _Kickoff:
 
 
 def goes_on(
-    engagement: Engagement, task: Task | None, said: Sequence[Message], _: Mapping[str, Any]
+    engagement: AgentBinding, task: Task | None, said: Sequence[Message], _: Mapping[str, Any]
 ) -> Body[dict[str, Any]]:
     """Work from what was said to an answer.
 
@@ -200,7 +200,7 @@ def goes_on(
         OpenAI's clients use, and the `usage`.
     """
     book, role, usage = engagement.book, engagement.agent.written("role"), UsageLedger()
-    at_work = AgentAtWork(engagement, role, AgentReport(engagement, task), usage, book, task)
+    at_work = AgentRunner(engagement, role, AgentReport(engagement, task), usage, book, task)
     dialogue = Dialogue(partial(_begun, said, book), "")
     yield from at_work.equipped()
     answer = yield from at_work.in_time(partial(at_work.replied, dialogue), said)

@@ -11,9 +11,9 @@ from functools import partial
 from threading import Lock
 from typing import Any
 
-from crewgraph.compiler.agent.binding import Engagement
+from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.compiler.agent.events import KnowledgeReport
-from crewgraph.compiler.agent.protocol import text_of
+from crewgraph.compiler.agent.protocol import reply_text
 from crewgraph.core.digests import Transcript
 from crewgraph.core.effects import Body, Call, EffectFailed, ModelCall, Notify
 from crewgraph.core.loops.bridge import in_thread
@@ -29,7 +29,7 @@ from crewgraph.knowledge.passage import KnowledgeConfig, SearchResult, extract_k
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
 
-__all__ = ["LoadKnowledge", "Lookup", "knowledge_of", "looked_up", "read_once"]
+__all__ = ["LoadKnowledge", "Lookup", "knowledge_of", "query_knowledge", "read_once"]
 
 
 def knowledge_of(agent: BaseAgent, crew: Crew | None) -> tuple[Any, Any]:
@@ -68,7 +68,7 @@ class LoadKnowledge(Operation):
         SourceError: a source cannot be used.
     """
 
-    def __init__(self, engagements: Iterable[Engagement]) -> None:
+    def __init__(self, engagements: Iterable[AgentBinding]) -> None:
         known: dict[int, Any] = {}
         for one in engagements:
             sources = [tool.tool.source for tool in one.tools.values()]
@@ -122,7 +122,7 @@ class Lookup:
         return "\n\n".join(filter(None, (self.text, self.expected, self.context)))
 
 
-def looked_up(lookup: Lookup) -> Body[str]:
+def query_knowledge(lookup: Lookup) -> Body[str]:
     """What is known of a task, for its prompt; empty where there is no knowledge, or nothing fits.
 
     What fails is told, and the work goes on without; but a source that cannot be used ends it.
@@ -172,7 +172,7 @@ def _worded(lookup: Lookup) -> Body[str]:
         yield Notify(partial(lookup.report.unworded, str(failure)))
         return lookup.text
     lookup.usage.answered(model, reply)
-    query = text_of(reply["content"]).strip()
+    query = reply_text(reply["content"]).strip()
     if not query:
         yield Notify(partial(lookup.report.unworded, "the model's answer was empty"))
         return lookup.text

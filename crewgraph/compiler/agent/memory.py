@@ -13,9 +13,9 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from crewgraph.compiler.agent.memory_calls import Memories, Remembers, is_ours, looked_up, put_away
+from crewgraph.compiler.agent.memory_calls import Memories, Remembers, is_ours, save_memory, search_memories
 from crewgraph.compiler.task.briefing import Briefing
-from crewgraph.compiler.task.structured_answer import formed
+from crewgraph.compiler.task.structured_answer import request_structured
 from crewgraph.core.effects import Body, Call, EffectFailed, Notify
 from crewgraph.core.messages import Message
 from crewgraph.core.protocols import Model
@@ -27,7 +27,7 @@ from crewgraph.memory.items import EntityMemoryItem, LongTermMemoryItem, extract
 from crewgraph.prompts.book import Book
 from crewgraph.schema import described
 
-__all__ = ["Assessment", "MemoryFailed", "Recollection", "assessed", "extracted", "kept"]
+__all__ = ["Assessment", "MemoryFailed", "Recollection", "assess_output", "extract_memories", "save_extracted"]
 
 
 class _Entity(BaseModel):
@@ -59,7 +59,7 @@ class Assessment(BaseModel):
         ]
 
 
-def assessed(
+def assess_output(
     task: str, expected_output: str, output: str, model: Model | None, book: Book, usage: UsageLedger, stage: str
 ) -> Body[Assessment]:
     """What a model says of a result, in one request; what a rule finds where it cannot be read or there is none.
@@ -82,7 +82,7 @@ def assessed(
             },
         ]
         try:
-            asked = yield from formed(messages, Assessment, model, book, usage, attempts=1, stage=stage)
+            asked = yield from request_structured(messages, Assessment, model, book, usage, attempts=1, stage=stage)
         except EffectFailed as failure:
             if failure.type_name == "TimeLimitReached":
                 raise
@@ -97,7 +97,7 @@ def _by_rule(output: str) -> Assessment:
     return Assessment(entities=found)
 
 
-def extracted(
+def extract_memories(
     memory: Any, text: str, model: Model | None, book: Book, usage: UsageLedger, stage: str
 ) -> Body[list[str]]:
     """Statements: by the memory's own model or way, else by the agent's model in one request; else the text itself.
@@ -123,7 +123,7 @@ def extracted(
         {"role": "user", "content": book.filled("memory", "extract_memories_user", content=text)},
     ]
     try:
-        asked = yield from formed(messages, ExtractedMemories, model, book, usage, attempts=1, stage=stage)
+        asked = yield from request_structured(messages, ExtractedMemories, model, book, usage, attempts=1, stage=stage)
     except EffectFailed as failure:
         if failure.type_name == "TimeLimitReached":
             raise
@@ -131,7 +131,7 @@ def extracted(
     return [text] if asked.found is None else [one.strip() for one in asked.found.memories if one.strip()]
 
 
-def kept(memory: Any, statements: list[str], role: str, usage: UsageLedger) -> Body[None]:
+def save_extracted(memory: Any, statements: list[str], role: str, usage: UsageLedger) -> Body[None]:
     """Keep statements, with one write.
 
     Args:
@@ -200,7 +200,7 @@ class Recollection:
         if not self._memories:
             return ()
         found: dict[str, Any] = yield Call(
-            function=looked_up,
+            function=search_memories,
             args=(self._memories, self._who, description, context, self._book, limit),
             name="search",
             about=[description, context, list(self._memories.kinds), self._memories.unified is not None],
@@ -280,9 +280,9 @@ class Recollection:
         if getattr(memory, "read_only", False):
             return
         try:
-            statements = yield from extracted(memory, text, model, self._book, usage, stage)
+            statements = yield from extract_memories(memory, text, model, self._book, usage, stage)
             if statements:
-                yield from kept(memory, statements, role, usage)
+                yield from save_extracted(memory, statements, role, usage)
         except EffectFailed as failure:
             if failure.type_name == "TimeLimitReached":
                 raise
@@ -292,7 +292,7 @@ class Recollection:
         self, briefing: Briefing, answer: str, model: Model | None, usage: UsageLedger, stage: str
     ) -> Body[None]:
         expected, memories = briefing.expected_output, self._memories
-        found = yield from assessed(briefing.description, expected, answer, model, self._book, usage, stage)
+        found = yield from assess_output(briefing.description, expected, answer, model, self._book, usage, stage)
         if memories.long_term is not None:
             at: str = yield Call(function=_now, name="time", kind="memory")  # the same when it is saved again
             item = LongTermMemoryItem(
@@ -315,7 +315,7 @@ class Recollection:
         """Save something, in place of a text what is given, which `about` tells apart from all else."""
         try:
             yield Call(
-                function=put_away,
+                function=save_memory,
                 args=(self._memories.kinds[kind], kind, value, metadata, given),
                 name=kind,
                 about=about or [value, metadata],

@@ -35,9 +35,9 @@ __all__ = [
     "Remembers",
     "check_memories",
     "is_ours",
-    "looked_up",
     "memories_of",
-    "put_away",
+    "save_memory",
+    "search_memories",
 ]
 
 
@@ -147,7 +147,7 @@ def _store_around() -> Any:
     return store if getattr(store, "index_config", None) else None
 
 
-def looked_up(
+def search_memories(
     memories: Memories, who: Remembers, description: str, context: str, book: Book, limit: int
 ) -> dict[str, Any]:
     """What all memories know of a task.
@@ -206,7 +206,7 @@ def _search(kind: str, memory: Any, description: str, query: str) -> Callable[[]
     return search if is_ours(memory, "search") else lambda: search_with_events(memory, kind, about, most, least, search)
 
 
-def put_away(memory: Any, kind: str, value: str | None, metadata: dict[str, Any], given: Any = None) -> None:
+def save_memory(memory: Any, kind: str, value: str | None, metadata: dict[str, Any], given: Any = None) -> None:
     """Save something.
 
     Args:

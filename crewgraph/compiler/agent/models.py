@@ -35,7 +35,15 @@ from crewgraph.tools.cache import CacheHandler
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-__all__ = ["LimitedModel", "controllers_of", "first_llm", "given_handler", "model_of", "own_handler", "results_apart"]
+__all__ = [
+    "RateLimitedModel",
+    "configured_cache_handler",
+    "controllers_of",
+    "first_llm",
+    "model_of",
+    "own_handler",
+    "results_apart",
+]
 
 
 # Beside the definitions and not in them: a copy of a definition begins with nothing.
@@ -65,7 +73,7 @@ def _own_controller(definition: BaseAgent | Crew) -> RPMController | None:
         return controller
 
 
-def given_handler(agent: BaseAgent, crew: Crew | None) -> Any:
+def configured_cache_handler(agent: BaseAgent, crew: Crew | None) -> Any:
     """What a user gave to keep the results of an agent's tools, or None."""
     if agent.cache_handler is not None or crew is None:
         return agent.cache_handler
@@ -100,18 +108,22 @@ def model_of(llm: Any, agent: BaseAgent, task: Task | None, crew: Crew | None) -
     return HookedModel(_waiting(as_model(llm), limited, agent, task), llm, agent, task, crew)
 
 
-def _waiting(model: Model, limited: "Callable[[Model], LimitedModel]", agent: BaseAgent, task: Task | None) -> Model:
+def _waiting(
+    model: Model, limited: "Callable[[Model], RateLimitedModel]", agent: BaseAgent, task: Task | None
+) -> Model:
     if not isinstance(model, FallbackModel):
         return _patient(limited(model))
     *others, last = [limited(one) for one in model.models]
     return FallbackModel([*others, _patient(last)], partial(_falls_back, agent, task))
 
 
-def _limited(model: Model, *, source: Any, agent: BaseAgent, task: Task | None, crew: Crew | None) -> "LimitedModel":
-    return LimitedModel(EventModel(model, source, agent, task), controllers_of(agent, crew))
+def _limited(
+    model: Model, *, source: Any, agent: BaseAgent, task: Task | None, crew: Crew | None
+) -> "RateLimitedModel":
+    return RateLimitedModel(EventModel(model, source, agent, task), controllers_of(agent, crew))
 
 
-def _patient(limited: "LimitedModel") -> Model:
+def _patient(limited: "RateLimitedModel") -> Model:
     asked = limited.model.model
     times = asked.retries if isinstance(asked, ChatModel) else 0
     return RetryingModel(limited, limited.is_delayed, times) if times else limited
@@ -132,7 +144,7 @@ def first_llm(crew: Crew, *wishes: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class LimitedModel(ModelWrapper[EventModel]):
+class RateLimitedModel(ModelWrapper[EventModel]):
     """A model at work, and everything that has to let a request through before it is made."""
 
     model: EventModel

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
-from crewgraph.compiler.agent.binding import Engagement
+from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.compiler.agent.human_review import HumanInputProvider, WorkInReview
 from crewgraph.compiler.task.briefing import OngoingTask
 from crewgraph.core.effects import Ask, Body, Call
@@ -92,7 +92,7 @@ class Reviewer:
     """A provider, and the work that it looks at."""
 
     provider: HumanInputProvider
-    engagement: Engagement
+    engagement: AgentBinding
     task: Task
     ongoing: OngoingTask
     """The same work, for what is used while the provider looks at it."""

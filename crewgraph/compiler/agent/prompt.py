@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel
 
 from crewgraph.compiler.agent.files import NO_FILES, FilesAtHand
-from crewgraph.compiler.agent.protocol import text_of
+from crewgraph.compiler.agent.protocol import reply_text
 from crewgraph.compiler.agent.toolbox import Toolbox
 from crewgraph.compiler.task.briefing import Briefing
 from crewgraph.core.messages import Message
@@ -19,7 +19,7 @@ from crewgraph.definitions.task.task import Task
 from crewgraph.prompts.book import Book
 from crewgraph.schema import described
 
-__all__ = ["Conversation", "Opening", "arranged", "last_question", "retold", "task_prompt", "told_itself"]
+__all__ = ["AgentConversation", "Opening", "last_question", "prompt_messages", "retold", "task_prompt", "told_itself"]
 
 
 def task_prompt(task: Task, briefing: Briefing, book: Book, notes: tuple[str, ...] = ()) -> str:
@@ -67,7 +67,7 @@ class Opening:
             context: what others found out.
             done: what was done for the task so far, condensed; empty at the beginning.
         """
-        return self.files.shown_in(arranged(self.agent, self._told, self._asked(context, done), self._texts))
+        return self.files.shown_in(prompt_messages(self.agent, self._told, self._asked(context, done), self._texts))
 
     @property
     def _texts(self) -> dict[str, str]:
@@ -109,7 +109,7 @@ def told_itself(
     return "\n\n".join((*told, *capability_notes))
 
 
-def arranged(agent: BaseAgent, told: str, asked: str, texts: Mapping[str, str]) -> list[Message]:
+def prompt_messages(agent: BaseAgent, told: str, asked: str, texts: Mapping[str, str]) -> list[Message]:
     """What an agent is told and asked as messages, in the templates that its user gave.
 
     A template for both makes one message of them, which is what the formats of bare models want.
@@ -138,7 +138,7 @@ def retold(text: str, refused: tuple[str, str] | None, book: Book) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Conversation:
+class AgentConversation:
     """The messages that an agent's answer to a conversation begins with."""
 
     agent: BaseAgent
@@ -172,15 +172,15 @@ class Conversation:
         said = list(self.said)
         told = [self._told]
         while said and said[0]["role"] == "system":  # some providers take one system message only, in front
-            told.append(text_of(said.pop(0)["content"]))
+            told.append(reply_text(said.pop(0)["content"]))
         parts = [
             *self.files.notes(self.book),
             *self.notes,
             *([self.book.slice("summary", merged_summary=done)] if done else []),
         ]
         last = said.pop() if said and _is_question(said[-1]) else None
-        asked = "\n\n".join([*([text_of(last["content"])] if last else []), *parts])
-        *system, question = arranged(self.agent, "\n\n".join(told), asked, self._texts)
+        asked = "\n\n".join([*([reply_text(last["content"])] if last else []), *parts])
+        *system, question = prompt_messages(self.agent, "\n\n".join(told), asked, self._texts)
         if last is not None:
             asker = last.copy()
             asker.update(question)
@@ -208,7 +208,7 @@ class Conversation:
 
 def last_question(said: Sequence[Message]) -> str:
     """What the user last asked."""
-    return next((text_of(message["content"]) for message in reversed(said) if message["role"] == "user"), "")
+    return next((reply_text(message["content"]) for message in reversed(said) if message["role"] == "user"), "")
 
 
 def _is_question(message: Message) -> bool:

@@ -18,13 +18,13 @@ __all__ = [
     "FINAL_ANSWER_ACTION",
     "Action",
     "Actions",
-    "Answer",
+    "FinalAnswer",
     "Malformed",
     "OutputParserError",
     "final_text",
     "parse",
-    "read",
-    "text_of",
+    "parse_reply",
+    "reply_text",
 ]
 
 
@@ -62,7 +62,7 @@ class Actions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class FinalAnswer:
     """The reply is the result."""
 
     output: str
@@ -78,7 +78,7 @@ class Malformed:
     text: str
 
 
-def text_of(content: Content) -> str:
+def reply_text(content: Content) -> str:
     """The text in a message's content."""
     if isinstance(content, str):
         return content
@@ -91,9 +91,9 @@ def text_of(content: Content) -> str:
     return "".join(texts)
 
 
-def read(reply: Reply, *, tools_offered: bool) -> Actions | Answer | Malformed:
+def parse_reply(reply: Reply, *, tools_offered: bool) -> Actions | FinalAnswer | Malformed:
     """What a reply wants."""
-    text = text_of(reply["content"])
+    text = reply_text(reply["content"])
     if reply["tool_calls"]:
         native = tuple(Action(tool=call["name"], args=call["args"], call_id=call["id"]) for call in reply["tool_calls"])
         return Actions(actions=native, thought=_thought(text), text=text)
@@ -101,18 +101,18 @@ def read(reply: Reply, *, tools_offered: bool) -> Actions | Answer | Malformed:
         return Malformed(error="empty_reply", text=text)
     final, action = _FINAL.search(text), _ACTION.search(text) if tools_offered else None
     if final and (action is None or final.start() < action.start()):
-        return Answer(output=text[final.end() :].strip(), thought=_thought(text[: final.start()]), text=text)
+        return FinalAnswer(output=text[final.end() :].strip(), thought=_thought(text[: final.start()]), text=text)
     if action:
         return _actions(text, action)
     if tools_offered and _THOUGHT.match(text.lstrip()):
         return Malformed(error="thought_only", text=text)
-    return Answer(output=text.strip(), thought="", text=text)
+    return FinalAnswer(output=text.strip(), thought="", text=text)
 
 
 def final_text(reply: Reply) -> str:
     """The result in a reply that had to be the last one, whatever its form."""
-    wanted = read(reply, tools_offered=False)
-    if isinstance(wanted, Answer):
+    wanted = parse_reply(reply, tools_offered=False)
+    if isinstance(wanted, FinalAnswer):
         return wanted.output
     return wanted.text.strip()
 
@@ -168,12 +168,12 @@ def parse(text: str) -> AgentAction | AgentFinish:
     Raises:
         OutputParserError: it wants neither.
     """
-    wanted = read({"content": text, "tool_calls": [], "usage": None, "extra": {}}, tools_offered=True)
+    wanted = parse_reply({"content": text, "tool_calls": [], "usage": None, "extra": {}}, tools_offered=True)
     if isinstance(wanted, Actions):
         first = wanted.actions[0]
         given = first.args if isinstance(first.args, str) else json.dumps(first.args, ensure_ascii=False)
         return AgentAction(thought=wanted.thought, tool=first.tool, tool_input=given, text=wanted.text)
-    if isinstance(wanted, Answer) and wanted.output != text.strip():
+    if isinstance(wanted, FinalAnswer) and wanted.output != text.strip():
         return AgentFinish(thought=wanted.thought, output=wanted.output, text=wanted.text)
     raise OutputParserError(
         f"the reply {text[:200]!r} holds neither `Action:` with `Action Input:`, nor `Final Answer:`. Ask the model to write "

@@ -15,8 +15,8 @@ from typing import Any, cast
 
 from crewgraph.compiler.agent.dialogue import Dialogue, is_too_long
 from crewgraph.compiler.agent.people import APPROVAL, Asker
-from crewgraph.compiler.agent.protocol import Action, Actions, Answer, Malformed, final_text, read
-from crewgraph.compiler.agent.toolbox import Outcome, PreparedTool, Toolbox, Wanted
+from crewgraph.compiler.agent.protocol import Action, Actions, FinalAnswer, Malformed, final_text, parse_reply
+from crewgraph.compiler.agent.toolbox import PreparedCall, PreparedTool, Toolbox, ToolOutcome
 from crewgraph.core.digests import Transcript
 from crewgraph.core.effects import Body, Call, Effect, EffectFailed, ModelCall, Notify, OutcomeUnknown, Together
 from crewgraph.core.messages import Content, Message, Reply, ToolSpec
@@ -30,7 +30,7 @@ from crewgraph.text import extract_json
 from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.structured import prompt_text
 
-__all__ = ["Wish", "Worker", "allowed", "rewritten", "stepped", "worked"]
+__all__ = ["ReActContext", "ToolRequest", "approve_tool_call", "react_loop", "rewritten", "run_step_callback"]
 
 
 _log = logging.getLogger("crewgraph")
@@ -42,24 +42,24 @@ _UNREADABLE = 'It is neither yes, nor no and why not, nor other arguments, as {"
 
 
 @dataclass(frozen=True)
-class Wish:
+class ToolRequest:
     """What came of a model's wish to use a tool: a call to be made, or an outcome already."""
 
-    call: Wanted | None
-    outcome: Outcome | None = None
+    call: PreparedCall | None
+    outcome: ToolOutcome | None = None
     changed: bool = False
     """Whether a person changed its arguments."""
 
 
-def allowed(call: Wanted, asker: Asker) -> Body[Wish]:
+def approve_tool_call(call: PreparedCall, asker: Asker) -> Body[ToolRequest]:
     """A call as a person allows it, where somebody has to be asked; a refusal is what the model is told."""
     if not (yield from _is_to_be_asked(call)):
-        return Wish(call)
+        return ToolRequest(call)
     known = yield from _known(call)
-    return (yield from _approval_asked(call, asker)) if known is None else Wish(None, known)
+    return (yield from _approval_asked(call, asker)) if known is None else ToolRequest(None, known)
 
 
-def _known(call: Wanted) -> Body[Outcome | None]:
+def _known(call: PreparedCall) -> Body[ToolOutcome | None]:
     """What an equal call gave before, where that is kept: nothing is done then that would have to be allowed."""
     tool, args = call.tool, call.args
     if not tool.remembers:
@@ -69,7 +69,7 @@ def _known(call: Wanted) -> Body[Outcome | None]:
     )
 
 
-def _approval_asked(call: Wanted, asker: Asker) -> Body[Wish]:
+def _approval_asked(call: PreparedCall, asker: Asker) -> Body[ToolRequest]:
     tool, refused = call.tool, None
     while True:
         shown = json.dumps(call.args, ensure_ascii=False, indent=2)
@@ -77,20 +77,20 @@ def _approval_asked(call: Wanted, asker: Asker) -> Body[Wish]:
         said = yield asker.ask(APPROVAL, text, "tools", tool=tool.name, args=call.args, refused=refused)
         verdict = _read(said)
         if verdict is True:
-            return Wish(call)
+            return ToolRequest(call)
         if isinstance(verdict, dict):
             args = tool.prepare(verdict)
             if not isinstance(args, Refusal):
-                return Wish(Wanted(tool, args), changed=args != call.args)
+                return ToolRequest(PreparedCall(tool, args), changed=args != call.args)
             refused = args.text
         elif isinstance(verdict, str):
             told = asker.book.slice("approval_refused", reason=verdict or "no")
-            return Wish(None, Outcome(text=told, failed=True, final=False))
+            return ToolRequest(None, ToolOutcome(text=told, failed=True, final=False))
         else:
             refused = f"{said!r:.200} cannot be taken. {_UNREADABLE}"
 
 
-def _is_to_be_asked(call: Wanted) -> Body[bool]:
+def _is_to_be_asked(call: PreparedCall) -> Body[bool]:
     tool, wish = call.tool, call.tool.require_approval
     if isinstance(wish, bool):
         return wish
@@ -142,7 +142,7 @@ def _begins(said: str, word: str) -> bool:
 
 def rewritten(
     action: Action, tool: PreparedTool, error: str, reader: Model, book: Book, usage: UsageLedger
-) -> Body[Wanted | None]:
+) -> Body[PreparedCall | None]:
     """The use that was meant, by one request; None where that one cannot be read either."""
     transcript = Transcript(
         [
@@ -159,7 +159,7 @@ def rewritten(
     usage.answered(reader, reply)
     found = extract_json(final_text(reply))
     args = tool.prepare(cast(dict[str, Any], found)) if isinstance(found, dict) else None
-    return None if args is None or isinstance(args, Refusal) else Wanted(tool, args)
+    return None if args is None or isinstance(args, Refusal) else PreparedCall(tool, args)
 
 
 _EMPTY_REPLIES = 2
@@ -174,7 +174,7 @@ _DECIDED = (
 
 
 @dataclass(kw_only=True)
-class Worker:
+class ReActContext:
     """What the loop needs to know of an agent at work on a task."""
 
     model: Model
@@ -233,7 +233,7 @@ class Worker:
         return _replied(self, transcript, (), ())
 
 
-def worked(worker: Worker, dialogue: Dialogue) -> Body[str]:
+def react_loop(worker: ReActContext, dialogue: Dialogue) -> Body[str]:
     """The answer to a conversation's last message; what is said meanwhile is added to the conversation.
 
     Raises:
@@ -245,8 +245,8 @@ def worked(worker: Worker, dialogue: Dialogue) -> Body[str]:
     empty = 0
     for step in range(1, worker.max_iter + 1):
         reply = yield from _asked(worker, dialogue, specs, stop)
-        wanted = read(reply, tools_offered=bool(worker.tools) or bool(reply["tool_calls"]))
-        if isinstance(wanted, Answer):
+        wanted = parse_reply(reply, tools_offered=bool(worker.tools) or bool(reply["tool_calls"]))
+        if isinstance(wanted, FinalAnswer):
             yield from _stepped(
                 worker, AgentFinish(thought=wanted.thought, output=wanted.output, text=wanted.text), step
             )
@@ -267,7 +267,7 @@ def worked(worker: Worker, dialogue: Dialogue) -> Body[str]:
     return (yield from _forced(worker, dialogue, specs))
 
 
-def _forced(worker: Worker, dialogue: Dialogue, specs: tuple[ToolSpec, ...]) -> Body[str]:
+def _forced(worker: ReActContext, dialogue: Dialogue, specs: tuple[ToolSpec, ...]) -> Body[str]:
     dialogue.close({"role": "user", "content": worker.book.error("force_final_answer")})
     # Some providers refuse a conversation with tool calls that offers no tools; a model that still calls one is offered none.
     output = yield from _last_answer(worker, dialogue, specs)
@@ -282,11 +282,11 @@ def _forced(worker: Worker, dialogue: Dialogue, specs: tuple[ToolSpec, ...]) -> 
     return output
 
 
-def _last_answer(worker: Worker, dialogue: Dialogue, specs: tuple[ToolSpec, ...]) -> Body[str]:
+def _last_answer(worker: ReActContext, dialogue: Dialogue, specs: tuple[ToolSpec, ...]) -> Body[str]:
     return final_text((yield from _asked(worker, dialogue, specs, worker.stop)))
 
 
-def _asked(worker: Worker, dialogue: Dialogue, specs: tuple[ToolSpec, ...], stop: tuple[str, ...]) -> Body[Reply]:
+def _asked(worker: ReActContext, dialogue: Dialogue, specs: tuple[ToolSpec, ...], stop: tuple[str, ...]) -> Body[Reply]:
     """The model's reply; a conversation that is too long is condensed."""
     requests = 0
     while True:
@@ -308,7 +308,7 @@ def _asked(worker: Worker, dialogue: Dialogue, specs: tuple[ToolSpec, ...], stop
             return reply
 
 
-def _condensed(worker: Worker, dialogue: Dialogue, why: EffectFailed) -> Body[bool]:
+def _condensed(worker: ReActContext, dialogue: Dialogue, why: EffectFailed) -> Body[bool]:
     yield Notify(worker.condensing)
     try:
         done = yield from dialogue.condensed(worker)
@@ -321,7 +321,9 @@ def _condensed(worker: Worker, dialogue: Dialogue, why: EffectFailed) -> Body[bo
     return done
 
 
-def _replied(worker: Worker, transcript: Transcript, specs: tuple[ToolSpec, ...], stop: tuple[str, ...]) -> Body[Reply]:
+def _replied(
+    worker: ReActContext, transcript: Transcript, specs: tuple[ToolSpec, ...], stop: tuple[str, ...]
+) -> Body[Reply]:
     """The model's reply; a request that failed is made again, with everything that was found out so far."""
     while True:
         try:
@@ -335,16 +337,16 @@ def _replied(worker: Worker, transcript: Transcript, specs: tuple[ToolSpec, ...]
             return reply
 
 
-def _repair(worker: Worker, dialogue: Dialogue, wanted: Malformed) -> None:
+def _repair(worker: ReActContext, dialogue: Dialogue, wanted: Malformed) -> None:
     if wanted.text.strip():
         dialogue.add({"role": "assistant", "content": wanted.text})
     said = worker.book.error(wanted.error, tool_names=worker.tools.listed)
     dialogue.add({"role": "user", "content": said})
 
 
-def _acted(worker: Worker, dialogue: Dialogue, reply: Reply, wanted: Actions, step: int) -> Body[str | None]:
+def _acted(worker: ReActContext, dialogue: Dialogue, reply: Reply, wanted: Actions, step: int) -> Body[str | None]:
     """Do what the model wants; an answer where a tool's result is one."""
-    wishes: list[Wish] = []
+    wishes: list[ToolRequest] = []
     for action in wanted.actions:
         wishes.append((yield from _wished(worker, action)))
     made = iter((yield from _called(worker, [one.call.effect for one in wishes if one.call is not None])))
@@ -373,7 +375,9 @@ def _acted(worker: Worker, dialogue: Dialogue, reply: Reply, wanted: Actions, st
     return None
 
 
-def _reckoned(worker: Worker, wanted: Actions, wishes: list[Wish], outcomes: list[Outcome]) -> Body[None]:
+def _reckoned(
+    worker: ReActContext, wanted: Actions, wishes: list[ToolRequest], outcomes: list[ToolOutcome]
+) -> Body[None]:
     """Count what was used and what failed, and tell of it."""
     for action, one in zip(wanted.actions, wishes, strict=True):
         if one.outcome is not None and one.outcome["failed"]:
@@ -387,15 +391,15 @@ def _reckoned(worker: Worker, wanted: Actions, wishes: list[Wish], outcomes: lis
     worker.counts["errors"] = worker.counts.get("errors", 0) + len(failed)
 
 
-def _wished(worker: Worker, action: Action) -> Body[Wish]:
+def _wished(worker: ReActContext, action: Action) -> Body[ToolRequest]:
     """The call that is wanted, as people allow it, or what came of the wish."""
     prepared = yield from _prepared(worker, action)
-    if not isinstance(prepared, Wanted):
-        return Wish(None, prepared)
-    return (yield from allowed(prepared, worker.asker))
+    if not isinstance(prepared, PreparedCall):
+        return ToolRequest(None, prepared)
+    return (yield from approve_tool_call(prepared, worker.asker))
 
 
-def _told(worker: Worker, wish: Wish, outcome: Outcome) -> Outcome:
+def _told(worker: ReActContext, wish: ToolRequest, outcome: ToolOutcome) -> ToolOutcome:
     """What came of a call; the model is told if it was not the one that it wanted."""
     if not wish.changed or wish.call is None or outcome["final"]:
         return outcome
@@ -404,17 +408,17 @@ def _told(worker: Worker, wish: Wish, outcome: Outcome) -> Outcome:
     return {**outcome, "text": text}
 
 
-def _prepared(worker: Worker, action: Action) -> Body[Wanted | Outcome]:
+def _prepared(worker: ReActContext, action: Action) -> Body[PreparedCall | ToolOutcome]:
     """The call that is wanted, or why there can be none."""
     prepared = worker.tools.prepared(action.tool, action.args)
     tool = worker.tools.named(action.tool)
-    if isinstance(prepared, Wanted) or tool is None or worker.reader is None or action.call_id is not None:
+    if isinstance(prepared, PreparedCall) or tool is None or worker.reader is None or action.call_id is not None:
         return prepared
     again = yield from rewritten(action, tool, prepared["text"], worker.reader, worker.book, worker.usage)
     return again or prepared
 
 
-def _called(worker: Worker, calls: list[Effect]) -> Body[list[Outcome]]:
+def _called(worker: ReActContext, calls: list[Effect]) -> Body[list[ToolOutcome]]:
     try:
         if len(calls) > 1:
             return (yield Together(calls))
@@ -426,7 +430,7 @@ def _called(worker: Worker, calls: list[Effect]) -> Body[list[Outcome]]:
         ) from unknown
 
 
-def _remember(dialogue: Dialogue, reply: Reply, wanted: Actions, outcomes: list[Outcome]) -> None:
+def _remember(dialogue: Dialogue, reply: Reply, wanted: Actions, outcomes: list[ToolOutcome]) -> None:
     """Put the request for tools and what came of it into the conversation, in the protocol it was made in."""
     shown = [block for outcome in outcomes for block in outcome.get("shown", [])]
     if wanted.actions[0].call_id is None:
@@ -447,11 +451,11 @@ def _remember(dialogue: Dialogue, reply: Reply, wanted: Actions, outcomes: list[
         dialogue.add({"role": "user", "content": [*shown]})
 
 
-def _stepped(worker: Worker, step: AgentAction | AgentFinish, number: int) -> Body[None]:
-    return stepped(worker.told, worker.step_callback, step, number)
+def _stepped(worker: ReActContext, step: AgentAction | AgentFinish, number: int) -> Body[None]:
+    return run_step_callback(worker.told, worker.step_callback, step, number)
 
 
-def stepped(
+def run_step_callback(
     told: Callable[[AgentAction | AgentFinish, int], None],
     callback: Callable[..., Any] | None,
     step: AgentAction | AgentFinish,

@@ -9,7 +9,7 @@ from langchain_core.runnables.config import ensure_config
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import Send
 
-from crewgraph.compiler.agent.toolbox import Outcome, Toolbox, Wanted
+from crewgraph.compiler.agent.toolbox import PreparedCall, Toolbox, ToolOutcome
 from crewgraph.core.effects import ToolCall
 from crewgraph.core.messages import Message, Reply
 from crewgraph.core.protocols import Model
@@ -79,9 +79,9 @@ class _Steps:
         wanted = self._wanted(call)
         return _done(call, await wanted.aperform(config) if isinstance(wanted, ToolCall) else wanted)
 
-    def _wanted(self, call: dict[str, Any]) -> ToolCall | Outcome:
+    def _wanted(self, call: dict[str, Any]) -> ToolCall | ToolOutcome:
         wanted = self._tools.prepared(call["name"], call["args"])
-        if not isinstance(wanted, Wanted):
+        if not isinstance(wanted, PreparedCall):
             return wanted
         assert isinstance(wanted.effect, ToolCall)  # its tools are no bodies
         return wanted.effect
@@ -150,7 +150,7 @@ def _args(written: dict[str, Any] | str) -> dict[str, Any]:
     return written if isinstance(written, dict) else {"arguments": written}
 
 
-def _done(call: dict[str, Any], outcome: Outcome) -> dict[str, Any]:
+def _done(call: dict[str, Any], outcome: ToolOutcome) -> dict[str, Any]:
     told = ToolMessage(
         outcome["text"],
         tool_call_id=call["id"],

@@ -6,12 +6,12 @@ from datetime import datetime
 from functools import cached_property, partial
 from typing import Any
 
-from crewgraph.compiler.agent.binding import Engagement
+from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.compiler.agent.dialogue import Dialogue
-from crewgraph.compiler.agent.event_tool import Failing, ObservedTool
+from crewgraph.compiler.agent.event_tool import EventTool, Failing
 from crewgraph.compiler.agent.events import AgentReport, KnowledgeReport
-from crewgraph.compiler.agent.executor import carried_out
-from crewgraph.compiler.agent.knowledge import Lookup, looked_up
+from crewgraph.compiler.agent.executor import run_executor
+from crewgraph.compiler.agent.knowledge import Lookup, query_knowledge
 from crewgraph.compiler.agent.memory import Recollection
 from crewgraph.compiler.agent.memory_calls import Remembers
 from crewgraph.compiler.agent.models import controllers_of
@@ -20,8 +20,8 @@ from crewgraph.compiler.agent.plan.execution import PlanExecution, PlanOutcome, 
 from crewgraph.compiler.agent.plan.planner import AgentPlan, Planner, make_plan
 from crewgraph.compiler.agent.plan.report import AgentPlanReport
 from crewgraph.compiler.agent.prompt import told_itself
-from crewgraph.compiler.agent.react import Worker, stepped, worked
-from crewgraph.compiler.agent.tools import AtHand
+from crewgraph.compiler.agent.react import ReActContext, react_loop, run_step_callback
+from crewgraph.compiler.agent.tools import AgentResources
 from crewgraph.compiler.task.briefing import Briefing
 from crewgraph.core.effects import Body, Call, EffectFailed, Notify, Scope
 from crewgraph.core.files import FileRecord
@@ -42,14 +42,14 @@ from crewgraph.text import extract_json
 from crewgraph.tools.failure import ToolFailureRecord
 from crewgraph.tools.memory import RecallMemoryTool, RememberTool
 
-__all__ = ["AgentAtWork", "Refused"]
+__all__ = ["AgentRunner", "Refused"]
 
 
 Refused = tuple[str, str]
 """An earlier attempt, and why it was refused."""
 
 
-class AgentAtWork(AtHand):
+class AgentRunner(AgentResources):
     """An agent at work in one run, on a task or on messages.
 
     Args:
@@ -64,7 +64,7 @@ class AgentAtWork(AtHand):
 
     def __init__(
         self,
-        engagement: Engagement,
+        engagement: AgentBinding,
         role: str,
         report: AgentReport,
         usage: UsageLedger,
@@ -142,10 +142,10 @@ class AgentAtWork(AtHand):
     def replied(self, dialogue: Dialogue, context: str = "") -> Body[str]:
         """The answer to a conversation's last message; what is said on the way to it is added to the conversation."""
         if self.executor is None:
-            return (yield from worked(self._worker(), dialogue))
-        answer = yield from carried_out(self.executor, dialogue.transcript.messages, context, self._usage)
+            return (yield from react_loop(self._worker(), dialogue))
+        answer = yield from run_executor(self.executor, dialogue.transcript.messages, context, self._usage)
         finish = AgentFinish(thought="", output=answer, text=answer)
-        yield from stepped(self._heard.step, self._step_callback, finish, 1)
+        yield from run_step_callback(self._heard.step, self._step_callback, finish, 1)
         return answer
 
     def notes(
@@ -197,7 +197,7 @@ class AgentAtWork(AtHand):
                 usage=self._usage,
                 report=KnowledgeReport(agent, self._about, self._engagement.where),
             )
-            self._known = yield from looked_up(lookup)
+            self._known = yield from query_knowledge(lookup)
         return (self._known,) if self._known else ()
 
     def planned(self, briefing: Briefing, refused: Refused | None = None) -> Body[AgentPlan | None]:
@@ -254,14 +254,14 @@ class AgentAtWork(AtHand):
     def _remembers(self, tool: str, observation: str) -> Body[None]:
         """A tool has given something."""
         used = self.tools.named(tool)
-        if isinstance(used, ObservedTool) and isinstance(used.tool.tool.source, (RecallMemoryTool, RememberTool)):
+        if isinstance(used, EventTool) and isinstance(used.tool.tool.source, (RecallMemoryTool, RememberTool)):
             return  # it came out of a memory, or went into one
         yield from self.recollection.used(tool, self._role, observation)
 
     def _failed(self, tool: str, args: dict[str, Any] | str, failure: dict[str, Any], is_used: bool) -> Body[None]:
         """A use of a tool came to nothing, or (where it `is_used` not) there could be none."""
         used = self.tools.named(tool)
-        source = used.tool.tool.source if isinstance(used, ObservedTool) else None
+        source = used.tool.tool.source if isinstance(used, EventTool) else None
         failing = Failing(source, tool if used is None else used.name, self._agent, self._about, self._engagement.crew)
         read = extract_json(args) if isinstance(args, str) else args
         args = args if read is None else read
@@ -274,10 +274,10 @@ class AgentAtWork(AtHand):
             failing.end(args, failure)
         yield Notify(partial(self._agent.record_tool_failures, tuple(self.failures)))
 
-    def _worker(self) -> Worker:
+    def _worker(self) -> ReActContext:
         agent, crew = self._agent if isinstance(self._agent, Agent) else None, self._engagement.crew
         template = agent.response_template if agent else None
-        return Worker(
+        return ReActContext(
             model=self.model,
             tools=self.tools,
             book=self._book,

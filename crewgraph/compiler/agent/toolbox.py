@@ -14,10 +14,10 @@ from crewgraph.tools.failure import ToolFailure, ToolFailureReason
 from crewgraph.tools.structured import prompt_text
 from crewgraph.tools.use import no_such_tool
 
-__all__ = ["Outcome", "PreparedTool", "Toolbox", "Wanted"]
+__all__ = ["PreparedCall", "PreparedTool", "ToolOutcome", "Toolbox"]
 
 
-class Outcome(TypedDict):
+class ToolOutcome(TypedDict):
     """What came of a wish to use a tool."""
 
     text: str
@@ -58,17 +58,17 @@ class PreparedTool(Tool, Protocol):
         """Its use with these arguments, as a body asks for it; the result is an `Outcome`."""
         ...
 
-    def known(self, args: dict[str, Any]) -> Outcome | None:
+    def known(self, args: dict[str, Any]) -> ToolOutcome | None:
         """What it gave for these arguments before; None where that is not known."""
         ...
 
-    async def aknown(self, args: dict[str, Any]) -> Outcome | None:
+    async def aknown(self, args: dict[str, Any]) -> ToolOutcome | None:
         """The same on this event loop."""
         ...
 
 
 @dataclass(frozen=True)
-class Wanted:
+class PreparedCall:
     """A use of a tool that a model wants."""
 
     tool: PreparedTool
@@ -104,7 +104,7 @@ class Toolbox:
         """What they do and take, for a text."""
         return "\n\n".join(prompt_text(spec) for spec in self.specs)
 
-    def prepared(self, name: str, written: dict[str, Any] | str) -> Wanted | Outcome:
+    def prepared(self, name: str, written: dict[str, Any] | str) -> PreparedCall | ToolOutcome:
         """The use that a model wants, or what it is told instead."""
         tool = self.named(name)
         if tool is None:
@@ -112,7 +112,7 @@ class Toolbox:
         args = tool.prepare(written)
         if isinstance(args, Refusal):
             return _refused(args.text, ToolFailureReason.INVALID_INPUT)
-        return Wanted(tool, args)
+        return PreparedCall(tool, args)
 
     def named(self, name: str) -> PreparedTool | None:
         """The tool of a name, which need not be written exactly."""
@@ -122,9 +122,9 @@ class Toolbox:
         return next((tool for known, tool in self._tools.items() if _plain_name(known) == wanted), None)
 
 
-def _refused(text: str, reason: ToolFailureReason, code: str | None = None) -> Outcome:
+def _refused(text: str, reason: ToolFailureReason, code: str | None = None) -> ToolOutcome:
     failure = ToolFailure(message=text, reason=reason, code=code)
-    return Outcome(text=text, failed=True, final=False, failure=failure.model_dump(mode="json"))
+    return ToolOutcome(text=text, failed=True, final=False, failure=failure.model_dump(mode="json"))
 
 
 def _plain_name(name: str) -> str:

@@ -7,12 +7,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from crewgraph.compiler.agent.binding import Engagement, guarded_tools
-from crewgraph.compiler.agent.cached_tool import cached
+from crewgraph.compiler.agent.binding import AgentBinding, guarded_tools
+from crewgraph.compiler.agent.cached_tool import with_cache
 from crewgraph.compiler.agent.capabilities import Capability, capabilities_of
-from crewgraph.compiler.agent.event_tool import ObservedTool
-from crewgraph.compiler.agent.executor import Executor, made_executor
-from crewgraph.compiler.agent.external_tools import equipped
+from crewgraph.compiler.agent.event_tool import EventTool
+from crewgraph.compiler.agent.executor import Executor, create_executor
+from crewgraph.compiler.agent.external_tools import load_external_tools
 from crewgraph.compiler.agent.files import NO_FILES, FilesAtHand
 from crewgraph.compiler.agent.memory_calls import Memories, memories_of
 from crewgraph.compiler.agent.models import model_of
@@ -33,7 +33,7 @@ from crewgraph.text import slug
 from crewgraph.tools.memory import create_memory_tools
 from crewgraph.tools.use import GuardedTool
 
-__all__ = ["AtHand", "memory_tools"]
+__all__ = ["AgentResources", "memory_tools"]
 
 
 def memory_tools(memories: Memories, model: Model, taken: Collection[str], book: Book) -> list[Any]:
@@ -52,7 +52,7 @@ def memory_tools(memories: Memories, model: Model, taken: Collection[str], book:
     return [tool for tool in create_memory_tools(memories.unified, book) if tool.spec["name"] not in taken]
 
 
-class AtHand:
+class AgentResources:
     """Models and tools of an agent in one run.
 
     Args:
@@ -63,7 +63,7 @@ class AtHand:
     """
 
     def __init__(
-        self, engagement: Engagement, book: Book, task: Task | None, files: Mapping[str, FileRecord] | None = None
+        self, engagement: AgentBinding, book: Book, task: Task | None, files: Mapping[str, FileRecord] | None = None
     ) -> None:
         self._given_files = files or {}
         self._engagement, self._agent, self._about, self._book = engagement, engagement.agent, task, book
@@ -80,7 +80,7 @@ class AtHand:
         if self._fetched is None:
             known = self._engagement.tools
             sources = [tool.tool.source for tool in known.values()]
-            self._fetched = yield from equipped(self.capabilities, sources, known, self._book)
+            self._fetched = yield from load_external_tools(self.capabilities, sources, known, self._book)
             yield from self._with_files_of_task()
 
     def _with_files_of_task(self) -> Body[None]:
@@ -146,7 +146,7 @@ class AtHand:
     def executor(self) -> Executor | None:
         """What carries out its work in the place of the loop."""
         agent, where = self._agent, self._engagement.where
-        made = made_executor(agent, self._engagement.given_tools, self._about)
+        made = create_executor(agent, self._engagement.given_tools, self._about)
         if made is not None or isinstance(agent, LangGraphAgentAdapter):
             self._refuse_approvals(where)
         if made is None and isinstance(agent, LangGraphAgentAdapter):
@@ -177,13 +177,13 @@ class AtHand:
         """Its tools as the loop uses them."""
         return {name: self._adapted(tool) for name, tool in self._offered.items()}
 
-    def _adapted(self, tool: ObservedTool) -> PreparedTool:
+    def _adapted(self, tool: EventTool) -> PreparedTool:
         for capability in self.capabilities:
             tool = capability.adapted(tool, self._book)
         return tool
 
     @cached_property
-    def _offered(self) -> dict[str, ObservedTool]:
+    def _offered(self) -> dict[str, EventTool]:
         """Its tools, those for its memory, and one that reads files."""
         found = self._observed
         if self.memories:
@@ -208,12 +208,13 @@ class AtHand:
         return files(records=self._given_files, sight=sight, tool=slug("read_file", taken=set(self._observed)))
 
     @cached_property
-    def _observed(self) -> dict[str, ObservedTool]:
+    def _observed(self) -> dict[str, EventTool]:
         return self._seen(self._fetched or (), self._engagement.tools)
 
-    def _seen(self, tools: Sequence[Any], known: Mapping[str, GuardedTool] | None = None) -> dict[str, ObservedTool]:
+    def _seen(self, tools: Sequence[Any], known: Mapping[str, GuardedTool] | None = None) -> dict[str, EventTool]:
         agent, crew = self._agent, self._engagement.crew
         named = {**(known or {}), **(guarded_tools(tools, {}, self._engagement.where) if tools else {})}
         return {
-            name: ObservedTool(cached(tool, agent, crew), agent, self._about, crew=crew) for name, tool in named.items()
+            name: EventTool(with_cache(tool, agent, crew), agent, self._about, crew=crew)
+            for name, tool in named.items()
         }

@@ -14,10 +14,10 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
 from langgraph.utils.runnable import RunnableCallable
 
-from crewgraph.compiler.crew.planning import crew_plan_body, planning_assignment
+from crewgraph.compiler.crew.planning import crew_plan_body, planning_binding
 from crewgraph.compiler.crew.state import INPUTS, PLANNING, schema
-from crewgraph.compiler.preflight import refuse_unready, tell_idle
-from crewgraph.compiler.task.binding import Assignment, assignments
+from crewgraph.compiler.preflight import check_crew, warn_without_effect
+from crewgraph.compiler.task.binding import TaskBinding, bind_tasks
 from crewgraph.compiler.task.body import skipped_output, task_body
 from crewgraph.compiler.task.steps import STAGES, step_graph
 from crewgraph.core.loops.bridge import acall, call
@@ -29,7 +29,7 @@ from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.definitions.task.task import ConditionalTask
 from crewgraph.errors import CompileError
 
-__all__ = ["Form", "TaskNode", "crew_graph", "group_from", "task_of", "told_of", "wire_sequential"]
+__all__ = ["Granularity", "TaskNode", "crew_graph", "group_from", "node_task", "told_of", "wire_sequential"]
 
 
 _State = dict[str, Any]
@@ -44,12 +44,12 @@ class _Ends:
     wait_for_all: bool = False
 
 
-TaskNode = Callable[[Assignment, Sequence[str]], Any]
+TaskNode = Callable[[TaskBinding, Sequence[str]], Any]
 """Makes the node of a task, from the task and the channels that it reads."""
 
 
 def wire_sequential(
-    graph: "StateGraph[Any, Any, Any, Any]", tasks: Sequence[Assignment], task_node: TaskNode, first: str = START
+    graph: "StateGraph[Any, Any, Any, Any]", tasks: Sequence[TaskBinding], task_node: TaskNode, first: str = START
 ) -> None:
     """Add the nodes and edges of a sequential crew.
 
@@ -82,7 +82,7 @@ def wire_sequential(
     _connect(graph, ends, END)
 
 
-def group_from(tasks: Sequence[Assignment], at: int) -> Sequence[Assignment]:
+def group_from(tasks: Sequence[TaskBinding], at: int) -> Sequence[TaskBinding]:
     """The task at a position, with its asynchronous neighbours behind it where it is asynchronous."""
     end = at + 1
     if tasks[at].task.async_execution:
@@ -91,7 +91,7 @@ def group_from(tasks: Sequence[Assignment], at: int) -> Sequence[Assignment]:
     return tasks[at:end]
 
 
-def task_of(node: str) -> str:
+def node_task(node: str) -> str:
     """The task that a node is for: its own, the one that skips it, or the one where branches meet before it."""
     return node.rpartition(" ")[2]
 
@@ -112,7 +112,7 @@ class _Read:
     schema: Any
 
 
-def told_of(assignment: Assignment) -> dict[str, Any]:
+def told_of(assignment: TaskBinding) -> dict[str, Any]:
     """What traces and streams say of each run of a task."""
     crew = assignment.crew.name if assignment.crew is not None else None
     return {"crew_name": crew, "task": assignment.slug, "agent_role": assignment.agent.template("role")}
@@ -131,7 +131,7 @@ class _Schemas:
         self._position = {slug: n for n, slug in enumerate(slugs)}
         self._prefixes: dict[int, _Read] = {}
 
-    def of(self, assignment: Assignment) -> _Read:
+    def of(self, assignment: TaskBinding) -> _Read:
         sources, shared = assignment.sources, _shared(assignment)
         if len(sources) <= _FEW:
             return _Read((*shared, *sources), schema(assignment.slug, [INPUTS, *shared, *sources]))
@@ -142,13 +142,13 @@ class _Schemas:
         return self._prefixes[length]
 
 
-def _shared(assignment: Assignment) -> tuple[str, ...]:
+def _shared(assignment: TaskBinding) -> tuple[str, ...]:
     """What every task of the crew reads, besides its inputs."""
     return () if assignment.planned is None else (PLANNING,)
 
 
 def _conditional(
-    graph: "StateGraph[Any, Any, Any, Any]", ends: _Ends, assignment: Assignment, before: Assignment
+    graph: "StateGraph[Any, Any, Any, Any]", ends: _Ends, assignment: TaskBinding, before: TaskBinding
 ) -> _Ends:
     """A conditional edge to the task or to its skip node, from whatever ran before."""
     skip = f"skip {assignment.slug}"  # a blank: no task's node is called like that; see `task_of`
@@ -172,14 +172,14 @@ def _nothing(_: _State) -> _State:
 _MEETING: Any = _nothing
 
 
-def _skip_node(assignment: Assignment) -> Any:
+def _skip_node(assignment: TaskBinding) -> Any:
     def skipped(state: _State) -> _State:
         return {assignment.slug: assignment.labelled(skipped_output(assignment, state).to_plain())}
 
     return skipped
 
 
-def _choice(assignment: Assignment, before: Assignment, skip: str) -> Any:
+def _choice(assignment: TaskBinding, before: TaskBinding, skip: str) -> Any:
     """The function of a conditional edge: which way the output before the task says to go."""
     task = assignment.task
 
@@ -206,7 +206,7 @@ def _choice(assignment: Assignment, before: Assignment, skip: str) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Form:
+class Granularity:
     """How a crew is translated."""
 
     granularity: str = "task"
@@ -221,7 +221,7 @@ class Form:
     after: tuple[str, ...] = ()
     """Nodes to stop after."""
 
-    def node(self, assignment: Assignment, sources: Sequence[str]) -> Any:
+    def node(self, assignment: TaskBinding, sources: Sequence[str]) -> Any:
         """The node of a task that reads some channels."""
         if self.granularity == "step":
             return step_graph(
@@ -233,11 +233,11 @@ class Form:
             )
         return BodyNode(assignment.slug, partial(task_body, assignment), stored=self.stored, seals=True)
 
-    def planning(self, planning: Assignment, tasks: Sequence[Assignment]) -> Any:
+    def planning(self, planning: TaskBinding, tasks: Sequence[TaskBinding]) -> Any:
         """The node that makes the plan; it has no steps."""
         return BodyNode(planning.slug, partial(crew_plan_body, planning, tasks), stored=self.stored, seals=True)
 
-    def tasks(self, names: Sequence[str], tasks: Sequence[Assignment]) -> list[str]:
+    def tasks(self, names: Sequence[str], tasks: Sequence[TaskBinding]) -> list[str]:
         """Those of some names that are tasks.
 
         Raises:
@@ -254,16 +254,16 @@ class Form:
         return [name for name in names if name in slugs]
 
 
-def _steps(names: Sequence[str], assignment: Assignment) -> list[str]:
+def _steps(names: Sequence[str], assignment: TaskBinding) -> list[str]:
     own = f"{assignment.slug}:"
     return [name.removeprefix(own) for name in names if name in STAGES or name.startswith(own)]
 
 
 def crew_graph(
     crew: Crew,
-    tasks: Sequence[Assignment] | None = None,
-    form: Form | None = None,
-    planning: Assignment | None = None,
+    tasks: Sequence[TaskBinding] | None = None,
+    form: Granularity | None = None,
+    planning: TaskBinding | None = None,
 ) -> "StateGraph[Any, Any, Any, Any]":
     """The graph of a crew: a node per task; its state holds `inputs` and a channel per task, written once.
 
@@ -284,10 +284,10 @@ def crew_graph(
         raise CompileError("the crew has no agents; list the agents of its tasks in `agents=[...]`.")
     if faults := validate_crew(crew):  # it was meaningful when it was made, and changed since
         raise CompileError("\n".join(map(str, faults)))
-    refuse_unready(crew)
-    tell_idle(crew)
-    tasks = tasks or assignments(crew)
-    planning, form = planning or planning_assignment(crew, tasks), form or Form()
+    check_crew(crew)
+    warn_without_effect(crew)
+    tasks = tasks or bind_tasks(crew)
+    planning, form = planning or planning_binding(crew, tasks), form or Granularity()
     outputs = [one.slug for one in tasks]
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(
         schema("CrewState", [INPUTS, *([PLANNING] if planning else []), *outputs]),

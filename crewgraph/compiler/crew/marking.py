@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from crewgraph.compiler.task.structured_answer import formed
+from crewgraph.compiler.task.structured_answer import request_structured
 from crewgraph.core.effects import Body, EffectFailed, Scope, Together
 from crewgraph.core.messages import Message
 from crewgraph.core.protocols import Model
@@ -15,10 +15,10 @@ from crewgraph.prompts.book import Book
 from crewgraph.schema import described
 from crewgraph.text import shorten
 
-__all__ = ["marked"]
+__all__ = ["mark_outputs"]
 
 
-def marked(outputs: Sequence[tuple[TaskOutput, Model]], book: Book) -> Body[list[dict[str, Any]]]:
+def mark_outputs(outputs: Sequence[tuple[TaskOutput, Model]], book: Book) -> Body[list[dict[str, Any]]]:
     """The mark of each output, or the `error` that kept it from being marked; with the `usage` of judging.
 
     Args:
@@ -48,7 +48,7 @@ def _one(output: TaskOutput, model: Model, book: Book) -> Body[dict[str, Any]]:
         {"role": "user", "content": text},
     ]
     try:
-        asked = yield from formed(messages, Mark, model, book, usage)
+        asked = yield from request_structured(messages, Mark, model, book, usage)
     except EffectFailed as failure:
         return {"error": str(failure), "usage": usage.to_plain()}
     if asked.found is None:

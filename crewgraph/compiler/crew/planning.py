@@ -12,10 +12,10 @@ from crewgraph.compiler.agent.models import first_llm, model_of
 from crewgraph.compiler.agent.prompt import Opening
 from crewgraph.compiler.agent.toolbox import Toolbox
 from crewgraph.compiler.crew.state import INPUTS, PLANNING
-from crewgraph.compiler.task.binding import Assignment
+from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.compiler.task.briefing import Briefing
 from crewgraph.compiler.task.events import TaskReport
-from crewgraph.compiler.task.structured_answer import Formed, formed
+from crewgraph.compiler.task.structured_answer import StructuredReply, request_structured
 from crewgraph.core.effects import Body, Notify, Scope
 from crewgraph.core.messages import Message
 from crewgraph.core.protocols import Model
@@ -30,13 +30,13 @@ from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
 from crewgraph.text import shorten
 
-__all__ = ["crew_plan_body", "crew_plan_key", "planning_assignment"]
+__all__ = ["crew_plan_body", "crew_plan_key", "planning_binding"]
 
 
 _log = logging.getLogger("crewgraph")
 
 
-def planning_assignment(crew: Crew, tasks: Sequence[Assignment]) -> Assignment | None:
+def planning_binding(crew: Crew, tasks: Sequence[TaskBinding]) -> TaskBinding | None:
     """The task that runs before the others and makes the plan for them; None where the crew does not plan.
 
     It is shown as `crew.planning_tasks`.
@@ -61,7 +61,7 @@ def planning_assignment(crew: Crew, tasks: Sequence[Assignment]) -> Assignment |
         output_pydantic=CrewPlan,
     )
     crew.planning_tasks = [task]
-    return Assignment(crew=crew, task=task, agent=planner, slug=PLANNING, context=(), given_tools=[], tools={})
+    return TaskBinding(crew=crew, task=task, agent=planner, slug=PLANNING, context=(), given_tools=[], tools={})
 
 
 def crew_plan_key(crew: Crew) -> Hashable:
@@ -69,7 +69,7 @@ def crew_plan_key(crew: Crew) -> Hashable:
     return (id(first_llm(crew, crew.planning_llm)), id(crew.texts), crew.verbose) if crew.planning else None
 
 
-def _request(tasks: Sequence[Assignment], inputs: Mapping[str, Any], book: Book) -> str:
+def _request(tasks: Sequence[TaskBinding], inputs: Mapping[str, Any], book: Book) -> str:
     """What the planner is asked: all tasks with who does them, the placeholders filled.
 
     Raises:
@@ -79,7 +79,7 @@ def _request(tasks: Sequence[Assignment], inputs: Mapping[str, Any], book: Book)
     return book.slice("planning_task", tasks="\n\n".join(lines))
 
 
-def _task_lines(number: int, assignment: Assignment, inputs: Mapping[str, Any], book: Book) -> str:
+def _task_lines(number: int, assignment: TaskBinding, inputs: Mapping[str, Any], book: Book) -> str:
     task = assignment.task.rendered_texts(inputs)
     worker = (assignment.task.agent or assignment.agent).rendered_texts(inputs)
     return book.slice(
@@ -93,7 +93,9 @@ def _task_lines(number: int, assignment: Assignment, inputs: Mapping[str, Any], 
     )
 
 
-def crew_plan_body(planning: Assignment, tasks: Sequence[Assignment], state: Mapping[str, Any]) -> Body[dict[str, Any]]:
+def crew_plan_body(
+    planning: TaskBinding, tasks: Sequence[TaskBinding], state: Mapping[str, Any]
+) -> Body[dict[str, Any]]:
     """Make the plan; the update holds it as the output of a task, as plain data.
 
     Args:
@@ -116,7 +118,7 @@ def crew_plan_body(planning: Assignment, tasks: Sequence[Assignment], state: Map
 
 
 def _make_plan(
-    planning: Assignment, tasks: Sequence[Assignment], state: Mapping[str, Any], report: TaskReport
+    planning: TaskBinding, tasks: Sequence[TaskBinding], state: Mapping[str, Any], report: TaskReport
 ) -> Body[TaskOutput]:
     briefing = _briefing(planning, _request(tasks, state.get(INPUTS) or {}, planning.book))
     model = model_of(planning.agent.llm, planning.agent, planning.task, planning.crew)
@@ -124,9 +126,9 @@ def _make_plan(
     usage = UsageLedger()
     yield Notify(partial(report.begin, briefing))
     yield Notify(partial(report.agent_begins, messages, ()))
-    reply: Formed[CrewPlan] = yield Scope(
+    reply: StructuredReply[CrewPlan] = yield Scope(
         name=f"Agent: {briefing.role}",
-        body=lambda: formed(messages, CrewPlan, model, planning.book, usage),
+        body=lambda: request_structured(messages, CrewPlan, model, planning.book, usage),
         given={"messages": messages},
         metadata={"agent_role": briefing.role},
     )
@@ -148,7 +150,7 @@ def _make_plan(
     return output
 
 
-def _briefing(planning: Assignment, description: str) -> Briefing:
+def _briefing(planning: TaskBinding, description: str) -> Briefing:
     agent = planning.agent
     return Briefing(
         role=agent.role,
@@ -161,7 +163,7 @@ def _briefing(planning: Assignment, description: str) -> Briefing:
     )
 
 
-def _messages(planning: Assignment, briefing: Briefing) -> list[Message]:
+def _messages(planning: TaskBinding, briefing: Briefing) -> list[Message]:
     opening = Opening(
         agent=planning.agent,
         task=planning.task,
@@ -173,7 +175,7 @@ def _messages(planning: Assignment, briefing: Briefing) -> list[Message]:
     return opening.messages("", "")
 
 
-def _unreadable(reply: Formed[CrewPlan], model: Model) -> str:
+def _unreadable(reply: StructuredReply[CrewPlan], model: Model) -> str:
     return (
         f"the model `{model.name}` wrote no plan that can be read, also when it was asked again: {reply.problem}. Its last "
         f"reply: {shorten(reply.text, 200)!r}. No task was begun. Give the planning to a model that writes JSON "
@@ -181,7 +183,7 @@ def _unreadable(reply: Formed[CrewPlan], model: Model) -> str:
     )
 
 
-def _warn_of_unplanned(plan: CrewPlan, tasks: Sequence[Assignment]) -> None:
+def _warn_of_unplanned(plan: CrewPlan, tasks: Sequence[TaskBinding]) -> None:
     planned = plan.by_number(len(tasks))
     missing = [task.slug for number, task in enumerate(tasks, 1) if number not in planned]
     if missing:

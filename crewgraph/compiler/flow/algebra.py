@@ -10,11 +10,11 @@ from typing import Any, cast
 
 from typing_extensions import TypedDict  # typing's own has no JSON schema before Python 3.12, which Studio asks for
 
-from crewgraph.compiler.flow.plan import Plan
+from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.definitions.flow.method import Condition, is_met, label_of
 from crewgraph.errors import FlowLoopError
 
-__all__ = ["Execution", "Progress", "advanced", "begun", "check_calls", "labels_of"]
+__all__ = ["Execution", "Progress", "advanced", "check_calls", "initial_progress", "labels_of"]
 
 _BEGINNING = ""
 """The wave of the routers that a run begins with."""
@@ -60,7 +60,7 @@ class Progress(TypedDict):
     """A name that no other run of the same state has."""
 
 
-def begun(plan: Plan, starting: Sequence[str], run: str) -> Progress:
+def initial_progress(plan: TriggerPlan, starting: Sequence[str], run: str) -> Progress:
     """A run of this name that begins with these methods."""
     return {
         "run": run,
@@ -82,7 +82,7 @@ def begun(plan: Plan, starting: Sequence[str], run: str) -> Progress:
     }
 
 
-def labels_of(plan: Plan, method: str, value: object) -> list[str]:
+def labels_of(plan: TriggerPlan, method: str, value: object) -> list[str]:
     """The labels that a method fires by returning a value."""
     if plan.methods[method].is_router:
         values = cast("Sequence[object]", value) if isinstance(value, (list, tuple, set, frozenset)) else [value]
@@ -90,7 +90,7 @@ def labels_of(plan: Plan, method: str, value: object) -> list[str]:
     return [value] if isinstance(value, str) and value in plan.said else []
 
 
-def advanced(plan: Plan, progress: Progress, done: str, labels: Sequence[str], result: Any) -> Progress:
+def advanced(plan: TriggerPlan, progress: Progress, done: str, labels: Sequence[str], result: Any) -> Progress:
     """The progress after an execution has completed.
 
     Args:
@@ -107,7 +107,7 @@ def advanced(plan: Plan, progress: Progress, done: str, labels: Sequence[str], r
     return step.progress(result)
 
 
-def check_calls(plan: Plan, progress: Progress, method: str, limit: int) -> None:
+def check_calls(plan: TriggerPlan, progress: Progress, method: str, limit: int) -> None:
     """Look whether a method that is to run has run too often.
 
     Raises:
@@ -124,7 +124,7 @@ def check_calls(plan: Plan, progress: Progress, method: str, limit: int) -> None
 class _Step:
     """What one completion brings about."""
 
-    def __init__(self, plan: Plan, progress: Progress, done: str) -> None:
+    def __init__(self, plan: TriggerPlan, progress: Progress, done: str) -> None:
         self.plan, self.before, self.done = plan, progress, done
         self.cause = progress["inflight"][done]
         self.by_router = plan.methods[self.cause["method"]].is_router

@@ -9,7 +9,7 @@ from typing import Any, cast
 from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.errors import GraphInterrupt
 
-from crewgraph.compiler.agent.human_review import has_terminal, read_line, said_at_terminal
+from crewgraph.compiler.agent.human_review import ask_at_terminal, has_terminal, read_line
 from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.run import RUNNING, Parked, Running
 from crewgraph.core.loops.bridge import TimeIsUp, wait_in_thread
@@ -30,7 +30,7 @@ from crewgraph.llm.conversation import text_of
 from crewgraph.llm.resolve import as_model
 from crewgraph.prompts.book import english
 
-__all__ = ["INSIDE", "answer_to", "asked", "interrupts", "left", "result_of", "said_of", "takes_anything"]
+__all__ = ["INSIDE", "answer_result", "answer_to", "ask_person", "interrupts", "left", "said_of", "takes_anything"]
 
 _INTERRUPT = ":interrupt"
 """What stands, with a number, behind an execution's id in the id of a question that LangGraph's `interrupt` asks."""
@@ -44,7 +44,7 @@ def takes_anything(question: str) -> bool:
     return _INTERRUPT in question or INSIDE in question
 
 
-def asked(message: str, timeout: float | None = None, metadata: Mapping[str, Any] | None = None) -> str | None:
+def ask_person(message: str, timeout: float | None = None, metadata: Mapping[str, Any] | None = None) -> str | None:
     """The answer to a question that a method asks.
 
     Args:
@@ -160,7 +160,7 @@ def answer_to(running: Running, name: str) -> Any:
     return None if given is None else running.run.revived(given["text"])
 
 
-def result_of(running: Running, wish: FeedbackRequest, output: Any) -> HumanFeedbackResult:
+def answer_result(running: Running, wish: FeedbackRequest, output: Any) -> HumanFeedbackResult:
     """What somebody says of a method's output.
 
     Raises:
@@ -237,7 +237,7 @@ def _answer(running: Running, question: Question, provider: Any) -> str:
                 raise _unkept(question.method, question.message) from pending
             raise _parked(running, replace(question, callback_info=pending.callback_info), returned=True) from None
     if has_terminal():
-        return said_at_terminal(_prompt(question))
+        return ask_at_terminal(_prompt(question))
     if running.run.stored:
         raise _parked(running, question, returned=question.id.endswith(FEEDBACK_SUFFIX))
     raise _unkept(question.method, question.message)

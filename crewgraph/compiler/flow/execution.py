@@ -19,7 +19,7 @@ from langchain_core.runnables.config import var_child_runnable_config
 from pydantic import BaseModel
 
 from crewgraph.compiler.flow.algebra import Execution
-from crewgraph.compiler.flow.asking import interrupts, result_of, said_of
+from crewgraph.compiler.flow.asking import answer_result, interrupts, said_of
 from crewgraph.compiler.flow.context import current
 from crewgraph.compiler.flow.run import RUNNING, FlowRun, Parked, Running
 from crewgraph.core.files import FILES
@@ -35,7 +35,15 @@ from crewgraph.events.lineage import apart
 from crewgraph.hooks.points import InterceptionPoint, StepContext
 from crewgraph.hooks.registry import adispatch, dispatch, hooks_at
 
-__all__ = ["HookedMethod", "arguments_of", "atraced", "called_with", "traced", "unknown_inputs", "work_of"]
+__all__ = [
+    "HookedMethod",
+    "atraced_method",
+    "called_with",
+    "method_arguments",
+    "traced_method",
+    "unknown_inputs",
+    "work_of",
+]
 
 
 _PAYLOAD = "crewai_trigger_payload"
@@ -44,7 +52,7 @@ _PAYLOAD = "crewai_trigger_payload"
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
-def arguments_of(
+def method_arguments(
     method: FlowMethod, given: Any, triggered: bool, inputs: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments, without the flow itself.
@@ -175,7 +183,7 @@ def _arguments(payload: Any, args: tuple[Any, ...], keywords: Mapping[str, Any])
     return given, {name: left[name] for name in named if name in left}
 
 
-def traced(running: Running, args: Sequence[Any], keywords: Mapping[str, Any], work: Callable[[], Any]) -> Any:
+def traced_method(running: Running, args: Sequence[Any], keywords: Mapping[str, Any], work: Callable[[], Any]) -> Any:
     """What a method gives that is called, inside a run of its own."""
     config = _config(running)
     if config is None:
@@ -192,7 +200,7 @@ def traced(running: Running, args: Sequence[Any], keywords: Mapping[str, Any], w
     return outcome.taken()
 
 
-async def atraced(
+async def atraced_method(
     running: Running, args: Sequence[Any], keywords: Mapping[str, Any], work: Callable[[], Awaitable[Any]]
 ) -> Any:
     """What a method gives that is awaited, inside a run of its own."""
@@ -255,7 +263,7 @@ def called_with(run: FlowRun, execution: Execution) -> tuple[tuple[Any, ...], di
         RunError: a parameter of the method has no value.
     """
     method = run.plan.methods[execution["method"]]
-    return arguments_of(method, _given(run, execution), execution["source"] is not None, run.inputs)
+    return method_arguments(method, _given(run, execution), execution["source"] is not None, run.inputs)
 
 
 def work_of(
@@ -279,7 +287,7 @@ def work_of(
             finally:
                 RUNNING.reset(token)
 
-        value = traced(running, args, keywords, inside)
+        value = traced_method(running, args, keywords, inside)
         run.ended.append(name)
         return value
 
@@ -296,7 +304,7 @@ def work_of(
             finally:
                 RUNNING.reset(token)
 
-        value = await atraced(running, args, keywords, inside)
+        value = await atraced_method(running, args, keywords, inside)
         run.ended.append(name)
         return value
 
@@ -318,4 +326,4 @@ def _told(running: Running, method: FlowMethod, value: Any) -> Any:
     """The value with what somebody says of it, where somebody is to look at it."""
     if method.feedback is None or isinstance(value, HumanFeedbackResult):
         return value
-    return result_of(running, method.feedback, value)
+    return answer_result(running, method.feedback, value)

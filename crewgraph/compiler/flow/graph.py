@@ -21,11 +21,11 @@ from langgraph.types import Command, StateSnapshot, StateUpdate
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
-from crewgraph.compiler.flow.algebra import Progress, advanced, begun, labels_of
+from crewgraph.compiler.flow.algebra import Progress, advanced, initial_progress, labels_of
 from crewgraph.compiler.flow.completion import under
 from crewgraph.compiler.flow.execution import unknown_inputs
 from crewgraph.compiler.flow.nodes import RUN, WAIT, MethodNode, WaitNode
-from crewgraph.compiler.flow.plan import Plan
+from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.single_node import WHOLE, WholeNode, caught_up
 from crewgraph.compiler.flow.state_changes import ANEW, applied
@@ -37,10 +37,10 @@ from crewgraph.definitions.flow.method import texts_in_code
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import CompileError
 
-__all__ = ["FlowForm", "FlowGraph", "ShownAsFlow", "drawn", "edges_of"]
+__all__ = ["FlowForm", "FlowGraph", "ShownAsFlow", "draw_graph", "edges_of"]
 
 
-def edges_of(plan: Plan) -> Iterator[tuple[str, str, str | None]]:
+def edges_of(plan: TriggerPlan) -> Iterator[tuple[str, str, str | None]]:
     """The ways through a flow: from which method, to which, and the label that leads there, if one does."""
     for name in plan.methods:
         for event in (*sorted(plan.triggers[name]), *sorted(plan.again[name])):
@@ -54,7 +54,7 @@ def edges_of(plan: Plan) -> Iterator[tuple[str, str, str | None]]:
                 yield source, name, event
 
 
-def _sources(plan: Plan, label: str) -> list[str]:
+def _sources(plan: TriggerPlan, label: str) -> list[str]:
     """Who fires a label; routers whose labels nobody knows may fire any that nobody else does."""
     known = [
         name
@@ -64,7 +64,7 @@ def _sources(plan: Plan, label: str) -> list[str]:
     return known or [name for name, method in plan.methods.items() if method.is_router and not method.labels]
 
 
-def drawn(plan: Plan) -> Graph:
+def draw_graph(plan: TriggerPlan) -> Graph:
     """The drawing."""
     graph = Graph()
     nodes = {name: graph.add_node(RunnablePassthrough(), name) for name in (START, *plan.methods, END)}
@@ -147,7 +147,7 @@ class _Returned(TypedDict, total=False):
 class FlowForm:
     """What all graphs of a flow's class have in common; compiled once, for that takes longer than many runs."""
 
-    plan: Plan
+    plan: TriggerPlan
     base: CompiledStateGraph[Any, Any, Any, Any]
     granularity: str
     """"method" for a node for each method, "flow" for one node for all."""
@@ -155,7 +155,7 @@ class FlowForm:
     @classmethod
     def of(cls, definition: FlowDefinition, granularity: str) -> "FlowForm":
         """The form of a definition."""
-        plan = Plan(definition)
+        plan = TriggerPlan(definition)
         graph: Any = StateGraph(_Channels, output_schema=_Returned)
         if granularity == _WHOLE:
             graph.add_node(WHOLE, WholeNode())
@@ -228,7 +228,7 @@ class FlowGraph(ShownAsFlow, CompiledStateGraph[Any, Any, Any, Any]):
         self.flow, self.form = flow, form  # what stands in `vars` is what LangGraph's `copy` gives to this again
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> TriggerPlan:
         """What the flow's triggers come to."""
         return self.form.plan
 
@@ -290,7 +290,7 @@ class FlowGraph(ShownAsFlow, CompiledStateGraph[Any, Any, Any, Any]):
         context = {"inputs": run.inputs, "state": run.state}
         methods = self.plan.methods
         starting = [name for name in self.plan.starts if (asked := methods[name].predicate) is None or asked(context)]
-        progress = begun(self.plan, starting, _run_name())
+        progress = initial_progress(self.plan, starting, _run_name())
         run.changes()
         if not run.stored:
             return {"inputs": run.inputs, "progress": progress, "state": {}}
@@ -311,11 +311,11 @@ class FlowGraph(ShownAsFlow, CompiledStateGraph[Any, Any, Any, Any]):
 
     def get_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
         """The flow as a drawing."""
-        return drawn(self.plan)
+        return draw_graph(self.plan)
 
     async def aget_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
         """The flow as a drawing."""
-        return drawn(self.plan)
+        return draw_graph(self.plan)
 
     def get_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
         """A state; see LangGraph."""

@@ -17,9 +17,9 @@ from langgraph.types import Command
 from crewgraph.compiler.flow.algebra import Progress
 from crewgraph.compiler.flow.completion import besides, of_run
 from crewgraph.compiler.flow.run import FlowRun, Parked
-from crewgraph.compiler.flow.scheduler import Landed, all_begun, alone, first_landed, saved_again
+from crewgraph.compiler.flow.scheduler import Landed, all_begun, first_landed, run_alone, saved_again
 from crewgraph.compiler.flow.state_changes import applied
-from crewgraph.compiler.flow.updates import answered, asked, completed, finished, given, parked
+from crewgraph.compiler.flow.updates import answer_update, completed, finish_update, given, parked, question_update
 from crewgraph.core.operations import Program, adrive, drive
 
 __all__ = ["RUN", "WAIT", "FlowNode", "MethodNode", "State", "WaitNode"]
@@ -79,7 +79,7 @@ class MethodNode(FlowNode):
         inflight = progress["inflight"]
         if len(inflight) == 1:
             ((name, execution),) = inflight.items()
-            return _committed(run, state, (yield from alone(run, progress, name, execution)))
+            return _committed(run, state, (yield from run_alone(run, progress, name, execution)))
         yield from all_begun(run, progress)
         return Command(goto=WAIT)
 
@@ -99,7 +99,7 @@ class WaitNode(FlowNode):
             return Command(update={"unsaved": None, **given(progress)}, goto=WAIT if progress["inflight"] else ())
         landed = yield from first_landed(run, progress)
         if landed is None:
-            return Command(update=answered(run, asked(run)), goto=WAIT)
+            return Command(update=answer_update(run, question_update(run)), goto=WAIT)
         return _committed(run, state, landed)
 
 
@@ -111,7 +111,7 @@ def _committed(run: FlowRun, state: State, landed: Landed) -> Any:
     following, completion = completed(run, progress, landed)
     changed = completion["state"]
     full = applied(state.get("state"), changed) if completion.get("marked") else {}
-    update = finished(run, following, changed) | besides(state, following, full, completion)
+    update = finish_update(run, following, changed) | besides(state, following, full, completion)
     return Command(update=update, goto=_next(run, progress, following))
 
 

@@ -7,11 +7,11 @@ from functools import cached_property
 from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.method import FlowMethod, OrCondition, events_of, labels_in_code
 
-__all__ = ["Plan"]
+__all__ = ["TriggerPlan"]
 
 
 @dataclass(frozen=True)
-class Plan:
+class TriggerPlan:
     """A flow's definition, looked at from its events."""
 
     definition: FlowDefinition

@@ -17,7 +17,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from crewgraph.errors import StorageError
 
-__all__ = ["RESERVED", "TAG", "is_text", "recorded", "revived"]
+__all__ = ["RESERVED", "TAG", "from_record", "is_text", "to_record"]
 
 
 TAG = "$type"
@@ -54,7 +54,7 @@ class _Told(NamedTuple):
     tag: Callable[[type[Any]], str]
 
 
-def recorded(value: Any, where: str, tag: Callable[[type[Any]], str] | None = None) -> Any:
+def to_record(value: Any, where: str, tag: Callable[[type[Any]], str] | None = None) -> Any:
     """A value as plain data.
 
     Args:
@@ -137,7 +137,7 @@ def is_text(value: Any) -> bool:
         return False
 
 
-def revived(value: Any, classes: Mapping[str, type[Any]]) -> Any:
+def from_record(value: Any, classes: Mapping[str, type[Any]]) -> Any:
     """The value that was recorded.
 
     Args:
@@ -148,18 +148,18 @@ def revived(value: Any, classes: Mapping[str, type[Any]]) -> Any:
         pydantic.ValidationError: the fields of an object do not fit its class any more.
     """
     if isinstance(value, list):
-        return [revived(one, classes) for one in cast("list[Any]", value)]
+        return [from_record(one, classes) for one in cast("list[Any]", value)]
     if not isinstance(value, dict):
         return value
     data = cast("dict[str, Any]", value)
     if TAG not in data:
-        return {key: revived(one, classes) for key, one in data.items()}
+        return {key: from_record(one, classes) for key, one in data.items()}
     return _tagged(str(data[TAG]), data[_VALUE], classes)
 
 
 def _tagged(tag: str, value: Any, classes: Mapping[str, type[Any]]) -> Any:
     if tag == "dict":
-        return {revived(key, classes): revived(one, classes) for key, one in value}
+        return {from_record(key, classes): from_record(one, classes) for key, one in value}
     if tag == "int":
         return int(value)
     if tag == "bytes":
@@ -167,13 +167,13 @@ def _tagged(tag: str, value: Any, classes: Mapping[str, type[Any]]) -> Any:
     if tag == _TEXT:
         return base64.b64decode(value).decode("utf-8", "surrogatepass")
     if tag in _LISTS:
-        return _LISTS[tag](revived(one, classes) for one in value)
+        return _LISTS[tag](from_record(one, classes) for one in value)
     text = next((kind for kind in _TEXTS if kind.__name__ == tag), None)
     if text is Decimal:  # pydantic takes no infinite ones
         return Decimal(value)
     if text is not None:
         return TypeAdapter(text).validate_python(value)
-    held, kind = revived(value, classes), classes.get(tag)
+    held, kind = from_record(value, classes), classes.get(tag)
     if kind is None:
         return held
     if issubclass(kind, BaseModel):

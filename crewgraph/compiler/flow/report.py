@@ -24,13 +24,13 @@ from crewgraph.events.flow import (
 from crewgraph.events.lineage import apart, here, last_event
 from crewgraph.events.stream_context import SINKS, publish_stream_event
 
-__all__ = ["FlowReport", "copied", "question_of", "tell"]
+__all__ = ["FlowReport", "copied", "emit_flow_event", "question_of"]
 
 _Fields = Callable[[], Mapping[str, Any]]
 """The fields of an event, made only where somebody listens."""
 
 
-def tell(flow: "Flow[Any]", event: type[BaseEvent], fields: _Fields) -> None:
+def emit_flow_event(flow: "Flow[Any]", event: type[BaseEvent], fields: _Fields) -> None:
     """Tell of a flow; where its events are suppressed, only those who read its stream."""
     suppressed = flow.suppress_flow_events
     if bool(SINKS.get()) if suppressed else crewai_event_bus.wants(event):
@@ -122,7 +122,7 @@ class FlowReport:
         return {"execution": self._name, "state": copied(self._run.state)}
 
     def _tell(self, event: type[BaseEvent], fields: _Fields) -> None:
-        tell(self._run.flow, event, lambda: {"method_name": self._method, **fields()})
+        emit_flow_event(self._run.flow, event, lambda: {"method_name": self._method, **fields()})
 
 
 def _asked(question: Question) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from crewgraph.compiler.flow.algebra import Progress
 from crewgraph.compiler.flow.background import Work
 from crewgraph.compiler.flow.classes import Classes, classes_of
 from crewgraph.compiler.flow.completion import of_run, threads_of
-from crewgraph.compiler.flow.plan import Plan
-from crewgraph.compiler.flow.record import recorded, revived
+from crewgraph.compiler.flow.plan import TriggerPlan
+from crewgraph.compiler.flow.record import from_record, to_record
 from crewgraph.compiler.flow.state_changes import KeptState
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult
 from crewgraph.definitions.flow.flow import Flow
@@ -101,7 +101,9 @@ class FlowRun:
     usage: UsageLedger
     """What models reported that methods have asked in this process."""
 
-    def __init__(self, flow: "Flow[Any]", plan: Plan, state: Any, inputs: Mapping[str, Any], *, stored: bool) -> None:
+    def __init__(
+        self, flow: "Flow[Any]", plan: TriggerPlan, state: Any, inputs: Mapping[str, Any], *, stored: bool
+    ) -> None:
         self.flow, self.plan, self.inputs, self.stored = flow, plan, dict(inputs), stored
         self.state = state
         self.values: dict[str, Any] = {}
@@ -191,7 +193,7 @@ class FlowRun:
 
     def revived(self, value: Any) -> Any:
         """A value that a checkpoint holds."""
-        return revived(value, self._classes)
+        return from_record(value, self._classes)
 
     def made_anew(self, value: Any) -> Any:
         """The same, with all objects in it.
@@ -199,16 +201,16 @@ class FlowRun:
         Raises:
             KeyError: there is one of a class that the flow does not know.
         """
-        return revived(value, self._classes.alone)
+        return from_record(value, self._classes.alone)
 
     def recorded_value(self, value: Any, where: str) -> Any:
         """A value as checkpoints hold it; as it is, where there are none."""
-        return recorded(value, where, self.tag) if self.stored else value
+        return to_record(value, where, self.tag) if self.stored else value
 
     def recorded(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Values for fields of the state, as checkpoints hold them."""
         return {
-            key: recorded(one, f"`{key}` in the state of flow `{self.name}`", self.tag) for key, one in values.items()
+            key: to_record(one, f"`{key}` in the state of flow `{self.name}`", self.tag) for key, one in values.items()
         }
 
     def read(self, values: Mapping[str, Any]) -> None:
@@ -270,7 +272,7 @@ class FlowRun:
         told: dict[str, Any] = {}
         for key, value in state_fields(self.state).items():
             try:
-                told[key] = recorded(value, key)
+                told[key] = to_record(value, key)
             except StorageError:
                 told[key] = value
         return told

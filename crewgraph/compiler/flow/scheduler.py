@@ -18,14 +18,14 @@ from crewgraph.core.cancellation import check_cancelled
 from crewgraph.core.operations import Program
 from crewgraph.errors import RunError, StateInvalid
 
-__all__ = ["GRACE", "Ended", "Landed", "all_begun", "alone", "first_landed", "saved_again"]
+__all__ = ["GRACE", "Landed", "MethodEnd", "all_begun", "first_landed", "run_alone", "saved_again"]
 
 
 GRACE = 5.0
 """Seconds that methods which cannot be cancelled are waited for once another one has failed."""
 
 
-class Ended(NamedTuple):
+class MethodEnd(NamedTuple):
     """Executions that have ended."""
 
     values: Sequence[tuple[str, Any]]
@@ -35,11 +35,11 @@ class Ended(NamedTuple):
     """What they changed in the state."""
 
 
-Landed = Ended | Parked
+Landed = MethodEnd | Parked
 """What has ended, or an execution that asks a question."""
 
 
-def alone(run: FlowRun, progress: Progress, name: str, execution: Execution) -> Program[Landed]:
+def run_alone(run: FlowRun, progress: Progress, name: str, execution: Execution) -> Program[Landed]:
     """Run a method that nothing runs beside."""
     check_cancelled()
     try:
@@ -56,7 +56,7 @@ def _ran(run: FlowRun, progress: Progress, name: str, execution: Execution) -> P
         value = yield Called(_opened(run, progress, name, execution))
     except Parked as parked:
         return _left(run, parked)
-    return Ended([(name, value)], run.changes([name]))
+    return MethodEnd([(name, value)], run.changes([name]))
 
 
 def all_begun(run: FlowRun, progress: Progress) -> Program[None]:
@@ -127,7 +127,7 @@ def _landed(run: FlowRun, works: Mapping[str, Work]) -> Landed | None:
             run.ended.remove(error.execution)
             _fail(run, error)
         else:
-            return Ended([(name, run.works.pop(name).result()) for name in ended], changed)
+            return MethodEnd([(name, run.works.pop(name).result()) for name in ended], changed)
     for name, work in works.items():
         error = _error_of(work) if work.done() else None
         if isinstance(error, Parked):

@@ -13,11 +13,11 @@ from langgraph.types import Command
 from crewgraph.compiler.flow.algebra import Progress
 from crewgraph.compiler.flow.completion import Completion, besides, of_run
 from crewgraph.compiler.flow.nodes import FlowNode, State
-from crewgraph.compiler.flow.plan import Plan
+from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.compiler.flow.run import FlowRun, Parked
-from crewgraph.compiler.flow.scheduler import Landed, alone, first_landed, saved_again
+from crewgraph.compiler.flow.scheduler import Landed, first_landed, run_alone, saved_again
 from crewgraph.compiler.flow.state_changes import applied, together
-from crewgraph.compiler.flow.updates import answered, asked, completed, finished, parked, replayed
+from crewgraph.compiler.flow.updates import answer_update, completed, finish_update, parked, question_update, replayed
 from crewgraph.core.journal import Journal, Record
 from crewgraph.core.operations import Program
 
@@ -56,17 +56,17 @@ class WholeNode(FlowNode):
             if journal is not None:
                 yield from journal.keep()
             raise
-        update = batch.besides if batch.is_empty else finished(run, batch.progress, batch.changed) | batch.besides
+        update = batch.besides if batch.is_empty else finish_update(run, batch.progress, batch.changed) | batch.besides
         if isinstance(landed, Parked):
             left = parked(run, landed)
             together(batch.changed, left.get("state") or {})
             return Command(update={**update, **left, "state": batch.changed}, goto=WHOLE)
         if batch.is_empty and batch.progress["inflight"]:
-            return Command(update=update | answered(run, asked(run)), goto=WHOLE)
+            return Command(update=update | answer_update(run, question_update(run)), goto=WHOLE)
         return Command(update=update, goto=WHOLE if batch.progress["inflight"] else ())
 
 
-def caught_up(plan: Plan, values: Mapping[str, Any], records: Sequence[Record]) -> dict[str, Any]:
+def caught_up(plan: TriggerPlan, values: Mapping[str, Any], records: Sequence[Record]) -> dict[str, Any]:
     """The state of the graph once what was journaled since a checkpoint has happened."""
     progress, state = values["progress"], values.get("state")
     for record in records:
@@ -113,7 +113,7 @@ class _Batch:
                 break
             if len(inflight) == 1 and not run.works and not run.parked:
                 ((name, execution),) = inflight.items()
-                landed: Landed | None = yield from alone(run, self.progress, name, execution)
+                landed: Landed | None = yield from run_alone(run, self.progress, name, execution)
             else:
                 landed = yield from first_landed(run, self.progress)
             if landed is None or isinstance(landed, Parked):

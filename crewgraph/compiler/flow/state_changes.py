@@ -14,7 +14,7 @@ from typing import Any, Protocol, cast
 import ormsgpack
 from pydantic import BaseModel, ValidationError
 
-from crewgraph.compiler.flow.record import TAG, is_text, recorded
+from crewgraph.compiler.flow.record import TAG, is_text, to_record
 from crewgraph.definitions.flow.state import Writer, read_with_retries, state_fields, track_writes
 from crewgraph.errors import StateInvalid, StorageError
 
@@ -273,7 +273,7 @@ class KeptState:
             ) from error.__cause__
 
     def _recorded(self, name: str, value: Any) -> Any:
-        return recorded(value, f"`{name}` in the state of flow `{self._run.name}`", self._run.tag)
+        return to_record(value, f"`{name}` in the state of flow `{self._run.name}`", self._run.tag)
 
     def _packed(self) -> dict[str, Any]:
         packed = {name: self._packed_value(name, value) for name, value in state_fields(self._run.state).items()}
@@ -291,7 +291,7 @@ class KeptState:
         if kind is bool or value is None or kind is float or (kind is str and value.isascii()):
             return value
         if kind in _SCALARS:
-            return recorded(value, name)
+            return to_record(value, name)
         return read_with_retries(lambda: ormsgpack.packb(self._recorded(name, value)))
 
 

@@ -7,18 +7,18 @@ from langgraph.types import interrupt
 
 from crewgraph.compiler.flow.algebra import Progress, advanced, labels_of
 from crewgraph.compiler.flow.completion import Completion, Done
-from crewgraph.compiler.flow.plan import Plan
+from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.run import FlowRun, Parked
 from crewgraph.compiler.flow.saving import pending_cleared, pending_saved, saved
-from crewgraph.compiler.flow.scheduler import Ended
+from crewgraph.compiler.flow.scheduler import MethodEnd
 from crewgraph.definitions.flow.checkpoints import run_extension
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult
 
-__all__ = ["answered", "asked", "completed", "finished", "given", "parked", "replayed"]
+__all__ = ["answer_update", "completed", "finish_update", "given", "parked", "question_update", "replayed"]
 
 
-def completed(run: FlowRun, progress: Progress, ended: Ended) -> tuple[Progress, Completion]:
+def completed(run: FlowRun, progress: Progress, ended: MethodEnd) -> tuple[Progress, Completion]:
     """The progress once some executions have ended, and what that was."""
     done: list[Done] = []
     completion = Completion(done=done, state=ended.changed)
@@ -42,14 +42,14 @@ def completed(run: FlowRun, progress: Progress, ended: Ended) -> tuple[Progress,
     return progress, completion
 
 
-def replayed(plan: Plan, progress: Progress, done: Sequence[Done]) -> Progress:
+def replayed(plan: TriggerPlan, progress: Progress, done: Sequence[Done]) -> Progress:
     """The progress once what is recorded has happened."""
     for name, labels, result in done:
         progress = advanced(plan, progress, name, labels, result)
     return progress
 
 
-def finished(run: FlowRun, progress: Progress, changed: Mapping[str, Any]) -> dict[str, Any]:
+def finish_update(run: FlowRun, progress: Progress, changed: Mapping[str, Any]) -> dict[str, Any]:
     """The update that brings a run to some progress, with what changed in the flow's state."""
     update: dict[str, Any] = {"progress": progress}
     inflight = progress["inflight"]
@@ -83,7 +83,7 @@ def parked(run: FlowRun, asking: Parked) -> dict[str, Any]:
     return update
 
 
-def asked(run: FlowRun) -> Any:
+def question_update(run: FlowRun) -> Any:
     """Put the questions that the run waits for to the graph around; what is answered."""
     pending_saved(run)
     told = interrupt({"questions": list(run.parked.values())})
@@ -91,7 +91,7 @@ def asked(run: FlowRun) -> Any:
     return told
 
 
-def answered(run: FlowRun, given: Any) -> dict[str, Any]:
+def answer_update(run: FlowRun, given: Any) -> dict[str, Any]:
     """The update with answers, a text for the first question or texts by the questions' ids, for the methods that wait."""
     ids = list(run.parked)
     by_id: dict[str, Any] = {ids[0]: given}

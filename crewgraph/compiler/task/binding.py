@@ -5,11 +5,11 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from crewgraph.compiler.agent.binding import Engagement, granted_tools, guarded_tools, own_tools
+from crewgraph.compiler.agent.binding import AgentBinding, granted_tools, guarded_tools, own_tools
 from crewgraph.compiler.agent.capabilities import capabilities_key
 from crewgraph.compiler.crew.manager import colleagues, worker_of
 from crewgraph.compiler.crew.state import INPUTS, PLANNING, TASK
-from crewgraph.compiler.task.lessons import NO_LESSONS, Lessons
+from crewgraph.compiler.task.lessons import NO_TRAINING_DATA, TrainingData
 from crewgraph.core.steps import PENDING, STEPS
 from crewgraph.definitions.agent.agent import Agent, BaseAgent
 from crewgraph.definitions.crew.crew import Crew
@@ -22,14 +22,14 @@ from crewgraph.text import slug
 from crewgraph.tools.mcp.tool import own_ways
 from crewgraph.tools.use import GuardedTool
 
-__all__ = ["Assignment", "alone", "assignments", "context_of", "handed_on", "made_of"]
+__all__ = ["TaskBinding", "bind_delegated_task", "bind_tasks", "context_outputs", "crew_graph_key", "single_binding"]
 
 
 _DIVIDER = "\n\n----------\n\n"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Assignment(Engagement):
+class TaskBinding(AgentBinding):
     """A task with its place in a crew's graph, or on its own; its tools are its own, else its agent's."""
 
     task: Task
@@ -45,7 +45,7 @@ class Assignment(Engagement):
     planned: int | None = None
     """Its number in the plan of its crew; None where the crew does not plan."""
 
-    lessons: Lessons = NO_LESSONS
+    lessons: TrainingData = NO_TRAINING_DATA
     """What the agents of its crew were taught."""
 
     @property
@@ -70,7 +70,7 @@ class Assignment(Engagement):
         return {**output, TASK: {"id": str(self.task.id), "key": self.task.key, "number": self.number}}
 
 
-def assignments(crew: Crew) -> list[Assignment]:
+def bind_tasks(crew: Crew) -> list[TaskBinding]:
     """The tasks of a crew in order.
 
     Raises:
@@ -79,7 +79,7 @@ def assignments(crew: Crew) -> list[Assignment]:
     taken, adapted = {INPUTS, STEPS, PENDING}, dict[int, GuardedTool]()
     if crew.planning:
         taken.add(PLANNING)
-    made: list[Assignment] = []
+    made: list[TaskBinding] = []
     for n, task in enumerate(crew.tasks):
         agent = worker_of(crew, task)
         name = slug(_title(task), taken=taken)
@@ -87,7 +87,7 @@ def assignments(crew: Crew) -> list[Assignment]:
         context = _context(task, crew.tasks[:n], made)
         given = [*_given(task, agent), *granted_tools(agent, colleagues(crew, task, agent))]
         made.append(
-            Assignment(
+            TaskBinding(
                 crew=crew,
                 task=task,
                 agent=agent,
@@ -102,7 +102,7 @@ def assignments(crew: Crew) -> list[Assignment]:
     return made
 
 
-def alone(task: Task, agent: BaseAgent, context: str | None, tools: Sequence[Any] | None) -> Assignment:
+def single_binding(task: Task, agent: BaseAgent, context: str | None, tools: Sequence[Any] | None) -> TaskBinding:
     """A task that is executed outside of a crew's graph.
 
     Args:
@@ -116,7 +116,7 @@ def alone(task: Task, agent: BaseAgent, context: str | None, tools: Sequence[Any
     """
     given = list(tools) if tools is not None else _given(task, agent)
     crew = agent.crew if isinstance(agent.crew, Crew) else None
-    return Assignment(
+    return TaskBinding(
         crew=crew,
         task=task,
         agent=agent,
@@ -128,7 +128,9 @@ def alone(task: Task, agent: BaseAgent, context: str | None, tools: Sequence[Any
     )
 
 
-def handed_on(task: Task, agent: BaseAgent, crew: Crew | None, context: str, *, node: str, deeper: bool) -> Assignment:
+def bind_delegated_task(
+    task: Task, agent: BaseAgent, crew: Crew | None, context: str, *, node: str, deeper: bool
+) -> TaskBinding:
     """What a coworker was asked to do: with their own tools.
 
     Args:
@@ -144,7 +146,7 @@ def handed_on(task: Task, agent: BaseAgent, crew: Crew | None, context: str, *, 
     """
     others = colleagues(crew, task, agent) if crew is not None and deeper else ()
     given = [*_given(task, agent), *granted_tools(agent, others)]
-    return Assignment(
+    return TaskBinding(
         crew=crew,
         task=task,
         agent=agent,
@@ -156,7 +158,7 @@ def handed_on(task: Task, agent: BaseAgent, crew: Crew | None, context: str, *, 
     )
 
 
-def made_of(crew: Crew) -> Hashable:
+def crew_graph_key(crew: Crew) -> Hashable:
     """Everything of a crew that its graph is made of; while this stays the same, so does the graph.
 
     Objects count by their identity: what changes inside them (a description, a guardrail, a model) is read when a node
@@ -203,7 +205,7 @@ def _given(task: Task, agent: BaseAgent) -> list[Any]:
     return task.tools or agent.tools or []
 
 
-def _context(task: Task, earlier: Sequence[Task], made: Sequence[Assignment]) -> tuple[str | Task, ...]:
+def _context(task: Task, earlier: Sequence[Task], made: Sequence[TaskBinding]) -> tuple[str | Task, ...]:
     if isinstance(task.context, NotSpecified):
         # Asynchronous tasks that stand right before an asynchronous one run beside it.
         finished = len(made)
@@ -214,7 +216,7 @@ def _context(task: Task, earlier: Sequence[Task], made: Sequence[Assignment]) ->
     return tuple(slugs.get(id(other), other) for other in task.context or ())
 
 
-def context_of(assignment: Assignment, state: Mapping[str, Any]) -> str:
+def context_outputs(assignment: TaskBinding, state: Mapping[str, Any]) -> str:
     """What a task is told of others' outputs.
 
     Raises:

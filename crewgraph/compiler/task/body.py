@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from crewgraph.compiler.crew.state import INPUTS
-from crewgraph.compiler.task.binding import Assignment
+from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.compiler.task.briefing import ONGOING, Briefing, OngoingTask, briefing_of
 from crewgraph.compiler.task.events import TaskReport, noted
-from crewgraph.compiler.task.guardrails import Guards, Judged, guarded, judged
-from crewgraph.compiler.task.runner import AgentOnTask
-from crewgraph.compiler.task.structure import structured
+from crewgraph.compiler.task.guardrails import Guards, Judged, apply_guardrails, judge_output
+from crewgraph.compiler.task.runner import TaskRunner
+from crewgraph.compiler.task.structure import structure_output
 from crewgraph.core.effects import Body, Call, Enter, Notify, Scope
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
@@ -100,7 +100,7 @@ def _text(step: StepContext) -> str:
     return step.payload if isinstance(step.payload, str) else ""
 
 
-def task_body(assignment: Assignment, state: Mapping[str, Any]) -> Body[dict[str, Any]]:
+def task_body(assignment: TaskBinding, state: Mapping[str, Any]) -> Body[dict[str, Any]]:
     """Do a task; the update holds its output as plain data, in the task's channel."""
     work = _Work(assignment, state)
     own = _own_version(assignment)
@@ -109,12 +109,12 @@ def task_body(assignment: Assignment, state: Mapping[str, Any]) -> Body[dict[str
     return {assignment.slug: assignment.labelled((yield from work.done()))}
 
 
-def own_task_body(assignment: Assignment, state: Mapping[str, Any]) -> Body[dict[str, Any]]:
+def own_task_body(assignment: TaskBinding, state: Mapping[str, Any]) -> Body[dict[str, Any]]:
     """The same in our way, whatever the task's class overrides."""
     return {assignment.slug: (yield from _Work(assignment, state).done())}
 
 
-def answer_body(assignment: Assignment, state: Mapping[str, Any]) -> Body[dict[str, Any]]:
+def answer_body(assignment: TaskBinding, state: Mapping[str, Any]) -> Body[dict[str, Any]]:
     """The agent's answer alone, in our way, with what it used; nothing is read, judged or kept."""
     work = _Work(assignment, state)
     answer = yield from work.agent.own_answer()
@@ -123,7 +123,7 @@ def answer_body(assignment: Assignment, state: Mapping[str, Any]) -> Body[dict[s
     return {assignment.slug: {"answer": answer, "usage": work.usage.to_plain()}}
 
 
-def plan_body(assignment: Assignment, state: Mapping[str, Any]) -> Body[dict[str, Any]]:
+def plan_body(assignment: TaskBinding, state: Mapping[str, Any]) -> Body[dict[str, Any]]:
     """The agent's plan alone, with what it used."""
     work = _Work(assignment, state)
     plan = yield from work.agent.plan()
@@ -135,7 +135,7 @@ def plan_body(assignment: Assignment, state: Mapping[str, Any]) -> Body[dict[str
     return {assignment.slug: {"plan": told, "usage": work.usage.to_plain()}}
 
 
-def skipped_output(assignment: Assignment, state: Mapping[str, Any]) -> TaskOutput:
+def skipped_output(assignment: TaskBinding, state: Mapping[str, Any]) -> TaskOutput:
     """What stands for the output of a conditional task that is not done, with the texts of this run."""
     task, briefing = assignment.task, briefing_of(assignment, state)
     assert isinstance(task, ConditionalTask)
@@ -146,7 +146,7 @@ def skipped_output(assignment: Assignment, state: Mapping[str, Any]) -> TaskOutp
     return TaskOutput.model_validate({**skipped, "name": task.name or briefing.description})
 
 
-def _own_version(assignment: Assignment) -> Any:
+def _own_version(assignment: TaskBinding) -> Any:
     """What a user put in the place of the verb that carries out a task."""
     task = assignment.task
     begun = override_of(task, "execute_async") if task.async_execution else None
@@ -162,7 +162,7 @@ def _awaited(begun: Callable[..., Any], **given: Any) -> Any:
 class _Work:
     """One execution of a task."""
 
-    def __init__(self, assignment: Assignment, state: Mapping[str, Any]) -> None:
+    def __init__(self, assignment: TaskBinding, state: Mapping[str, Any]) -> None:
         self.assignment, self.task = assignment, assignment.task
         self.book = assignment.book
         self.usage = UsageLedger()
@@ -177,8 +177,8 @@ class _Work:
         return briefing_of(self.assignment, self._state)
 
     @cached_property
-    def agent(self) -> AgentOnTask:
-        return AgentOnTask(self.assignment, self.briefing, self.report, self.usage, self.book, self._state.get(INPUTS))
+    def agent(self) -> TaskRunner:
+        return TaskRunner(self.assignment, self.briefing, self.report, self.usage, self.book, self._state.get(INPUTS))
 
     @property
     def guards(self) -> Guards:
@@ -198,7 +198,7 @@ class _Work:
             yield from self.begun()
             output, problem = yield from self.attempt(None)
             if self.task.all_guardrails:
-                output, problem = yield from guarded(self.guards, output, problem, self, self.report)
+                output, problem = yield from apply_guardrails(self.guards, output, problem, self, self.report)
                 self.charge(output)  # it may be another one
             yield Enter("finish")
             if self.agent.recollection:
@@ -264,7 +264,9 @@ class _Work:
         return (
             yield Scope(
                 name=f"Guardrail: {shorten(guardrail.description, 60)}",
-                body=lambda: judged(guardrail, output.raw, output.description, context, model, self.book, self.usage),
+                body=lambda: judge_output(
+                    guardrail, output.raw, output.description, context, model, self.book, self.usage
+                ),
             )
         )
 
@@ -274,7 +276,7 @@ class _Work:
 
     def _read(self, text: str) -> Body[tuple[TaskOutput, str | None]]:
         maker = self.task.converter_cls or self.agent.own_converter
-        found = yield from structured(
+        found = yield from structure_output(
             self.task, text, maker, lambda: self.agent.converter, self.agent.converter_llm, self.book, self.usage
         )
         output = TaskOutput(

@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from crewgraph.compiler.crew.state import INPUTS, PLANNING
-from crewgraph.compiler.task.binding import Assignment, context_of
+from crewgraph.compiler.task.binding import TaskBinding, context_outputs
 from crewgraph.core.files import FileRecord, files_in
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
@@ -52,7 +52,7 @@ class Briefing:
     """The files of the run, by name."""
 
 
-def briefing_of(assignment: Assignment, state: Mapping[str, Any]) -> Briefing:
+def briefing_of(assignment: TaskBinding, state: Mapping[str, Any]) -> Briefing:
     """The texts of a task and its agent for a run with this state; without inputs, texts stay as they are.
 
     Raises:
@@ -79,13 +79,13 @@ def briefing_of(assignment: Assignment, state: Mapping[str, Any]) -> Briefing:
         ),
         expected_output=asked["expected_output"] or "",
         output_file=asked["output_file"],
-        context=context_of(assignment, state),
+        context=context_outputs(assignment, state),
         trigger=_trigger(task, assignment.crew, inputs),
         files=files_in(inputs),
     )
 
 
-def _with_plan(description: str, assignment: Assignment, state: Mapping[str, Any]) -> str:
+def _with_plan(description: str, assignment: TaskBinding, state: Mapping[str, Any]) -> str:
     """What is to be done, with what the crew's plan says of it."""
     crew = assignment.crew
     if assignment.planned is None or crew is None or PLANNING not in state:

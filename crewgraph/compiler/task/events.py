@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any
 
 from crewgraph.compiler.agent.events import AgentReport
-from crewgraph.compiler.task.binding import Assignment
+from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.compiler.task.briefing import AT_WORK, Briefing
 from crewgraph.core.effects import EffectFailed
 from crewgraph.core.messages import Message
@@ -68,7 +68,7 @@ class TaskReport(AgentReport):
     Definitions show the run that ended last; the returned output is the authority.
     """
 
-    def __init__(self, assignment: Assignment) -> None:
+    def __init__(self, assignment: TaskBinding) -> None:
         super().__init__(assignment, assignment.task)
         self._assignment, self._task = assignment, assignment.task
         self._started = datetime.now()

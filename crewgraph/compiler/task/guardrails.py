@@ -10,7 +10,7 @@ from typing import Any, Protocol, Self, TypeVar
 
 from pydantic import BaseModel
 
-from crewgraph.compiler.task.structured_answer import formed
+from crewgraph.compiler.task.structured_answer import request_structured
 from crewgraph.core.effects import Body, Call, EffectFailed, Notify
 from crewgraph.core.messages import Message
 from crewgraph.core.protocols import Model
@@ -28,7 +28,7 @@ from crewgraph.prompts.book import Book
 from crewgraph.schema import described
 from crewgraph.text import shorten
 
-__all__ = ["Attempt", "Audience", "Guards", "Judgeable", "Judged", "guarded", "judged"]
+__all__ = ["Attempt", "GuardrailObserver", "Guards", "Judgeable", "Judged", "apply_guardrails", "judge_output"]
 
 
 Judged = dict[str, Any]
@@ -84,7 +84,7 @@ class Attempt(Protocol[Out]):
         ...
 
 
-class Audience(Protocol):
+class GuardrailObserver(Protocol):
     """Who is told of verdicts."""
 
     def judging(self, guardrail: Any, retries: int) -> None:
@@ -100,8 +100,8 @@ class Audience(Protocol):
         ...
 
 
-def guarded(
-    guards: Guards, output: Out, problem: str | None, attempt: Attempt[Out], audience: Audience
+def apply_guardrails(
+    guards: Guards, output: Out, problem: str | None, attempt: Attempt[Out], audience: GuardrailObserver
 ) -> Body[tuple[Out, str | None]]:
     """The output that every guardrail accepts, and why it has no structure, if it was to have one.
 
@@ -195,7 +195,7 @@ _M = TypeVar("_M", bound=BaseModel)
 _ATTEMPTS = 2
 
 
-def judged(
+def judge_output(
     guardrail: ModelGuardrail, output: str, task: str, context: str, model: Model, book: Book, usage: UsageLedger
 ) -> Body[Judged]:
     """The verdict of a model about an output.
@@ -263,7 +263,7 @@ def _asked(
     book: Book,
     usage: UsageLedger,
 ) -> Body[_M]:
-    asked = yield from formed(messages, schema, model, book, usage, attempts=_ATTEMPTS, stage="guardrail")
+    asked = yield from request_structured(messages, schema, model, book, usage, attempts=_ATTEMPTS, stage="guardrail")
     if asked.found is not None:
         return asked.found
     raise OutputInvalid(

@@ -13,7 +13,7 @@ from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.crew.training import TrainedAgent, read_training, training_path
 from crewgraph.errors import RunError, StorageError
 
-__all__ = ["FILE", "NO_LESSONS", "Lessons", "lessons_of"]
+__all__ = ["FILE", "NO_TRAINING_DATA", "TrainingData", "training_data_of"]
 
 
 FILE = "trained_agents_data.json"
@@ -23,7 +23,7 @@ _NAMING = ("CREWGRAPH_TRAINED_AGENTS_FILE", "CREWAI_TRAINED_AGENTS_FILE")
 
 
 @dataclass(frozen=True, eq=False)
-class Lessons:
+class TrainingData:
     """Instructions by the roles of agents."""
 
     by_role: Mapping[str, tuple[str, ...]]
@@ -33,10 +33,10 @@ class Lessons:
         return next((self.by_role[role] for role in roles if role in self.by_role), ())
 
 
-NO_LESSONS = Lessons(MappingProxyType({}))
+NO_TRAINING_DATA = TrainingData(MappingProxyType({}))
 
 
-def lessons_of(crew: Crew) -> Lessons:
+def training_data_of(crew: Crew) -> TrainingData:
     """What the agents of a crew were taught: its `training_data`, else what the file says that it is to use.
 
     The same object again where nothing has changed.
@@ -53,7 +53,7 @@ def lessons_of(crew: Crew) -> Lessons:
         state = path.stat()
     except FileNotFoundError:
         if named is None:
-            return NO_LESSONS
+            return NO_TRAINING_DATA
         raise RunError(f"there is no training file `{path.absolute()}`; `crew.train(...)` makes it") from None
     except OSError as error:
         raise StorageError(f"the training file `{path}` cannot be read: {error}") from error
@@ -61,12 +61,12 @@ def lessons_of(crew: Crew) -> Lessons:
 
 
 @lru_cache(16)
-def _read(path: Path, changed: int, size: int) -> Lessons:
+def _read(path: Path, changed: int, size: int) -> TrainingData:
     return _lessons(read_training(path).agents)
 
 
-def _given(crew: Crew) -> Lessons:
-    known: Lessons | None = crew.kept.get(("lessons", repr(crew.training_data)))
+def _given(crew: Crew) -> TrainingData:
+    known: TrainingData | None = crew.kept.get(("lessons", repr(crew.training_data)))
     if known is None:
         try:
             known = _lessons({role: TrainedAgent.model_validate(one) for role, one in crew.training_data.items()})
@@ -77,5 +77,5 @@ def _given(crew: Crew) -> Lessons:
     return known
 
 
-def _lessons(agents: Mapping[str, TrainedAgent]) -> Lessons:
-    return Lessons({role: tuple(one.suggestions) for role, one in agents.items() if one.suggestions})
+def _lessons(agents: Mapping[str, TrainedAgent]) -> TrainingData:
+    return TrainingData({role: tuple(one.suggestions) for role, one in agents.items() if one.suggestions})

@@ -5,20 +5,20 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
-from crewgraph.compiler.agent.delegation import Handover, Team
+from crewgraph.compiler.agent.delegation import Delegation, DelegationTeam
 from crewgraph.compiler.agent.dialogue import Dialogue
-from crewgraph.compiler.agent.event_tool import ObservedTool
-from crewgraph.compiler.agent.executor import made_executor
-from crewgraph.compiler.agent.human_review import given_provider
+from crewgraph.compiler.agent.event_tool import EventTool
+from crewgraph.compiler.agent.executor import create_executor
+from crewgraph.compiler.agent.human_review import configured_provider
 from crewgraph.compiler.agent.people import Reviewer, feedback_on
 from crewgraph.compiler.agent.plan.planner import AgentPlan
 from crewgraph.compiler.agent.prompt import Opening, retold
-from crewgraph.compiler.agent.runner import AgentAtWork, Refused
+from crewgraph.compiler.agent.runner import AgentRunner, Refused
 from crewgraph.compiler.agent.toolbox import PreparedTool
-from crewgraph.compiler.task.binding import Assignment, handed_on
+from crewgraph.compiler.task.binding import TaskBinding, bind_delegated_task
 from crewgraph.compiler.task.briefing import Briefing, OngoingTask
 from crewgraph.compiler.task.events import TaskReport
-from crewgraph.compiler.task.training import round_of, taught, told_lessons
+from crewgraph.compiler.task.training import apply_feedback, round_of, training_notes
 from crewgraph.core.effects import Body, Call, Notify
 from crewgraph.core.messages import Message
 from crewgraph.definitions.agent.agent import BaseAgent
@@ -29,10 +29,10 @@ from crewgraph.llm.usage import UsageLedger
 from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
 
-__all__ = ["AgentOnTask"]
+__all__ = ["TaskRunner"]
 
 
-class AgentOnTask(AgentAtWork):
+class TaskRunner(AgentRunner):
     """An agent at work on a task.
 
     Args:
@@ -47,7 +47,7 @@ class AgentOnTask(AgentAtWork):
 
     def __init__(
         self,
-        assignment: Assignment,
+        assignment: TaskBinding,
         briefing: Briefing,
         report: TaskReport,
         usage: UsageLedger,
@@ -81,7 +81,7 @@ class AgentOnTask(AgentAtWork):
             answer = yield from self._worked_out(refused)
             improved = self._improved
         if is_taught:
-            answer = yield from taught(self._assignment, self._briefing, answer, improved)
+            answer = yield from apply_feedback(self._assignment, self._briefing, answer, improved)
         if own is None:
             yield Notify(partial(self._report.agent_completes, answer))
         return answer
@@ -122,7 +122,7 @@ class AgentOnTask(AgentAtWork):
             yield from self.recollection.done(self._briefing, answer, said, self.assessor, usage, stage)
 
     def _remembers(self, tool: str, observation: str) -> Body[None]:
-        if isinstance(self.tools.named(tool), Handover):
+        if isinstance(self.tools.named(tool), Delegation):
             return  # the coworker remembers it
         yield from super()._remembers(tool, observation)
 
@@ -133,7 +133,7 @@ class AgentOnTask(AgentAtWork):
 
     def _answered(self, opening: Opening, dialogue: Dialogue, refused: Refused | None) -> Body[str]:
         yield from self.begin_capabilities()
-        lessons = told_lessons(self._assignment, self._briefing, self._book)
+        lessons = training_notes(self._assignment, self._briefing, self._book)
         remembered = yield from self.recollection.told(self._briefing.description, self._briefing.context)
         asked = self._briefing
         known = yield from self.known(asked.description, asked.expected_output, asked.context)
@@ -154,17 +154,19 @@ class AgentOnTask(AgentAtWork):
     def _in_hand(self) -> Mapping[str, PreparedTool]:
         return {name: self._handing_over(tool) for name, tool in self._offered.items()}
 
-    def _handing_over(self, used: ObservedTool) -> PreparedTool:
+    def _handing_over(self, used: EventTool) -> PreparedTool:
         source = used.tool.tool.source
         if not isinstance(source, CoworkerTool) or override_of(source, "_run") is not None:
             return self._adapted(used)
-        return Handover(used.tool, used.agent, used.task, self._team, source, crew=used.crew)
+        return Delegation(used.tool, used.agent, used.task, self._team, source, crew=used.crew)
 
     @cached_property
-    def _team(self) -> Team:
+    def _team(self) -> DelegationTeam:
         """Those it may hand work to, whichever tool it uses for that."""
         most = DEFAULT_MAX_DELEGATIONS if self._engagement.crew is None else self._engagement.crew.max_delegations
-        return Team(work=self._coworkers, role=self._called, book=self._book, most=most, tell=self._report.handed_over)
+        return DelegationTeam(
+            work=self._coworkers, role=self._called, book=self._book, most=most, tell=self._report.handed_over
+        )
 
     def _called(self, agent: BaseAgent) -> str:
         return agent.rendered_texts(self._inputs)["role"] or ""
@@ -175,7 +177,7 @@ class AgentOnTask(AgentAtWork):
         expected, role = self._book.slice("manager_request"), texts["role"] or ""
         task = DelegatedTask.of(self._task, role, description=wanted, expected_output=expected, agent=agent)
         deeper = crew is not None and self._depth + 1 < crew.max_delegation_depth
-        handed = handed_on(task, agent, crew, context, node=self._assignment.slug, deeper=deeper)
+        handed = bind_delegated_task(task, agent, crew, context, node=self._assignment.slug, deeper=deeper)
         assignment = replace(handed, lessons=self._assignment.lessons)
         briefing = Briefing(
             role=role,
@@ -191,7 +193,7 @@ class AgentOnTask(AgentAtWork):
         report.role = role
         yield Notify(partial(report.show_agent, briefing))
         usage = self._usage.coworker(role)
-        work = AgentOnTask(assignment, briefing, report, usage, assignment.book, self._inputs, self._depth + 1)
+        work = TaskRunner(assignment, briefing, report, usage, assignment.book, self._inputs, self._depth + 1)
         try:
             answer = yield from work.answer()
         except Exception as failure:
@@ -210,7 +212,7 @@ class AgentOnTask(AgentAtWork):
     @property
     def _reviewer(self) -> Reviewer | None:
         """Who was given to look at answers; None where the run asks a person."""
-        provider = given_provider()
+        provider = configured_provider()
         if provider is None:
             return None
         ongoing = OngoingTask(self._task, self._briefing)
@@ -271,7 +273,7 @@ class AgentOnTask(AgentAtWork):
 
 
 def _after_setup(agent: BaseAgent, own: Callable[..., Any], **given: Any) -> Any:
-    made_executor(agent, given["tools"], given["task"])  # what the class needs for its work, in this process
+    create_executor(agent, given["tools"], given["task"])  # what the class needs for its work, in this process
     return own(**given)
 
 

@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from crewgraph.compiler.agent.capabilities import fetches_tools
 from crewgraph.compiler.crew.state import INPUTS, schema
-from crewgraph.compiler.task.binding import Assignment
+from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.compiler.task.body import task_body
 from crewgraph.core.steps import PENDING, STEPS, StepNode, Stepper
 
@@ -31,7 +31,7 @@ STAGES = (*_ROUTES, "finish")
 
 
 def step_graph(
-    assignment: Assignment, sources: Collection[str], *, stored: bool, before: Sequence[str], after: Sequence[str]
+    assignment: TaskBinding, sources: Collection[str], *, stored: bool, before: Sequence[str], after: Sequence[str]
 ) -> "CompiledStateGraph[Any, Any, Any, Any]":
     """The graph of a task, to be a node of its crew's graph.
 
@@ -65,7 +65,7 @@ def step_graph(
     )
 
 
-def _needed(assignment: Assignment) -> list[str]:
+def _needed(assignment: TaskBinding) -> list[str]:
     missing = {
         "tools": not (assignment.tools or fetches_tools(assignment.agent)),
         "guardrail": not assignment.task.all_guardrails,
@@ -73,7 +73,7 @@ def _needed(assignment: Assignment) -> list[str]:
     return [stage for stage in STAGES if not missing.get(stage)]
 
 
-def _state(assignment: Assignment, sources: Collection[str]) -> Any:
+def _state(assignment: TaskBinding, sources: Collection[str]) -> Any:
     fields: dict[str, Any] = dict.fromkeys([INPUTS, *sources, assignment.slug], dict[str, Any])
     fields[STEPS] = Annotated[list[dict[str, Any]], operator.add]
     fields[PENDING] = dict[str, Any] | None

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
 
-from crewgraph.compiler.agent.protocol import text_of
+from crewgraph.compiler.agent.protocol import reply_text
 from crewgraph.core.digests import Transcript
 from crewgraph.core.effects import Body, Call, EffectFailed, ModelCall
 from crewgraph.core.messages import Reply
@@ -23,7 +23,7 @@ from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
 from crewgraph.schema import described
 
-__all__ = ["Structured", "fitted", "structured"]
+__all__ = ["Structured", "fitted", "structure_output"]
 
 
 _ATTEMPTS = 3
@@ -42,7 +42,7 @@ class Structured:
     """Why there is no structure, where one was asked for."""
 
 
-def structured(
+def structure_output(
     task: Task, text: str, maker: Any, model: Callable[[], Model], llm: Any, book: Book, usage: UsageLedger
 ) -> Body[Structured]:
     """The structure that `task` asks for, out of `text`.
@@ -153,7 +153,7 @@ def _asked(
             # What the agent wrote is worth more than its structure: the task keeps it.
             return None, f"the model could not be asked: {failure}"
         usage.answered(model, reply)
-        answer = text_of(reply["content"])
+        answer = reply_text(reply["content"])
         found, problem = read_structure(answer, schema)
         if found is not None:
             return found, ""

@@ -14,14 +14,14 @@ from crewgraph.llm.structure import read_structure
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
 
-__all__ = ["Formed", "formed"]
+__all__ = ["StructuredReply", "request_structured"]
 
 
 _M = TypeVar("_M", bound=BaseModel)
 
 
 @dataclass(frozen=True)
-class Formed(Generic[_M]):
+class StructuredReply(Generic[_M]):
     """What became of a request for an answer of a certain form."""
 
     found: _M | None
@@ -34,7 +34,7 @@ class Formed(Generic[_M]):
     """Why that cannot be read; empty where it was."""
 
 
-def formed(
+def request_structured(
     messages: list[Message],
     schema: type[_M],
     model: Model,
@@ -43,7 +43,7 @@ def formed(
     *,
     attempts: int = 3,
     stage: str = "model",
-) -> Body[Formed[_M]]:
+) -> Body[StructuredReply[_M]]:
     """The answer of a model in the form of a schema.
 
     Args:
@@ -63,8 +63,8 @@ def formed(
         text = final_text(reply)
         found, problem = read_structure(text, schema)
         if found is not None:
-            return Formed(found, text, "")
+            return StructuredReply(found, text, "")
         if text:
             transcript.add({"role": "assistant", "content": text})
         transcript.add({"role": "user", "content": book.slice("conversion_again", error=problem)})
-    return Formed(None, text, problem)
+    return StructuredReply(None, text, problem)

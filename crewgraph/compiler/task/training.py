@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from crewgraph.compiler.task.binding import Assignment
+from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.compiler.task.briefing import Briefing
-from crewgraph.compiler.task.structured_answer import formed
+from crewgraph.compiler.task.structured_answer import request_structured
 from crewgraph.core.effects import Body, Call
 from crewgraph.core.messages import Message
 from crewgraph.core.protocols import Model
@@ -25,7 +25,7 @@ from crewgraph.prompts.book import Book
 from crewgraph.schema import described
 from crewgraph.text import shorten
 
-__all__ = ["TRAINING", "TrainingRound", "learned", "round_of", "taught", "told_lessons"]
+__all__ = ["TRAINING", "TrainingRound", "apply_feedback", "round_of", "summarize_feedback", "training_notes"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,14 +50,14 @@ TRAINING: ContextVar[TrainingRound | None] = ContextVar("crewgraph_training", de
 """The round around the running code."""
 
 
-def round_of(assignment: Assignment) -> TrainingRound | None:
+def round_of(assignment: TaskBinding) -> TrainingRound | None:
     """The round that a task is a part of; None where nobody is trained, or another crew is."""
     found = TRAINING.get()
     return found if found is not None and found.crew is assignment.crew else None
 
 
-def taught(
-    assignment: Assignment, briefing: Briefing, answer: str, improved: Callable[[str, str], Body[str]]
+def apply_feedback(
+    assignment: TaskBinding, briefing: Briefing, answer: str, improved: Callable[[str, str], Body[str]]
 ) -> Body[str]:
     """The answer to a task, in a training as it is after a person has said what is to be better.
 
@@ -84,7 +84,7 @@ def taught(
     return better
 
 
-def _asked(training: TrainingRound, assignment: Assignment, briefing: Briefing, answer: str) -> Body[str]:
+def _asked(training: TrainingRound, assignment: TaskBinding, briefing: Briefing, answer: str) -> Body[str]:
     """What a person says of an answer; it is kept as soon as it is said."""
     output = TaskOutput(
         name=assignment.task.name or briefing.description,
@@ -106,14 +106,14 @@ def _asked(training: TrainingRound, assignment: Assignment, briefing: Briefing, 
     )
 
 
-def told_lessons(assignment: Assignment, briefing: Briefing, book: Book) -> tuple[str, ...]:
+def training_notes(assignment: TaskBinding, briefing: Briefing, book: Book) -> tuple[str, ...]:
     """What the agent is told of what it was taught; in a training, of what was said in earlier rounds."""
     role, training = assignment.agent.template("role") or "", round_of(assignment)
     lessons = assignment.lessons.of(role, briefing.role) if training is None else training.said.get(role, ())
     return (book.slice("lessons", lessons="\n".join(f"- {one}" for one in lessons)),) if lessons else ()
 
 
-def learned(agent: BaseAgent, said: Sequence[Feedback], model: Model, book: Book) -> Body[TrainedAgent]:
+def summarize_feedback(agent: BaseAgent, said: Sequence[Feedback], model: Model, book: Book) -> Body[TrainedAgent]:
     """What a model draws for an agent from what people said of its answers.
 
     Raises:
@@ -137,7 +137,7 @@ def learned(agent: BaseAgent, said: Sequence[Feedback], model: Model, book: Book
         {"role": "system", "content": book.slice("training_system", schema=described(TrainedAgent))},
         {"role": "user", "content": text},
     ]
-    asked = yield from formed(messages, TrainedAgent, model, book, UsageLedger())
+    asked = yield from request_structured(messages, TrainedAgent, model, book, UsageLedger())
     if asked.found is not None:
         return asked.found
     raise OutputInvalid(

@@ -4,13 +4,13 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired, TypedDict, cast
 
-__all__ = ["SETTLED", "Answer", "Heard", "text_of"]
+__all__ = ["SETTLED", "Heard", "RemoteAnswer", "message_text"]
 
 SETTLED = frozenset({"auth-required", "canceled", "completed", "failed", "input-required", "rejected"})
 """States in which a remote agent does nothing more by itself."""
 
 
-class Answer(TypedDict):
+class RemoteAnswer(TypedDict):
     """How a message to a remote agent was answered, as plain data."""
 
     state: str
@@ -76,18 +76,20 @@ class Heard:
         return self.state in SETTLED
 
     @property
-    def answer(self) -> Answer:
+    def answer(self) -> RemoteAnswer:
         """It, as an answer: what was made; else what was said at the end; else what was said before."""
         made = [part for parts in self._artifacts.values() for part in parts] if self.state == "completed" else []
         parts = made or self._status or self._said
-        return Answer(state=self.state, text=text_of(parts), context_id=self.context_id, task_id=self.task_id)
+        return RemoteAnswer(
+            state=self.state, text=message_text(parts), context_id=self.context_id, task_id=self.task_id
+        )
 
 
 def _parts(holder: Any) -> list[Mapping[str, Any]]:
     return list(cast("Mapping[str, Any]", holder).get("parts") or ()) if isinstance(holder, Mapping) else []
 
 
-def text_of(parts: Sequence[Mapping[str, Any]]) -> str:
+def message_text(parts: Sequence[Mapping[str, Any]]) -> str:
     """Parts of a message as a text: data as JSON, files by their addresses or names."""
     return "\n".join(filter(None, map(_text, parts)))
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from crewgraph.compiler.agent.capabilities import Capability
-from crewgraph.compiler.agent.event_tool import ObservedTool
+from crewgraph.compiler.agent.event_tool import EventTool
 from crewgraph.contrib.a2a.config import RemoteAgent, remotes_of
 from crewgraph.contrib.a2a.conversation import RemoteAtHand
 from crewgraph.contrib.a2a.session import card_of
@@ -71,7 +71,7 @@ class RemoteAgentsCapability(Capability):
         address = remote.endpoint
         return Call(function=_card_of, args=(remote, self.agent), name=address, kind="the card of", about=[address])
 
-    def adapted(self, tool: ObservedTool, book: Book) -> ObservedTool:
+    def adapted(self, tool: EventTool, book: Book) -> EventTool:
         source = tool.tool.tool.source
         if not isinstance(source, RemoteAgentTool) or override_of(source, "_run") is not None:
             return tool

@@ -7,12 +7,12 @@ from typing import Any
 from uuid import uuid4
 
 from crewgraph.compiler.agent.delegation import hook
-from crewgraph.compiler.agent.event_tool import ObservedTool
-from crewgraph.compiler.agent.toolbox import Outcome
-from crewgraph.contrib.a2a.answer import Answer
+from crewgraph.compiler.agent.event_tool import EventTool
+from crewgraph.compiler.agent.toolbox import ToolOutcome
+from crewgraph.contrib.a2a.answer import RemoteAnswer
 from crewgraph.contrib.a2a.session import afollowed, asent, followed, sent
-from crewgraph.contrib.a2a.tool import RemoteAgentTool, reply, settled
-from crewgraph.contrib.a2a.wire import tell
+from crewgraph.contrib.a2a.tool import RemoteAgentTool, remote_reply, settled
+from crewgraph.contrib.a2a.wire import emit_a2a_event
 from crewgraph.core.effects import Body, Call, Mark, Notify, Scope
 from crewgraph.core.replay import is_replayed
 from crewgraph.errors import ToolFailed
@@ -39,13 +39,13 @@ class _Conversation:
 
     number: int
     turns: int = 0
-    last: Answer | None = None
+    last: RemoteAnswer | None = None
     history: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     """The messages of both sides, in the protocol's form."""
 
 
 @dataclass(frozen=True)
-class RemoteAtHand(ObservedTool):
+class RemoteAtHand(EventTool):
     """A `RemoteAgentTool` in the hands of an agent at work."""
 
     source: RemoteAgentTool
@@ -70,7 +70,7 @@ class RemoteAtHand(ObservedTool):
             return self.conversations[-1]
         return next((one for one in self.conversations if str(one.number) == number.strip()), None)
 
-    def _body(self, begin: Mark, args: dict[str, Any], talk: _Conversation | None, turn: int) -> Body[Outcome]:
+    def _body(self, begin: Mark, args: dict[str, Any], talk: _Conversation | None, turn: int) -> Body[ToolOutcome]:
         yield begin
         started, hooks = (yield Notify(partial(self.starting, args))), self.hooks
         if not hooks:
@@ -82,7 +82,7 @@ class RemoteAtHand(ObservedTool):
             done = self.stopped(ready) or (yield from self._done(str(args["message"]), talk, turn))
             outcome = self.outcome_of(done)
             outcome = yield hook("after_tool_call", hooks.after, hooks.aafter, args, outcome, done["result"])
-        told: Outcome = yield Notify(partial(self.finished, args, started, done, outcome))
+        told: ToolOutcome = yield Notify(partial(self.finished, args, started, done, outcome))
         asks = talk is not None and talk.last is not None and talk.last["state"] in _ASKS_BACK
         return self.ended(args, {**told, "final": False} if asks else told)
 
@@ -98,18 +98,18 @@ class RemoteAtHand(ObservedTool):
         answer = yield from self._exchanged(text, talk, about)
         if answer["state"] != "lost" or talk.last is None:
             talk.last = answer
-        talk.history.append(reply(answer))
+        talk.history.append(remote_reply(answer))
         done = self._read(answer, talk, turn)
         yield Notify(partial(self._ends, answer, about, turn, done))
         return done
 
-    def _exchanged(self, text: str, talk: _Conversation, about: dict[str, Any]) -> Body[Answer]:
+    def _exchanged(self, text: str, talk: _Conversation, about: dict[str, Any]) -> Body[RemoteAnswer]:
         remote, card = self.source.remote, self.source.card
         message_id: str = yield Call(function=_new_id, name="message", kind="a name for the", about=text)
         message = self.source.message(text, message_id, talk.last, talk.history)
         talk.history.append(message)
         ids = [remote.endpoint, message_id]
-        begun: Answer = yield Call(
+        begun: RemoteAnswer = yield Call(
             function=_sending(sent, self._sends, self._hears),
             afunction=_asending(asent, self._sends, self._hears),
             args=(remote, card, message, about),
@@ -130,7 +130,7 @@ class RemoteAtHand(ObservedTool):
             )
         )
 
-    def _read(self, answer: Answer, talk: _Conversation, turn: int) -> Done:
+    def _read(self, answer: RemoteAnswer, talk: _Conversation, turn: int) -> Done:
         """What the model is told."""
         state, text, name = answer["state"], answer["text"], str(self.source.card["name"])
         if state == "completed":
@@ -152,7 +152,7 @@ class RemoteAtHand(ObservedTool):
             self._tell(A2AConversationStartedEvent, about, **card)
         self._tell(A2ADelegationStartedEvent, about, task_description=text, **card)
 
-    def _ends(self, answer: Answer, about: dict[str, Any], turn: int, done: Done) -> None:
+    def _ends(self, answer: RemoteAnswer, about: dict[str, Any], turn: int, done: Done) -> None:
         error = None if done["ok"] else str(done["result"])
         told = {**about, "context_id": answer["context_id"], "agent_card": self.source.card, "error": error}
         result = answer["text"] if done["ok"] else None
@@ -163,25 +163,27 @@ class RemoteAtHand(ObservedTool):
 
     def _sends(self, message: dict[str, Any], about: dict[str, Any]) -> None:
         said = message["parts"][0]["text"]
-        tell(self.agent, A2AMessageSentEvent, about, message=said, message_id=message["messageId"])
+        emit_a2a_event(self.agent, A2AMessageSentEvent, about, message=said, message_id=message["messageId"])
 
-    def _hears(self, answer: Answer, about: dict[str, Any]) -> None:
+    def _hears(self, answer: RemoteAnswer, about: dict[str, Any]) -> None:
         if settled(answer):
             told = {**about, "context_id": answer["context_id"]}
             status, final = answer["state"].replace("-", "_"), answer["state"] not in _ASKS_BACK
-            tell(self.agent, A2AResponseReceivedEvent, told, response=answer["text"], status=status, final=final)
+            emit_a2a_event(
+                self.agent, A2AResponseReceivedEvent, told, response=answer["text"], status=status, final=final
+            )
 
     def _tell(self, event: type[A2AEventBase], about: dict[str, Any], **more: Any) -> None:
         if not is_replayed():
-            tell(self.agent, event, about, **more)
+            emit_a2a_event(self.agent, event, about, **more)
 
 
 def _new_id() -> str:
     return uuid4().hex
 
 
-def _sending(verb: Callable[..., Answer], sends: Callable[..., None] | None, hears: Callable[..., None]) -> Any:
-    def told(remote: Any, card: Any, what: Any, about: dict[str, Any]) -> Answer:
+def _sending(verb: Callable[..., RemoteAnswer], sends: Callable[..., None] | None, hears: Callable[..., None]) -> Any:
+    def told(remote: Any, card: Any, what: Any, about: dict[str, Any]) -> RemoteAnswer:
         if sends is not None:
             sends(what, about)
         answer = verb(remote, card, what, about)
@@ -192,7 +194,7 @@ def _sending(verb: Callable[..., Answer], sends: Callable[..., None] | None, hea
 
 
 def _asending(verb: Callable[..., Any], sends: Callable[..., None] | None, hears: Callable[..., None]) -> Any:
-    async def told(remote: Any, card: Any, what: Any, about: dict[str, Any]) -> Answer:
+    async def told(remote: Any, card: Any, what: Any, about: dict[str, Any]) -> RemoteAnswer:
         if sends is not None:
             sends(what, about)
         answer = await verb(remote, card, what, about)

@@ -6,9 +6,9 @@ from collections.abc import Coroutine, Generator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
-from crewgraph.contrib.a2a.answer import Answer, Heard, text_of
+from crewgraph.contrib.a2a.answer import Heard, RemoteAnswer, message_text
 from crewgraph.contrib.a2a.config import PollingConfig, PushNotificationConfig, RemoteAgent, StreamingConfig
-from crewgraph.contrib.a2a.wire import About, Wire, streams, tell
+from crewgraph.contrib.a2a.wire import About, Wire, emit_a2a_event, streams
 from crewgraph.core.loops.threads import LoopThread
 from crewgraph.core.resources import enclosing_resources
 from crewgraph.errors import RemoteAgentError
@@ -65,7 +65,7 @@ class _Session:
             self._card = await self._open.card(about)
         return self._card
 
-    async def send(self, card: Mapping[str, Any], message: Mapping[str, Any], about: About) -> Answer:
+    async def send(self, card: Mapping[str, Any], message: Mapping[str, Any], about: About) -> RemoteAnswer:
         """Send a message; the answer, or how the task stands that it began."""
         updates = self._remote.updates
         if isinstance(updates, StreamingConfig) and streams(card):
@@ -73,7 +73,9 @@ class _Session:
         heard, seen = Heard(), _Seen(self._remote, about)
         heard.take(await self._open.call(card, "message/send", self._params(message), about))
         if isinstance(updates, PushNotificationConfig) and not heard.is_settled:
-            tell(self._remote, A2APushNotificationRegisteredEvent, seen.on(heard), callback_url=str(updates.url))
+            emit_a2a_event(
+                self._remote, A2APushNotificationRegisteredEvent, seen.on(heard), callback_url=str(updates.url)
+            )
         return heard.answer
 
     def _params(self, message: Mapping[str, Any], **settings: Any) -> dict[str, Any]:
@@ -87,7 +89,7 @@ class _Session:
             settings["pushNotificationConfig"] = {"url": str(updates.url), **told}
         return {"message": message, "configuration": settings}
 
-    async def _listen(self, card: Mapping[str, Any], message: Mapping[str, Any], about: About) -> Answer:
+    async def _listen(self, card: Mapping[str, Any], message: Mapping[str, Any], about: About) -> RemoteAnswer:
         params = self._params(message)
         listening = _Listening(_Seen(self._remote, about))
         results = self._open.stream(card, "message/stream", params, about)
@@ -98,7 +100,7 @@ class _Session:
         self._listening[str(listening.heard.task_id)] = listening
         return listening.heard.answer
 
-    async def follow(self, card: Mapping[str, Any], task: str, context: str | None, about: About) -> Answer:
+    async def follow(self, card: Mapping[str, Any], task: str, context: str | None, about: About) -> RemoteAnswer:
         """Wait until a task is settled."""
         listening = self._listening.pop(task, None)
         if listening is None:
@@ -113,27 +115,27 @@ class _Session:
             return listening.heard.answer
         return await self._polled(card, task, about)  # the stream broke off
 
-    async def _polled(self, card: Mapping[str, Any], task: str, about: About) -> Answer:
+    async def _polled(self, card: Mapping[str, Any], task: str, about: About) -> RemoteAnswer:
         updates, asked = self._remote.updates, 0
         interval = _INTERVAL if isinstance(updates, StreamingConfig) else updates.interval
         own = None if isinstance(updates, StreamingConfig) else updates.timeout
         seconds, began = self._remote.timeout if own is None else own, time.monotonic()
         most = updates.max_polls if isinstance(updates, PollingConfig) else None
         seen = _Seen(self._remote, {**about, "task_id": task})
-        tell(self._remote, A2APollingStartedEvent, seen.about, polling_interval=interval)
+        emit_a2a_event(self._remote, A2APollingStartedEvent, seen.about, polling_interval=interval)
         while True:
             heard, passed = Heard(), time.monotonic() - began
             heard.take(await self._asked(card, task, about))
             asked += 1
             how = {"state": heard.state, "elapsed_seconds": passed, "poll_count": asked}
-            tell(self._remote, A2APollingStatusEvent, seen.on(heard), **how)
+            emit_a2a_event(self._remote, A2APollingStatusEvent, seen.on(heard), **how)
             if heard.is_settled:
                 return heard.answer
             if passed + interval > seconds or asked == most:
                 break
             await asyncio.sleep(interval)
         if isinstance(updates, PushNotificationConfig):
-            tell(self._remote, A2APushNotificationTimeoutEvent, seen.about, timeout_seconds=seconds)
+            emit_a2a_event(self._remote, A2APushNotificationTimeoutEvent, seen.about, timeout_seconds=seconds)
         await self._give_up(card, task, about)
         raise RemoteAgentError(
             f"the remote agent `{card.get('name')}` has not ended its task after {passed:.3g} seconds and {asked} questions; "
@@ -179,10 +181,10 @@ class _Seen:
         artifact: Mapping[str, Any] | None = result.get("artifact")
         status: Mapping[str, Any] = result.get("status") or {}
         holder: Mapping[str, Any] = artifact or status.get("message") or result
-        chunk = text_of(list(holder.get("parts") or ()))
+        chunk = message_text(list(holder.get("parts") or ()))
         more = {"chunk": chunk, "chunk_index": self._chunks, "final": bool(result.get("final") or heard.is_settled)}
         self._chunks += 1
-        tell(self.remote, A2AStreamingChunkEvent, self.on(heard), **more)
+        emit_a2a_event(self.remote, A2AStreamingChunkEvent, self.on(heard), **more)
         if artifact:
             described = {
                 "artifact_id": str(artifact.get("artifactId") or ""),
@@ -192,7 +194,7 @@ class _Seen:
                 "append": bool(result.get("append")),
                 "last_chunk": bool(result.get("lastChunk")),
             }
-            tell(self.remote, A2AArtifactReceivedEvent, self.on(heard), **described)
+            emit_a2a_event(self.remote, A2AArtifactReceivedEvent, self.on(heard), **described)
 
 
 class _Listening:
@@ -207,7 +209,7 @@ class _Listening:
 
     async def hear(self, results: Any) -> None:
         """Read it."""
-        tell(self._seen.remote, A2AStreamingStartedEvent, self._seen.about)
+        emit_a2a_event(self._seen.remote, A2AStreamingStartedEvent, self._seen.about)
         try:
             async for result in results:
                 self.heard.take(result)
@@ -221,7 +223,7 @@ class _Listening:
         finally:
             self.known.set()
 
-    def answer(self) -> Answer:
+    def answer(self) -> RemoteAnswer:
         """What was heard; where it broke off, how far it is.
 
         Raises:
@@ -267,31 +269,31 @@ async def acard_of(remote: RemoteAgent, about: About) -> dict[str, Any]:
         return await _loop.arun(session.card(about))
 
 
-def sent(remote: RemoteAgent, card: Mapping[str, Any], message: Mapping[str, Any], about: About) -> Answer:
+def sent(remote: RemoteAgent, card: Mapping[str, Any], message: Mapping[str, Any], about: About) -> RemoteAnswer:
     """A message, sent; the answer, or how the task stands that it began."""
     with _used(remote) as session:
         return _loop.run(_told(session.send(card, message, about), message))
 
 
-async def asent(remote: RemoteAgent, card: Mapping[str, Any], message: Mapping[str, Any], about: About) -> Answer:
+async def asent(remote: RemoteAgent, card: Mapping[str, Any], message: Mapping[str, Any], about: About) -> RemoteAnswer:
     """The same on the running event loop."""
     with _used(remote) as session:
         return await _loop.arun(_told(session.send(card, message, about), message))
 
 
-def followed(remote: RemoteAgent, card: Mapping[str, Any], begun: Answer, about: About) -> Answer:
+def followed(remote: RemoteAgent, card: Mapping[str, Any], begun: RemoteAnswer, about: About) -> RemoteAnswer:
     """What came of a task that a message began."""
     with _used(remote) as session:
         return _loop.run(_told(session.follow(card, str(begun["task_id"]), begun["context_id"], about), begun))
 
 
-async def afollowed(remote: RemoteAgent, card: Mapping[str, Any], begun: Answer, about: About) -> Answer:
+async def afollowed(remote: RemoteAgent, card: Mapping[str, Any], begun: RemoteAnswer, about: About) -> RemoteAnswer:
     """The same on the running event loop."""
     with _used(remote) as session:
         return await _loop.arun(_told(session.follow(card, str(begun["task_id"]), begun["context_id"], about), begun))
 
 
-async def _told(work: Coroutine[Any, Any, Answer], of: Mapping[str, Any]) -> Answer:
+async def _told(work: Coroutine[Any, Any, RemoteAnswer], of: Mapping[str, Any]) -> RemoteAnswer:
     """An answer; a failure as one, for it goes on record like any other."""
     try:
         return await work
@@ -300,4 +302,4 @@ async def _told(work: Coroutine[Any, Any, Answer], of: Mapping[str, Any]) -> Ans
             "context_id": of.get("context_id") or of.get("contextId"),
             "task_id": of.get("task_id") or of.get("taskId"),
         }
-        return Answer(state="lost", text=str(failure), context_id=ids["context_id"], task_id=ids["task_id"])
+        return RemoteAnswer(state="lost", text=str(failure), context_id=ids["context_id"], task_id=ids["task_id"])

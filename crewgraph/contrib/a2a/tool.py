@@ -6,7 +6,7 @@ from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from crewgraph.contrib.a2a.answer import SETTLED, Answer
+from crewgraph.contrib.a2a.answer import SETTLED, RemoteAnswer
 from crewgraph.contrib.a2a.config import RemoteAgent
 from crewgraph.contrib.a2a.session import afollowed, asent, followed, sent
 from crewgraph.errors import ToolFailed
@@ -24,7 +24,7 @@ else:
     followed = lazy("crewgraph.contrib.a2a.session:followed")
     sent = lazy("crewgraph.contrib.a2a.session:sent")
 
-__all__ = ["RemoteAgentTool", "RemoteAgentToolSchema", "remote_tools", "reply", "settled"]
+__all__ = ["RemoteAgentTool", "RemoteAgentToolSchema", "remote_reply", "remote_tools", "settled"]
 
 
 def _never(_arguments: Any = None, _result: Any = None) -> bool:
@@ -77,7 +77,7 @@ class RemoteAgentTool(BaseTool):
         done = begun if settled(begun) else await afollowed(self.remote, self.card, begun, about)
         return self._done(done)
 
-    def _done(self, answer: Answer) -> str:
+    def _done(self, answer: RemoteAnswer) -> str:
         if answer["state"] != "completed":
             raise ToolFailed(f"`{self.name}` failed: {answer['state']}: {answer['text']}")
         return self.read(answer["text"])
@@ -95,7 +95,7 @@ class RemoteAgentTool(BaseTool):
         }
 
     def message(
-        self, text: str, message_id: str, before: Answer | None = None, history: Sequence[dict[str, Any]] = ()
+        self, text: str, message_id: str, before: RemoteAnswer | None = None, history: Sequence[dict[str, Any]] = ()
     ) -> dict[str, Any]:
         """A message in the protocol's form.
 
@@ -148,14 +148,14 @@ def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else str(dump()) if callable(dump) else str(value)
 
 
-def reply(answer: Answer) -> dict[str, Any]:
+def remote_reply(answer: RemoteAnswer) -> dict[str, Any]:
     """An answer as a message in the protocol's form."""
     message: dict[str, Any] = {"kind": "message", "role": "agent", "parts": [{"kind": "text", "text": answer["text"]}]}
     named = {"taskId": answer["task_id"], "contextId": answer["context_id"]}
     return message | {key: value for key, value in named.items() if value}
 
 
-def settled(answer: Answer) -> bool:
+def settled(answer: RemoteAnswer) -> bool:
     """Whether nothing more has to be waited for."""
     return answer["state"] in SETTLED or answer["state"] == "lost" or answer["task_id"] is None
 

@@ -27,18 +27,18 @@ __all__ = [
     "Wire",
     "card_addresses",
     "checked_card",
+    "emit_a2a_event",
     "is_same_host",
     "rpc_address",
     "shown_address",
     "streams",
-    "tell",
 ]
 
 About = Mapping[str, Any]
 """What all events of a message have: endpoint, a2a_agent_name, from_agent, from_task, turn_number and the like."""
 
 
-def tell(source: Any, event: type[A2AEventBase], about: About, **more: Any) -> None:
+def emit_a2a_event(source: Any, event: type[A2AEventBase], about: About, **more: Any) -> None:
     """Emit an event, if somebody listens; of what is said of the message, it gets what it has a field for."""
     if crewai_event_bus.wants(event):
         known = {name: value for name, value in about.items() if name in event.model_fields}
@@ -166,7 +166,7 @@ class Wire:
         except ValueError:
             told = None
         card = checked_card(told, self._remote.endpoint)
-        tell(
+        emit_a2a_event(
             self._remote,
             A2AAgentCardFetchedEvent,
             about,
@@ -283,7 +283,7 @@ class Wire:
             error, kind, more = f"{self._where} answered with status {status}.", A2AConnectionErrorEvent, {}
         if answer.is_redirect:
             error = f"{self._where} redirects, which is not followed for requests."
-        tell(self._remote, kind, about, error=error, status_code=status, **more)
+        emit_a2a_event(self._remote, kind, about, error=error, status_code=status, **more)
         raise RemoteAgentError(error)
 
     @asynccontextmanager
@@ -292,11 +292,11 @@ class Wire:
             yield
         except httpx.TimeoutException as failure:
             error = f"{self._where} did not answer within {self._remote.timeout} seconds."
-            tell(self._remote, A2AConnectionErrorEvent, about, error=error, error_type=type(failure).__name__)
+            emit_a2a_event(self._remote, A2AConnectionErrorEvent, about, error=error, error_type=type(failure).__name__)
             raise RemoteAgentError(error) from None
         except httpx.HTTPError as failure:
             error = f"{self._where} cannot be reached: {type(failure).__name__}: {failure}".rstrip(": ")
-            tell(self._remote, A2AConnectionErrorEvent, about, error=error, error_type=type(failure).__name__)
+            emit_a2a_event(self._remote, A2AConnectionErrorEvent, about, error=error, error_type=type(failure).__name__)
             raise RemoteAgentError(f"{error}. Look at whether it runs, and at its address.") from None
 
 

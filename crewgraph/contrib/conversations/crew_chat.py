@@ -18,12 +18,12 @@ from crewgraph.errors import DefinitionError
 from crewgraph.llm.resolve import as_model
 from crewgraph.prompts.book import Book
 from crewgraph.runtime.agent.standalone import replied
-from crewgraph.runtime.crew.kickoff import akickoff, kickoff
+from crewgraph.runtime.crew.kickoff import akickoff_crew, kickoff_crew
 from crewgraph.schema import texts
 from crewgraph.text import shorten
 from crewgraph.tools.base import BaseTool
 
-__all__ = ["CrewChat", "chat"]
+__all__ = ["CrewChat", "chat_at_terminal"]
 
 _TOOL = "run_crew"
 _LEAST = 2
@@ -168,11 +168,13 @@ class _RunCrew(BaseTool):
 
     def _run(self, **inputs: str) -> str:
         given = self.chat.begun(inputs)
-        return self.chat.ended(kickoff(self.chat.crew, given, RunOptions(checkpointer=self.chat.checkpointer)))
+        return self.chat.ended(kickoff_crew(self.chat.crew, given, RunOptions(checkpointer=self.chat.checkpointer)))
 
     async def _arun(self, **inputs: str) -> str:
         given = self.chat.begun(inputs)
-        return self.chat.ended(await akickoff(self.chat.crew, given, RunOptions(checkpointer=self.chat.checkpointer)))
+        return self.chat.ended(
+            await akickoff_crew(self.chat.crew, given, RunOptions(checkpointer=self.chat.checkpointer))
+        )
 
 
 def _never(_arguments: Any = None, _result: Any = None) -> bool:
@@ -190,7 +192,7 @@ def _texts(crew: Crew) -> list[tuple[str, str]]:
     return [(place, text) for place, text in found if text]
 
 
-def chat(crew: Crew, *, checkpointer: Checkpointer = None) -> CrewChat:
+def chat_at_terminal(crew: Crew, *, checkpointer: Checkpointer = None) -> CrewChat:
     """Talk on the terminal; see `Crew.chat`."""
     talk = CrewChat(crew, checkpointer=checkpointer)
     talk.at_work = _show_work

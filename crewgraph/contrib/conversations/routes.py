@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from pydantic import ValidationError
 
-from crewgraph.compiler.flow.report import tell
+from crewgraph.compiler.flow.report import emit_flow_event
 from crewgraph.compiler.flow.run import RUNNING
 from crewgraph.contrib.conversations.config import ConversationConfig, RouterConfig
 from crewgraph.contrib.conversations.messages import intent_of, messages_in, reply_of, set_state_field, state_field
@@ -39,7 +39,7 @@ def routed(flow: Any) -> str:
     before: str | None = state_field(flow.state, "last_intent")
     route = _route(flow)
     set_state_field(flow, "last_intent", route)
-    tell(
+    emit_flow_event(
         flow,
         ConversationRouteSelectedEvent,
         lambda: {

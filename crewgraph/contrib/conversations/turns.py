@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, TypedDict, cast
 
-from crewgraph.compiler.flow.report import tell
+from crewgraph.compiler.flow.report import emit_flow_event
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.contrib.conversations.messages import add_message, emit_message, messages_in, set_field
 from crewgraph.contrib.conversations.state import message_to_llm_dict
@@ -92,4 +92,4 @@ TURNS = TurnExtension()
 
 
 def _emit(run: FlowRun, event: type[BaseEvent], more: Callable[[], Mapping[str, Any]] = dict) -> None:
-    tell(run.flow, event, lambda: {"session_id": str(run.inputs["id"]), **more()})
+    emit_flow_event(run.flow, event, lambda: {"session_id": str(run.inputs["id"]), **more()})

@@ -16,7 +16,7 @@ from crewgraph.extras import require
 if TYPE_CHECKING:
     from lark import Tree
 
-__all__ = ["Parsed", "Part", "evaluated", "labels_of", "parsed", "parts_of", "roots_of"]
+__all__ = ["Parsed", "Part", "evaluated", "expression_labels", "parsed", "parts_of", "roots_of"]
 
 _VARIABLES = {"all": 1, "exists": 1, "exists_one": 1, "filter": 1, "map": 1, "reduce": 2}
 """What goes through lists and maps, and how many names of its own it takes; it takes as many expressions besides."""
@@ -90,7 +90,7 @@ def roots_of(expression: Parsed) -> frozenset[str]:
     return expression.roots
 
 
-def labels_of(expression: Parsed) -> list[str]:
+def expression_labels(expression: Parsed) -> list[str]:
     """The texts that an expression may come to, as far as it says them: those at the ends of its choices."""
     labels: list[str] = []
     waiting: list[Any] = [expression.tree]

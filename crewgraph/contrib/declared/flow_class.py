@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from crewgraph.contrib.conversations.config import ConversationConfig, RouterConfig
 from crewgraph.contrib.declared.actions import FlowCodeActionDefinition, FlowExpressionActionDefinition
-from crewgraph.contrib.declared.cel import labels_of, parsed
+from crewgraph.contrib.declared.cel import expression_labels, parsed
 from crewgraph.contrib.declared.config import FlowConversationalDefinition, tell_unknown
 from crewgraph.contrib.declared.flow import FlowDeclaration
 from crewgraph.contrib.declared.method import (
@@ -195,7 +195,7 @@ def _labels(given: FlowMethodDefinition) -> tuple[str, ...]:
     """The labels that a router's expression may come to, where it tells them."""
     if not isinstance(given.do, FlowExpressionActionDefinition):
         return ()
-    return tuple(dict.fromkeys(labels_of(parsed(given.do.expr))))
+    return tuple(dict.fromkeys(expression_labels(parsed(given.do.expr))))
 
 
 def _asked(given: FlowHumanFeedbackDefinition, place: str, root: Path | None) -> Any:

@@ -17,7 +17,7 @@ from crewgraph.definitions.task.output import CrewOutput
 from crewgraph.definitions.task.task import ConditionalTask, Task
 from crewgraph.errors import DefinitionError, Fault
 from crewgraph.llm.resolve import llm_named
-from crewgraph.project.roles import shown
+from crewgraph.project.roles import display_path
 
 __all__ = [
     "JSONParts",
@@ -137,7 +137,7 @@ def load_crew(source: str | Path, agents_dir: str | Path | None = None) -> tuple
         ValidationError: a value has a wrong type.
     """
     path = Path(source)
-    place = shown(path)
+    place = display_path(path)
     folder = Path(agents_dir) if agents_dir is not None else path.parent / "agents"
     team = _Team(PythonNames(path.parent), place, lambda name: _of_file(name, folder, place))
     return team.crew(read_jsonc(path, place))
@@ -223,7 +223,7 @@ def load_agent(source: str | Path) -> Agent:
     """
     path = Path(source)
     root = path.parent.parent if path.parent.name == "agents" else path.parent
-    return JSONParts(PythonNames(root)).agent(read_jsonc(path, shown(path)), path.stem, shown(path))
+    return JSONParts(PythonNames(root)).agent(read_jsonc(path, display_path(path)), path.stem, display_path(path))
 
 
 class _Team(JSONParts):
@@ -277,12 +277,12 @@ def _of_definition(name: Any, agents: Mapping[str, Any], place: str) -> tuple[di
 
 def _of_file(name: Any, folder: Path, place: str) -> tuple[dict[str, Any], str]:
     if not isinstance(name, str) or not _FILE_NAME.fullmatch(name):
-        raise DefinitionError(f"{place}: {name!r} in `agents` is no name of a file in {shown(folder)}")
+        raise DefinitionError(f"{place}: {name!r} in `agents` is no name of a file in {display_path(folder)}")
     path = next((one for end in _ENDINGS if (one := folder / f"{name}{end}").is_file()), None)
     if path is None:
         tried = " nor ".join(f"{name}{end}" for end in _ENDINGS)
-        raise FileNotFoundError(f"{place}: there is neither {tried} in {shown(folder)}")
-    return read_jsonc(path, shown(path)), shown(path)
+        raise FileNotFoundError(f"{place}: there is neither {tried} in {display_path(folder)}")
+    return read_jsonc(path, display_path(path)), display_path(path)
 
 
 def _list(values: dict[str, Any], key: str, place: str) -> list[Any]:

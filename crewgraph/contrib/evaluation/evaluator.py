@@ -9,7 +9,14 @@ from crewgraph.llm.resolve import as_llm
 from crewgraph.prompts.book import Book, english
 from crewgraph.text import extract_json, shorten
 
-__all__ = ["BaseEvaluator", "JudgedByModel", "NothingToJudge", "extract_json_from_llm_response", "listed", "mark_in"]
+__all__ = [
+    "BaseEvaluator",
+    "JudgedByModel",
+    "NothingToJudge",
+    "bullet_list",
+    "extract_json_from_llm_response",
+    "mark_in",
+]
 
 
 class BaseEvaluator(ABC):
@@ -198,7 +205,7 @@ def _cut(text: str) -> str:
     return text if left <= 0 else f"{text[:_LONGEST]} [{left} characters more]"
 
 
-def listed(lines: Sequence[str], most: int = 30) -> str:
+def bullet_list(lines: Sequence[str], most: int = 30) -> str:
     """Lines as a list; the first and the last ones where there are too many."""
     if len(lines) > most:
         half = most // 2

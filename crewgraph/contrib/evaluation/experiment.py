@@ -24,7 +24,7 @@ __all__ = [
     "ExperimentRunner",
     "assert_experiment_no_regression",
     "assert_experiment_successfully",
-    "passes",
+    "is_passing",
     "run_experiment",
     "scores_of",
 ]
@@ -115,7 +115,7 @@ class ExperimentRunner:
             yield _Judged(evaluator)
             found = evaluator.aggregate()
             scores = scores_of(found)
-            passed = passes(case.expected_score, scores)
+            passed = is_passing(case.expected_score, scores)
             return case.model_copy(update={"score": _shown(scores), "passed": passed, "agent_evaluations": dict(found)})
         except Exception as error:  # noqa: BLE001 - told with the case, and the others are run
             _log.warning("the case `%s` could not be run: %s: %s", case.identifier, type(error).__name__, error)
@@ -206,7 +206,7 @@ def scores_of(evaluations: Mapping[str, AgentAggregatedEvaluationResult]) -> dic
     return {name: sum(marks) / len(marks) for name, marks in by_metric.items()}
 
 
-def passes(expected: float | Mapping[str, float], scores: Mapping[str, float]) -> bool:
+def is_passing(expected: float | Mapping[str, float], scores: Mapping[str, float]) -> bool:
     """Whether scores, by the names of metrics, reach what was expected; a metric without one does not."""
     if isinstance(expected, Mapping):
         return all(name in scores and scores[name] >= wanted for name, wanted in expected.items())

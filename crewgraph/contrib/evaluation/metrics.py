@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Any, cast
 
-from crewgraph.contrib.evaluation.evaluator import JudgedByModel, NothingToJudge, listed
+from crewgraph.contrib.evaluation.evaluator import JudgedByModel, NothingToJudge, bullet_list
 from crewgraph.contrib.evaluation.results import MetricCategory
 from crewgraph.text import shorten
 
@@ -55,8 +55,8 @@ class ToolSelectionEvaluator(JudgedByModel):
             raise NothingToJudge("The agent has tools and used none." if tools else "The agent has no tools.")
         had = {str(getattr(tool, "name", tool)): str(getattr(tool, "description", "")) for tool in tools}
         counted = Counter(_called(use, shown=False) for use in uses)
-        offered = listed([f"{name}: {shorten(what, 300)}" for name, what in had.items()])
-        used = listed([f"{call}, {number} times" if number > 1 else call for call, number in counted.items()])
+        offered = bullet_list([f"{name}: {shorten(what, 300)}" for name, what in had.items()])
+        used = bullet_list([f"{call}, {number} times" if number > 1 else call for call, number in counted.items()])
         return f"Tools that it had:\n{offered or '-'}\n\nTools that it used:\n{used}"
 
 
@@ -66,7 +66,7 @@ class ParameterExtractionEvaluator(JudgedByModel):
     _category = MetricCategory.PARAMETER_EXTRACTION
 
     def _facts(self, agent: Any, trace: Mapping[str, Any], task: Any) -> str:
-        return f"Its calls of tools:\n{listed([_called(use) for use in _uses(trace)])}"
+        return f"Its calls of tools:\n{bullet_list([_called(use) for use in _uses(trace)])}"
 
 
 class ToolInvocationEvaluator(JudgedByModel):
@@ -79,7 +79,7 @@ class ToolInvocationEvaluator(JudgedByModel):
         failed = [use for use in uses if not use.get("success", False)]
         lines = [f"{_called(use)} -> {shorten(str(use.get('result', '')), 300)}" for use in uses]
         share = f"{len(failed)} of {len(uses)} calls failed ({100 * len(failed) / len(uses):.0f} %)"
-        return f"Its calls of tools, with what they gave:\n{listed(lines)}\n\n{share}"
+        return f"Its calls of tools, with what they gave:\n{bullet_list(lines)}\n\n{share}"
 
 
 def _uses(trace: Mapping[str, Any]) -> Sequence[_Use]:
@@ -131,8 +131,8 @@ class ReasoningEfficiencyEvaluator(JudgedByModel):
             f"{len(calls)} requests to its model, {tokens} tokens in all ({tokens / len(calls):.0f} each)",
             f"what the replies look like: {pattern_of(texts).value}",
         ]
-        replies = listed([shorten(" ".join(text.split()), 600) for text in texts], 12)
-        return f"{listed(lines)}\n\nIts replies, in order:\n{replies}"
+        replies = bullet_list([shorten(" ".join(text.split()), 600) for text in texts], 12)
+        return f"{bullet_list(lines)}\n\nIts replies, in order:\n{replies}"
 
 
 def pattern_of(replies: Sequence[str]) -> ReasoningPatternType:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from crewgraph.contrib.files.file import BaseFile
 from crewgraph.contrib.files.record import content_of, recorded
-from crewgraph.contrib.files.source import FileProcessingError, FileTooLargeError, is_text
+from crewgraph.contrib.files.source import FileProcessingError, FileTooLargeError, is_text_content
 from crewgraph.core.files import FileRecord, mark_of
 from crewgraph.core.messages import Message
 from crewgraph.errors import RunError, ToolFailed
@@ -78,7 +78,7 @@ class ReadFileTool(BaseTool):
 
 
 def _text_of(record: FileRecord, data: bytes) -> str:
-    if is_text(record["type"]):
+    if is_text_content(record["type"]):
         return _bounded(data.decode("utf-8", "replace"))
     if record["type"] == "application/pdf" and (text := _text_of_pdf(record["filename"], data)):
         return _bounded(text)
@@ -189,7 +189,7 @@ def _kind(content_type: str) -> str:
         return "pdf"
     if content_type in ("image/png", "image/jpeg", "image/gif", "image/webp", "image/*"):
         return "image"
-    return "text" if is_text(content_type) else "other"
+    return "text" if is_text_content(content_type) else "other"
 
 
 def _named(item: tuple[str, FileRecord]) -> str:

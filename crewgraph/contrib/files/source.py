@@ -36,7 +36,7 @@ __all__ = [
     "GivenSource",
     "UnsupportedFileTypeError",
     "content_type_of",
-    "is_text",
+    "is_text_content",
     "type_by_name",
 ]
 
@@ -123,8 +123,8 @@ def content_type_of(beginning: bytes, name: str | None = None) -> str:
     named = type_by_name(name) if name else None
     if not _reads(beginning):
         # An image, a film or a document says so itself; a name may lie.
-        return named if named and not is_text(named) and not named.startswith("image/") else BINARY
-    return named if named and (is_text(named) or named == "image/svg+xml") else "text/plain"
+        return named if named and not is_text_content(named) and not named.startswith("image/") else BINARY
+    return named if named and (is_text_content(named) or named == "image/svg+xml") else "text/plain"
 
 
 def type_by_name(name: str) -> str | None:
@@ -132,7 +132,7 @@ def type_by_name(name: str) -> str | None:
     return _NAMES.get(PurePath(name).suffix.lower()) or mimetypes.guess_type(name)[0]
 
 
-def is_text(content_type: str) -> bool:
+def is_text_content(content_type: str) -> bool:
     """Whether a file of this type can be read as text."""
     return content_type.startswith("text/") or content_type in _TEXTS or content_type == "image/svg+xml"
 

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Any
 
 from crewgraph.compiler.agent.capabilities import Capability
-from crewgraph.compiler.agent.event_tool import ObservedTool
+from crewgraph.compiler.agent.event_tool import EventTool
 from crewgraph.contrib.skills.discovery import build_skill_catalog, format_skill_context, merged_skills
 from crewgraph.contrib.skills.skill import METADATA, Skill
 from crewgraph.contrib.skills.tool import LoadSkillTool, create_skill_loader_tool, used
@@ -36,7 +36,7 @@ class SkillsCapability(Capability):
         )
         return [] if tool is None else [tool]
 
-    def notes(self, tools: Mapping[str, ObservedTool], book: Book) -> Sequence[str]:
+    def notes(self, tools: Mapping[str, EventTool], book: Book) -> Sequence[str]:
         """The whole of the skills that were read, and a list of those that may be read."""
         loaders = (tool.name for tool in tools.values() if isinstance(tool.tool.tool.source, LoadSkillTool))
         active = [format_skill_context(skill) for skill in self._active]

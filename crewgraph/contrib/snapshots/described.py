@@ -19,7 +19,7 @@ from crewgraph.errors import DefinitionError
 from crewgraph.former_names import current_name
 from crewgraph.llm.base import BaseLLM
 
-__all__ = ["described", "made_again"]
+__all__ = ["describe_definition", "made_again"]
 
 _NAME, _REF, _LOST, _PAIRS = "$name", "$ref", "$lost", "$pairs"
 _HELD: Any = (BaseModel, BaseLLM, Flow)
@@ -44,7 +44,7 @@ _NEVER = frozenset(
 )
 
 
-def described(thing: Any) -> dict[str, Any]:
+def describe_definition(thing: Any) -> dict[str, Any]:
     """A definition, with all that hangs on it, as plain data.
 
     What has a name in a module (classes, functions, tools under `@tool`) is named. What has none (a lambda, an open connection)

@@ -13,7 +13,7 @@ from uuid import uuid4
 from pydantic import BaseModel
 
 from crewgraph.compiler.flow.run import FlowRun
-from crewgraph.compiler.task.binding import Assignment
+from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.contrib.snapshots.config import CheckpointConfig, config_of
 from crewgraph.contrib.snapshots.runtime_state import RuntimeState
 from crewgraph.definitions.agent.agent import BaseAgent
@@ -187,7 +187,7 @@ class CrewRecording(Recording):
         self,
         crew: Crew,
         place: RunPlace,
-        tasks: Sequence[Assignment],
+        tasks: Sequence[TaskBinding],
         inputs: Mapping[str, Any],
         origin: SnapshotOrigin | None,
     ) -> None:
@@ -206,7 +206,7 @@ class _CrewProgress:
     """How far a crew's run is."""
 
     def __init__(
-        self, place: RunPlace, tasks: Sequence[Assignment], inputs: Mapping[str, Any], outputs: Mapping[str, Any]
+        self, place: RunPlace, tasks: Sequence[TaskBinding], inputs: Mapping[str, Any], outputs: Mapping[str, Any]
     ) -> None:
         self._place, self._inputs, self._outputs = place, dict(inputs), dict(outputs)
         self._tasks = {id(one.task): one for one in tasks}

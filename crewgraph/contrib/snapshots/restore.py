@@ -12,7 +12,7 @@ from langgraph.checkpoint.base import CheckpointTuple, empty_checkpoint
 from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.contrib.snapshots.config import CheckpointConfig, as_config
 from crewgraph.contrib.snapshots.recording import KickoffPoint, saver_at
-from crewgraph.contrib.snapshots.runtime_state import RuntimeState, read, run_in
+from crewgraph.contrib.snapshots.runtime_state import RuntimeState, read_snapshot, run_in
 from crewgraph.core.operations import Program, Saving
 from crewgraph.core.resources import RunResources
 from crewgraph.definitions.agent.agent import BaseAgent
@@ -22,13 +22,13 @@ from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.run_options import RunOptions
 from crewgraph.definitions.task.output import CrewOutput, TaskOutput
 from crewgraph.errors import RunError
-from crewgraph.runtime.crew.kickoff import StartedRun, checked_inputs, plain_inputs
+from crewgraph.runtime.crew.kickoff import CrewRun, plain_inputs, validate_inputs
 from crewgraph.runtime.crew.results import check_stored
 from crewgraph.runtime.execution import ReadState
-from crewgraph.runtime.flow.kickoff import resumed
+from crewgraph.runtime.flow.kickoff import resume_flow_program
 from crewgraph.runtime.run_target import own_place, own_saver
 from crewgraph.runtime.runs.crew_fork import Fork, ForkStart
-from crewgraph.runtime.runs.flow_history import forked_at, steps_of
+from crewgraph.runtime.runs.flow_history import flow_steps, forked_at
 from crewgraph.runtime.runs.metadata import FORKED_FROM
 from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.runtime.runs.stored_run import StoredCrewRun
@@ -69,7 +69,7 @@ def _point_in(config: CheckpointConfig, kind: str) -> tuple[dict[str, Any], str,
     def point_of(document: Mapping[str, Any]) -> tuple[dict[str, Any], str, str | None]:
         return run_in(document, kind), document["branch"], document["checkpoint_id"]
 
-    return cast("tuple[dict[str, Any], str, str | None]", read(config, point_of))
+    return cast("tuple[dict[str, Any], str, str | None]", read_snapshot(config, point_of))
 
 
 def _restored_agent(kind: type[BaseAgent], config: CheckpointConfig, branch: str | None) -> BaseAgent:
@@ -96,7 +96,7 @@ def _restored(
         run = run_in(document, entity)
         return RuntimeState.of(document), run
 
-    state, run = cast("tuple[RuntimeState, dict[str, Any]]", read(config, state_and_run))
+    state, run = cast("tuple[RuntimeState, dict[str, Any]]", read_snapshot(config, state_and_run))
     restored = next(one for one in state.root if isinstance(one, kind))
     parent = state.parent_id
     if branch is not None:
@@ -142,17 +142,17 @@ def _continued_crew(
     audience: CrewAudience | None,
 ) -> Program[CrewOutput]:
     thread_id, checkpointer = options.thread_id, options.checkpointer
-    given = {**point.inputs, **plain_inputs(checked_inputs(inputs or {}))}
+    given = {**point.inputs, **plain_inputs(validate_inputs(inputs or {}))}
     with closing(RunResources()) as opened:
         saver = point.saver(crew, checkpointer)
         if thread_id is None and not point.forks and given == point.inputs and point.thread_id is not None and saver:
-            run = StartedRun(crew, own_place(crew, point.thread_id, saver), "task", opened)
+            run = CrewRun(crew, own_place(crew, point.thread_id, saver), "task", opened)
             there = yield ReadState(run.graph, run.config)
             if there.created_at is not None and _is_at(point, there):
                 run = _begin(run.as_kept(there.metadata), point, audience, given)
                 check_stored(run.steps, there.values, point.thread_id)
-                return (yield from run.told(None, given))
-        run = StartedRun(crew, own_place(crew, thread_id, saver), "task", opened)
+                return (yield from run.execute(None, given))
+        run = CrewRun(crew, own_place(crew, thread_id, saver), "task", opened)
         return (yield from _branched(run, point, given, audience))
 
 
@@ -162,7 +162,7 @@ def _is_at(point: _CrewPoint, there: Any) -> bool:
     return set(done) <= set(point.outputs)
 
 
-def _begin(run: StartedRun, point: _CrewPoint, audience: CrewAudience | None, inputs: Mapping[str, Any]) -> StartedRun:
+def _begin(run: CrewRun, point: _CrewPoint, audience: CrewAudience | None, inputs: Mapping[str, Any]) -> CrewRun:
     run.origin = (point.branch, point.parent, point.outputs)
     if audience is not None:
         audience.begins(run.crew.name, run.place.shown_thread, inputs, run.tasks, run.planning)
@@ -170,7 +170,7 @@ def _begin(run: StartedRun, point: _CrewPoint, audience: CrewAudience | None, in
 
 
 def _branched(
-    run: StartedRun, point: _CrewPoint, inputs: dict[str, Any], audience: CrewAudience | None
+    run: CrewRun, point: _CrewPoint, inputs: dict[str, Any], audience: CrewAudience | None
 ) -> Program[CrewOutput]:
     """A run of its own, which begins with what the snapshot holds."""
     run = _begin(run, point, audience, inputs)
@@ -189,12 +189,12 @@ def _branched(
     begun = ForkStart(run.tasks, point.stored(point.thread_id or ""), fork, inputs)
     run.check_worded(inputs, len(begun.outputs))
     if not begun.outputs:
-        return (yield from run.told({INPUTS: inputs}, inputs))
+        return (yield from run.execute({INPUTS: inputs}, inputs))
     config = {**run.config, "metadata": {**run.config.get("metadata", {}), FORKED_FROM: point.thread_id}}
     yield Saving(run.graph, "bulk_update_state", config, [begun.updates()])
     for one, output in zip(run.tasks, begun.outputs, strict=False):
         one.task.output = output
-    return (yield from run.told(None, inputs))
+    return (yield from run.execute(None, inputs))
 
 
 @dataclass(frozen=True)
@@ -230,14 +230,14 @@ def _continue_flow(flow: "Flow[Any]", run: Mapping[str, Any], origin: tuple[str,
 
 def _continued_flow(point: _FlowPoint, flow: "Flow[Any]", inputs: Mapping[str, Any]) -> Program[Any]:
     thread_id, done = str(point.run["thread_id"]), int(point.run["executions"])
-    steps = yield from steps_of(flow, thread_id)
+    steps = yield from flow_steps(flow, thread_id)
     reached, at = 0, None
     for step in steps:
         reached += len(step.methods)
         if reached <= done:
             at = step
     if reached <= done and not point.forks and not inputs:
-        return (yield from resumed(flow, thread_id, None))
+        return (yield from resume_flow_program(flow, thread_id, None))
     if at is None:
         raise RunError(
             f"run `{thread_id}` of flow `{flow.flow_name}` does not hold the point of the checkpoint any more (`keep_history`); "

@@ -9,7 +9,7 @@ from uuid import uuid4
 from pydantic import ModelWrapValidatorHandler, PrivateAttr, RootModel, model_serializer, model_validator
 
 from crewgraph.contrib.snapshots.config import CheckpointConfig, as_config
-from crewgraph.contrib.snapshots.described import described, made_again
+from crewgraph.contrib.snapshots.described import describe_definition, made_again
 from crewgraph.contrib.snapshots.providers import BaseProvider, JsonProvider
 from crewgraph.definitions.checkpoints import CheckpointSettings
 from crewgraph.errors import StorageError
@@ -26,7 +26,7 @@ from crewgraph.events.checkpoint import (
 )
 from crewgraph.events.event_record import EventRecord
 
-__all__ = ["RuntimeState", "document_of", "read", "run_in"]
+__all__ = ["RuntimeState", "document_of", "read_snapshot", "run_in"]
 
 _FORMAT = 1
 
@@ -141,7 +141,7 @@ class RuntimeState(RootModel[list[Any]]):
             FileNotFoundError: it is not there.
             DefinitionError: something that it names is not there.
         """
-        return cast("Self", read(as_config(config), cls.of))
+        return cast("Self", read_snapshot(as_config(config), cls.of))
 
     @classmethod
     async def afrom_checkpoint(cls, config: CheckpointSettings, **kwargs: Any) -> Self:
@@ -208,7 +208,7 @@ def document_of(state: RuntimeState) -> dict[str, Any]:
             {
                 "entity_type": getattr(one, "entity_type", type(one).__name__.lower()),
                 "name": getattr(one, "name", None) or getattr(one, "role", None),
-                "definition": described(one),
+                "definition": describe_definition(one),
                 "run": run,
                 "checkpoint_inputs": None if run is None else run.get("inputs"),
             }
@@ -218,7 +218,7 @@ def document_of(state: RuntimeState) -> dict[str, Any]:
     }
 
 
-def read(config: CheckpointConfig, taken: Any) -> Any:
+def read_snapshot(config: CheckpointConfig, taken: Any) -> Any:
     """Read a checkpoint, and tell of it.
 
     Args:

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from crewgraph.definitions.crew.crew import Crew
     from crewgraph.definitions.run_options import Checkpointer
     from crewgraph.definitions.task.output import CrewOutput
-    from crewgraph.runtime.crew.human_input import apending, pending
+    from crewgraph.runtime.crew.human_input import acrew_questions, crew_questions
     from crewgraph.runtime.runs.index import acrew_runs, crew_runs
 else:
-    apending = lazy("crewgraph.runtime.crew.human_input:apending")
-    pending = lazy("crewgraph.runtime.crew.human_input:pending")
+    acrew_questions = lazy("crewgraph.runtime.crew.human_input:acrew_questions")
+    crew_questions = lazy("crewgraph.runtime.crew.human_input:crew_questions")
     acrew_runs = lazy("crewgraph.runtime.runs.index:acrew_runs")
     crew_runs = lazy("crewgraph.runtime.runs.index:crew_runs")
 
-__all__ = ["CrewAbilities", "CrewChat", "CrewConversation", "CrewPendingRuns", "CrewRuns"]
+__all__ = ["ChatVerbs", "CrewAbilities", "CrewConversation", "CrewPendingRuns", "CrewRuns"]
 
 
 class CrewConversation(Protocol):
@@ -59,7 +59,7 @@ class CrewConversation(Protocol):
         ...
 
 
-class CrewChat:
+class ChatVerbs:
     """Methods to chat with a crew."""
 
     def chat(self, *, checkpointer: "Checkpointer" = None) -> CrewConversation:
@@ -107,11 +107,11 @@ class CrewPendingRuns:
         Raises:
             StorageError: The stored runs cannot be read.
         """
-        return pending(cast("Crew", self), checkpointer)
+        return crew_questions(cast("Crew", self), checkpointer)
 
     async def apending(self, *, checkpointer: "Checkpointer" = None) -> list[PendingCrew]:
         """Return the runs that wait for an answer, on the current event loop; see `pending`."""
-        return await apending(cast("Crew", self), checkpointer)
+        return await acrew_questions(cast("Crew", self), checkpointer)
 
 
 class CrewRuns:
@@ -153,6 +153,6 @@ class CrewRuns:
 
 
 class CrewAbilities(
-    CrewVerbs, CrewRuns, CrewPendingRuns, CrewHistory, CrewTraining, CrewEvaluation, CrewMemories, CrewChat
+    CrewVerbs, CrewRuns, CrewPendingRuns, CrewHistory, CrewTraining, CrewEvaluation, CrewMemories, ChatVerbs
 ):
     """All methods of a crew besides its fields."""

@@ -11,10 +11,10 @@ from crewgraph.llm.usage import UsageMetrics, total
 if TYPE_CHECKING:
     from crewgraph.definitions.crew.crew import Crew
     from crewgraph.definitions.run_options import Checkpointer
-    from crewgraph.runtime.crew.evaluation import atest, test
+    from crewgraph.runtime.crew.evaluation import aevaluate_crew, evaluate_crew
 else:
-    atest = lazy("crewgraph.runtime.crew.evaluation:atest")
-    test = lazy("crewgraph.runtime.crew.evaluation:test")
+    aevaluate_crew = lazy("crewgraph.runtime.crew.evaluation:aevaluate_crew")
+    evaluate_crew = lazy("crewgraph.runtime.crew.evaluation:evaluate_crew")
 
 __all__ = ["CrewEvaluation", "CrewTestResult", "Mark", "ScoredRound", "TaskScore", "mean"]
 
@@ -50,7 +50,7 @@ class CrewEvaluation:
             Exception: what `kickoff` raises; `result` of it holds the rounds that are finished, if there are any.
         """
         llm = openai_model_name if eval_llm is None else eval_llm
-        return test(cast("Crew", self), n_iterations, llm, inputs, checkpointer)
+        return evaluate_crew(cast("Crew", self), n_iterations, llm, inputs, checkpointer)
 
     async def atest(
         self,
@@ -63,7 +63,7 @@ class CrewEvaluation:
     ) -> "CrewTestResult":
         """Evaluate the crew on the current event loop; see `test`."""
         llm = openai_model_name if eval_llm is None else eval_llm
-        return await atest(cast("Crew", self), n_iterations, llm, inputs, checkpointer)
+        return await aevaluate_crew(cast("Crew", self), n_iterations, llm, inputs, checkpointer)
 
 
 class Mark(BaseModel):

@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from crewgraph.definitions.run_options import Checkpointer
     from crewgraph.definitions.task.output import CrewOutput
     from crewgraph.definitions.task.task import Task
-    from crewgraph.runtime.runs.crew_fork import Fork, afork, fork
-    from crewgraph.runtime.runs.crew_history import adiff, ahistory, diff, history
+    from crewgraph.runtime.runs.crew_fork import Fork, afork_crew, fork_crew
+    from crewgraph.runtime.runs.crew_history import adiff_runs, aread_crew_history, diff_runs, read_crew_history
 else:
-    adiff = lazy("crewgraph.runtime.runs.crew_history:adiff")
-    diff = lazy("crewgraph.runtime.runs.crew_history:diff")
+    adiff_runs = lazy("crewgraph.runtime.runs.crew_history:adiff_runs")
+    diff_runs = lazy("crewgraph.runtime.runs.crew_history:diff_runs")
     Fork = lazy("crewgraph.runtime.runs.crew_fork:Fork")
-    afork = lazy("crewgraph.runtime.runs.crew_fork:afork")
-    fork = lazy("crewgraph.runtime.runs.crew_fork:fork")
-    ahistory = lazy("crewgraph.runtime.runs.crew_history:ahistory")
-    history = lazy("crewgraph.runtime.runs.crew_history:history")
+    afork_crew = lazy("crewgraph.runtime.runs.crew_fork:afork_crew")
+    fork_crew = lazy("crewgraph.runtime.runs.crew_fork:fork_crew")
+    aread_crew_history = lazy("crewgraph.runtime.runs.crew_history:aread_crew_history")
+    read_crew_history = lazy("crewgraph.runtime.runs.crew_history:read_crew_history")
 
 __all__ = ["CrewHistory", "CrewStep", "RunDiff", "TaskDiff", "TaskStatus"]
 
@@ -207,11 +207,11 @@ class CrewHistory:
             RunError: There is no such run, or it belongs to another crew.
             StorageError: The stored run cannot be read.
         """
-        return history(cast("Crew", self), thread_id, checkpointer)
+        return read_crew_history(cast("Crew", self), thread_id, checkpointer)
 
     async def ahistory(self, thread_id: str | None = None, *, checkpointer: "Checkpointer" = None) -> list[CrewStep]:
         """Return the steps of a stored run, on the current event loop; see `history`."""
-        return await ahistory(cast("Crew", self), thread_id, checkpointer)
+        return await aread_crew_history(cast("Crew", self), thread_id, checkpointer)
 
     @ForkVerb
     def fork(
@@ -245,7 +245,7 @@ class CrewHistory:
             DefinitionError: An output does not fit its task.
             Exception: As for `kickoff`.
         """
-        return fork(
+        return fork_crew(
             cast("Crew", self),
             Fork(
                 point=step_or_task,
@@ -268,7 +268,7 @@ class CrewHistory:
         checkpointer: "Checkpointer" = None,
     ) -> "CrewOutput":
         """Continue a stored run from an earlier point, on the current event loop; see `fork`."""
-        return await afork(
+        return await afork_crew(
             cast("Crew", self),
             Fork(
                 point=step_or_task,
@@ -335,10 +335,10 @@ class CrewHistory:
             RunError: There is no such run, or it belongs to another crew.
             TypeError: An argument is neither a thread id nor an output.
         """
-        return diff(cast("Crew", self), run_a, run_b, checkpointer)
+        return diff_runs(cast("Crew", self), run_a, run_b, checkpointer)
 
     async def adiff(
         self, run_a: "str | CrewOutput", run_b: "str | CrewOutput", *, checkpointer: "Checkpointer" = None
     ) -> RunDiff:
         """Compare two runs on the current event loop; see `diff`."""
-        return await adiff(cast("Crew", self), run_a, run_b, checkpointer)
+        return await adiff_runs(cast("Crew", self), run_a, run_b, checkpointer)

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from crewgraph.definitions.crew.crew import Crew
     from crewgraph.definitions.run_options import Checkpointer
     from crewgraph.definitions.task.output import TaskOutput
-    from crewgraph.runtime.crew.training import atrain, train
+    from crewgraph.runtime.crew.training import atrain_crew, train_crew
 else:
-    atrain = lazy("crewgraph.runtime.crew.training:atrain")
-    train = lazy("crewgraph.runtime.crew.training:train")
+    atrain_crew = lazy("crewgraph.runtime.crew.training:atrain_crew")
+    train_crew = lazy("crewgraph.runtime.crew.training:train_crew")
 
 __all__ = [
     "CrewTraining",
@@ -70,7 +70,7 @@ class CrewTraining:
             OutputInvalid: the model drew no lessons that can be read.
             Exception: what `kickoff` raises. What was said is kept.
         """
-        train(cast("Crew", self), n_iterations, filename, inputs, feedback, checkpointer)
+        train_crew(cast("Crew", self), n_iterations, filename, inputs, feedback, checkpointer)
 
     async def atrain(
         self,
@@ -82,7 +82,7 @@ class CrewTraining:
         checkpointer: "Checkpointer" = None,
     ) -> None:
         """Train the crew on this event loop; see `train`."""
-        await atrain(cast("Crew", self), n_iterations, filename, inputs, feedback, checkpointer)
+        await atrain_crew(cast("Crew", self), n_iterations, filename, inputs, feedback, checkpointer)
 
 
 _log = logging.getLogger("crewgraph")

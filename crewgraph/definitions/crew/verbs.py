@@ -19,24 +19,24 @@ if TYPE_CHECKING:
     from crewgraph.definitions.stream import StreamItem
     from crewgraph.definitions.task.output import CrewOutput
     from crewgraph.runtime.crew.for_each import akickoff_for_each, kickoff_for_each
-    from crewgraph.runtime.crew.graphs import compiled
-    from crewgraph.runtime.crew.kickoff import akickoff, aresume, kickoff, resume
+    from crewgraph.runtime.crew.graphs import compile_crew
+    from crewgraph.runtime.crew.kickoff import akickoff_crew, aresume_crew, kickoff_crew, resume_crew
     from crewgraph.runtime.crew.results import each_with_files, with_files
-    from crewgraph.runtime.streaming.crew import achunked, astream, chunked, stream
+    from crewgraph.runtime.streaming.crew import acrew_chunks, astream_crew, crew_chunks, stream_crew
 else:
-    achunked = lazy("crewgraph.runtime.streaming.crew:achunked")
-    chunked = lazy("crewgraph.runtime.streaming.crew:chunked")
+    acrew_chunks = lazy("crewgraph.runtime.streaming.crew:acrew_chunks")
+    crew_chunks = lazy("crewgraph.runtime.streaming.crew:crew_chunks")
     akickoff_for_each = lazy("crewgraph.runtime.crew.for_each:akickoff_for_each")
     kickoff_for_each = lazy("crewgraph.runtime.crew.for_each:kickoff_for_each")
-    compiled = lazy("crewgraph.runtime.crew.graphs:compiled")
+    compile_crew = lazy("crewgraph.runtime.crew.graphs:compile_crew")
     each_with_files = lazy("crewgraph.runtime.crew.results:each_with_files")
     with_files = lazy("crewgraph.runtime.crew.results:with_files")
-    akickoff = lazy("crewgraph.runtime.crew.kickoff:akickoff")
-    aresume = lazy("crewgraph.runtime.crew.kickoff:aresume")
-    kickoff = lazy("crewgraph.runtime.crew.kickoff:kickoff")
-    resume = lazy("crewgraph.runtime.crew.kickoff:resume")
-    astream = lazy("crewgraph.runtime.streaming.crew:astream")
-    stream = lazy("crewgraph.runtime.streaming.crew:stream")
+    akickoff_crew = lazy("crewgraph.runtime.crew.kickoff:akickoff_crew")
+    aresume_crew = lazy("crewgraph.runtime.crew.kickoff:aresume_crew")
+    kickoff_crew = lazy("crewgraph.runtime.crew.kickoff:kickoff_crew")
+    resume_crew = lazy("crewgraph.runtime.crew.kickoff:resume_crew")
+    astream_crew = lazy("crewgraph.runtime.streaming.crew:astream_crew")
+    stream_crew = lazy("crewgraph.runtime.streaming.crew:stream_crew")
 
 __all__ = ["CrewVerbs"]
 
@@ -82,8 +82,8 @@ class CrewVerbs:
         crew, inputs = cast("Crew", self), with_files(inputs, input_files)
         options = RunOptions(thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
         if self._streams():
-            return cast("CrewOutput", chunked(crew, inputs, options))
-        return kickoff(crew, inputs, options)
+            return cast("CrewOutput", crew_chunks(crew, inputs, options))
+        return kickoff_crew(crew, inputs, options)
 
     @overridable
     async def akickoff(
@@ -101,8 +101,8 @@ class CrewVerbs:
         crew, inputs = cast("Crew", self), with_files(inputs, input_files)
         options = RunOptions(thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
         if self._streams():
-            return cast("CrewOutput", achunked(crew, inputs, options))
-        return await akickoff(crew, inputs, options)
+            return cast("CrewOutput", acrew_chunks(crew, inputs, options))
+        return await akickoff_crew(crew, inputs, options)
 
     @overridable
     async def kickoff_async(
@@ -213,7 +213,7 @@ class CrewVerbs:
             Exception: As for `kickoff`, after the items of what completed.
         """
         options = RunOptions(thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
-        return stream(cast("Crew", self), with_files(inputs, input_files), options)
+        return stream_crew(cast("Crew", self), with_files(inputs, input_files), options)
 
     def astream(
         self,
@@ -230,7 +230,7 @@ class CrewVerbs:
         only when the generator is garbage-collected.
         """
         options = RunOptions(thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
-        return astream(cast("Crew", self), with_files(inputs, input_files), options)
+        return astream_crew(cast("Crew", self), with_files(inputs, input_files), options)
 
     def _streams(self) -> bool:
         return cast("Crew", self).streaming
@@ -251,11 +251,11 @@ class CrewVerbs:
         Raises:
             RunError: There is no such run, it does not wait for this answer, or it was answered already.
         """
-        return resume(cast("Crew", self), thread_id, answer, checkpointer=checkpointer)
+        return resume_crew(cast("Crew", self), thread_id, answer, checkpointer=checkpointer)
 
     async def aresume(self, thread_id: str, answer: Any = None, *, checkpointer: Checkpointer = None) -> "CrewOutput":
         """Continue a run that was interrupted or waits for an answer, on the current event loop; see `resume`."""
-        return await aresume(cast("Crew", self), thread_id, answer, checkpointer=checkpointer)
+        return await aresume_crew(cast("Crew", self), thread_id, answer, checkpointer=checkpointer)
 
     def compile(
         self,
@@ -281,7 +281,7 @@ class CrewVerbs:
         Raises:
             CompileError: The crew uses a feature that cannot be compiled, or a node to interrupt at does not exist.
         """
-        return compiled(
+        return compile_crew(
             cast("Crew", self),
             granularity=granularity,
             checkpointer=checkpointer,

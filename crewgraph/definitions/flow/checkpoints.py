@@ -12,9 +12,9 @@ from crewgraph.lazy import lazy
 
 if TYPE_CHECKING:
     from crewgraph.definitions.flow.flow import Flow
-    from crewgraph.runtime.flow.kickoff import load
+    from crewgraph.runtime.flow.kickoff import load_flow_state
 else:
-    load = lazy("crewgraph.runtime.flow.kickoff:load")
+    load_flow_state = lazy("crewgraph.runtime.flow.kickoff:load_flow_state")
 
 __all__ = ["RESERVED_INPUTS", "FlowCheckpoints", "RunExtension", "run_extension", "state_inputs"]
 
@@ -87,7 +87,7 @@ class FlowCheckpoints(NextRun):
         apply_from_checkpoint(self, config)
         if state_id is None:
             return inputs
-        if not load(cast("Flow[Any]", self), state_id):
+        if not load_flow_state(cast("Flow[Any]", self), state_id):
             raise RunError(f"no state is kept under `{state_id}`; look at the `id`, and at where it was kept")
         state: Any = self.state
         values: Mapping[str, Any] = dict(state)

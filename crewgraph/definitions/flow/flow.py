@@ -35,9 +35,9 @@ from crewgraph.lazy import lazy
 from crewgraph.llm.usage import UsageMetrics
 
 if TYPE_CHECKING:
-    from crewgraph.runtime.flow.kickoff import load
+    from crewgraph.runtime.flow.kickoff import load_flow_state
 else:
-    load = lazy("crewgraph.runtime.flow.kickoff:load")
+    load_flow_state = lazy("crewgraph.runtime.flow.kickoff:load_flow_state")
 
 __all__ = ["Flow"]
 
@@ -263,7 +263,7 @@ class Flow(
 
     def _load_state(self, flow_id: str) -> bool:
         """Load the stored state of a run, which the next `kickoff` continues; return whether there is one."""
-        is_stored = load(self, flow_id)
+        is_stored = load_flow_state(self, flow_id)
         if is_stored:
             self._resumed_id = flow_id
         return is_stored

@@ -22,37 +22,46 @@ if TYPE_CHECKING:
     from crewgraph.definitions.flow.flow import Flow
     from crewgraph.definitions.flow.persistence import FlowPersistence
     from crewgraph.definitions.stream import StreamItem
-    from crewgraph.plot.flow import shown, text_of, written
-    from crewgraph.runtime.flow.kickoff import akickoff, aresume, ask, compiled, kickoff, resume, state_around, waiting
-    from crewgraph.runtime.runs.flow_history import afork, ahistory, fork, history
+    from crewgraph.plot.flow import display_flow, mermaid_text, written
+    from crewgraph.runtime.flow.kickoff import (
+        akickoff_flow,
+        aresume_flow,
+        ask,
+        compile_flow,
+        kickoff_flow,
+        resume_flow,
+        state_around,
+        waiting_flow_runs,
+    )
+    from crewgraph.runtime.runs.flow_history import afork_flow, aread_flow_history, fork_flow, read_flow_history
     from crewgraph.runtime.runs.index import aflow_runs, apending, flow_runs, pending
-    from crewgraph.runtime.streaming.flow import achunked, aframes, astream, chunked, frames, stream
+    from crewgraph.runtime.streaming.flow import aflow_chunks, aframes, astream_flow, flow_chunks, frames, stream_flow
 else:
-    shown = lazy("crewgraph.plot.flow:shown")
-    text_of = lazy("crewgraph.plot.flow:text_of")
+    display_flow = lazy("crewgraph.plot.flow:display_flow")
+    mermaid_text = lazy("crewgraph.plot.flow:mermaid_text")
     written = lazy("crewgraph.plot.flow:written")
-    akickoff = lazy("crewgraph.runtime.flow.kickoff:akickoff")
-    aresume = lazy("crewgraph.runtime.flow.kickoff:aresume")
+    akickoff_flow = lazy("crewgraph.runtime.flow.kickoff:akickoff_flow")
+    aresume_flow = lazy("crewgraph.runtime.flow.kickoff:aresume_flow")
     ask = lazy("crewgraph.runtime.flow.kickoff:ask")
-    compiled = lazy("crewgraph.runtime.flow.kickoff:compiled")
-    kickoff = lazy("crewgraph.runtime.flow.kickoff:kickoff")
-    resume = lazy("crewgraph.runtime.flow.kickoff:resume")
+    compile_flow = lazy("crewgraph.runtime.flow.kickoff:compile_flow")
+    kickoff_flow = lazy("crewgraph.runtime.flow.kickoff:kickoff_flow")
+    resume_flow = lazy("crewgraph.runtime.flow.kickoff:resume_flow")
     state_around = lazy("crewgraph.runtime.flow.kickoff:state_around")
     aframes = lazy("crewgraph.runtime.streaming.flow:aframes")
     frames = lazy("crewgraph.runtime.streaming.flow:frames")
-    afork = lazy("crewgraph.runtime.runs.flow_history:afork")
-    ahistory = lazy("crewgraph.runtime.runs.flow_history:ahistory")
-    fork = lazy("crewgraph.runtime.runs.flow_history:fork")
-    history = lazy("crewgraph.runtime.runs.flow_history:history")
-    achunked = lazy("crewgraph.runtime.streaming.flow:achunked")
-    astream = lazy("crewgraph.runtime.streaming.flow:astream")
-    chunked = lazy("crewgraph.runtime.streaming.flow:chunked")
-    stream = lazy("crewgraph.runtime.streaming.flow:stream")
+    afork_flow = lazy("crewgraph.runtime.runs.flow_history:afork_flow")
+    aread_flow_history = lazy("crewgraph.runtime.runs.flow_history:aread_flow_history")
+    fork_flow = lazy("crewgraph.runtime.runs.flow_history:fork_flow")
+    read_flow_history = lazy("crewgraph.runtime.runs.flow_history:read_flow_history")
+    aflow_chunks = lazy("crewgraph.runtime.streaming.flow:aflow_chunks")
+    astream_flow = lazy("crewgraph.runtime.streaming.flow:astream_flow")
+    flow_chunks = lazy("crewgraph.runtime.streaming.flow:flow_chunks")
+    stream_flow = lazy("crewgraph.runtime.streaming.flow:stream_flow")
     aflow_runs = lazy("crewgraph.runtime.runs.index:aflow_runs")
     apending = lazy("crewgraph.runtime.runs.index:apending")
     flow_runs = lazy("crewgraph.runtime.runs.index:flow_runs")
     pending = lazy("crewgraph.runtime.runs.index:pending")
-    waiting = lazy("crewgraph.runtime.flow.kickoff:waiting")
+    waiting_flow_runs = lazy("crewgraph.runtime.flow.kickoff:waiting_flow_runs")
 
 __all__ = ["FlowDrawings", "FlowPlot", "FlowVerbs", "PendingFlowVerbs", "hybridmethod"]
 
@@ -88,10 +97,10 @@ class FlowPlot:
 
     def to_mermaid(self) -> str:
         """Return the flow as mermaid text; see `Flow.to_mermaid`."""
-        return text_of(self.flow)
+        return mermaid_text(self.flow)
 
     def _repr_html_(self) -> str:
-        return shown(self.flow)
+        return display_flow(self.flow)
 
 
 class FlowDrawings:
@@ -126,7 +135,7 @@ class FlowDrawings:
         return FlowPlot(cast("Flow[Any]", self)).to_mermaid()
 
     def _repr_html_(self) -> str:
-        return shown(cast("Flow[Any]", self))
+        return display_flow(cast("Flow[Any]", self))
 
 
 class FlowVerbs(FlowDrawings):
@@ -176,7 +185,7 @@ class FlowVerbs(FlowDrawings):
         if own is not None:
             return call(own, merged or None)
         flow = cast("Flow[Any]", self)
-        return chunked(flow, merged) if self.streaming else kickoff(flow, merged)
+        return flow_chunks(flow, merged) if self.streaming else kickoff_flow(flow, merged)
 
     @overridable
     async def kickoff_async(
@@ -193,7 +202,7 @@ class FlowVerbs(FlowDrawings):
         )
         merged = self.prepare_inputs(_merge_inputs(inputs, more), options)
         flow = cast("Flow[Any]", self)
-        return achunked(flow, merged) if self.streaming else await akickoff(flow, merged)
+        return aflow_chunks(flow, merged) if self.streaming else await akickoff_flow(flow, merged)
 
     async def akickoff(
         self,
@@ -223,7 +232,7 @@ class FlowVerbs(FlowDrawings):
             RunError: There is an answer, but no `id`.
             Exception: As for `kickoff`, after the items of what completed.
         """
-        return stream(cast("Flow[Any]", self), _merge_inputs(inputs, more), feedback)
+        return stream_flow(cast("Flow[Any]", self), _merge_inputs(inputs, more), feedback)
 
     def astream(
         self, inputs: Mapping[str, Any] | None = None, *, feedback: Any = None, **more: Any
@@ -233,7 +242,7 @@ class FlowVerbs(FlowDrawings):
         If the loop may be left early, use `async with contextlib.aclosing(flow.astream()) as items`; otherwise the run stops
         only when the generator is garbage-collected.
         """
-        return astream(cast("Flow[Any]", self), _merge_inputs(inputs, more), feedback)
+        return astream_flow(cast("Flow[Any]", self), _merge_inputs(inputs, more), feedback)
 
     def stream_events(
         self,
@@ -282,11 +291,11 @@ class FlowVerbs(FlowDrawings):
         Raises:
             RunError: There is no such run.
         """
-        return resume(cast("Flow[Any]", self), *self.match_answer(flow_id, feedback))
+        return resume_flow(cast("Flow[Any]", self), *self.match_answer(flow_id, feedback))
 
     async def aresume(self, flow_id: str | None = None, feedback: Any = None) -> Any:
         """Continue a run on the current event loop; see `resume`."""
-        return await aresume(cast("Flow[Any]", self), *self.match_answer(flow_id, feedback))
+        return await aresume_flow(cast("Flow[Any]", self), *self.match_answer(flow_id, feedback))
 
     async def resume_async(self, flow_id: str | None = None, feedback: Any = None) -> Any:
         """Continue a run on the current event loop; see `resume`."""
@@ -322,7 +331,7 @@ class FlowVerbs(FlowDrawings):
             DefinitionError: The flow is invalid.
             CompileError: The granularity is unknown, or has no node to interrupt at.
         """
-        return compiled(cast("Flow[Any]", self), granularity, checkpointer=checkpointer, store=store, **options)
+        return compile_flow(cast("Flow[Any]", self), granularity, checkpointer=checkpointer, store=store, **options)
 
     @hybridmethod
     def runs(self, *, status: RunStatus | None = None, inside: bool = False, limit: int | None = None) -> list[RunInfo]:
@@ -364,11 +373,11 @@ class FlowVerbs(FlowDrawings):
         Raises:
             RunError: There is no such run.
         """
-        return history(cast("Flow[Any]", self), flow_id)
+        return read_flow_history(cast("Flow[Any]", self), flow_id)
 
     async def ahistory(self, flow_id: str | None = None) -> list[FlowStep]:
         """Return the steps of a stored run, on the current event loop; see `history`."""
-        return await ahistory(cast("Flow[Any]", self), flow_id)
+        return await aread_flow_history(cast("Flow[Any]", self), flow_id)
 
     @ForkVerb
     def fork(self, step: FlowStep, state: Mapping[str, Any] | None = None) -> Any:
@@ -384,11 +393,11 @@ class FlowVerbs(FlowDrawings):
         Raises:
             DefinitionError: The values do not fit the state.
         """
-        return fork(cast("Flow[Any]", self), step, state)
+        return fork_flow(cast("Flow[Any]", self), step, state)
 
     async def afork(self, step: FlowStep, state: Mapping[str, Any] | None = None) -> Any:
         """Continue a run from an earlier step, on the current event loop; see `fork`."""
-        return await afork(cast("Flow[Any]", self), step, state)
+        return await afork_flow(cast("Flow[Any]", self), step, state)
 
     def running_state(self, otherwise: Any) -> Any:
         """Return the state of the current run of this flow, or `otherwise` outside of runs."""
@@ -431,7 +440,7 @@ class PendingFlowVerbs:
             DefinitionError: No such run waits for an answer (also a ValueError).
         """
         flow = cls(**({"persistence": persistence} if persistence is not None else {}), **kwargs)
-        flow._pending_flow = waiting(cast("Flow[Any]", flow), flow_id)
+        flow._pending_flow = waiting_flow_runs(cast("Flow[Any]", flow), flow_id)
         return flow
 
     @property

@@ -11,16 +11,16 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
 from pydantic import BaseModel, Field
 
-from crewgraph.compiler.agent.binding import Engagement, engaged
+from crewgraph.compiler.agent.binding import AgentBinding, bind_agent
 from crewgraph.compiler.agent.kickoff import goes_on, kickoff_body
 from crewgraph.compiler.agent.prompt import task_prompt
 from crewgraph.compiler.crew.state import INPUTS, schema
-from crewgraph.compiler.preflight import refuse_unready_agent
-from crewgraph.compiler.task.binding import Assignment, alone
+from crewgraph.compiler.preflight import check_agent
+from crewgraph.compiler.task.binding import TaskBinding, single_binding
 from crewgraph.compiler.task.body import answer_body, own_task_body, plan_body
 from crewgraph.compiler.task.briefing import ONGOING, briefing_alone
 from crewgraph.compiler.task.events import RunNotes
-from crewgraph.compiler.task.guardrails import judged
+from crewgraph.compiler.task.guardrails import judge_output
 from crewgraph.core.effects import Body
 from crewgraph.core.messages import Message
 from crewgraph.core.node import BodyNode
@@ -41,9 +41,9 @@ from crewgraph.llm.resolve import as_model
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.overrides import override_of
 from crewgraph.prompts.book import english
-from crewgraph.runtime.crew.human_input import conversed, forget, place_to_ask
+from crewgraph.runtime.crew.human_input import forget, place_to_ask, run_with_questions
 from crewgraph.runtime.crew.results import noted_files
-from crewgraph.runtime.execution import Heard, ReadState, Run
+from crewgraph.runtime.execution import ReadState, Run, WaitForListeners
 from crewgraph.runtime.run_hooks import agent_observers, observed
 from crewgraph.runtime.run_target import RunPlace, place_around, place_in_flow
 from crewgraph.text import shorten
@@ -75,7 +75,7 @@ _EXAMPLE = '[{"role": "user", "content": "..."}]'
 
 _NOWHERE = RunPlace(checkpointer=False, thread_id=None, detached=True)
 
-_Body = Callable[[Assignment, Mapping[str, Any]], Body[dict[str, Any]]]
+_Body = Callable[[TaskBinding, Mapping[str, Any]], Body[dict[str, Any]]]
 
 
 def execute(task: Task, agent: BaseAgent | None, context: str | None, tools: Sequence[Any] | None) -> TaskOutput:
@@ -122,12 +122,12 @@ async def areply(
     return await adrive(replied(agent, messages, structure, files))
 
 
-def go_on(work: Engagement, task: Task, said: Sequence[Message]) -> dict[str, Any]:
+def go_on(work: AgentBinding, task: Task, said: Sequence[Message]) -> dict[str, Any]:
     """Another answer to a conversation about a task; see `WorkInReview`."""
     return drive(gone_on(work, task, said))
 
 
-async def ago_on(work: Engagement, task: Task, said: Sequence[Message]) -> dict[str, Any]:
+async def ago_on(work: AgentBinding, task: Task, said: Sequence[Message]) -> dict[str, Any]:
     """Another answer to a conversation about a task, on this event loop."""
     return await adrive(gone_on(work, task, said))
 
@@ -154,7 +154,7 @@ def _executed(
     agent = agent or task.agent
     if agent is None:
         raise RunError(f"{title(task)} has no agent assigned; give it `agent=`, or pass one: `execute_sync(agent)`")
-    assignment = alone(task, agent, context, tools)
+    assignment = single_binding(task, agent, context, tools)
     notes = RunNotes()
     plain = yield from _ran(assignment, own_task_body, notes)
     output = TaskOutput.from_plain(plain, task.output_pydantic)
@@ -165,7 +165,7 @@ def _executed(
 
 
 def _answered(agent: BaseAgent, task: Task, context: str | None, tools: Sequence[Any] | None) -> Program[str]:
-    plain = yield from _ran(alone(task, agent, context, tools), answer_body)
+    plain = yield from _ran(single_binding(task, agent, context, tools), answer_body)
     _counted(task, plain["usage"])
     _noted_review(task)
     return plain["answer"]
@@ -173,7 +173,7 @@ def _answered(agent: BaseAgent, task: Task, context: str | None, tools: Sequence
 
 def plan(agent: BaseAgent, task: Task) -> Program[dict[str, Any] | None]:
     """The agent's plan for a task: its text as `plan`, and whether it is `ready`; None where none could be made."""
-    plain = yield from _ran(alone(task, agent, None, None), plan_body)
+    plain = yield from _ran(single_binding(task, agent, None, None), plan_body)
     _counted(task, plain["usage"])
     return plain["plan"]
 
@@ -182,8 +182,8 @@ def replied(
     agent: BaseAgent, messages: Any, structure: type[BaseModel] | None, files: Any = None
 ) -> Program[LiteAgentOutput]:
     """An agent's answer to a conversation; see `Agent.kickoff`."""
-    refuse_unready_agent(agent)
-    engagement = engaged(agent)
+    check_agent(agent)
+    engagement = bind_agent(agent)
     if override_of(agent, "execute_task") is not None and not isinstance(agent, Agent):
         raise RunError(f"{engagement.where} works in a way of its own, which is for tasks: give it a `Task`")
     given: dict[str, Any] = {"messages": _conversation(messages, engagement.where)}
@@ -194,11 +194,11 @@ def replied(
     with running(), observed(observers):
         name = f"Kickoff: {engagement.slug}"
         plain = yield from body_alone(name, engagement.slug, body, given=given, work=engagement, kept=kept)
-        yield Heard()
+        yield WaitForListeners()
     return LiteAgentOutput.from_plain(plain, structure)
 
 
-def gone_on(work: Engagement, task: Task | None, said: Sequence[Message]) -> Program[dict[str, Any]]:
+def gone_on(work: AgentBinding, task: Task | None, said: Sequence[Message]) -> Program[dict[str, Any]]:
     """A conversation of an agent's to its next answer; see `goes_on`."""
     body = partial(goes_on, work, task, said)
     done = yield from body_alone(f"Going on: {work.slug}", work.slug, body, work=work)
@@ -219,7 +219,7 @@ def _check_structure(structure: Any, where: str) -> None:
         raise DefinitionError(f"`response_format` of {where} is a pydantic model, not {structure!r:.80}")
 
 
-def _ran(assignment: Assignment, body: _Body, notes: RunNotes | None = None) -> Program[Any]:
+def _ran(assignment: TaskBinding, body: _Body, notes: RunNotes | None = None) -> Program[Any]:
     name = f"Task: {assignment.slug}"
     return (yield from body_alone(name, assignment.slug, partial(body, assignment), notes, work=assignment))
 
@@ -232,7 +232,7 @@ def _judgement(guardrail: ModelGuardrail, output: TaskOutput) -> Program[tuple[b
     model, asked = as_model(guardrail.llm), getattr(output, "description", "")  # an agent's own output has no task
 
     def body(_: Mapping[str, Any]) -> Body[dict[str, Any]]:
-        return {"verdict": (yield from judged(guardrail, output.raw, asked, "", model, english(), UsageLedger()))}
+        return {"verdict": (yield from judge_output(guardrail, output.raw, asked, "", model, english(), UsageLedger()))}
 
     verdict = yield from body_alone(f"Guardrail: {shorten(guardrail.description, 60)}", "verdict", body)
     return (True, output.raw) if verdict["accepted"] else (False, verdict["error"])
@@ -244,7 +244,7 @@ def body_alone(
     body: Callable[[Mapping[str, Any]], Body[dict[str, Any]]],
     notes: RunNotes | None = None,
     given: Mapping[str, Any] | None = None,
-    work: Engagement | None = None,
+    work: AgentBinding | None = None,
     kept: RunPlace | None = None,
 ) -> Program[Any]:
     """What a body gives in a graph of its own, under the name of its node; `given` stands in its inputs.
@@ -276,7 +276,7 @@ def body_alone(
         return Run(compiled, given, config, durability=durability, detached=place.detached, again=again, notes=notes)
 
     try:
-        run = yield from conversed(place, config, begun, run_on)
+        run = yield from run_with_questions(place, config, begun, run_on)
     finally:
         forget(place)
     place.leave(run.questions)

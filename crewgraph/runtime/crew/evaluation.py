@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from crewgraph.compiler.agent.memory_calls import FORGETTING
 from crewgraph.compiler.agent.models import first_llm, model_of
-from crewgraph.compiler.crew.marking import marked
+from crewgraph.compiler.crew.marking import mark_outputs
 from crewgraph.core.effects import Body
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.protocols import Model
@@ -32,16 +32,16 @@ from crewgraph.llm.resolve import as_model
 from crewgraph.llm.usage import UsageLedger, total
 from crewgraph.runtime.agent.standalone import body_alone
 from crewgraph.runtime.console import crew_console
-from crewgraph.runtime.crew.kickoff import checked_inputs, kicked_off, tell, why
+from crewgraph.runtime.crew.kickoff import emit_crew_event, failure_text, kickoff_program, validate_inputs
 from crewgraph.runtime.crew.training import checked_rounds
-from crewgraph.runtime.execution import CallBack, Heard
+from crewgraph.runtime.execution import CallBack, WaitForListeners
 
 if TYPE_CHECKING:
     from crewgraph.observe.table import show
 else:
     show = lazy("crewgraph.observe.table:show")
 
-__all__ = ["atest", "show_scores", "test"]
+__all__ = ["aevaluate_crew", "evaluate_crew", "show_scores"]
 
 
 def show_scores(result: CrewTestResult) -> None:
@@ -84,14 +84,14 @@ def _number(value: float | None, digits: int) -> str:
 _log = logging.getLogger("crewgraph")
 
 
-def test(
+def evaluate_crew(
     crew: Crew, n_iterations: int, eval_llm: Any, inputs: Mapping[str, Any] | None, checkpointer: Checkpointer
 ) -> CrewTestResult:
     """Test a crew; see `Crew.test`."""
     return drive(_tested(crew, n_iterations, eval_llm, inputs, checkpointer))
 
 
-async def atest(
+async def aevaluate_crew(
     crew: Crew, n_iterations: int, eval_llm: Any, inputs: Mapping[str, Any] | None, checkpointer: Checkpointer
 ) -> CrewTestResult:
     """Test a crew on this event loop; see `Crew.atest`."""
@@ -102,12 +102,14 @@ def _tested(
     crew: Crew, n_iterations: int, eval_llm: Any, inputs: Mapping[str, Any] | None, checkpointer: Checkpointer
 ) -> Program[CrewTestResult]:
     rounds = checked_rounds(n_iterations)
-    given = checked_inputs(inputs or {})
+    given = validate_inputs(inputs or {})
     judge = _Judge(crew, first_llm(crew, eval_llm))
     result = CrewTestResult(model=judge.model.name)
     about: dict[str, Any] = {"crew_name": crew.name, "crew": crew}
     with crew_console(crew) or nullcontext():
-        tell(CrewTestStartedEvent, crew, **about, n_iterations=rounds, eval_llm=judge.model.name, inputs=given)
+        emit_crew_event(
+            CrewTestStartedEvent, crew, **about, n_iterations=rounds, eval_llm=judge.model.name, inputs=given
+        )
         try:
             for _ in range(rounds):
                 begun = time.monotonic()
@@ -117,7 +119,7 @@ def _tested(
                 scores = yield from judge.scores(outputs, result)
                 result.rounds.append(_round(output, scores, took))
         except BaseException as error:
-            tell(CrewTestFailedEvent, crew, **about, error=why(error))
+            emit_crew_event(CrewTestFailedEvent, crew, **about, error=failure_text(error))
             if result.rounds:
                 error.add_note(
                     f"{len(result.rounds)} of {rounds} rounds of the test are finished: `result` of this exception holds them"
@@ -125,8 +127,8 @@ def _tested(
                 error.result = result  # pyright: ignore[reportAttributeAccessIssue]
             raise
         yield CallBack(show_scores, result)
-        tell(CrewTestCompletedEvent, crew, **about)
-        yield Heard()
+        emit_crew_event(CrewTestCompletedEvent, crew, **about)
+        yield WaitForListeners()
     return result
 
 
@@ -134,7 +136,7 @@ def _ran(crew: Crew, inputs: dict[str, Any], checkpointer: Checkpointer) -> Prog
     """A round, of which the crew remembers nothing, as it is to be judged by what it does without."""
     token = FORGETTING.set(crew)
     try:
-        return (yield from kicked_off(crew, inputs, RunOptions(checkpointer=checkpointer)))
+        return (yield from kickoff_program(crew, inputs, RunOptions(checkpointer=checkpointer)))
     finally:
         FORGETTING.reset(token)
 
@@ -167,7 +169,7 @@ class _Judge:
         if given:
 
             def body(_: Mapping[str, Any]) -> Body[dict[str, Any]]:
-                return {"marks": {"all": (yield from marked(given, self._book))}}
+                return {"marks": {"all": (yield from mark_outputs(given, self._book))}}
 
             found = yield from body_alone(f"Evaluation: {self._crew.name}", "marks", body)
             marks = found["all"]
@@ -189,7 +191,9 @@ class _Judge:
             _log.warning("task `%s` could not be judged: %s", score.task, score.error)
         if score.score is not None:
             told: dict[str, Any] = {"crew_name": self._crew.name, "crew": self._crew, "model": self.model.name}
-            tell(CrewTestResultEvent, self._crew, **told, quality=score.score, execution_duration=score.seconds)
+            emit_crew_event(
+                CrewTestResultEvent, self._crew, **told, quality=score.score, execution_duration=score.seconds
+            )
 
 
 def _round(output: Any, scores: list[TaskScore], seconds: float) -> ScoredRound:

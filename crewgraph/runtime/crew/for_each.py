@@ -16,7 +16,7 @@ from crewgraph.definitions.run_options import DEFAULT_OPTIONS, RunOptions
 from crewgraph.definitions.task.output import CrewOutput
 from crewgraph.llm.usage import total
 from crewgraph.overrides import override_of
-from crewgraph.runtime.crew.kickoff import akickoff, kickoff
+from crewgraph.runtime.crew.kickoff import akickoff_crew, kickoff_crew
 from crewgraph.runtime.run_target import thread_in_flow
 
 __all__ = ["akickoff_for_each", "kickoff_for_each"]
@@ -41,7 +41,7 @@ def kickoff_for_each(
                 own = override_of(crew, "kickoff")
                 if own is not None:
                     return own(inputs=item.inputs)
-                return kickoff(crew, item.inputs, replace(options, thread_id=item.thread_id))
+                return kickoff_crew(crew, item.inputs, replace(options, thread_id=item.thread_id))
         except Exception as error:  # noqa: BLE001 - an outcome like any other, until all have ended
             return error
 
@@ -77,7 +77,7 @@ async def akickoff_for_each(
                     return await own(inputs=item.inputs)
                 if override_of(crew, "kickoff") is not None:
                     return await Crew.kickoff_async(crew, item.inputs)
-                return await akickoff(crew, item.inputs, replace(options, thread_id=item.thread_id))
+                return await akickoff_crew(crew, item.inputs, replace(options, thread_id=item.thread_id))
 
     with read_once():
         outcomes = await asyncio.gather(*(one(item) for item in items), return_exceptions=True)

@@ -6,17 +6,17 @@ from typing import Any
 
 from langgraph.graph.state import CompiledStateGraph
 
-from crewgraph.compiler.crew.graph import Form, crew_graph
+from crewgraph.compiler.crew.graph import Granularity, crew_graph
 from crewgraph.compiler.crew.metered_graph import metered
-from crewgraph.compiler.crew.planning import crew_plan_key, planning_assignment
-from crewgraph.compiler.preflight import refuse_unready
-from crewgraph.compiler.task.binding import Assignment, assignments, made_of
-from crewgraph.compiler.task.lessons import Lessons, lessons_of
+from crewgraph.compiler.crew.planning import crew_plan_key, planning_binding
+from crewgraph.compiler.preflight import check_crew
+from crewgraph.compiler.task.binding import TaskBinding, bind_tasks, crew_graph_key
+from crewgraph.compiler.task.lessons import TrainingData, training_data_of
 from crewgraph.compiler.task.training import TRAINING
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.errors import CompileError
 
-__all__ = ["CrewGraph", "Graph", "compiled", "graph_of"]
+__all__ = ["CrewGraph", "Graph", "compile_crew", "graph_of"]
 
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
@@ -27,12 +27,12 @@ class CrewGraph:
     """A crew's compiled graph, and the tasks that its nodes do."""
 
     graph: Graph
-    tasks: Sequence[Assignment]
-    planning: Assignment | None = None
+    tasks: Sequence[TaskBinding]
+    planning: TaskBinding | None = None
     """The task that makes the plan for the others, if any does."""
 
 
-def compiled(
+def compile_crew(
     crew: Crew,
     *,
     granularity: str = "task",
@@ -43,14 +43,14 @@ def compiled(
     interrupt_after: Sequence[str] = (),
 ) -> Graph:
     """The crew as a compiled graph of the caller's own; see `Crew.compile`."""
-    form = Form(
+    form = Granularity(
         granularity=_known(granularity),
         stored=checkpointer is not False,
         before=tuple(interrupt_before),
         after=tuple(interrupt_after),
     )
-    refuse_unready(crew)
-    tasks = _taught(crew, lessons_of(crew)) if crew.tasks else None
+    check_crew(crew)
+    tasks = _taught(crew, training_data_of(crew)) if crew.tasks else None
     graph = crew_graph(crew, tasks, form)
     made = graph.compile(
         checkpointer=checkpointer,
@@ -69,16 +69,16 @@ def graph_of(crew: Crew, checkpointer: Any, granularity: str = "task") -> CrewGr
     Raises:
         CompileError: the crew cannot become a graph.
     """
-    refuse_unready(crew)
+    check_crew(crew)
     _refuse_in_training(crew)
     # The checkpointer is held by the graph that is kept, so its id is not given to another one meanwhile.
-    lessons = lessons_of(crew)
-    key: Hashable = (made_of(crew), crew_plan_key(crew), lessons, id(checkpointer), granularity)
+    lessons = training_data_of(crew)
+    key: Hashable = (crew_graph_key(crew), crew_plan_key(crew), lessons, id(checkpointer), granularity)
     known: CrewGraph | None = crew.kept.get(key)
     if known is None:
         tasks = _taught(crew, lessons)
-        planning = planning_assignment(crew, tasks)
-        form = Form(granularity=_known(granularity), stored=checkpointer is not False)
+        planning = planning_binding(crew, tasks)
+        form = Granularity(granularity=_known(granularity), stored=checkpointer is not False)
         graph = crew_graph(crew, tasks, form, planning)
         made = graph.compile(checkpointer=checkpointer, name=f"Crew: {crew.name}")
         known = CrewGraph(metered(made, crew), tasks, planning)
@@ -96,8 +96,8 @@ def _refuse_in_training(crew: Crew) -> None:
         )
 
 
-def _taught(crew: Crew, lessons: Lessons) -> list[Assignment]:
-    return [replace(one, lessons=lessons) for one in assignments(crew)]
+def _taught(crew: Crew, lessons: TrainingData) -> list[TaskBinding]:
+    return [replace(one, lessons=lessons) for one in bind_tasks(crew)]
 
 
 def _known(granularity: str) -> str:

@@ -10,9 +10,9 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, Interrupt
 
-from crewgraph.compiler.agent.binding import Engagement
-from crewgraph.compiler.agent.human_review import given_provider, has_terminal, said_at_terminal
-from crewgraph.compiler.task.binding import Assignment
+from crewgraph.compiler.agent.binding import AgentBinding
+from crewgraph.compiler.agent.human_review import ask_at_terminal, configured_provider, has_terminal
+from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.compiler.task.events import RunNotes
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation, Program, adrive, drive
@@ -32,19 +32,27 @@ from crewgraph.runtime.runs.index import crew_question, of_crew
 from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.tools.base import approval_of
 
-__all__ = ["answered", "apending", "conversed", "forget", "pending", "pending_crew", "place_to_ask"]
+__all__ = [
+    "acrew_questions",
+    "crew_questions",
+    "file_answers",
+    "forget",
+    "pending_crew",
+    "place_to_ask",
+    "run_with_questions",
+]
 
 
 _IN_MEMORY = InMemorySaver()
 """Where runs are kept that are to be kept nowhere, and stop for questions at the terminal; they are removed when they end."""
 
 
-def pending(crew: Crew, checkpointer: Checkpointer) -> list[PendingCrew]:
+def crew_questions(crew: Crew, checkpointer: Checkpointer) -> list[PendingCrew]:
     """The runs that wait; see `Crew.pending`."""
     return drive(_pending(crew, checkpointer))
 
 
-async def apending(crew: Crew, checkpointer: Checkpointer) -> list[PendingCrew]:
+async def acrew_questions(crew: Crew, checkpointer: Checkpointer) -> list[PendingCrew]:
     """The runs that wait; see `Crew.pending`."""
     return await adrive(_pending(crew, checkpointer))
 
@@ -64,7 +72,7 @@ def _pending(crew: Crew, checkpointer: Checkpointer) -> Program[list[PendingCrew
 
 
 def pending_crew(
-    crew: Crew, done: CrewOutput, tasks: Sequence[Assignment], questions: Sequence[CrewQuestion]
+    crew: Crew, done: CrewOutput, tasks: Sequence[TaskBinding], questions: Sequence[CrewQuestion]
 ) -> PendingCrew:
     """What stands for the output of a run that waits.
 
@@ -94,7 +102,7 @@ def pending_crew(
     )
 
 
-def place_to_ask(place: RunPlace, work: Sequence[Engagement]) -> RunPlace:
+def place_to_ask(place: RunPlace, work: Sequence[AgentBinding]) -> RunPlace:
     """The place of a run whose agents may ask people: somewhere for as long as it lasts, where it was to be kept nowhere.
 
     Raises:
@@ -114,7 +122,7 @@ def place_to_ask(place: RunPlace, work: Sequence[Engagement]) -> RunPlace:
     return place
 
 
-def _asks(work: Engagement) -> bool:
+def _asks(work: AgentBinding) -> bool:
     human_input = _is_looked_at(work)
     given = [tool.tool.source for tool in work.tools.values()]
     if work.crew is not None:  # work may be handed on to them
@@ -122,8 +130,8 @@ def _asks(work: Engagement) -> bool:
     return human_input or any(approval_of(tool) for tool in given)
 
 
-def _is_looked_at(work: Engagement) -> bool:
-    return isinstance(work, Assignment) and bool(work.task.human_input) and given_provider() is None
+def _is_looked_at(work: AgentBinding) -> bool:
+    return isinstance(work, TaskBinding) and bool(work.task.human_input) and configured_provider() is None
 
 
 def forget(place: RunPlace) -> None:
@@ -132,7 +140,9 @@ def forget(place: RunPlace) -> None:
         _IN_MEMORY.delete_thread(place.thread_id)
 
 
-def conversed(place: RunPlace, config: RunnableConfig, given: Any, run_on: Callable[[Any], Run]) -> Program[Run]:
+def run_with_questions(
+    place: RunPlace, config: RunnableConfig, given: Any, run_on: Callable[[Any], Run]
+) -> Program[Run]:
     """A run to its end, or to questions that somebody elsewhere has to answer; at a terminal they are asked there.
 
     Args:
@@ -173,7 +183,7 @@ class _AtTerminal(Operation):
         self.questions = questions
 
     def run(self) -> dict[str, Any]:
-        return {one.id: said_at_terminal(_prompt(one)) for one in self.questions}
+        return {one.id: ask_at_terminal(_prompt(one)) for one in self.questions}
 
     async def arun(self) -> dict[str, Any]:
         return await in_thread(self.run)
@@ -185,7 +195,7 @@ def _prompt(question: CrewQuestion) -> str:
     return "\n".join(["", *told, "> "])
 
 
-def answered(crew: Crew, place: RunPlace, config: RunnableConfig, answer: Any) -> "Program[Command[Any] | None]":
+def file_answers(crew: Crew, place: RunPlace, config: RunnableConfig, answer: Any) -> "Program[Command[Any] | None]":
     """What a run goes on with whose questions somebody answers.
 
     Raises:

@@ -15,7 +15,7 @@ from crewgraph.compiler.crew.metered_graph import check_prices
 from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.compiler.flow.run import Parked
 from crewgraph.compiler.preflight import check_coworkers, check_ready
-from crewgraph.compiler.task.binding import Assignment
+from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.compiler.task.events import RunNotes
 from crewgraph.core.operations import Program, Saving, adrive, drive
 from crewgraph.core.plain import NotPlain, plain
@@ -38,7 +38,7 @@ from crewgraph.events.crew import (
 from crewgraph.events.lineage import running
 from crewgraph.llm.resolve import as_model
 from crewgraph.runtime.crew.graphs import graph_of
-from crewgraph.runtime.crew.human_input import answered, conversed, forget, pending_crew, place_to_ask
+from crewgraph.runtime.crew.human_input import file_answers, forget, pending_crew, place_to_ask, run_with_questions
 from crewgraph.runtime.crew.results import (
     check_stored,
     crew_output,
@@ -49,8 +49,8 @@ from crewgraph.runtime.crew.results import (
     partial_output,
     written_so_far,
 )
-from crewgraph.runtime.execution import CallBack, Heard, ReadState, Run
-from crewgraph.runtime.run_hooks import SnapshotOrigin, bounded, crew_observers, entered, observed, taken
+from crewgraph.runtime.execution import CallBack, ReadState, Run, WaitForListeners
+from crewgraph.runtime.run_hooks import SnapshotOrigin, crew_observers, observed, run_entry_hooks, taken, with_run_hooks
 from crewgraph.runtime.run_target import RunPlace, run_place
 from crewgraph.runtime.runs.index import crew_question
 from crewgraph.runtime.runs.metadata import CREW_GRANULARITY, crew_labels
@@ -58,52 +58,54 @@ from crewgraph.runtime.runs.retention import Retention
 from crewgraph.runtime.streaming.crew_audience import CrewAudience
 
 __all__ = [
-    "StartedRun",
-    "akickoff",
-    "aresume",
-    "checked_inputs",
-    "kicked_off",
-    "kickoff",
+    "CrewRun",
+    "akickoff_crew",
+    "aresume_crew",
+    "emit_crew_event",
+    "failure_text",
+    "kickoff_crew",
+    "kickoff_program",
     "plain_inputs",
-    "resume",
-    "resumed",
-    "tell",
-    "why",
+    "resume_crew",
+    "resume_program",
+    "validate_inputs",
 ]
 
 
 _LEAST_STEPS = 10_000
 
 
-def kickoff(
+def kickoff_crew(
     crew: Crew,
     inputs: Mapping[str, Any] | None,
     options: RunOptions = DEFAULT_OPTIONS,
 ) -> CrewOutput:
     """Run a crew; see `Crew.kickoff`."""
-    return drive(kicked_off(crew, inputs, options))
+    return drive(kickoff_program(crew, inputs, options))
 
 
-async def akickoff(
+async def akickoff_crew(
     crew: Crew,
     inputs: Mapping[str, Any] | None,
     options: RunOptions = DEFAULT_OPTIONS,
 ) -> CrewOutput:
     """Run a crew on this event loop; see `Crew.akickoff`."""
-    return await adrive(kicked_off(crew, inputs, options))
+    return await adrive(kickoff_program(crew, inputs, options))
 
 
-def resume(crew: Crew, thread_id: str, answer: Any = None, *, checkpointer: Checkpointer = None) -> CrewOutput:
+def resume_crew(crew: Crew, thread_id: str, answer: Any = None, *, checkpointer: Checkpointer = None) -> CrewOutput:
     """Continue a run; see `Crew.resume`."""
-    return drive(resumed(crew, thread_id, checkpointer, answer))
+    return drive(resume_program(crew, thread_id, checkpointer, answer))
 
 
-async def aresume(crew: Crew, thread_id: str, answer: Any = None, *, checkpointer: Checkpointer = None) -> CrewOutput:
+async def aresume_crew(
+    crew: Crew, thread_id: str, answer: Any = None, *, checkpointer: Checkpointer = None
+) -> CrewOutput:
     """Continue a run on this event loop; see `Crew.aresume`."""
-    return await adrive(resumed(crew, thread_id, checkpointer, answer))
+    return await adrive(resume_program(crew, thread_id, checkpointer, answer))
 
 
-def kicked_off(
+def kickoff_program(
     crew: Crew,
     inputs: Mapping[str, Any] | None,
     options: RunOptions,
@@ -134,16 +136,16 @@ def _begun(
         told = (
             {str(name): value for name, value in inputs_alone(inputs).items()} if isinstance(inputs, Mapping) else None
         )
-        tell(CrewKickoffStartedEvent, crew, **about, inputs=told)
-        tell(CrewKickoffFailedEvent, crew, **about, error=why(error))
+        emit_crew_event(CrewKickoffStartedEvent, crew, **about, inputs=told)
+        emit_crew_event(CrewKickoffFailedEvent, crew, **about, error=failure_text(error))
         raise
     if audience is not None:
         audience.begins(crew.name, run.place.shown_thread, given, run.tasks, run.planning)
     if run.place.known:
         state = yield ReadState(run.graph, run.config)
         if state.created_at is not None:
-            return (yield from run.told(run.place.answers(state.interrupts), given))
-    return (yield from run.told({INPUTS: given}, given))
+            return (yield from run.execute(run.place.answers(state.interrupts), given))
+    return (yield from run.execute({INPUTS: given}, given))
 
 
 def _prepared(
@@ -151,16 +153,16 @@ def _prepared(
     inputs: Mapping[str, Any] | None,
     options: RunOptions,
     opened: RunResources,
-) -> "Program[tuple[StartedRun, dict[str, Any]]]":
+) -> "Program[tuple[CrewRun, dict[str, Any]]]":
     """The run, and its inputs as the `before_kickoff` functions and the hooks left them."""
-    given, files = parted(checked_inputs(inputs or {}))
+    given, files = parted(validate_inputs(inputs or {}))
     for callback in crew.before_kickoff_callbacks:
         changed = yield CallBack(callback, *taken(callback, given))
-        given = given if changed is None else checked_inputs(changed)
-    given = plain_inputs(checked_inputs((yield from entered(crew, given))))
+        given = given if changed is None else validate_inputs(changed)
+    given = plain_inputs(validate_inputs((yield from run_entry_hooks(crew, given))))
     _warn_of_open_placeholders(crew, given)
     given |= yield from noted_files(files)
-    run = StartedRun(crew, run_place(crew, options.thread_id, options.checkpointer), options.granularity, opened)
+    run = CrewRun(crew, run_place(crew, options.thread_id, options.checkpointer), options.granularity, opened)
     run.check_worded(given)
     if not run.place.known:
         yield LookAhead(run.tasks, opened)
@@ -168,7 +170,7 @@ def _prepared(
     return run, given
 
 
-def resumed(crew: Crew, thread_id: str, checkpointer: Checkpointer, answer: Any = None) -> Program[CrewOutput]:
+def resume_program(crew: Crew, thread_id: str, checkpointer: Checkpointer, answer: Any = None) -> Program[CrewOutput]:
     """A resume as a program."""
     with closing(RunResources()) as opened:
         return (yield from _gone_on(crew, thread_id, checkpointer, answer, opened))
@@ -181,7 +183,7 @@ def _gone_on(
         raise RunError(
             "`resume` needs the name that the run is kept under: `thread_id` of its output or of its start event"
         )
-    run = StartedRun(crew, run_place(crew, thread_id, checkpointer), "task", opened)
+    run = CrewRun(crew, run_place(crew, thread_id, checkpointer), "task", opened)
     if run.place.checkpointer is False:
         raise RunError("a run that was kept nowhere (`checkpointer=False`) cannot be resumed")
     state = yield ReadState(run.graph, run.config)
@@ -192,13 +194,13 @@ def _gone_on(
         )
     run = run.as_kept(state.metadata)
     check_stored(run.steps, state.values, run.place.thread_id)
-    given = None if answer is None else (yield from answered(crew, run.place, run.config, answer))
+    given = None if answer is None else (yield from file_answers(crew, run.place, run.config, answer))
     # A run that has ended does nothing more; whether it has, `state.next` does not tell: it is empty, too, while what a task
     # wrote is stored and not yet applied.
-    return (yield from run.told(given, state.values.get(INPUTS) or {}))
+    return (yield from run.execute(given, state.values.get(INPUTS) or {}))
 
 
-def checked_inputs(inputs: Any) -> dict[str, Any]:
+def validate_inputs(inputs: Any) -> dict[str, Any]:
     """Inputs, if they are names with values.
 
     Raises:
@@ -220,7 +222,7 @@ def plain_inputs(inputs: Mapping[str, Any]) -> dict[str, Any]:
     return made
 
 
-class StartedRun:
+class CrewRun:
     """A run about to begin: the graph and where it is kept."""
 
     def __init__(self, crew: Crew, place: RunPlace, granularity: str, opened: RunResources) -> None:
@@ -245,16 +247,16 @@ class StartedRun:
         self.origin: SnapshotOrigin | None = None
 
     @property
-    def steps(self) -> list[Assignment]:
+    def steps(self) -> list[TaskBinding]:
         """The tasks, and before them the one that plans them, where there is one."""
         return list(self.tasks) if self.planning is None else [self.planning, *self.tasks]
 
-    def as_kept(self, metadata: Mapping[str, Any] | None) -> "StartedRun":
+    def as_kept(self, metadata: Mapping[str, Any] | None) -> "CrewRun":
         """The same in the granularity that the metadata of its checkpoints tell: what its steps have done is kept with them."""
         granularity: str = (metadata or {}).get(CREW_GRANULARITY, "task")
         if granularity == self.granularity:
             return self
-        made = StartedRun(self.crew, self.place, granularity, self.opened)
+        made = CrewRun(self.crew, self.place, granularity, self.opened)
         made.origin = self.origin
         return made
 
@@ -268,7 +270,7 @@ class StartedRun:
         for one in {id(one): one for work in left for one in (work.task, work.agent)}.values():
             one.rendered_texts(inputs)
 
-    def told(self, given: Any, inputs: Mapping[str, Any]) -> Program[CrewOutput]:
+    def execute(self, given: Any, inputs: Mapping[str, Any]) -> Program[CrewOutput]:
         """Run the graph on what is given (None or answers continue), and tell the audience how that goes."""
         crew, inputs = self.crew, inputs_alone(inputs)
         crew.inputs = dict(inputs)
@@ -278,23 +280,23 @@ class StartedRun:
         about: dict[str, Any] = {"crew_name": crew.name, "crew": crew, "thread_id": self.place.shown_thread}
         observers = crew_observers(crew, self.place, self.tasks, inputs, self.origin)
         with running(), observed(observers):
-            tell(CrewKickoffStartedEvent, crew, **about, inputs=dict(inputs))
+            emit_crew_event(CrewKickoffStartedEvent, crew, **about, inputs=dict(inputs))
             try:
                 output = yield from self._ran(given, inputs)
             except (GraphBubbleUp, Parked):
                 raise  # a question: the graph around the kickoff asks it, and the run goes on with the answer
             except BaseException as error:
-                tell(CrewKickoffFailedEvent, crew, **about, error=why(error))
+                emit_crew_event(CrewKickoffFailedEvent, crew, **about, error=failure_text(error))
                 raise
             if isinstance(output, PendingCrew):
-                tell(CrewKickoffPausedEvent, crew, **about, output=output)
+                emit_crew_event(CrewKickoffPausedEvent, crew, **about, output=output)
             else:
-                tell(CrewKickoffCompletedEvent, crew, **about, output=output, total_tokens=self.tokens)
-            yield Heard()
+                emit_crew_event(CrewKickoffCompletedEvent, crew, **about, output=output, total_tokens=self.tokens)
+            yield WaitForListeners()
         return output
 
     def _ran(self, given: Any, inputs: Mapping[str, Any]) -> Program[CrewOutput]:
-        output = yield from bounded(self.crew, self._played(given, inputs))
+        output = yield from with_run_hooks(self.crew, self._played(given, inputs))
         if not isinstance(output, PendingCrew):
             for callback in self.crew.after_kickoff_callbacks:
                 changed = yield CallBack(callback, *taken(callback, output))
@@ -327,7 +329,7 @@ class StartedRun:
         try:
             if not isinstance(given, dict):  # what the process before may have left
                 yield retention.trim(shrink=False)
-            run = yield from conversed(place, self.config, given, run_on)
+            run = yield from run_with_questions(place, self.config, given, run_on)
         except BudgetExceeded as error:
             if error.output is None:  # else of another crew's run, inside of this one
                 saved = (yield Saving(own, "get_tuple", self.config)) if own else None
@@ -352,13 +354,13 @@ class StartedRun:
         return output
 
 
-def tell(event: type[BaseEvent], source: Crew, **fields: Any) -> None:
+def emit_crew_event(event: type[BaseEvent], source: Crew, **fields: Any) -> None:
     """Emit an event, where somebody wants it."""
     if crewai_event_bus.wants(event):
         crewai_event_bus.emit(source, event(**fields))
 
 
-def _config(crew: Crew, tasks: Sequence[Assignment], place: RunPlace) -> RunnableConfig:
+def _config(crew: Crew, tasks: Sequence[TaskBinding], place: RunPlace) -> RunnableConfig:
     config: RunnableConfig = {
         "run_name": f"Crew: {crew.name}",
         "metadata": crew_labels(crew.name, tasks),
@@ -387,7 +389,7 @@ def _named(place: RunPlace) -> str:
     return f"the {type(place.checkpointer).__name__}" if place.checkpointer is not None else "the surrounding graph"
 
 
-def why(error: BaseException) -> str:
+def failure_text(error: BaseException) -> str:
     """What went wrong, in words for events."""
     notes = " ".join(getattr(error, "__notes__", ()))
     text = f"{type(error).__name__}: {error}"

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from crewgraph.compiler.crew.state import TASK
 from crewgraph.compiler.flow.run import RUNNING
-from crewgraph.compiler.task.binding import INPUTS, Assignment
+from crewgraph.compiler.task.binding import INPUTS, TaskBinding
 from crewgraph.compiler.task.events import RunNotes
 from crewgraph.core.files import FILES, FileRecord, files_in
 from crewgraph.core.loops.bridge import in_thread
@@ -45,11 +45,11 @@ _TIME = "%Y-%m-%d %H:%M:%S"
 
 
 def crew_output(
-    tasks: Sequence[Assignment],
+    tasks: Sequence[TaskBinding],
     written: Mapping[str, Any],
     thread_id: str | None,
     notes: RunNotes,
-    planning: Assignment | None = None,
+    planning: TaskBinding | None = None,
 ) -> CrewOutput:
     """The output of a crew: that of its last task that gave a text, and all of them.
 
@@ -73,11 +73,11 @@ def crew_output(
 
 
 def partial_output(
-    tasks: Sequence[Assignment],
+    tasks: Sequence[TaskBinding],
     written: Mapping[str, Any],
     thread_id: str | None,
     notes: RunNotes,
-    planning: Assignment | None = None,
+    planning: TaskBinding | None = None,
 ) -> CrewOutput:
     """The output of a run that has not come to its end: the tasks that are done, if any; see `crew_output`."""
     outputs, plan = _outputs(tasks, planning, written, notes)
@@ -98,7 +98,7 @@ def written_so_far(saved: CheckpointTuple | None, written: Mapping[str, Any]) ->
 
 
 def _outputs(
-    tasks: Sequence[Assignment], planning: Assignment | None, written: Mapping[str, Any], notes: RunNotes
+    tasks: Sequence[TaskBinding], planning: TaskBinding | None, written: Mapping[str, Any], notes: RunNotes
 ) -> tuple[list[TaskOutput], TaskOutput | None]:
     """What the tasks gave, and the plan."""
     plan = None
@@ -120,7 +120,7 @@ def _joined(outputs: list[TaskOutput], plan: TaskOutput | None, thread_id: str |
     )
 
 
-def _output(one: Assignment, written: Mapping[str, Any], notes: RunNotes) -> TaskOutput:
+def _output(one: TaskBinding, written: Mapping[str, Any], notes: RunNotes) -> TaskOutput:
     output = TaskOutput.from_plain(written[one.slug], one.task.output_pydantic)
     if one.slug in notes.tasks:
         output.messages = notes.tasks[one.slug].messages
@@ -128,7 +128,7 @@ def _output(one: Assignment, written: Mapping[str, Any], notes: RunNotes) -> Tas
 
 
 def execution_logs(
-    tasks: Sequence[Assignment], written: Mapping[str, Any], inputs: Mapping[str, Any], notes: RunNotes
+    tasks: Sequence[TaskBinding], written: Mapping[str, Any], inputs: Mapping[str, Any], notes: RunNotes
 ) -> list[dict[str, Any]]:
     """An entry for each task that has an output: `was_replayed` says that it was kept from before the run was resumed."""
     return [
@@ -147,7 +147,7 @@ def execution_logs(
     ]
 
 
-def check_stored(tasks: Sequence[Assignment], values: Mapping[str, Any], thread_id: str | None) -> None:
+def check_stored(tasks: Sequence[TaskBinding], values: Mapping[str, Any], thread_id: str | None) -> None:
     """Check what a checkpoint holds, before anything is built on it.
 
     Raises:
@@ -168,7 +168,7 @@ def check_stored(tasks: Sequence[Assignment], values: Mapping[str, Any], thread_
         ) from error
 
 
-def task_index(wanted: Any, tasks: Sequence[Assignment], outputs: Mapping[str, Mapping[str, Any]]) -> int:
+def task_index(wanted: Any, tasks: Sequence[TaskBinding], outputs: Mapping[str, Mapping[str, Any]]) -> int:
     """The place of a task among a crew's tasks.
 
     Args:
@@ -199,10 +199,10 @@ def task_index(wanted: Any, tasks: Sequence[Assignment], outputs: Mapping[str, M
     return _only([], f"task `{name:.80}`", tasks)
 
 
-def _ways(outputs: Mapping[str, Mapping[str, Any]]) -> Iterator[Callable[[Assignment], Sequence[Any]]]:
+def _ways(outputs: Mapping[str, Mapping[str, Any]]) -> Iterator[Callable[[TaskBinding], Sequence[Any]]]:
     """The kinds of names that a task has, the surest first."""
 
-    def then(one: Assignment, what: str) -> Any:
+    def then(one: TaskBinding, what: str) -> Any:
         told: Mapping[str, Any] = outputs.get(one.slug, {}).get(TASK) or {}
         return told.get(what)
 
@@ -213,14 +213,14 @@ def _ways(outputs: Mapping[str, Mapping[str, Any]]) -> Iterator[Callable[[Assign
     yield lambda one: (one.task.key, then(one, "key"))
 
 
-def _only(found: Sequence[int], what: str, tasks: Sequence[Assignment]) -> int:
+def _only(found: Sequence[int], what: str, tasks: Sequence[TaskBinding]) -> int:
     if len(found) == 1:
         return found[0]
     told = "is several of the crew's tasks" if found else "is none of the crew's tasks"
     raise UnknownTask(f"{what} {told}. {_listed(tasks)}")
 
 
-def _listed(tasks: Sequence[Assignment]) -> str:
+def _listed(tasks: Sequence[TaskBinding]) -> str:
     lines = "\n".join(f"  {n}. {one.slug}  id {one.task.id}  key {one.task.key}" for n, one in enumerate(tasks))
     return f"Give a name, an id, a key or a number of:\n{lines}"
 

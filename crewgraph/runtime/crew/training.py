@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from crewgraph.compiler.agent.human_review import has_terminal, said_at_terminal
+from crewgraph.compiler.agent.human_review import ask_at_terminal, has_terminal
 from crewgraph.compiler.agent.models import first_llm, model_of
-from crewgraph.compiler.task.training import TRAINING, TrainingRound, learned
+from crewgraph.compiler.task.training import TRAINING, TrainingRound, summarize_feedback
 from crewgraph.core.digests import digest
 from crewgraph.core.effects import Body
 from crewgraph.core.operations import Program, adrive, drive
@@ -35,18 +35,24 @@ from crewgraph.prompts.book import Book
 from crewgraph.runtime.agent.standalone import body_alone
 from crewgraph.runtime.console import crew_console
 from crewgraph.runtime.crew.graphs import graph_of
-from crewgraph.runtime.crew.kickoff import checked_inputs, kicked_off, resumed, tell, why
-from crewgraph.runtime.execution import CallBack, Heard, ReadState
+from crewgraph.runtime.crew.kickoff import (
+    emit_crew_event,
+    failure_text,
+    kickoff_program,
+    resume_program,
+    validate_inputs,
+)
+from crewgraph.runtime.execution import CallBack, ReadState, WaitForListeners
 from crewgraph.runtime.run_target import run_place
 from crewgraph.text import slug
 
-__all__ = ["atrain", "checked_rounds", "train"]
+__all__ = ["atrain_crew", "checked_rounds", "train_crew"]
 
 
 _Ask = Callable[[TaskOutput], Any]
 
 
-def train(
+def train_crew(
     crew: Crew,
     n_iterations: int,
     filename: str,
@@ -58,7 +64,7 @@ def train(
     drive(_trained(crew, n_iterations, filename, inputs, feedback, checkpointer))
 
 
-async def atrain(
+async def atrain_crew(
     crew: Crew,
     n_iterations: int,
     filename: str,
@@ -78,7 +84,7 @@ def _trained(
     feedback: _Ask | None,
     checkpointer: Checkpointer,
 ) -> Program[None]:
-    rounds, path, given = checked_rounds(n_iterations), training_path(filename), checked_inputs(inputs or {})
+    rounds, path, given = checked_rounds(n_iterations), training_path(filename), validate_inputs(inputs or {})
     if feedback is None and not has_terminal():
         raise RunError(
             "a training asks people what to change, and there is nobody at a terminal. Run it at one, or give "
@@ -87,7 +93,7 @@ def _trained(
     asks = feedback or partial(_at_terminal, crew.texts.book)
     about: dict[str, Any] = {"crew_name": crew.name, "crew": crew}
     with crew_console(crew) or nullcontext():
-        tell(CrewTrainStartedEvent, crew, **about, n_iterations=rounds, filename=str(path), inputs=given)
+        emit_crew_event(CrewTrainStartedEvent, crew, **about, n_iterations=rounds, filename=str(path), inputs=given)
         before, crew.training = crew.training, True
         try:
             work = yield from _begun(crew, path, rounds, plain(given))
@@ -95,12 +101,12 @@ def _trained(
                 yield from work.round(asks, checkpointer)
             yield from work.lessons()
         except BaseException as error:
-            tell(CrewTrainFailedEvent, crew, **about, error=why(error))
+            emit_crew_event(CrewTrainFailedEvent, crew, **about, error=failure_text(error))
             raise
         finally:
             crew.training = before
-        tell(CrewTrainCompletedEvent, crew, **about, n_iterations=work.training.done, filename=str(path))
-        yield Heard()
+        emit_crew_event(CrewTrainCompletedEvent, crew, **about, n_iterations=work.training.done, filename=str(path))
+        yield WaitForListeners()
 
 
 def checked_rounds(n_iterations: Any) -> int:
@@ -217,8 +223,8 @@ def _ran(crew: Crew, inputs: Mapping[str, Any], thread_id: str, checkpointer: Ch
         config: Any = {"configurable": place.configurable}
         state = yield ReadState(graph_of(crew, place.checkpointer).graph, config)
         if state.created_at is not None:
-            return (yield from resumed(crew, thread_id, checkpointer))
-    return (yield from kicked_off(crew, inputs, RunOptions(thread_id=thread_id, checkpointer=checkpointer)))
+            return (yield from resume_program(crew, thread_id, checkpointer))
+    return (yield from kickoff_program(crew, inputs, RunOptions(thread_id=thread_id, checkpointer=checkpointer)))
 
 
 def _drawn(crew: Crew, agent: BaseAgent, said: list[Feedback]) -> Program[TrainedAgent]:
@@ -227,7 +233,7 @@ def _drawn(crew: Crew, agent: BaseAgent, said: list[Feedback]) -> Program[Traine
     node = slug(role, taken={"inputs"})
 
     def body(_: Mapping[str, Any]) -> Body[dict[str, Any]]:
-        found = yield from learned(agent, said, model, crew.texts.book)
+        found = yield from summarize_feedback(agent, said, model, crew.texts.book)
         return {node: found.model_dump()}
 
     return TrainedAgent.model_validate((yield from body_alone(f"Training: {role}", node, body)))
@@ -240,4 +246,4 @@ def _at_terminal(book: Book, output: TaskOutput) -> str:
         EOFError: the terminal was closed.
     """
     shown = book.slice("getting_input", final_answer=output.raw)
-    return said_at_terminal(f"\n[{output.name}] {output.agent}\n{shown}\n> ")
+    return ask_at_terminal(f"\n[{output.name}] {output.agent}\n{shown}\n> ")

@@ -15,12 +15,12 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 
-from crewgraph.compiler.flow.asking import asked, takes_anything
+from crewgraph.compiler.flow.asking import ask_person, takes_anything
 from crewgraph.compiler.flow.background import Settle
 from crewgraph.compiler.flow.completion import of_run
 from crewgraph.compiler.flow.graph import FlowForm, FlowGraph
 from crewgraph.compiler.flow.nodes import RUN, WAIT
-from crewgraph.compiler.flow.report import copied, question_of, tell
+from crewgraph.compiler.flow.report import copied, emit_flow_event, question_of
 from crewgraph.compiler.flow.run import RUNNING, FlowRun, Parked, Running
 from crewgraph.compiler.flow.saving import backends_of, loaded
 from crewgraph.compiler.flow.scheduler import GRACE
@@ -35,33 +35,33 @@ from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import CompileError, DefinitionError, RunError
 from crewgraph.events.flow import FlowFailedEvent, FlowFinishedEvent, FlowPausedEvent, FlowStartedEvent
 from crewgraph.events.lineage import running
-from crewgraph.runtime.execution import Heard, ReadState, Run
-from crewgraph.runtime.run_hooks import bounded, entered, flow_observers, observed
+from crewgraph.runtime.execution import ReadState, Run, WaitForListeners
+from crewgraph.runtime.run_hooks import flow_observers, observed, run_entry_hooks, with_run_hooks
 from crewgraph.runtime.run_target import own_saver
 from crewgraph.runtime.runs.metadata import FLOW_GRANULARITY, FLOW_NAME, is_whole
 from crewgraph.runtime.runs.retention import Retention
 from crewgraph.runtime.runs.storage import checkpointer_for
 
 __all__ = [
-    "akickoff",
-    "aresume",
+    "akickoff_flow",
+    "aresume_flow",
     "ask",
-    "compiled",
+    "compile_flow",
+    "flow_questions",
     "form_of",
     "found",
     "is_behind",
-    "kickoff",
-    "load",
+    "kickoff_flow",
+    "load_flow_state",
     "metadata_of",
     "no_run",
-    "pending",
     "played",
-    "resume",
-    "resumed",
+    "resume_flow",
+    "resume_flow_program",
     "rewound",
     "run_of",
     "state_around",
-    "waiting",
+    "waiting_flow_runs",
 ]
 
 
@@ -118,24 +118,24 @@ def rewound(graph: FlowGraph, config: Any, values: Mapping[str, Any]) -> Program
 _MOST_STEPS = 10**9
 
 
-def kickoff(flow: "Flow[Any]", inputs: dict[str, Any]) -> Any:
+def kickoff_flow(flow: "Flow[Any]", inputs: dict[str, Any]) -> Any:
     """Run a flow; see `Flow.kickoff`."""
     return drive(run_of(flow, inputs, None))
 
 
-async def akickoff(flow: "Flow[Any]", inputs: dict[str, Any]) -> Any:
+async def akickoff_flow(flow: "Flow[Any]", inputs: dict[str, Any]) -> Any:
     """Run a flow on this event loop; see `Flow.akickoff`."""
     return await adrive(run_of(flow, inputs, None))
 
 
-def resume(flow: "Flow[Any]", flow_id: str, feedback: Any) -> Any:
+def resume_flow(flow: "Flow[Any]", flow_id: str, feedback: Any) -> Any:
     """Go on with a run; see `Flow.resume`."""
-    return drive(bounded(flow, resumed(flow, flow_id, feedback)))
+    return drive(with_run_hooks(flow, resume_flow_program(flow, flow_id, feedback)))
 
 
-async def aresume(flow: "Flow[Any]", flow_id: str, feedback: Any) -> Any:
+async def aresume_flow(flow: "Flow[Any]", flow_id: str, feedback: Any) -> Any:
     """Go on with a run on this event loop."""
-    return await adrive(bounded(flow, resumed(flow, flow_id, feedback)))
+    return await adrive(with_run_hooks(flow, resume_flow_program(flow, flow_id, feedback)))
 
 
 def run_of(flow: "Flow[Any]", inputs: dict[str, Any], feedback: Any) -> Program[Any]:
@@ -151,22 +151,22 @@ def run_of(flow: "Flow[Any]", inputs: dict[str, Any], feedback: Any) -> Program[
             f'an answer (`feedback=`) for flow `{flow.flow_name}` needs the run that waits for it: `{{"id": flow_id}}` in the '
             "inputs; `flow.pending()` lists them"
         )
-    return bounded(flow, resumed(flow, str(inputs["id"]), feedback))
+    return with_run_hooks(flow, resume_flow_program(flow, str(inputs["id"]), feedback))
 
 
 def _entered(flow: "Flow[Any]", inputs: dict[str, Any]) -> Program[Any]:
-    given = yield from entered(flow, inputs)
+    given = yield from run_entry_hooks(flow, inputs)
     start = flow.take_start()
     run = _kicked_off(flow, given) if start is None else start(flow, given)
-    return (yield from bounded(flow, run))
+    return (yield from with_run_hooks(flow, run))
 
 
 def ask(message: str, timeout: float | None, metadata: Mapping[str, Any] | None) -> str | None:
     """Ask somebody, from inside a method; see `Flow.ask`."""
-    return asked(message, timeout, metadata)
+    return ask_person(message, timeout, metadata)
 
 
-def pending(run: FlowRun, questions: Mapping[str, Any]) -> PendingFlow:
+def flow_questions(run: FlowRun, questions: Mapping[str, Any]) -> PendingFlow:
     """What a run waits for."""
     return PendingFlow(
         flow_id=run.thread_id or run.flow_id,
@@ -175,7 +175,7 @@ def pending(run: FlowRun, questions: Mapping[str, Any]) -> PendingFlow:
     )
 
 
-def compiled(flow: "Flow[Any]", granularity: str | None = None, **wishes: Any) -> FlowGraph:
+def compile_flow(flow: "Flow[Any]", granularity: str | None = None, **wishes: Any) -> FlowGraph:
     """The flow as a graph; see `Flow.compile`."""
     return form_of(flow, granularity or flow.granularity).graph(flow, **wishes)
 
@@ -193,11 +193,11 @@ def _saver(flow: "Flow[Any]") -> Any:
     return checkpointer_for(own_saver(flow))
 
 
-def load(flow: "Flow[Any]", flow_id: str) -> bool:
+def load_flow_state(flow: "Flow[Any]", flow_id: str) -> bool:
     """Show the state that is kept under an id; see `Flow._load_state`."""
     saver = checkpointer_for(own_saver(flow))
     if saver is not None:
-        graph = compiled(flow, checkpointer=saver)
+        graph = compile_flow(flow, checkpointer=saver)
         run = FlowRun(flow, graph.plan, None, {}, stored=True)
         _, values = drive(found(graph, run, flow_id))
         if "progress" in values:
@@ -218,7 +218,7 @@ def _kicked_off(flow: "Flow[Any]", inputs: dict[str, Any]) -> Program[Any]:
     if around is not None and around.run.stored and flow.checkpointer is None and "id" not in inputs:
         return (yield from _inside(flow, inputs, around))
     saver = _saver(flow)
-    graph = compiled(flow, checkpointer=saver)
+    graph = compile_flow(flow, checkpointer=saver)
     run = FlowRun(flow, graph.plan, None, inputs, stored=saver is not None)
     if "id" in inputs and (saver is not None or backends_of(flow)):
         thread_id, extra = str(inputs["id"]), run_extension(inputs)
@@ -250,7 +250,7 @@ def _was_loaded(flow: "Flow[Any]", run: FlowRun, flow_id: str) -> bool:
 def _went_on(graph: FlowGraph, run: FlowRun, flow_id: str, values: Mapping[str, Any]) -> Program[Any]:
     """Go on with a run that is not done: where only some methods are persisted, from the last one that was."""
     if not run.marks or not is_behind(values):
-        return (yield from resumed(run.flow, flow_id, None))
+        return (yield from resume_flow_program(run.flow, flow_id, None))
     address = yield from rewound(graph, _config(graph, run, flow_id), values)
     anew = FlowRun(run.flow, graph.plan, None, {}, stored=True)
     return (yield from played(graph, anew, None, flow_id, address))
@@ -264,7 +264,7 @@ def _marked(run: FlowRun, values: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _inside(flow: "Flow[Any]", inputs: dict[str, Any], around: Running) -> Program[Any]:
     """A run inside a method of another flow, kept where that one is: after a crash it goes on where it was."""
-    graph = compiled(flow, checkpointer=around.run.saver)
+    graph = compile_flow(flow, checkpointer=around.run.saver)
     run, thread_id = FlowRun(flow, graph.plan, None, inputs, stored=True), around.thread_inside()
     values: Mapping[str, Any] = {}
     if around.run.again:
@@ -276,12 +276,12 @@ def _inside(flow: "Flow[Any]", inputs: dict[str, Any], around: Running) -> Progr
     return (yield from played(graph, run, inputs, thread_id))
 
 
-def resumed(flow: "Flow[Any]", flow_id: str, feedback: Any) -> Program[Any]:
+def resume_flow_program(flow: "Flow[Any]", flow_id: str, feedback: Any) -> Program[Any]:
     """A resume as a program."""
     saver = checkpointer_for(own_saver(flow))
     if saver is None:
         raise RunError(f"flow `{flow.flow_name}` keeps no runs (`checkpointer=False`), so none can be gone on with")
-    graph = compiled(flow, checkpointer=saver)
+    graph = compile_flow(flow, checkpointer=saver)
     run = FlowRun(flow, graph.plan, None, {}, stored=True)
     graph, values = yield from found(graph, run, flow_id)
     if not values:
@@ -293,7 +293,7 @@ def resumed(flow: "Flow[Any]", flow_id: str, feedback: Any) -> Program[Any]:
         return (yield from played(graph, run, None, flow_id))
     if feedback is None:
         run.read(values)
-        return pending(run, questions)
+        return flow_questions(run, questions)
     _check_answers(flow, flow_id, questions, feedback)
     answer = run.recorded_value(feedback, "the answer")
     return (yield from played(graph, run, Command(resume=answer), flow_id))
@@ -337,7 +337,7 @@ def found(graph: FlowGraph, run: FlowRun, thread_id: str) -> Program[tuple[FlowG
         )
     granularity = "flow" if is_whole(state.metadata) else "method"
     if state.values and granularity != graph.granularity:
-        graph = compiled(run.flow, granularity, checkpointer=graph.checkpointer)
+        graph = compile_flow(run.flow, granularity, checkpointer=graph.checkpointer)
         state = yield ReadState(graph, _config(graph, run, thread_id))
     return graph, state.values or {}
 
@@ -396,7 +396,7 @@ def played(
         config["configurable"] = {**config.get("configurable", {}), **checkpoint}
     ran = Run(graph, given, config, durability="sync" if run.stored else None, detached=True, retention=retention)
     with running(), observed(flow_observers(run, graph.checkpointer)):
-        tell(
+        emit_flow_event(
             flow,
             FlowStartedEvent,
             lambda: {"inputs": state_inputs(run.inputs) or None, "flow_id": thread_id or run.flow_id},
@@ -409,11 +409,11 @@ def played(
             raise
         except BaseException as error:
             failure = _without_machinery(error)
-            tell(flow, FlowFailedEvent, lambda: {"error": failure})
+            emit_flow_event(flow, FlowFailedEvent, lambda: {"error": failure})
             if (extra := run_extension(run.inputs)) is not None:
                 extra.failed(run, failure)
             raise
-        yield Heard()
+        yield WaitForListeners()
     return result
 
 
@@ -433,11 +433,11 @@ def _told(run: FlowRun, ran: Run, retention: Retention) -> Program[Any]:
         raise
     yield retention.trim()
     if ran.questions:
-        waits = pending(run, run.parked)
-        tell(run.flow, FlowPausedEvent, lambda: _paused(run, waits))
+        waits = flow_questions(run, run.parked)
+        emit_flow_event(run.flow, FlowPausedEvent, lambda: _paused(run, waits))
         return waits
     result = run.outputs[-1] if run.outputs else run.revived(ran.written.get("output"))
-    tell(run.flow, FlowFinishedEvent, lambda: {"result": result, "state": copied(run.state)})
+    emit_flow_event(run.flow, FlowFinishedEvent, lambda: {"result": result, "state": copied(run.state)})
     if (extra := run_extension(run.inputs)) is not None:
         extra.finished(run)
     return result
@@ -454,7 +454,7 @@ def _paused(run: FlowRun, waits: PendingFlow) -> dict[str, Any]:
     }
 
 
-def waiting(flow: "Flow[Any]", flow_id: str) -> PendingFlow:
+def waiting_flow_runs(flow: "Flow[Any]", flow_id: str) -> PendingFlow:
     """What a run waits for; the flow shows its state. See `Flow.from_pending`.
 
     Raises:
@@ -462,12 +462,12 @@ def waiting(flow: "Flow[Any]", flow_id: str) -> PendingFlow:
     """
     saver = checkpointer_for(flow.checkpointer)
     if saver is not None:
-        graph = compiled(flow, checkpointer=saver)
+        graph = compile_flow(flow, checkpointer=saver)
         run = FlowRun(flow, graph.plan, None, {}, stored=True)
         _, values = drive(found(graph, run, flow_id))
         if values.get("parked"):
             run.read(values)
-            return pending(run, values["parked"])
+            return flow_questions(run, values["parked"])
     raise DefinitionError(
         f"no run `{flow_id}` of flow `{flow.flow_name}` waits for an answer; `pending()` lists those that do"
     )

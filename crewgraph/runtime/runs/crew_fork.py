@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from crewgraph.compiler.crew.graph import group_from
 from crewgraph.compiler.crew.state import INPUTS, PLANNING
-from crewgraph.compiler.task.binding import Assignment
+from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.core.operations import Program, Saving, adrive, drive
 from crewgraph.core.resources import RunResources
 from crewgraph.definitions.crew.crew import Crew
@@ -25,7 +25,7 @@ from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.definitions.task.output import CrewOutput, TaskOutput, dump_model
 from crewgraph.errors import DefinitionError, RunError
 from crewgraph.llm.structure import read_structure
-from crewgraph.runtime.crew.kickoff import StartedRun, checked_inputs, plain_inputs
+from crewgraph.runtime.crew.kickoff import CrewRun, plain_inputs, validate_inputs
 from crewgraph.runtime.crew.results import task_index
 from crewgraph.runtime.execution import ReadState
 from crewgraph.runtime.run_target import own_place
@@ -34,7 +34,7 @@ from crewgraph.runtime.runs.index import latest_run
 from crewgraph.runtime.runs.metadata import FORKED_FROM
 from crewgraph.runtime.runs.stored_run import StoredCrewRun, read_stored_run
 
-__all__ = ["Fork", "ForkStart", "afork", "fork", "given_output", "taken_over"]
+__all__ = ["Fork", "ForkStart", "afork_crew", "fork_crew", "given_output", "taken_over"]
 
 
 _USED = tuple((name, field) for name, field in TaskOutput.model_fields.items() if name.startswith("usage"))
@@ -46,7 +46,7 @@ def taken_over(output: TaskOutput) -> TaskOutput:
 
 
 def given_output(
-    given: Any, assignment: Assignment, before: TaskOutput | None, inputs: Mapping[str, Any]
+    given: Any, assignment: TaskBinding, before: TaskOutput | None, inputs: Mapping[str, Any]
 ) -> TaskOutput:
     """What is given for a task, as its output.
 
@@ -77,7 +77,7 @@ def given_output(
         raise DefinitionError(f"{where} does not fit: {error}") from error
 
 
-def _of_dict(fields: dict[str, Any], assignment: Assignment, where: str) -> dict[str, Any]:
+def _of_dict(fields: dict[str, Any], assignment: TaskBinding, where: str) -> dict[str, Any]:
     if "raw" not in fields:
         return _read(json.dumps(fields, default=str, ensure_ascii=False), assignment, where, wanted=True)
     unknown = ", ".join(f"`{name}`" for name in fields if name not in TaskOutput.model_fields)
@@ -87,7 +87,7 @@ def _of_dict(fields: dict[str, Any], assignment: Assignment, where: str) -> dict
     return {**read, **fields}
 
 
-def _read(text: str, assignment: Assignment, where: str, *, wanted: bool = False) -> dict[str, Any]:
+def _read(text: str, assignment: TaskBinding, where: str, *, wanted: bool = False) -> dict[str, Any]:
     """A text with the structure that the task gives; `wanted` where it must give one."""
     task = assignment.task
     model = task.output_pydantic or task.output_json
@@ -103,7 +103,7 @@ def _read(text: str, assignment: Assignment, where: str, *, wanted: bool = False
     return {"raw": text, "json_dict": found.model_dump(mode="json")}
 
 
-def _undone(assignment: Assignment, inputs: Mapping[str, Any]) -> TaskOutput:
+def _undone(assignment: TaskBinding, inputs: Mapping[str, Any]) -> TaskOutput:
     """The frame of an output of a task that was not done, with the texts of a run with these inputs."""
     task, texts = assignment.task, assignment.task.rendered_texts(inputs)
     return TaskOutput(
@@ -133,12 +133,12 @@ class Fork:
     checkpointer: Checkpointer
 
 
-def fork(crew: Crew, asked: Fork) -> CrewOutput:
+def fork_crew(crew: Crew, asked: Fork) -> CrewOutput:
     """Run on from a point in the past; see `Crew.fork`."""
     return drive(_forked(crew, asked))
 
 
-async def afork(crew: Crew, asked: Fork) -> CrewOutput:
+async def afork_crew(crew: Crew, asked: Fork) -> CrewOutput:
     """Run on from a point in the past on this event loop; see `Crew.fork`."""
     return await adrive(_forked(crew, asked))
 
@@ -149,15 +149,15 @@ def _forked(crew: Crew, asked: Fork) -> Program[CrewOutput]:
 
 
 def _gone_on(crew: Crew, asked: Fork, opened: RunResources) -> Program[CrewOutput]:
-    point, inputs = asked.point, checked_inputs(asked.inputs or {})
+    point, inputs = asked.point, validate_inputs(asked.inputs or {})
     of = _run_of(point, asked.of)
-    run = StartedRun(crew, own_place(crew, asked.thread_id, asked.checkpointer), "task", opened)
+    run = CrewRun(crew, own_place(crew, asked.thread_id, asked.checkpointer), "task", opened)
     there = yield ReadState(run.graph, run.config)
     if there.created_at is not None:
         if not run.place.known:
             raise RunError(f"thread `{run.place.thread_id}` holds a run already; give `new_thread_id` another name")
         run = run.as_kept(there.metadata)
-        return (yield from run.told(run.place.answers(there.interrupts), there.values.get(INPUTS) or {}))
+        return (yield from run.execute(run.place.answers(there.interrupts), there.values.get(INPUTS) or {}))
     saver = run.place.checkpointer
     if of is None:
         of = yield from latest_run(crew, saver)
@@ -166,12 +166,12 @@ def _gone_on(crew: Crew, asked: Fork, opened: RunResources) -> Program[CrewOutpu
     begun = ForkStart(run.tasks, kept, asked, {**kept.inputs, **plain_inputs(inputs)})
     run.check_worded(begun.inputs, len(begun.outputs))
     if not begun.outputs:
-        return (yield from run.told({INPUTS: begun.inputs}, begun.inputs))
+        return (yield from run.execute({INPUTS: begun.inputs}, begun.inputs))
     config = {**run.config, "metadata": {**run.config.get("metadata", {}), FORKED_FROM: of}}
     yield Saving(run.graph, "bulk_update_state", config, [begun.updates()])
     for one, output in zip(run.tasks, begun.outputs, strict=False):
         one.task.output = output
-    return (yield from run.told(None, begun.inputs))
+    return (yield from run.execute(None, begun.inputs))
 
 
 def _run_of(point: Any, named: str | None) -> str | None:
@@ -205,7 +205,7 @@ class ForkStart:
         StorageError: what is kept is no output.
     """
 
-    def __init__(self, tasks: Sequence[Assignment], kept: StoredCrewRun, asked: Fork, inputs: dict[str, Any]) -> None:
+    def __init__(self, tasks: Sequence[TaskBinding], kept: StoredCrewRun, asked: Fork, inputs: dict[str, Any]) -> None:
         self.tasks, self.kept, self.inputs = tasks, kept, inputs
         known = kept.outputs if isinstance(asked.point, CrewStep) else kept.finished
         outputs = _outputs(asked.outputs)
@@ -225,12 +225,12 @@ class ForkStart:
             for n, one in enumerate(tasks[:count])
         ]
 
-    def _given(self, output: Any, assignment: Assignment, plain: Mapping[str, Any] | None) -> TaskOutput:
+    def _given(self, output: Any, assignment: TaskBinding, plain: Mapping[str, Any] | None) -> TaskOutput:
         # Its structure is given anew: the one that it had may be of another model.
         before = None if plain is None else output_of(assignment.slug, plain, {}, self.kept.thread_id)
         return given_output(output, assignment, before, self.inputs)
 
-    def _kept(self, assignment: Assignment, plain: Mapping[str, Any]) -> TaskOutput:
+    def _kept(self, assignment: TaskBinding, plain: Mapping[str, Any]) -> TaskOutput:
         models = {assignment.slug: assignment.task.output_pydantic}
         return taken_over(output_of(assignment.slug, plain, models, self.kept.thread_id))
 

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from crewgraph.compiler.crew.state import INPUTS
-from crewgraph.compiler.task.binding import assignments
+from crewgraph.compiler.task.binding import bind_tasks
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.crew.history import CrewStep, RunDiff, TaskDiff
@@ -23,19 +23,29 @@ from crewgraph.runtime.run_target import saver_of
 from crewgraph.runtime.runs.index import latest_run
 from crewgraph.runtime.runs.stored_run import StoredCrewRun, read_past
 
-__all__ = ["Models", "adiff", "ahistory", "between", "diff", "history", "models_of", "output_of", "steps_of"]
+__all__ = [
+    "Models",
+    "adiff_runs",
+    "aread_crew_history",
+    "between",
+    "crew_steps",
+    "diff_runs",
+    "models_of",
+    "output_of",
+    "read_crew_history",
+]
 
 
 Models = Mapping[str, type[BaseModel] | None]
 """The models of tasks' structures, by the tasks' channels."""
 
 
-def history(crew: Crew, thread_id: str | None, checkpointer: Checkpointer) -> list[CrewStep]:
+def read_crew_history(crew: Crew, thread_id: str | None, checkpointer: Checkpointer) -> list[CrewStep]:
     """What a run did; see `Crew.history`."""
     return drive(_history(crew, thread_id, checkpointer))
 
 
-async def ahistory(crew: Crew, thread_id: str | None, checkpointer: Checkpointer) -> list[CrewStep]:
+async def aread_crew_history(crew: Crew, thread_id: str | None, checkpointer: Checkpointer) -> list[CrewStep]:
     """What a run did; see `Crew.history`."""
     return await adrive(_history(crew, thread_id, checkpointer))
 
@@ -45,12 +55,12 @@ def _history(crew: Crew, thread_id: str | None, checkpointer: Checkpointer) -> P
     if thread_id is None:
         thread_id = yield from latest_run(crew, saver)
     past = yield from read_past(saver, str(thread_id), crew)
-    return list(steps_of(past, models_of(crew)))
+    return list(crew_steps(past, models_of(crew)))
 
 
 def models_of(crew: Crew) -> Models:
     """The models that outputs in a crew's state are read with."""
-    return {one.slug: one.task.output_pydantic for one in assignments(crew)}
+    return {one.slug: one.task.output_pydantic for one in bind_tasks(crew)}
 
 
 def output_of(name: str, plain: Mapping[str, Any], models: Models, thread_id: str) -> TaskOutput:
@@ -65,7 +75,7 @@ def output_of(name: str, plain: Mapping[str, Any], models: Models, thread_id: st
         raise StorageError(f"what thread `{thread_id}` holds as `{name}` is no output of that task: {error}") from error
 
 
-def steps_of(past: Sequence[StoredCrewRun], models: Models) -> Iterator[CrewStep]:
+def crew_steps(past: Sequence[StoredCrewRun], models: Models) -> Iterator[CrewStep]:
     """The steps of a run.
 
     Args:
@@ -101,12 +111,12 @@ def steps_of(past: Sequence[StoredCrewRun], models: Models) -> Iterator[CrewStep
         number += 1
 
 
-def diff(crew: Crew, a: str | CrewOutput, b: str | CrewOutput, checkpointer: Checkpointer) -> RunDiff:
+def diff_runs(crew: Crew, a: str | CrewOutput, b: str | CrewOutput, checkpointer: Checkpointer) -> RunDiff:
     """What differs between two runs; see `Crew.diff`."""
     return drive(_diff(crew, a, b, checkpointer))
 
 
-async def adiff(crew: Crew, a: str | CrewOutput, b: str | CrewOutput, checkpointer: Checkpointer) -> RunDiff:
+async def adiff_runs(crew: Crew, a: str | CrewOutput, b: str | CrewOutput, checkpointer: Checkpointer) -> RunDiff:
     """What differs between two runs; see `Crew.diff`."""
     return await adrive(_diff(crew, a, b, checkpointer))
 
@@ -158,7 +168,7 @@ def _side(saver: Any, thread_id: str, models: Models, crew: Crew | None) -> Prog
         thread_id,
         latest.inputs,
         {name: outputs[name] for name in dict.fromkeys([*order, *outputs])},
-        _seconds(list(steps_of(past, models))),
+        _seconds(list(crew_steps(past, models))),
     )
 
 

@@ -14,12 +14,12 @@ from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.state import with_inputs
 from crewgraph.definitions.flow.step import FlowStep
 from crewgraph.errors import RunError
-from crewgraph.runtime.flow.kickoff import compiled, metadata_of, no_run, played
+from crewgraph.runtime.flow.kickoff import compile_flow, metadata_of, no_run, played
 from crewgraph.runtime.run_target import own_saver
 from crewgraph.runtime.runs.metadata import branch, id_of, is_whole
 from crewgraph.runtime.runs.storage import checkpointer_for
 
-__all__ = ["afork", "ahistory", "fork", "forked_at", "history", "steps_of"]
+__all__ = ["afork_flow", "aread_flow_history", "flow_steps", "fork_flow", "forked_at", "read_flow_history"]
 
 
 class _ReadHistory(Operation):
@@ -35,31 +35,31 @@ class _ReadHistory(Operation):
         return [one async for one in self.graph.aget_state_history(self.config)]  # pyright: ignore[reportArgumentType]
 
 
-def history(flow: "Flow[Any]", flow_id: str | None) -> list[FlowStep]:
+def read_flow_history(flow: "Flow[Any]", flow_id: str | None) -> list[FlowStep]:
     """What a run did; see `Flow.history`."""
-    return drive(steps_of(flow, flow_id))
+    return drive(flow_steps(flow, flow_id))
 
 
-async def ahistory(flow: "Flow[Any]", flow_id: str | None) -> list[FlowStep]:
+async def aread_flow_history(flow: "Flow[Any]", flow_id: str | None) -> list[FlowStep]:
     """What a run did; see `Flow.history`."""
-    return await adrive(steps_of(flow, flow_id))
+    return await adrive(flow_steps(flow, flow_id))
 
 
-def fork(flow: "Flow[Any]", step: FlowStep, state: Mapping[str, Any] | None) -> Any:
+def fork_flow(flow: "Flow[Any]", step: FlowStep, state: Mapping[str, Any] | None) -> Any:
     """Run on from a step; see `Flow.fork`."""
     return drive(forked_at(flow, step, state))
 
 
-async def afork(flow: "Flow[Any]", step: FlowStep, state: Mapping[str, Any] | None) -> Any:
+async def afork_flow(flow: "Flow[Any]", step: FlowStep, state: Mapping[str, Any] | None) -> Any:
     """Run on from a step; see `Flow.fork`."""
     return await adrive(forked_at(flow, step, state))
 
 
 def _graph(flow: "Flow[Any]") -> FlowGraph:
-    return compiled(flow, checkpointer=checkpointer_for(own_saver(flow)))
+    return compile_flow(flow, checkpointer=checkpointer_for(own_saver(flow)))
 
 
-def steps_of(flow: "Flow[Any]", flow_id: str | None) -> Program[list[FlowStep]]:
+def flow_steps(flow: "Flow[Any]", flow_id: str | None) -> Program[list[FlowStep]]:
     """The steps of a run, as a program."""
     graph, thread_id = _graph(flow), flow_id or flow.flow_id
     states = yield _ReadHistory(graph, thread_id)
@@ -142,7 +142,7 @@ def forked_at(flow: "Flow[Any]", step: FlowStep, state: Mapping[str, Any] | None
     run = FlowRun(flow, graph.plan, None, {}, stored=True)
     values: dict[str, Any] = {}
     if is_whole(kept.metadata):
-        graph = compiled(flow, "flow", checkpointer=graph.checkpointer)
+        graph = compile_flow(flow, "flow", checkpointer=graph.checkpointer)
         records = appended_in(kept.pending_writes or ())
         values = caught_up(graph.plan, kept.checkpoint["channel_values"], records[: step.journaled])
     if state:

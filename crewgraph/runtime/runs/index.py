@@ -11,11 +11,11 @@ from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.types import Interrupt
 
 from crewgraph.compiler.flow.completion import around, of_run
-from crewgraph.compiler.flow.plan import Plan
-from crewgraph.compiler.flow.record import revived
+from crewgraph.compiler.flow.plan import TriggerPlan
+from crewgraph.compiler.flow.record import from_record
 from crewgraph.compiler.flow.report import question_of
 from crewgraph.compiler.flow.single_node import caught_up
-from crewgraph.compiler.task.binding import assignments
+from crewgraph.compiler.task.binding import bind_tasks
 from crewgraph.core.journal import CHANNEL, appended_in
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation, Program, adrive, drive
@@ -194,7 +194,7 @@ def _of_flow(flow: _AnyFlow, wanted: RunFilter) -> Program[list[RunInfo]]:
     kind, given = flow if isinstance(flow, type) else type(flow), flow.name
     asked = _Asked(
         labels={FLOW_NAME: given if isinstance(given, str) else kind.__name__},
-        told=partial(_flow_told, Plan(flow.topology())),
+        told=partial(_flow_told, TriggerPlan(flow.topology())),
         wanted=wanted,
         is_read=_OF_FLOWS.__contains__,
     )
@@ -208,7 +208,7 @@ def crew_question(asked: Interrupt) -> CrewQuestion:
 
 def of_crew(crew: Crew, wanted: RunFilter, checkpointer: Checkpointer) -> Program[list[RunInfo]]:
     """The runs of a crew as a program; see `Crew.runs`."""
-    tasks = assignments(crew)
+    tasks = bind_tasks(crew)
     asked = _Asked(
         labels=crew_labels(crew.name, tasks),
         told=partial(_crew_told, {one.slug: one.number for one in tasks}),
@@ -249,7 +249,7 @@ def _any_told(kind: str | None, found: LatestCheckpoint) -> RunInfo | None:
     return _crew_told({}, found) if CREW_NAME in metadata and kind != "flow" else None
 
 
-def _flow_told(plan: Plan | None, found: LatestCheckpoint) -> RunInfo:
+def _flow_told(plan: TriggerPlan | None, found: LatestCheckpoint) -> RunInfo:
     kept = found.checkpoint
     values: Mapping[str, Any] = kept.checkpoint["channel_values"]
     if plan is not None and _PROGRESS in values and is_whole(kept.metadata):
@@ -257,7 +257,7 @@ def _flow_told(plan: Plan | None, found: LatestCheckpoint) -> RunInfo:
     # Without progress its inputs are stored, and nothing was begun.
     progress: Mapping[str, Any] = values.get(_PROGRESS) or {"inflight": True, "last": None}
     parked: Mapping[str, Any] = values.get(_PARKED) or {}
-    questions = tuple(question_of(one, partial(revived, classes={})) for one in parked.values())
+    questions = tuple(question_of(one, partial(from_record, classes={})) for one in parked.values())
     is_open = progress["inflight"] or of_run(values, _UNSAVED)
     status: RunStatus = "pending" if questions else "open" if is_open else "finished"
     done = progress["last"]

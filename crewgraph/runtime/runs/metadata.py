@@ -6,7 +6,7 @@ The checkpoints that led to one; edits and forks in the same thread leave others
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from crewgraph.compiler.task.binding import Assignment
+from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.core.digests import digest
 
 __all__ = [
@@ -47,7 +47,7 @@ _OF_NODES = ("task", "agent_role")
 _NAMELESS = (None, "", "crew")
 
 
-def crew_labels(name: str | None, tasks: Sequence[Assignment]) -> dict[str, Any]:
+def crew_labels(name: str | None, tasks: Sequence[TaskBinding]) -> dict[str, Any]:
     """What the runs of a crew are known by: its name, else the names of its tasks, as `resume` goes by them."""
     if name not in _NAMELESS:
         return {CREW_NAME: name}

@@ -8,7 +8,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from crewgraph.compiler.flow.completion import around, threads_of
 from crewgraph.compiler.flow.graph import FlowGraph
-from crewgraph.compiler.flow.plan import Plan
+from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.compiler.flow.single_node import caught_up
 from crewgraph.core.journal import appended_in
 from crewgraph.core.loops.bridge import in_thread
@@ -96,7 +96,7 @@ class Trim(Operation):
         if self.flow is not None:
             self._trim_inside(saver, self.flow.plan)
 
-    def _trim_inside(self, saver: SqliteCheckpointer, plan: Plan) -> None:
+    def _trim_inside(self, saver: SqliteCheckpointer, plan: TriggerPlan) -> None:
         inside = [one for one in saver.threads(f"{self.thread_id}/") if self._is_inside(one)]
         if inside:
             needed = tuple(self._needed(saver, plan))
@@ -108,7 +108,7 @@ class Trim(Operation):
         above = around(thread_id)
         return above is not None and (above == self.thread_id or self._is_inside(above))
 
-    def _needed(self, saver: SqliteCheckpointer, plan: Plan) -> Iterator[str]:
+    def _needed(self, saver: SqliteCheckpointer, plan: TriggerPlan) -> Iterator[str]:
         """What the threads begin with that a run which goes on from a checkpoint that is kept may go on with."""
         for kept in saver.list({"configurable": {"thread_id": self.thread_id, "checkpoint_ns": ""}}):
             values: Mapping[str, Any] = kept.checkpoint["channel_values"]

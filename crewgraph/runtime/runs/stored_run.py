@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from langgraph.checkpoint.base import CheckpointTuple
 
-from crewgraph.compiler.crew.graph import task_of
+from crewgraph.compiler.crew.graph import node_task
 from crewgraph.compiler.crew.state import INPUTS, PLANNING, TASK
 from crewgraph.compiler.flow.completion import around
 from crewgraph.core.operations import Operation, Program, Saving, drive
@@ -91,7 +91,7 @@ class StoredCrewRun(StoredRun):
     @property
     def next(self) -> tuple[str, ...]:
         """The tasks that are to run, or to be skipped."""
-        return tuple(dict.fromkeys(map(task_of, coming(self._stored))))
+        return tuple(dict.fromkeys(map(node_task, coming(self._stored))))
 
     @cached_property
     def values(self) -> dict[str, Any]:

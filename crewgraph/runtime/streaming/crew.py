@@ -7,38 +7,40 @@ from crewgraph.definitions.chunks import CrewStreamingOutput
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.run_options import DEFAULT_OPTIONS, RunOptions
 from crewgraph.definitions.stream import StreamItem
-from crewgraph.runtime.crew.kickoff import kicked_off
+from crewgraph.runtime.crew.kickoff import kickoff_program
 from crewgraph.runtime.streaming.crew_audience import CrewAudience
 from crewgraph.runtime.streaming.watched import WatchedRun
 
-__all__ = ["achunked", "astream", "chunked", "stream"]
+__all__ = ["acrew_chunks", "astream_crew", "crew_chunks", "stream_crew"]
 
 
 def _watched(crew: Crew, inputs: Mapping[str, Any] | None, options: RunOptions) -> WatchedRun:
     audience = CrewAudience(crew)
-    return WatchedRun(kicked_off(crew, inputs, options, audience), audience)
+    return WatchedRun(kickoff_program(crew, inputs, options, audience), audience)
 
 
-def stream(
+def stream_crew(
     crew: Crew, inputs: Mapping[str, Any] | None, options: RunOptions = DEFAULT_OPTIONS
 ) -> Generator[StreamItem]:
     """Run a crew and report on it; see `Crew.stream`."""
     return _watched(crew, inputs, options).items()
 
 
-def astream(
+def astream_crew(
     crew: Crew, inputs: Mapping[str, Any] | None, options: RunOptions = DEFAULT_OPTIONS
 ) -> AsyncGenerator[StreamItem]:
     """Run a crew on this event loop and report on it; see `Crew.astream`."""
     return _watched(crew, inputs, options).aitems()
 
 
-def chunked(crew: Crew, inputs: Mapping[str, Any] | None, options: RunOptions = DEFAULT_OPTIONS) -> CrewStreamingOutput:
+def crew_chunks(
+    crew: Crew, inputs: Mapping[str, Any] | None, options: RunOptions = DEFAULT_OPTIONS
+) -> CrewStreamingOutput:
     """What `kickoff` returns for a crew that streams."""
     return _watched(crew, inputs, options).chunks(CrewStreamingOutput)
 
 
-def achunked(
+def acrew_chunks(
     crew: Crew, inputs: Mapping[str, Any] | None, options: RunOptions = DEFAULT_OPTIONS
 ) -> CrewStreamingOutput:
     """What `akickoff` returns for a crew that streams."""

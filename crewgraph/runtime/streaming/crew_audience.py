@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from crewgraph.compiler.task.binding import Assignment
+from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.stream import Finished, Started, StreamItem, TaskItem, TaskStarted
 from crewgraph.events.base import BaseEvent
@@ -32,8 +32,8 @@ class CrewAudience(Audience):
         crew: str | None,
         thread_id: str | None,
         inputs: Mapping[str, Any],
-        tasks: Sequence[Assignment],
-        planning: Assignment | None = None,
+        tasks: Sequence[TaskBinding],
+        planning: TaskBinding | None = None,
     ) -> None:
         """The run begins: what it is kept under, and the tasks that are spoken of."""
 

@@ -13,7 +13,7 @@ from crewgraph.runtime.streaming.audience import Audience
 from crewgraph.runtime.streaming.flow_audience import FlowAudience
 from crewgraph.runtime.streaming.watched import WatchedRun
 
-__all__ = ["achunked", "aframes", "astream", "chunked", "frames", "stream"]
+__all__ = ["aflow_chunks", "aframes", "astream_flow", "flow_chunks", "frames", "stream_flow"]
 
 
 class _Frames(Audience):
@@ -30,22 +30,22 @@ def _watched(flow: "Flow[Any]", inputs: dict[str, Any], feedback: Any = None) ->
     return WatchedRun(run_of(flow, inputs, feedback), FlowAudience(flow))
 
 
-def stream(flow: "Flow[Any]", inputs: dict[str, Any], feedback: Any) -> Generator[StreamItem]:
+def stream_flow(flow: "Flow[Any]", inputs: dict[str, Any], feedback: Any) -> Generator[StreamItem]:
     """Run a flow and report on it; see `Flow.stream`."""
     return _watched(flow, inputs, feedback).items()
 
 
-def astream(flow: "Flow[Any]", inputs: dict[str, Any], feedback: Any) -> AsyncGenerator[StreamItem]:
+def astream_flow(flow: "Flow[Any]", inputs: dict[str, Any], feedback: Any) -> AsyncGenerator[StreamItem]:
     """Run a flow on this event loop and report on it; see `Flow.astream`."""
     return _watched(flow, inputs, feedback).aitems()
 
 
-def chunked(flow: "Flow[Any]", inputs: dict[str, Any]) -> FlowStreamingOutput:
+def flow_chunks(flow: "Flow[Any]", inputs: dict[str, Any]) -> FlowStreamingOutput:
     """What `kickoff` returns for a flow that streams."""
     return _watched(flow, inputs).chunks(FlowStreamingOutput)
 
 
-def achunked(flow: "Flow[Any]", inputs: dict[str, Any]) -> FlowStreamingOutput:
+def aflow_chunks(flow: "Flow[Any]", inputs: dict[str, Any]) -> FlowStreamingOutput:
     """What `kickoff_async` returns for a flow that streams."""
     return _watched(flow, inputs).achunks(FlowStreamingOutput)
 

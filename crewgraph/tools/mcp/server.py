@@ -27,14 +27,14 @@ __all__ = [
     "MCPServerHTTP",
     "MCPServerSSE",
     "MCPServerStdio",
-    "Reference",
+    "ServerReference",
     "StaticToolFilter",
     "ToolFilter",
     "ToolFilterContext",
     "create_dynamic_tool_filter",
     "create_static_tool_filter",
+    "parse_reference",
     "passes",
-    "reference",
     "references",
 ]
 
@@ -287,7 +287,7 @@ _FORMS = (
 
 
 @dataclass(frozen=True)
-class Reference:
+class ServerReference:
     """A server, and which of its tools is meant."""
 
     server: MCPServer
@@ -295,41 +295,41 @@ class Reference:
     """The one tool that is meant; None for all that the server's filter lets pass."""
 
 
-def references(given: Sequence[Any]) -> list[Reference]:
+def references(given: Sequence[Any]) -> list[ServerReference]:
     """What users gave, read; the same text gives the same server.
 
     Raises:
         DefinitionError: something of it leads to no server.
     """
-    return [reference(one) for one in given]
+    return [parse_reference(one) for one in given]
 
 
-def reference(given: Any) -> Reference:
+def parse_reference(given: Any) -> ServerReference:
     """One thing that a user gave; also what the package `mcp` calls `StdioServerParameters`.
 
     Raises:
         DefinitionError: it leads to no server.
     """
-    if isinstance(given, Reference):
+    if isinstance(given, ServerReference):
         return given
     if isinstance(given, MCPServer):
-        return Reference(given)
+        return ServerReference(given)
     if isinstance(given, str):
         return _addressed(given)
     if isinstance(given, Mapping):
-        return Reference(_described(cast(Mapping[str, Any], given)))
+        return ServerReference(_described(cast(Mapping[str, Any], given)))
     if isinstance(command := getattr(given, "command", None), str):
         args, env = getattr(given, "args", None), getattr(given, "env", None)
-        return Reference(MCPServerStdio(command=command, args=list(args or ()), env=env))
+        return ServerReference(MCPServerStdio(command=command, args=list(args or ()), env=env))
     raise DefinitionError(f"{given!r:.80} is no MCP server. {_FORMS}")
 
 
 @lru_cache(maxsize=256)
-def _addressed(text: str) -> Reference:
+def _addressed(text: str) -> ServerReference:
     address, _, only = text.strip().partition("#")
     parts = urlsplit(address)
     if parts.scheme == "https" or (parts.scheme == "http" and _is_near(parts.hostname)):
-        return Reference(MCPServerHTTP(url=address), only or None)
+        return ServerReference(MCPServerHTTP(url=address), only or None)
     if parts.scheme == "http":
         raise DefinitionError(
             f"the MCP server `{parts.hostname}` is named by an address without encryption. Write https://, or "

@@ -19,7 +19,7 @@ from crewgraph.overrides import overridable, override_of
 from crewgraph.schema import from_json_schema
 from crewgraph.text import shorten
 from crewgraph.tools.base import BaseTool
-from crewgraph.tools.mcp.server import MCPServer, Reference, ToolFilterContext, passes, reference
+from crewgraph.tools.mcp.server import MCPServer, ServerReference, ToolFilterContext, parse_reference, passes
 from crewgraph.tools.mcp.session import acalled, called, known_tools, listed
 from crewgraph.tools.results import Shown, is_blocks, shown
 
@@ -106,7 +106,7 @@ class MCPTool(BaseTool):
         raise ToolFailed(f"`{self.name}` failed: {shorten(told, 2000) or 'the server does not say why'}")
 
 
-def described_tools(meant: Reference, agent: Any) -> list[dict[str, Any]]:
+def described_tools(meant: ServerReference, agent: Any) -> list[dict[str, Any]]:
     """The tools that a reference offers an agent, as the server describes them; asks the server.
 
     Raises:
@@ -141,7 +141,7 @@ def _alike(name: str) -> str:
 
 
 def made_tools(
-    meant: Sequence[Reference], described: Sequence[Sequence[Mapping[str, Any]]], taken: Iterable[str] = ()
+    meant: Sequence[ServerReference], described: Sequence[Sequence[Mapping[str, Any]]], taken: Iterable[str] = ()
 ) -> list[MCPTool]:
     """Tools, as their servers describe them.
 
@@ -165,7 +165,7 @@ def tools_of(given: Sequence[Any], agent: Any) -> list[MCPTool]:
         DefinitionError: something of it leads to no server.
         MCPServerError: one is not there, or has not the tool that is meant.
     """
-    meant = [reference(one) for one in given]
+    meant = [parse_reference(one) for one in given]
     return made_tools(meant, [described_tools(one, agent) for one in meant])
 
 

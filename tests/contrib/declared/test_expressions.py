@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from crewgraph import extras
-from crewgraph.contrib.declared.cel import evaluated, labels_of, parsed, parts_of, roots_of
+from crewgraph.contrib.declared.cel import evaluated, expression_labels, parsed, parts_of, roots_of
 from crewgraph.errors import ExpressionError, MissingExtra
 
 DATA = {
@@ -159,7 +159,7 @@ def test_points_in_time_and_spans_of_it_are_told_as_text():
     ],
 )
 def test_an_expression_tells_the_texts_it_may_come_to(text: str, wanted: list[str]):
-    assert labels_of(parsed(text)) == wanted
+    assert expression_labels(parsed(text)) == wanted
 
 
 def test_threads_evaluate_beside_each_other():

@@ -19,7 +19,7 @@ from crewgraph.contrib.evaluation import (
     assert_experiment_successfully,
     run_experiment,
 )
-from crewgraph.contrib.evaluation.experiment import passes, scores_of
+from crewgraph.contrib.evaluation.experiment import is_passing, scores_of
 
 
 def case(name: str, passed: bool = True) -> ExperimentResult:
@@ -147,7 +147,7 @@ def test_what_an_experiment_lacks_is_told_before_anything_is_run():
     ],
 )
 def test_a_score_reaches_what_was_expected(expected: Any, scores: Any, reached: bool):
-    assert passes(expected, scores) is reached
+    assert is_passing(expected, scores) is reached
 
 
 def test_the_scores_of_agents_are_one_for_each_metric():

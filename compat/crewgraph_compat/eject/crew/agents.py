@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from crewgraph.compiler.agent.binding import engaged
+from crewgraph.compiler.agent.binding import bind_agent
 from crewgraph.compiler.crew.manager import colleagues
-from crewgraph.compiler.task.binding import Assignment, handed_on
+from crewgraph.compiler.task.binding import TaskBinding, bind_delegated_task
 from crewgraph.definitions.agent.agent import Agent, BaseAgent
 from crewgraph.definitions.agent.delegation_tools import CoworkerTool
 from crewgraph.definitions.task.delegated import DelegatedTask
@@ -40,7 +40,7 @@ class CoworkerTools:
     """
 
     def __init__(
-        self, agents: Sequence[BaseAgent], assignment: Assignment, parts: ProgramWriters, depth: int = 0
+        self, agents: Sequence[BaseAgent], assignment: TaskBinding, parts: ProgramWriters, depth: int = 0
     ) -> None:
         self._agents, self._assignment, self._parts = agents, assignment, parts
         self._members = [_Member(agent, assignment, parts, depth) for agent in agents]
@@ -88,12 +88,12 @@ class CoworkerTools:
 class _Member:
     """A coworker."""
 
-    def __init__(self, agent: BaseAgent, assignment: Assignment, parts: ProgramWriters, depth: int) -> None:
+    def __init__(self, agent: BaseAgent, assignment: TaskBinding, parts: ProgramWriters, depth: int) -> None:
         self._agent, self._parts = agent, parts
         crew = assignment.crew
         task = DelegatedTask.of(assignment.task, agent.role, description="{task}", expected_output="{}", agent=agent)
         deeper = crew is not None and depth + 1 < crew.max_delegation_depth
-        self._assignment = handed_on(task, agent, crew, "", node=assignment.slug, deeper=deeper)
+        self._assignment = bind_delegated_task(task, agent, crew, "", node=assignment.slug, deeper=deeper)
         others = colleagues(crew, task, agent) if crew is not None and deeper else ()
         self._team = CoworkerTools(others, self._assignment, parts, depth + 1) if others else None
         self._tools: list[str] = []
@@ -127,7 +127,7 @@ class _Member:
         return f"lambda work: {parts.pieces.name('answered')}({', '.join(words)})"
 
 
-def coworkers_of(assignment: Assignment) -> Sequence[BaseAgent]:
+def coworkers_of(assignment: TaskBinding) -> Sequence[BaseAgent]:
     """To whom an agent may hand parts of a task."""
     sources = [tool.tool.source for tool in assignment.tools.values()]
     return next((source.agents for source in sources if isinstance(source, CoworkerTool)), list[Any]())
@@ -197,7 +197,7 @@ class AgentCalls:
 
     def _read(self, agent: Agent, kind: type[BaseModel] | None) -> _Asked:
         parts, where = self._parts, f"agent `{agent.role}`"
-        engagement = engaged(agent)
+        engagement = bind_agent(agent)
         refuse_agent(agent, engagement, parts.refusals)
         if agent.guardrail is not None:
             parts.refusals.add(f"`guardrail` of {where}", "it judges what the agent says by itself; make a task of it")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from crewgraph.compiler.task.binding import Assignment, assignments
+from crewgraph.compiler.task.binding import TaskBinding, bind_tasks
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.task.task import ConditionalTask
 from crewgraph.errors import CrewgraphError
@@ -224,7 +224,7 @@ class CrewWriter:
         crew, parts = self._crew, self._parts
         refuse_crew(crew, parts.refusals)
         try:
-            result = assignments(crew)
+            result = bind_tasks(crew)
         except CrewgraphError as error:
             parts.refusals.add(f"crew `{crew.name}`", str(error))
             return
@@ -349,6 +349,6 @@ def _key(name: str) -> str:
     return name.replace("-", "_")
 
 
-def _keeps(crew: Crew, found: list[Assignment]) -> bool:
+def _keeps(crew: Crew, found: list[TaskBinding]) -> bool:
     """Whether results of tools are kept; for all agents or for none."""
     return crew.cache and all(item.agent.cache for item in found)

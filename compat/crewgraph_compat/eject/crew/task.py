@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from crewgraph.compiler.task.binding import Assignment
+from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.definitions.agent.agent import Agent
 from crewgraph.definitions.task.guardrail import HallucinationGuardrail, model_guardrail
 from crewgraph.definitions.task.task import ConditionalTask
@@ -31,7 +31,7 @@ class TaskWriter:
     """
 
     def __init__(
-        self, assignment: Assignment, parts: ProgramWriters, inputs: Sequence[str], sources: "list[TaskWriter]"
+        self, assignment: TaskBinding, parts: ProgramWriters, inputs: Sequence[str], sources: "list[TaskWriter]"
     ) -> None:
         self.assignment, self._parts, self._sources = assignment, parts, sources
         taken = assignment.slug in inputs

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import combinations, permutations
 from typing import Any
 
-from crewgraph.compiler.flow.plan import Plan
+from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.method import (
     AndCondition,
@@ -56,7 +56,7 @@ class TriggerGraph:
     starts: list[str] = field(default_factory=list[str])
 
     def __post_init__(self) -> None:
-        self.starts = list(Plan(self.definition).starts)
+        self.starts = list(TriggerPlan(self.definition).starts)
         for name, method in self.definition.methods.items():
             for condition, again in ((method.trigger, False), (method.condition, True)):
                 if condition is not None:

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
-from crewgraph.compiler.agent.binding import Engagement, guarded_tools
+from crewgraph.compiler.agent.binding import AgentBinding, guarded_tools
 from crewgraph.core.messages import Message
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.definitions.agent.agent import Agent
@@ -190,10 +190,10 @@ class CrewAgentExecutor(BaseAgentExecutor):
         with scoped_hooks(table):
             yield
 
-    def _worked(self, engagement: Engagement, opening: Sequence[Message]) -> Program[dict[str, Any]]:
+    def _worked(self, engagement: AgentBinding, opening: Sequence[Message]) -> Program[dict[str, Any]]:
         return (yield from gone_on(engagement, self.task, opening))
 
-    def _engagement(self) -> Engagement:
+    def _engagement(self) -> AgentBinding:
         if not isinstance(self.agent, Agent):
             raise RunError("an executor works for an agent: give it `agent=`")
         tools = list(self.tools or self.original_tools)
@@ -212,7 +212,7 @@ class CrewAgentExecutor(BaseAgentExecutor):
         }
         agent = self.agent.model_copy(update=inputs | {name: item for name, item in own.items() if item is not None})
         where = f"the executor of agent `{' '.join(agent.role.split())}`"
-        return Engagement(
+        return AgentBinding(
             crew=self.crew,
             agent=agent,
             slug=slug(agent.role, taken={"inputs"}),

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from crewgraph.compiler.agent.binding import engaged
+from crewgraph.compiler.agent.binding import bind_agent
 from crewgraph.compiler.agent.events import AgentReport
 from crewgraph.compiler.agent.models import model_of
 from crewgraph.compiler.agent.plan.execution import observe_step
@@ -149,7 +149,7 @@ class PlannerObserver:
         config = getattr(agent, "planning_config", None)
         own = None if config is None else config.llm
         book = agent.wording()
-        engagement = engaged(agent)
+        engagement = bind_agent(agent)
         return Planner(
             model=model_of(agent.llm if own is None else own, agent, task, None),
             book=book,

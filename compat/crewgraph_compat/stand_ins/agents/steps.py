@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypedDict, cast, runtime_checkable
 
-from crewgraph.compiler.task.lessons import lessons_of
+from crewgraph.compiler.task.lessons import training_data_of
 from crewgraph.definitions.agent.agent import Agent
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.task.guardrail import GuardrailResult
@@ -84,7 +84,7 @@ def apply_training_data(agent: Agent, task_prompt: str) -> str:
     Raises:
         StorageError: the training file cannot be read.
     """
-    lessons = lessons_of(agent.crew).of(agent.template("role") or "") if isinstance(agent.crew, Crew) else ()
+    lessons = training_data_of(agent.crew).of(agent.template("role") or "") if isinstance(agent.crew, Crew) else ()
     if not lessons:
         return task_prompt
     addition = agent.wording().slice("lessons", lessons="\n".join(f"- {item}" for item in lessons))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from crewgraph.cli.target import target_crew
-from crewgraph.contrib.conversations.crew_chat import chat
+from crewgraph.contrib.conversations.crew_chat import chat_at_terminal
 from crewgraph.contrib.conversations.crew_inputs import ChatInputField, ChatInputs
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.placeholders import CHAT_HISTORY
@@ -242,7 +242,7 @@ def load_crew_and_name() -> tuple[Crew, str]:
 
 def run_chat() -> None:
     """Talk to that crew on the terminal; see `Crew.chat`."""
-    chat(load_crew_and_name()[0])
+    chat_at_terminal(load_crew_and_name()[0])
 
 
 def _show(text: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from pydantic import BaseModel, Field
 
-from crewgraph.compiler.agent.human_review import said_at_terminal
+from crewgraph.compiler.agent.human_review import ask_at_terminal
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
@@ -131,11 +131,11 @@ class ConsoleProvider:
     def request_feedback(self, context: Any, flow: Any) -> str:
         """What somebody types about an output."""
         shown = [str(context.method_output)] if self.verbose else []
-        return said_at_terminal("\n".join([*shown, context.message, "> "])).strip()
+        return ask_at_terminal("\n".join([*shown, context.message, "> "])).strip()
 
     def request_input(self, message: str, flow: Any, metadata: dict[str, Any] | None = None) -> str | None:
         """What somebody types as an answer."""
-        return said_at_terminal(f"{message}\n> ").strip()
+        return ask_at_terminal(f"{message}\n> ").strip()
 
 
 class Logger(BaseModel):

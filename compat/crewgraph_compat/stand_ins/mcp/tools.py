@@ -9,7 +9,7 @@ from crewgraph.core.loops.threads import LoopThread
 from crewgraph.errors import ToolFailed
 from crewgraph.schema import from_json_schema
 from crewgraph.tools.base import BaseTool
-from crewgraph.tools.mcp.server import reference
+from crewgraph.tools.mcp.server import parse_reference
 from crewgraph.tools.mcp.tool import MCPTool, result_of
 
 __all__ = [
@@ -60,7 +60,7 @@ class MCPToolWrapper(MCPTool):
             name=f"{server_name}_{tool_name}",
             description=tool_schema.get("description") or f"Tool {tool_name} from {server_name}",
             args_schema=_taken(tool_schema),
-            server=reference(mcp_server_params).server,
+            server=parse_reference(mcp_server_params).server,
             original_tool_name=tool_name,
         )
         self._params, self._named = mcp_server_params, server_name

@@ -14,7 +14,7 @@ from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.task.task import Task
 from crewgraph.errors import DefinitionError
 from crewgraph.project.configuration import read_yaml
-from crewgraph.project.roles import shown
+from crewgraph.project.roles import display_path
 
 __all__ = [
     "JSON_PROJECT_EXTENSIONS",
@@ -116,7 +116,7 @@ def load_yaml(config_path: Path) -> dict[str, Any]:
     Raises:
         DefinitionError: it cannot be read, is no YAML, or is no mapping of names to values.
     """
-    return read_yaml(Path(config_path), shown(Path(config_path)))[0]
+    return read_yaml(Path(config_path), display_path(Path(config_path)))[0]
 
 
 def parse_jsonc(text: str, source: str | Path = "<string>") -> Any:

@@ -32,7 +32,7 @@ __all__ = [
     "TaskOutputStorageHandler",
     "aggregate_raw_outputs_from_task_outputs",
     "aggregate_raw_outputs_from_tasks",
-    "latest_run",
+    "latest_crew_run",
 ]
 
 
@@ -49,7 +49,7 @@ class TaskOutputStorageHandler:
         """The outputs: "task_id", "expected_output", "output", "task_index", "inputs" and "was_replayed" of each."""
         if self._added is not None:
             return self._added
-        run = latest_run()
+        run = latest_crew_run()
         return [] if run is None else run.outputs
 
     def add(
@@ -100,7 +100,7 @@ class LatestRun:
     outputs: list[dict[str, Any]]
 
 
-def latest_run() -> LatestRun | None:
+def latest_crew_run() -> LatestRun | None:
     """The latest run of a crew; None where none is kept."""
     file = storage_dir() / DATABASE
     if not file.is_file():
@@ -217,7 +217,7 @@ class KickoffTaskOutputsSQLiteStorage:
         Raises:
             DatabaseOperationError: they cannot be read.
         """
-        run = latest_run() if self._is_of_runs else None
+        run = latest_crew_run() if self._is_of_runs else None
         if not self._is_of_runs or Path(self.db_path).exists():
             with self._opened(DatabaseError.LOAD_ERROR) as database:
                 if not self._is_of_runs or _taken(database) == _key(run):
@@ -274,7 +274,7 @@ class KickoffTaskOutputsSQLiteStorage:
     @contextmanager
     def _changed(self, told: str) -> Generator[sqlite3.Connection]:
         """The file, with the outputs of the latest run in it, where that is what is changed."""
-        run = latest_run() if self._is_of_runs else None
+        run = latest_crew_run() if self._is_of_runs else None
         with self._opened(told) as database:
             if self._is_of_runs and _taken(database) != _key(run):
                 database.execute("DELETE FROM task_outputs")

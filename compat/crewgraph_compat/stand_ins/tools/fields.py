@@ -18,7 +18,7 @@ __all__ = [
     "SerializableCallable",
     "callable_to_string",
     "import_and_validate_definition",
-    "require",
+    "require_field",
     "resolve_class_ref",
     "resolve_ref",
     "sanitize_tool_name",
@@ -39,7 +39,7 @@ class InvalidRefError(ValueError):
     """A "module:name" that leads nowhere, or to something else than is wanted."""
 
 
-def require(name: str, *, purpose: str, attr: str | None = None) -> ModuleType | Any:
+def require_field(name: str, *, purpose: str, attr: str | None = None) -> ModuleType | Any:
     """A module, or something in it.
 
     Args:

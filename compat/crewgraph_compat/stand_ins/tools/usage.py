@@ -12,9 +12,9 @@ from uuid import uuid4
 from pydantic import BaseModel, Field
 
 from crewgraph.compiler.agent.cached_tool import CachedTool
-from crewgraph.compiler.agent.event_tool import ObservedTool
+from crewgraph.compiler.agent.event_tool import EventTool
 from crewgraph.compiler.agent.protocol import OutputParserError, parse
-from crewgraph.compiler.agent.toolbox import Toolbox, Wanted
+from crewgraph.compiler.agent.toolbox import PreparedCall, Toolbox
 from crewgraph.core.effects import ToolCall
 from crewgraph.definitions.agent.last_run import AgentAction
 from crewgraph.events import ToolUsageErrorEvent, ToolUsageFinishedEvent, crewai_event_bus
@@ -131,7 +131,7 @@ class ToolUsage:
         kept = {item.name: item if handler is None else CachedTool(item, handler) for item in result}
         self._guarded = {item.name: item for item in result}
         self._toolbox = Toolbox(
-            {name: ObservedTool(item, agent or cast("Any", _Nobody()), task) for name, item in kept.items()}
+            {name: EventTool(item, agent or cast("Any", _Nobody()), task) for name, item in kept.items()}
         )
 
     def parse_tool_calling(self, tool_string: str) -> ToolCalling | ToolUsageError:
@@ -144,7 +144,7 @@ class ToolUsage:
         if wish is None:
             return ToolUsageError("there is no `Action:` in it")
         wanted = self._toolbox.prepared(wish.tool, wish.tool_input)
-        if not isinstance(wanted, Wanted):
+        if not isinstance(wanted, PreparedCall):
             return ToolUsageError(wanted["text"])
         return ToolCalling(tool_name=self._guarded[wanted.tool.name].tool.title, arguments=wanted.args)
 
@@ -209,7 +209,7 @@ class ToolUsage:
         if isinstance(calling, ToolUsageError):
             return calling.message
         wanted = self._toolbox.prepared(calling.tool_name, calling.arguments or {})
-        if not isinstance(wanted, Wanted):
+        if not isinstance(wanted, PreparedCall):
             return wanted["text"]
         assert isinstance(wanted.effect, ToolCall)  # its tools are no bodies
         return wanted.effect

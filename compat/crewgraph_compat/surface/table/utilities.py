@@ -197,8 +197,8 @@ MODULES: dict[str, dict[str, str]] = {
         "ImportedDefinition",
         "OptionalDependencyError",
         "import_and_validate_definition",
-        "require",
         "validate_import_path",
+        require="require_field",
     ),
     "crewai.utilities.internal_instructor": _INSTRUCTOR,
     "crewai.utilities.llm_utils": {

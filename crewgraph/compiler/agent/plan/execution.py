@@ -8,9 +8,9 @@ from typing import Any
 from crewgraph.compiler.agent.dialogue import Dialogue
 from crewgraph.compiler.agent.plan.planner import AgentPlan, Planner, make_plan, task_text
 from crewgraph.compiler.agent.plan.report import AgentPlanReport
-from crewgraph.compiler.agent.prompt import arranged, retold
-from crewgraph.compiler.agent.react import Worker, worked
-from crewgraph.compiler.task.structured_answer import formed
+from crewgraph.compiler.agent.prompt import prompt_messages, retold
+from crewgraph.compiler.agent.react import ReActContext, react_loop
+from crewgraph.compiler.task.structured_answer import request_structured
 from crewgraph.core.effects import Body, EffectFailed, Notify, Scope, Together
 from crewgraph.core.messages import Message
 from crewgraph.definitions.agent.agent import Agent
@@ -49,7 +49,7 @@ class PlanExecution:
     agent: Agent
     config: PlanningConfig
     planner: Planner
-    worker: Callable[[], Worker]
+    worker: Callable[[], ReActContext]
     """Makes what does one step."""
 
     told: str
@@ -151,7 +151,7 @@ def _batch(work: PlanExecution, done: PlanOutcome, steps: Sequence[TodoItem]) ->
     return None if not verdicts else "" if "" in verdicts else verdicts[0]
 
 
-def _scope(work: PlanExecution, todos: TodoList, step: TodoItem, worker: Worker) -> Scope:
+def _scope(work: PlanExecution, todos: TodoList, step: TodoItem, worker: ReActContext) -> Scope:
     book, asked = work.book, work.planner.briefing
     needed = [one for one in todos.items if one.step_number in step.depends_on]
     parts = [book.filled("planning", "step", description=work.task, expected_output=asked.expected_output)]
@@ -162,21 +162,21 @@ def _scope(work: PlanExecution, todos: TodoList, step: TodoItem, worker: Worker)
 
     def opening(_: str, done: str) -> list[Message]:
         summary = [book.slice("summary", merged_summary=done)] if done else []
-        return arranged(work.agent, work.told, "\n\n".join((*parts, *summary)), texts)
+        return prompt_messages(work.agent, work.told, "\n\n".join((*parts, *summary)), texts)
 
     name = f"Step {step.step_number}: {shorten(step.description, 60)}"
     body = partial(_done, work.config, worker, Dialogue(opening, ""), name)
     return Scope(name=name, body=body, stage="model", shown={"what": f"step {step.step_number} of a plan"})
 
 
-def _done(config: PlanningConfig, worker: Worker, dialogue: Dialogue, name: str) -> Body[dict[str, Any]]:
+def _done(config: PlanningConfig, worker: ReActContext, dialogue: Dialogue, name: str) -> Body[dict[str, Any]]:
     """What came of a step: whether it was done, and the text."""
     seconds = config.step_timeout if config.step_timeout and config.step_timeout > 0 else None
     try:
         if seconds is None:
-            text = yield from worked(worker, dialogue)
+            text = yield from react_loop(worker, dialogue)
         else:
-            text = yield Scope(name=name, body=partial(worked, worker, dialogue), seconds=seconds)
+            text = yield Scope(name=name, body=partial(react_loop, worker, dialogue), seconds=seconds)
     except _OWN_FAILURES as failure:
         return {"ok": False, "text": str(failure)}
     except EffectFailed as failure:
@@ -227,7 +227,7 @@ def observe_step(
     own = StepObservation(step_completed_successfully=outcome["ok"])
     messages = _observation_messages(planner, task, step, outcome, todos)
     try:
-        seen = yield from formed(
+        seen = yield from request_structured(
             messages, StepObservation, planner.model, planner.book, planner.usage, attempts=_OBSERVATIONS
         )
     except EffectFailed as failure:

@@ -9,7 +9,7 @@ from typing import Any, Protocol, cast
 from pydantic import ValidationError
 
 from crewgraph.compiler.agent.prompt import retold
-from crewgraph.compiler.agent.protocol import text_of
+from crewgraph.compiler.agent.protocol import reply_text
 from crewgraph.compiler.task.briefing import Briefing
 from crewgraph.core.digests import Transcript
 from crewgraph.core.effects import Body, EffectFailed, ModelCall, Notify
@@ -217,7 +217,7 @@ def _read(reply: Reply, config: PlanningConfig | None) -> AgentPlan:
         found = call["args"] if isinstance(call["args"], dict) else extract_json(call["args"])
         if (plan := _of_fields(found, most)) is not None:
             return plan
-    text = text_of(reply["content"]).strip()
+    text = reply_text(reply["content"]).strip()
     if (plan := _of_fields(extract_json(text), most)) is not None:
         return plan
     verdicts = list(_VERDICT.finditer(text))

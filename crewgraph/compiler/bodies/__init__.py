@@ -1,1 +1,0 @@
-"""What a task does, as generators of effects."""
