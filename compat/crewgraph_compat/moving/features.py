@@ -115,7 +115,7 @@ def accepts_any_keyword(target: str) -> bool:
 
 def is_former_keyword(target: str, keyword: str) -> bool:
     """Whether a keyword is one that older programs pass and that needs no word."""
-    return keyword in getattr(crewgraph_class(target), "_former", ())
+    return keyword in getattr(crewgraph_class(target), "_ignored_keywords", ())
 
 
 @cache

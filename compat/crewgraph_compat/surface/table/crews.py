@@ -50,7 +50,7 @@ _LITE_AGENT = rows("crewgraph.definitions.agent.lite_agent", "LiteAgent")
 _LITE_OUTPUT = rows("crewgraph.definitions.agent.lite_agent", "LiteAgentOutput")
 _BUS = rows("crewgraph.events.bus", "crewai_event_bus")
 
-_NAMESPACE = rows("crewgraph.definitions.base", CREW_AI_NAMESPACE="NAMESPACE")
+_NAMESPACE = rows("crewgraph.definitions.base", CREW_AI_NAMESPACE="FINGERPRINT_NAMESPACE")
 
 MODULES: dict[str, dict[str, str]] = {
     "crewai": {
