@@ -54,18 +54,18 @@ def test_each_extension_is_where_the_table_says(name: str):
 @pytest.mark.parametrize(
     ("former", "today"),
     [
-        ("crewgraph.contrib.files.file:ImageFile", "crewgraph.contrib.files.file:ImageFile"),
-        ("crewgraph.contrib.files.source:FilePath", "crewgraph.contrib.files.source:FilePath"),
-        ("crewgraph.contrib.skills.skill:Skill", "crewgraph.contrib.skills.skill:Skill"),
-        ("crewgraph.contrib.a2a.config:A2AClientConfig", "crewgraph.contrib.a2a.config:A2AClientConfig"),
-        ("crewgraph.contrib.a2a.auth:OAuth2ClientCredentials", "crewgraph.contrib.a2a.auth:OAuth2ClientCredentials"),
-        ("crewgraph.contrib.a2a.config:ClientTransportConfig", "crewgraph.contrib.a2a.config:ClientTransportConfig"),
+        ("crewgraph.files.file:ImageFile", "crewgraph.contrib.files.file:ImageFile"),
+        ("crewgraph.files.source:FilePath", "crewgraph.contrib.files.source:FilePath"),
+        ("crewgraph.skills.skill:Skill", "crewgraph.contrib.skills.skill:Skill"),
+        ("crewgraph.tools.a2a.config:A2AClientConfig", "crewgraph.contrib.a2a.config:A2AClientConfig"),
+        ("crewgraph.tools.a2a.oauth:OAuth2ClientCredentials", "crewgraph.contrib.a2a.auth:OAuth2ClientCredentials"),
+        ("crewgraph.tools.a2a.transport:ClientTransportConfig", "crewgraph.contrib.a2a.config:ClientTransportConfig"),
         (
             "crewgraph.tools.a2a.transport:ServerTransportConfig",
             "crewgraph_compat.stand_ins.a2a_server:ServerTransportConfig",
         ),
-        ("crewgraph.contrib.a2a.config:PollingConfig", "crewgraph.contrib.a2a.config:PollingConfig"),
-        ("crewgraph.contrib.files.agent_files:ReadFileTool", "crewgraph.contrib.files.agent_files:ReadFileTool"),
+        ("crewgraph.tools.a2a.updates:PollingConfig", "crewgraph.contrib.a2a.config:PollingConfig"),
+        ("crewgraph.tools.input_file:ReadFileTool", "crewgraph.contrib.files.agent_files:ReadFileTool"),
         ("crewgraph.definitions.task.task:Task", "crewgraph.definitions.task.task:Task"),
     ],
 )
@@ -81,5 +81,5 @@ def test_a_definition_that_was_stored_before_is_read(tmp_path: Path):
     stored = describe_definition(file)
     for thing in stored["things"]:
         thing["class"] = thing["class"].replace("crewgraph.contrib.", "crewgraph.")
-    assert stored["things"][0]["class"] == "crewgraph.contrib.files.file:ImageFile"
+    assert stored["things"][0]["class"] == "crewgraph.files.file:ImageFile"
     assert made_again(stored) == file

@@ -107,22 +107,19 @@ def test_what_is_offered_lazily_is_what_type_checkers_are_told(name: str):
 @pytest.mark.parametrize(
     ("former", "today"),
     [
+        ("crewgraph.definitions.chat_inputs:ChatInputs", "crewgraph.contrib.conversations.crew_inputs:ChatInputs"),
+        ("crewgraph.definitions.declared.crew:LLMDefinition", "crewgraph.contrib.declared.crew:LLMDefinition"),
         (
-            "crewgraph.contrib.conversations.crew_inputs:ChatInputs",
-            "crewgraph.contrib.conversations.crew_inputs:ChatInputs",
-        ),
-        ("crewgraph.contrib.declared.crew:LLMDefinition", "crewgraph.contrib.declared.crew:LLMDefinition"),
-        (
-            "crewgraph.contrib.declared.config:FlowConversationalDefinition",
+            "crewgraph.definitions.declared.conversation:FlowConversationalDefinition",
             "crewgraph.contrib.declared.config:FlowConversationalDefinition",
         ),
-        ("crewgraph.contrib.declared.flow:FlowDeclaration", "crewgraph.contrib.declared.flow:FlowDeclaration"),
+        ("crewgraph.definitions.declared.flow:FlowDeclaration", "crewgraph.contrib.declared.flow:FlowDeclaration"),
         (
-            "crewgraph.contrib.conversations.config:ConversationConfig",
+            "crewgraph.definitions.flow.conversation_config:ConversationConfig",
             "crewgraph.contrib.conversations.config:ConversationConfig",
         ),
         (
-            "crewgraph.contrib.conversations.state:ConversationMessage",
+            "crewgraph.definitions.flow.conversation_state:ConversationMessage",
             "crewgraph.contrib.conversations.state:ConversationMessage",
         ),
     ],
@@ -136,12 +133,12 @@ def test_a_class_that_moved_is_found_by_the_name_that_documents_hold(former: str
 def test_a_checkpoint_that_names_a_class_by_its_former_module_is_read():
     own = type("ConversationMessage", (AgentMessage,), {"__module__": __name__})
     classes = Classes([own, ConversationMessage])
-    assert classes["crewgraph.contrib.conversations.state:ConversationMessage"] is ConversationMessage
+    assert classes["crewgraph.definitions.flow.conversation_state:ConversationMessage"] is ConversationMessage
     assert classes[f"{__name__}:ConversationMessage"] is own
 
 
 def test_a_definition_that_names_a_class_by_its_former_module_is_read():
     stored = describe_definition(ChatState(id="a", last_intent="b"))
     for thing in stored["things"]:
-        thing["class"] = "crewgraph.contrib.conversations.state:ChatState"
+        thing["class"] = "crewgraph.definitions.flow.conversation_state:ChatState"
     assert made_again(stored) == ChatState(id="a", last_intent="b")

@@ -30,7 +30,7 @@ from crewgraph.text import extract_json
 from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.structured import prompt_text
 
-__all__ = ["ReActContext", "ToolRequest", "approve_tool_call", "react_loop", "rewritten", "run_step_callback"]
+__all__ = ["ReActContext", "RequestedCall", "approve_tool_call", "react_loop", "rewritten", "run_step_callback"]
 
 
 _log = logging.getLogger("crewgraph")
@@ -42,7 +42,7 @@ _UNREADABLE = 'It is neither yes, nor no and why not, nor other arguments, as {"
 
 
 @dataclass(frozen=True)
-class ToolRequest:
+class RequestedCall:
     """What came of a model's wish to use a tool: a call to be made, or an outcome already."""
 
     call: PreparedCall | None
@@ -51,12 +51,12 @@ class ToolRequest:
     """Whether a person changed its arguments."""
 
 
-def approve_tool_call(call: PreparedCall, asker: Asker) -> Body[ToolRequest]:
+def approve_tool_call(call: PreparedCall, asker: Asker) -> Body[RequestedCall]:
     """A call as a person allows it, where somebody has to be asked; a refusal is what the model is told."""
     if not (yield from _is_to_be_asked(call)):
-        return ToolRequest(call)
+        return RequestedCall(call)
     known = yield from _known(call)
-    return (yield from _approval_asked(call, asker)) if known is None else ToolRequest(None, known)
+    return (yield from _approval_asked(call, asker)) if known is None else RequestedCall(None, known)
 
 
 def _known(call: PreparedCall) -> Body[ToolOutcome | None]:
@@ -69,7 +69,7 @@ def _known(call: PreparedCall) -> Body[ToolOutcome | None]:
     )
 
 
-def _approval_asked(call: PreparedCall, asker: Asker) -> Body[ToolRequest]:
+def _approval_asked(call: PreparedCall, asker: Asker) -> Body[RequestedCall]:
     tool, refused = call.tool, None
     while True:
         shown = json.dumps(call.args, ensure_ascii=False, indent=2)
@@ -77,15 +77,15 @@ def _approval_asked(call: PreparedCall, asker: Asker) -> Body[ToolRequest]:
         said = yield asker.ask(APPROVAL, text, "tools", tool=tool.name, args=call.args, refused=refused)
         verdict = _read(said)
         if verdict is True:
-            return ToolRequest(call)
+            return RequestedCall(call)
         if isinstance(verdict, dict):
             args = tool.prepare(verdict)
             if not isinstance(args, Refusal):
-                return ToolRequest(PreparedCall(tool, args), changed=args != call.args)
+                return RequestedCall(PreparedCall(tool, args), changed=args != call.args)
             refused = args.text
         elif isinstance(verdict, str):
             told = asker.book.slice("approval_refused", reason=verdict or "no")
-            return ToolRequest(None, ToolOutcome(text=told, failed=True, final=False))
+            return RequestedCall(None, ToolOutcome(text=told, failed=True, final=False))
         else:
             refused = f"{said!r:.200} cannot be taken. {_UNREADABLE}"
 
@@ -346,7 +346,7 @@ def _repair(worker: ReActContext, dialogue: Dialogue, wanted: Malformed) -> None
 
 def _acted(worker: ReActContext, dialogue: Dialogue, reply: Reply, wanted: Actions, step: int) -> Body[str | None]:
     """Do what the model wants; an answer where a tool's result is one."""
-    wishes: list[ToolRequest] = []
+    wishes: list[RequestedCall] = []
     for action in wanted.actions:
         wishes.append((yield from _wished(worker, action)))
     made = iter((yield from _called(worker, [one.call.effect for one in wishes if one.call is not None])))
@@ -376,7 +376,7 @@ def _acted(worker: ReActContext, dialogue: Dialogue, reply: Reply, wanted: Actio
 
 
 def _reckoned(
-    worker: ReActContext, wanted: Actions, wishes: list[ToolRequest], outcomes: list[ToolOutcome]
+    worker: ReActContext, wanted: Actions, wishes: list[RequestedCall], outcomes: list[ToolOutcome]
 ) -> Body[None]:
     """Count what was used and what failed, and tell of it."""
     for action, one in zip(wanted.actions, wishes, strict=True):
@@ -391,15 +391,15 @@ def _reckoned(
     worker.counts["errors"] = worker.counts.get("errors", 0) + len(failed)
 
 
-def _wished(worker: ReActContext, action: Action) -> Body[ToolRequest]:
+def _wished(worker: ReActContext, action: Action) -> Body[RequestedCall]:
     """The call that is wanted, as people allow it, or what came of the wish."""
     prepared = yield from _prepared(worker, action)
     if not isinstance(prepared, PreparedCall):
-        return ToolRequest(None, prepared)
+        return RequestedCall(None, prepared)
     return (yield from approve_tool_call(prepared, worker.asker))
 
 
-def _told(worker: ReActContext, wish: ToolRequest, outcome: ToolOutcome) -> ToolOutcome:
+def _told(worker: ReActContext, wish: RequestedCall, outcome: ToolOutcome) -> ToolOutcome:
     """What came of a call; the model is told if it was not the one that it wanted."""
     if not wish.changed or wish.call is None or outcome["final"]:
         return outcome
