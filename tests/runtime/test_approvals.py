@@ -173,7 +173,7 @@ def test_a_function_says_which_calls_are_to_be_allowed(mode: Mode, rule: Callabl
 def test_a_function_that_fails_means_that_somebody_is_asked(mode: Mode, caplog: pytest.LogCaptureFixture):
     made, _ = mailing(ANNA, tools=[mailer(careless)])
     assert asked(mode.kickoff(made, thread_id="t")).args == {"to": "anna"}
-    assert "`require_approval` of the tool `Send_mail` failed, so somebody is asked: KeyError" in caplog.text
+    assert "`require_approval` of the tool `Send_mail` failed, so a person is asked: KeyError" in caplog.text
 
 
 def test_what_is_answered_from_the_cache_needs_nobody(mode: Mode):
@@ -255,7 +255,7 @@ def test_who_works_in_a_way_of_their_own_cannot_be_given_such_a_tool(mode: Mode)
         return "x"
 
     worker = agent(ScriptedLLM([]), tools=[mailer()], agent_executor=does)
-    with pytest.raises(CompileError, match="nobody could be asked whether it may use `Send_mail`"):
+    with pytest.raises(CompileError, match="nobody could approve the calls of `Send_mail`"):
         mode.kickoff(crew(task("a", worker)))
 
 

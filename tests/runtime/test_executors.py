@@ -457,7 +457,7 @@ def search(what: str) -> str:
             {},
             r"takes nothing of what there is to give: .*Put a function in front of it",
         ),
-        (fake("x"), {"max_rpm": 7}, r"its `max_rpm` cannot bound the requests that its `agent_executor` makes"),
+        (fake("x"), {"max_rpm": 7}, r"its `max_rpm` cannot limit the requests of its `agent_executor`"),
         (graph_of(says("x")), {"tools": [search]}, r"its tools \(search\) cannot be given to its `agent_executor`"),
     ],
 )

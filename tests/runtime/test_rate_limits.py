@@ -124,7 +124,9 @@ def test_max_rpm_of_a_crew_holds_over_its_runs_and_the_wait_counts_as_the_agents
     else:
         raise AssertionError("it never had to wait")
     assert "a request to the model `scripted` was still under way" in str(caught.value)
-    assert str(caught.value).endswith("Give it more time, or less to do. Waiting for `max_rpm` counts, too.")
+    assert str(caught.value).endswith(
+        "Raise the limit, or make the task smaller. Waiting for `max_rpm` counts towards it."
+    )
     (told,) = [event for event in events if isinstance(event, LLMCallDelayedEvent)]
     assert 60 - (time.monotonic() - began) < told.seconds <= 60 and told.max_rpm == 2
     assert (told.model, told.agent_role, told.task_name) == ("scripted", "worker", "only")

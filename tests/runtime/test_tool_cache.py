@@ -315,10 +315,10 @@ def test_a_cache_that_fails_is_logged_and_the_tool_is_used(mode: Mode, caplog: p
         assert mode.kickoff(made).raw == "done"
     assert depth.used == ["Brest"] and strange.used == ["Rome"]
     assert [record.getMessage() for record in caplog.records] == [
-        "the tool `depth` is used without a cache: `read` failed",
-        "the tool `depth` is used without a cache: `add` failed",
-        "the tool `strange` is used without a cache: `read` failed",
-        "the tool `strange` is used without a cache: `cache_function` failed",
+        "the tool `depth` is called without a cache: `read` failed",
+        "the tool `depth` is called without a cache: `add` failed",
+        "the tool `strange` is called without a cache: `read` failed",
+        "the tool `strange` is called without a cache: `cache_function` failed",
     ]
 
 

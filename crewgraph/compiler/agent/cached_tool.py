@@ -1,4 +1,4 @@
-"""A tool whose results are kept: a call that was made before is answered with what it gave then."""
+"""Tools with cached results."""
 
 import logging
 from collections.abc import Callable
@@ -30,119 +30,118 @@ _log = logging.getLogger("crewgraph.tools")
 
 
 def with_cache(tool: GuardedTool, agent: BaseAgent, crew: Crew | None) -> "GuardedTool | CachedTool":
-    """A tool as an agent uses it: with its results kept, unless agent, crew or tool say otherwise."""
+    """Add a cache to a tool, unless the agent, the crew or the tool disables caching."""
     if tool.once or not agent.cache or (crew is not None and not crew.cache):
         return tool
     handler = configured_cache_handler(agent, crew)
     if handler is not None:
         return CachedTool(tool, handler)
-    return tool if crew is None else CachedTool(tool, _Own(crew, tool.tool.origin))
+    return tool if crew is None else CachedTool(tool, _CrewCache(crew, tool.tool.origin))
 
 
 class CachedTool:
-    """A tool like `GuardedTool`, with something that keeps its results.
+    """A tool like `GuardedTool` whose results are cached.
 
     Args:
-        tool: what is used where nothing is kept.
+        tool: the tool to call on a cache miss.
         handler: reads and adds results, like `CacheHandler`.
     """
 
     def __init__(self, tool: GuardedTool, handler: Any) -> None:
-        self._used, self._handler = tool, handler
-        self._in_memory = isinstance(handler, _Own) or type(handler) is CacheHandler
+        self._tool, self._handler = tool, handler
+        self._in_memory = isinstance(handler, _CrewCache) or type(handler) is CacheHandler
 
     @property
     def tool(self) -> AdaptedTool:
-        """What is used."""
-        return self._used.tool
+        return self._tool.tool
 
     @property
     def name(self) -> str:
-        """The name a model calls it by."""
-        return self._used.name
+        """The name models call it by."""
+        return self._tool.name
 
     @property
     def spec(self) -> ToolSpec:
-        """How a model sees it."""
-        return self._used.spec
+        """The spec for models."""
+        return self._tool.spec
 
     @property
     def once(self) -> bool:
         """Whether a call whose outcome is unknown after a crash must not be repeated."""
-        return self._used.once
+        return self._tool.once
 
     def prepare(self, written: Any) -> dict[str, Any] | Refusal:
-        """The arguments that a model wrote, or what is wrong with them."""
-        return self._used.prepare(written)
+        """Return the validated arguments, or what is wrong with them."""
+        return self._tool.prepare(written)
 
     def run(self, args: dict[str, Any], config: "RunnableConfig") -> Outcome:
-        """Do it, or answer with what it gave before."""
-        return drive(self._answered(args, config))
+        """Return the cached result, or call the tool."""
+        return drive(self._run_cached(args, config))
 
     async def arun(self, args: dict[str, Any], config: "RunnableConfig") -> Outcome:
-        """Do it, or answer with what it gave before."""
-        return await adrive(self._answered(args, config))
+        """Async version of `run`."""
+        return await adrive(self._run_cached(args, config))
 
-    def known(self, args: dict[str, Any]) -> Outcome | None:
-        """What it gave before; None where that is not known."""
-        return drive(self._known(_written(args)))
+    def cached(self, args: dict[str, Any]) -> Outcome | None:
+        """Return the cached result, if there is one."""
+        return drive(self._lookup(_cache_key(args)))
 
-    async def aknown(self, args: dict[str, Any]) -> Outcome | None:
-        """What it gave before; None where that is not known."""
-        return await adrive(self._known(_written(args)))
+    async def acached(self, args: dict[str, Any]) -> Outcome | None:
+        """Async version of `cached`."""
+        return await adrive(self._lookup(_cache_key(args)))
 
-    def _known(self, written: str) -> Program[Outcome | None]:
-        known = yield from self._asked("read", self._handler.read, self.name, written)
-        return None if known is None else Outcome(ok=True, result=known, from_cache=True)
+    def _lookup(self, key: str) -> Program[Outcome | None]:
+        result = yield from self._call_handler("read", self._handler.read, self.name, key)
+        return None if result is None else Outcome(ok=True, result=result, from_cache=True)
 
-    def _answered(self, args: dict[str, Any], config: "RunnableConfig") -> Program[Outcome]:
-        written = _written(args)
-        known = yield from self._known(written)
-        if known is not None:
-            return known
-        done: Outcome = yield _Use(self._used, args, config)
-        if done["ok"] and (yield from self._may_be_kept(args, done["result"])):
-            yield from self._asked("add", self._handler.add, self.name, written, done["result"])
-        return done
+    def _run_cached(self, args: dict[str, Any], config: "RunnableConfig") -> Program[Outcome]:
+        key = _cache_key(args)
+        cached = yield from self._lookup(key)
+        if cached is not None:
+            return cached
+        outcome: Outcome = yield _ToolUse(self._tool, args, config)
+        if outcome["ok"] and (yield from self._is_cacheable(args, outcome["result"])):
+            yield from self._call_handler("add", self._handler.add, self.name, key, outcome["result"])
+        return outcome
 
-    def _may_be_kept(self, args: dict[str, Any], result: Any) -> Program[bool]:
-        judge = self.tool.cache_function
-        if result is None:  # `read` could not tell it from nothing
+    def _is_cacheable(self, args: dict[str, Any], result: Any) -> Program[bool]:
+        predicate = self.tool.cache_function
+        if result is None:  # `read` returns None for a miss
             return False
-        return judge is None or bool((yield from self._asked("cache_function", judge, args, result)))
+        return predicate is None or bool((yield from self._call_handler("cache_function", predicate, args, result)))
 
-    def _asked(self, what: str, function: Callable[..., Any], *given: Any) -> Program[Any]:
-        """What a function says about results; None where it fails, for a result is worth more than keeping it."""
+    def _call_handler(self, operation: str, function: Callable[..., Any], *args: Any) -> Program[Any]:
+        """Call a function of the cache; None if it fails, since a result matters more than its cache entry."""
         try:
-            return plain((yield _Ask(function, given, quick=self._in_memory and what != "cache_function")))
+            return plain((yield _HandlerCall(function, args, quick=self._in_memory and operation != "cache_function")))
         except GraphBubbleUp:
             raise
-        except Exception as error:  # noqa: BLE001 - told, and the tool is used as if nothing were kept
-            _log.warning("the tool `%s` is used without a cache: `%s` failed", self.tool.title, what, exc_info=error)
+        except Exception as error:  # noqa: BLE001 - logged, and the tool is called without a cache
+            _log.warning(
+                "the tool `%s` is called without a cache: `%s` failed", self.tool.title, operation, exc_info=error
+            )
             return None
 
 
-def _written(args: dict[str, Any]) -> str:
+def _cache_key(args: dict[str, Any]) -> str:
     return encoded(args).decode("utf-8", "surrogatepass")
 
 
-class _Own:
-    """A crew's own results, those of one tool: another one may have the same name."""
+class _CrewCache:
+    """A crew's cache, restricted to one tool: another tool may have the same name."""
 
     def __init__(self, crew: Crew, origin: Any) -> None:
         self._crew, self._origin = crew, origin
 
     def read(self, tool: str, input: str) -> Any:
-        kept = own_handler(self._crew).read(tool, input)
-        return kept[1] if kept is not None and kept[0]() is self._origin else None
+        entry = own_handler(self._crew).read(tool, input)
+        return entry[1] if entry is not None and entry[0]() is self._origin else None
 
     def add(self, tool: str, input: str, output: Any) -> None:
         own_handler(self._crew).add(tool, input, (ref(self._origin), output))
 
 
-class _Use(Operation):
-    """A tool does its work."""
-
+class _ToolUse(Operation):
     def __init__(self, tool: GuardedTool, args: dict[str, Any], config: "RunnableConfig") -> None:
         self.tool, self.args, self.config = tool, args, config
 
@@ -153,14 +152,14 @@ class _Use(Operation):
         return await self.tool.arun(self.args, self.config)
 
 
-class _Ask(Operation):
-    """A function of either kind; one that is quick needs no thread beside the event loop."""
+class _HandlerCall(Operation):
+    """A call of a sync or async function; `quick` ones need no thread next to the event loop."""
 
-    def __init__(self, function: Callable[..., Any], given: tuple[Any, ...], *, quick: bool) -> None:
-        self.function, self.given, self.quick = function, given, quick
+    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], *, quick: bool) -> None:
+        self.function, self.args, self.quick = function, args, quick
 
     def run(self) -> Any:
-        return call(self.function, *self.given)
+        return call(self.function, *self.args)
 
     async def arun(self) -> Any:
-        return self.function(*self.given) if self.quick else await acall(self.function, *self.given)
+        return self.function(*self.args) if self.quick else await acall(self.function, *self.args)

@@ -1,4 +1,4 @@
-"""A tool that hands work to a coworker, whose work is then a part of the work of whoever uses the tool."""
+"""The tools that delegate work to a coworker, whose run becomes part of the calling agent's run."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -22,56 +22,58 @@ from crewgraph.tools.use import Outcome as Done
 __all__ = ["Delegation", "DelegationTeam", "hook"]
 
 
-_SHOWN = (ContextLengthExceeded, OutputInvalid, TimeLimitReached)
-"""Failures of a coworker that whoever asked can do something about; all others end the run, which a resume goes on with."""
+_RECOVERABLE = (ContextLengthExceeded, OutputInvalid, TimeLimitReached)
+"""Failures of a coworker that the delegating agent can react to; all others end the run, to be resumed later."""
 
 
 @dataclass(kw_only=True)
 class DelegationTeam:
-    """The coworkers of an agent at work on a task."""
+    """The coworkers that an agent may delegate to during a task."""
 
-    work: Callable[[BaseAgent, str, str], Body[str]]
-    """The work of a coworker: on what, told what."""
+    run_coworker: Callable[[BaseAgent, str, str], Body[str]]
+    """Runs a coworker on a request, with a context."""
 
-    role: Callable[[BaseAgent], str]
-    """What a coworker is called in this run."""
+    role_of: Callable[[BaseAgent], str]
+    """Returns the role of a coworker, rendered for this run."""
 
     book: Book
-    most: int
-    """How often work may be handed over."""
+    max_delegations: int
+    """How often work may be delegated."""
 
-    tell: Callable[[str], None]
-    """Is told the role of whoever gets the work."""
+    on_delegated: Callable[[str], None]
+    """Called with the role of the coworker that gets the work."""
 
-    handed: int = field(default=0)
-    """How often that was done."""
+    count: int = field(default=0)
+    """How often work was delegated."""
 
 
 @dataclass(frozen=True)
 class Delegation(EventTool):
-    """A `CoworkerTool` in the hands of an agent at work on a task."""
+    """A `CoworkerTool` whose calls run the coworker inside the task."""
 
     team: DelegationTeam
     source: CoworkerTool
 
     @property
     def spec(self) -> ToolSpec:
-        """How a model sees it, in the run's wording and with the coworkers as they are called in it."""
+        """The spec for models, in the language of the run and with the roles rendered for it."""
         if self.source.description != self.source.described(
             agent.template("role") or "" for agent in self.source.agents
         ):
-            return super().spec  # somebody has described it himself
+            return super().spec  # the user's own description
         return {**super().spec, "description": self.source.described(self._roles, self.team.book)}
 
     def prepare(self, written: dict[str, Any] | str) -> dict[str, Any] | Refusal:
-        """The arguments that a model wrote, or what is wrong with them."""
-        read = extract_json(written) if isinstance(written, str) else written
-        return super().prepare(normalize_coworker(cast("dict[str, Any]", read)) if isinstance(read, dict) else written)
+        """Return the validated arguments, or what is wrong with them."""
+        parsed = extract_json(written) if isinstance(written, str) else written
+        return super().prepare(
+            normalize_coworker(cast("dict[str, Any]", parsed)) if isinstance(parsed, dict) else written
+        )
 
     def effect(self, args: dict[str, Any]) -> Scope:
-        """The coworker's work."""
-        self.team.handed += 1
-        allowed = self.team.handed <= self.team.most
+        """Return the effect of running the coworker."""
+        self.team.count += 1
+        allowed = self.team.count <= self.team.max_delegations
         begin = Mark(
             stage="tools", shown={"what": f"a call of the tool `{self.name}`", "tool": self.name, "args": args}
         )
@@ -80,42 +82,47 @@ class Delegation(EventTool):
 
     @property
     def _roles(self) -> Sequence[str]:
-        return [self.team.role(agent) for agent in self.source.agents]
+        return [self.team.role_of(agent) for agent in self.source.agents]
 
     def _body(self, begin: Mark, args: dict[str, Any], allowed: bool) -> Body[ToolOutcome]:
         yield begin
         started, hooks = (yield Notify(partial(self.starting, args))), self.hooks
         if not hooks:
-            done = yield from self._done(args, allowed)
-            return self.ended(args, (yield Notify(partial(self.finished, args, started, done))))
-        ready = self.checked((yield hook("before_tool_call", hooks.before, hooks.abefore, args)))
-        args = ready["args"]
-        done = self.stopped(ready) or (yield from self._done(args, allowed))
-        outcome = self.outcome_of(done)
-        outcome = yield hook("after_tool_call", hooks.after, hooks.aafter, args, outcome, done["result"])
-        return self.ended(args, (yield Notify(partial(self.finished, args, started, done, outcome))))
+            result = yield from self._delegate(args, allowed)
+            return self.ended(args, (yield Notify(partial(self.finished, args, started, result))))
+        checked = self.checked((yield hook("before_tool_call", hooks.before, hooks.abefore, args)))
+        args = checked["args"]
+        result = self.stopped(checked) or (yield from self._delegate(args, allowed))
+        outcome = self.outcome_of(result)
+        outcome = yield hook("after_tool_call", hooks.after, hooks.aafter, args, outcome, result["result"])
+        return self.ended(args, (yield Notify(partial(self.finished, args, started, result, outcome))))
 
-    def _done(self, args: dict[str, Any], allowed: bool) -> Body[Done]:
+    def _delegate(self, args: dict[str, Any], allowed: bool) -> Body[Done]:
         book, roles = self.team.book, self._roles
         if not allowed:
-            return _failed(book.error("too_many_delegations", most=str(self.team.most)), ToolFailureReason.USAGE_LIMIT)
-        at = find_coworker(args["coworker"], roles)
-        if at is None:
+            return _failed(
+                book.error("too_many_delegations", most=str(self.team.max_delegations)), ToolFailureReason.USAGE_LIMIT
+            )
+        position = find_coworker(args["coworker"], roles)
+        if position is None:
             listed = "\n".join(f"- {role}" for role in roles)
             unknown = book.error("agent_tool_unexisting_coworker", coworkers=listed)
             return _failed(unknown, ToolFailureReason.INVALID_INPUT)
-        wanted, context = self.source.wanted(args)
-        yield Notify(partial(self.team.tell, roles[at]))
+        request, context = self.source.wanted(args)
+        yield Notify(partial(self.team.on_delegated, roles[position]))
         try:
-            return {"ok": True, "result": (yield from self.team.work(self.source.agents[at], wanted, context))}
-        except _SHOWN as failure:
+            return {
+                "ok": True,
+                "result": (yield from self.team.run_coworker(self.source.agents[position], request, context)),
+            }
+        except _RECOVERABLE as failure:
             error = f"{type(failure).__name__}: {failure}"
         except EffectFailed as failure:
-            if not isinstance(failure.__cause__, _SHOWN):
+            if not isinstance(failure.__cause__, _RECOVERABLE):
                 raise
             error = str(failure)
-        told = book.error("agent_tool_execution_error", agent_role=roles[at], error=error)
-        return _failed(told, ToolFailureReason.EXCEPTION)
+        message = book.error("agent_tool_execution_error", agent_role=roles[position], error=error)
+        return _failed(message, ToolFailureReason.EXCEPTION)
 
 
 def _failed(text: str, reason: ToolFailureReason) -> Done:
@@ -123,5 +130,5 @@ def _failed(text: str, reason: ToolFailureReason) -> Done:
 
 
 def hook(name: str, function: Callable[..., Any], afunction: Callable[..., Any], *args: Any) -> Call:
-    """Hooks around a tool, as an effect of their own."""
+    """Return the effect of running hooks around a tool."""
     return Call(function=function, afunction=afunction, args=args, name=name, about=list(args), kind="hook", aside=True)

@@ -1,4 +1,4 @@
-"""A conversation that may grow too long for its model: it is condensed then, and goes on."""
+"""An agent's conversation with its model, condensed when it exceeds the context window."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -14,50 +14,50 @@ from crewgraph.text import shorten
 __all__ = ["Condenser", "Dialogue", "is_too_long"]
 
 
-_SMALLEST = 200
-"""Characters; a text that is shorter is not condensed."""
+_MIN_LENGTH = 200
+"""In characters; shorter texts are not condensed."""
 
-_CHARACTERS = 2
-"""Per token of a context window, so that a part fits beside its instructions in most languages."""
+_CHARACTERS_PER_TOKEN = 2
+"""Low enough for a part and its instructions to fit the context window in most languages."""
 
 
 class Condenser(Protocol):
-    """Who condenses."""
+    """The model access and prompts needed to condense a conversation."""
 
     book: Book
     window: Callable[[], int]
-    """How many tokens the model reads."""
+    """Returns the size of the model's context window, in tokens."""
 
     def ask(self, transcript: Transcript) -> Body[Reply]:
-        """Ask the model outside of the conversation."""
+        """Request a reply outside of the conversation."""
         ...
 
 
 def is_too_long(failure: EffectFailed) -> bool:
-    """Whether a request failed because the conversation is longer than the model can read."""
+    """Return whether a request failed because the conversation exceeds the context window."""
     return failure.type_name == "ContextLengthExceeded"
 
 
 class Dialogue:
-    """What an agent and its model say, from the opening on."""
+    """The messages between an agent and its model."""
 
     def __init__(self, opening: Callable[[str, str], Sequence[Message]], context: str) -> None:
-        """Begin.
+        """Start with the opening messages.
 
         Args:
-            opening: makes the first messages, for a context and a summary of what was done so far.
-            context: what others found out.
+            opening: builds the first messages from a context and a summary of the work so far.
+            context: the outputs of other tasks.
         """
-        self._opening, self._context, self._done = opening, context, ""
-        self._part: int | None = None
+        self._opening, self._context, self._summary = opening, context, ""
+        self._part_size: int | None = None
         self._closing: Message | None = None
-        self._begin(())
+        self._reset(())
 
-    def _begin(self, rest: Sequence[Message]) -> None:
-        opening = list(self._opening(self._context, self._done))
-        self._opened = len(opening)
+    def _reset(self, rest: Sequence[Message]) -> None:
+        opening = list(self._opening(self._context, self._summary))
+        self._opening_length = len(opening)
         closing = [self._closing] if self._closing else []
-        # A new one: requests that were made hold on to theirs.
+        # A new transcript: effects of earlier requests still refer to theirs.
         self.transcript = Transcript([*opening, *rest, *closing])
 
     def add(self, message: Message) -> None:
@@ -65,76 +65,79 @@ class Dialogue:
         self.transcript.add(message)
 
     def close(self, message: Message) -> None:
-        """Append the last message of ours, which stays the last one, word for word."""
+        """Append our last message, which stays last and unchanged when the conversation is condensed."""
         self._closing = message
         self.transcript.add(message)
 
     def reopen(self, message: Message) -> None:
-        """Append a message after which the conversation goes on, even if it was closed."""
+        """Append a message that continues the conversation, even after `close`."""
         self._closing = None
         self.transcript.add(message)
 
-    def hooked(self, changed: Hooked) -> None:
-        """Go on with what hooks have made of it."""
+    def apply_hooks(self, changed: Hooked) -> None:
+        """Replace the messages that hooks changed."""
         messages = self.transcript.messages[: changed["kept"]] + changed["then"]
-        self._opened = min(self._opened, len(messages))
+        self._opening_length = min(self._opening_length, len(messages))
         if not messages or messages[-1] != self._closing:
             self._closing = None
         self.transcript = Transcript(messages)
 
-    def condensed(self, by: Condenser) -> Body[bool]:
-        """Make the longer one of context and work at least half as long; False where both are short already.
+    def condense(self, condenser: Condenser) -> Body[bool]:
+        """Summarize the longer of context and work so far; return False if both are short already.
 
-        The work is replaced as a whole, so that no call of a tool is torn from its result.
+        The work is replaced as a whole, so that no tool call is separated from its result.
 
         Raises:
-            EffectFailed: the model could not be asked.
+            EffectFailed: the request for a summary failed.
         """
-        work = self._work()
-        said = "\n\n".join(
-            [self._done, *(f"{one['role']}: {reply_text(one['content'])}" for one in plain_messages(work))]
+        work = self._messages_after_opening()
+        transcript = "\n\n".join(
+            [
+                self._summary,
+                *(f"{message['role']}: {reply_text(message['content'])}" for message in plain_messages(work)),
+            ]
         )
-        if max(len(said), len(self._context)) < _SMALLEST:
+        if max(len(transcript), len(self._context)) < _MIN_LENGTH:
             return False
-        if len(said) >= len(self._context):
-            self._done = yield from self._shortened(said.strip(), by)
-            self._begin(())
+        if len(transcript) >= len(self._context):
+            self._summary = yield from self._summarize(transcript.strip(), condenser)
+            self._reset(())
         else:
-            self._context = yield from self._shortened(self._context, by)
-            self._begin(work)
+            self._context = yield from self._summarize(self._context, condenser)
+            self._reset(work)
         return True
 
-    def _work(self) -> list[Message]:
+    def _messages_after_opening(self) -> list[Message]:
         messages = self.transcript.messages
-        return messages[self._opened : len(messages) - (1 if self._closing else 0)]
+        return messages[self._opening_length : len(messages) - (1 if self._closing else 0)]
 
-    def _shortened(self, text: str, by: Condenser) -> Body[str]:
-        """A text condensed part by part; a part that is itself too long for the model is halved."""
+    def _summarize(self, text: str, condenser: Condenser) -> Body[str]:
+        """Summarize a text part by part, halving the parts that are too long for the model."""
         parts: list[str] = []
         while text:
-            self._part = self._part or by.window() * _CHARACTERS
-            part = _beginning(text, self._part)
+            self._part_size = self._part_size or condenser.window() * _CHARACTERS_PER_TOKEN
+            part = _first_part(text, self._part_size)
             try:
-                reply = yield from by.ask(_request(part, by.book))
+                reply = yield from condenser.ask(_summary_request(part, condenser.book))
             except EffectFailed as failure:
-                if not is_too_long(failure) or len(part) <= _SMALLEST:
+                if not is_too_long(failure) or len(part) <= _MIN_LENGTH:
                     raise
-                self._part = len(part) // 2
+                self._part_size = len(part) // 2
                 continue
             parts.append(shorten(final_text(reply) or part, max(len(part) // 2, 1)))
             text = text[len(part) :]
         return "\n".join(parts)
 
 
-def _beginning(text: str, size: int) -> str:
-    """The first part of a text: whole lines, where they are short enough."""
+def _first_part(text: str, size: int) -> str:
+    """Return the beginning of a text, cut at a line end where possible."""
     if len(text) <= size:
         return text
     lines = text.rfind("\n", size // 2, size) + 1
     return text[: lines or max(size, 1)]
 
 
-def _request(part: str, book: Book) -> Transcript:
+def _summary_request(part: str, book: Book) -> Transcript:
     return Transcript(
         [
             {"role": "system", "content": book.slice("summarizer_system_message")},

@@ -1,8 +1,7 @@
-"""A tool whose use is told to the audience of events; what was answered from the journal is not told again.
+"""Tools that emit events, run hooks and apply the policy for failures.
 
-What a tool's failure means for whoever uses it.
-
-What users' hooks make of a tool's use: other arguments, a refusal, another result.
+Results that are replayed from the journal emit no events. Hooks may change the arguments, block the call, or change the
+result.
 """
 
 from collections.abc import Callable
@@ -46,16 +45,16 @@ from crewgraph.tools.use import Outcome as Done
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-__all__ = ["EventTool", "Failing", "HookedToolUse", "ToolHooks"]
+__all__ = ["EventTool", "FailingTool", "HookedToolUse", "ToolHooks"]
 
 
 @dataclass(frozen=True)
-class Failing:
-    """A tool that failed in the hands of an agent.
+class FailingTool:
+    """A tool that failed for an agent.
 
     Args:
         tool: the tool as its author wrote it; None where the agent has none of that name.
-        name: what the model called it.
+        name: the name the model used.
     """
 
     tool: Any
@@ -66,26 +65,26 @@ class Failing:
 
     @property
     def policy(self) -> ToolFailurePolicy:
-        """What that means."""
+        """How the failure is handled."""
         return resolve_tool_failure_policy(self.tool, self.agent, self.task, self.crew)
 
     def record(self, args: dict[str, Any] | str, failure: dict[str, Any]) -> ToolFailureRecord | None:
-        """The failure with its call; None where it is ignored."""
+        """Return a record of the failure and its call; None if the failure is ignored."""
         if self.policy is ToolFailurePolicy.IGNORE:
             return None
         return record_of(ToolFailure.model_validate(failure), tool_key(self.name), args, self.agent, self.task)
 
-    def tell(self, args: dict[str, Any] | str, failure: dict[str, Any]) -> None:
-        """Tell the audience of events, unless it is ignored."""
+    def report(self, args: dict[str, Any] | str, failure: dict[str, Any]) -> None:
+        """Emit the event of the failure, unless it is ignored."""
         record = self.record(args, failure)
         if record is not None:
             tell_failure(record, self.policy, self.tool, self.agent, self.task)
 
     def end(self, args: dict[str, Any] | str, failure: dict[str, Any]) -> None:
-        """End the task, where that is what it means.
+        """End the task if the policy is to raise.
 
         Raises:
-            ToolExecutionFailedError: it is.
+            ToolExecutionFailedError: the policy is to raise.
         """
         record = self.record(args, failure) if self.policy is ToolFailurePolicy.RAISE else None
         if record is not None:
@@ -97,21 +96,21 @@ _PRE, _POST = InterceptionPoint.PRE_TOOL_CALL, InterceptionPoint.POST_TOOL_CALL
 
 
 class HookedToolUse(TypedDict):
-    """What the hooks before a use came to, as plain data."""
+    """What the hooks before a call decided, as plain data."""
 
     args: dict[str, Any]
-    """What the tool is to be called with."""
+    """The arguments to call the tool with."""
 
     blocked: NotRequired[str]
-    """What the model is told where a hook has blocked it."""
+    """The text for the model if a hook blocked the call."""
 
     refused: NotRequired[str]
-    """What the model is told where the arguments do not fit."""
+    """The text for the model if the changed arguments are invalid."""
 
 
 @dataclass(frozen=True)
 class ToolHooks:
-    """The hooks around the uses of a tool."""
+    """The hooks around the calls of a tool."""
 
     tool: AdaptedTool
     agent: BaseAgent
@@ -122,49 +121,49 @@ class ToolHooks:
         return bool(hooks_at(_PRE, self.crew) or hooks_at(_POST, self.crew))
 
     def before(self, args: dict[str, Any]) -> HookedToolUse:
-        """Call the hooks before a use."""
+        """Run the hooks before a call."""
         context = self._context(args)
         try:
             dispatch(_PRE, context, reducer=before_tool_call_reducer)
         except HookAborted as aborted:
             return self._blocked(args, aborted)
-        return self._ready(args, context)
+        return self._use_of(args, context)
 
     async def abefore(self, args: dict[str, Any]) -> HookedToolUse:
-        """Call the hooks before a use."""
+        """Async version of `before`."""
         context = self._context(args)
         try:
             await adispatch(_PRE, context, reducer=before_tool_call_reducer)
         except HookAborted as aborted:
             return self._blocked(args, aborted)
-        return self._ready(args, context)
+        return self._use_of(args, context)
 
     def after(self, args: dict[str, Any], outcome: ToolOutcome, raw: Any) -> ToolOutcome:
-        """Call the hooks after a use; what came of it in the end."""
+        """Run the hooks after a call; return the outcome as they leave it."""
         context = self._context(args, outcome["text"], raw)
         try:
             dispatch(_POST, context, reducer=after_tool_call_reducer)
         except HookAborted as aborted:
             return self._withheld(outcome, aborted)
-        return self._told(outcome, context)
+        return self._with_result(outcome, context)
 
     async def aafter(self, args: dict[str, Any], outcome: ToolOutcome, raw: Any) -> ToolOutcome:
-        """Call the hooks after a use; what came of it in the end."""
+        """Async version of `after`."""
         context = self._context(args, outcome["text"], raw)
         try:
             await adispatch(_POST, context, reducer=after_tool_call_reducer)
         except HookAborted as aborted:
             return self._withheld(outcome, aborted)
-        return self._told(outcome, context)
+        return self._with_result(outcome, context)
 
     def _context(self, args: dict[str, Any], result: str | None = None, raw: Any = None) -> ToolCallHookContext:
         source = self.tool.source
-        given = source.to_structured_tool() if isinstance(source, BaseTool) else source
+        tool = source.to_structured_tool() if isinstance(source, BaseTool) else source
         return ToolCallHookContext(
-            tool_key(self.tool.name), deepcopy(args), given, self.agent, self.task, self.crew, result, raw
+            tool_key(self.tool.name), deepcopy(args), tool, self.agent, self.task, self.crew, result, raw
         )
 
-    def _ready(self, args: dict[str, Any], context: ToolCallHookContext) -> HookedToolUse:
+    def _use_of(self, args: dict[str, Any], context: ToolCallHookContext) -> HookedToolUse:
         changed = plain(context.tool_input)
         return HookedToolUse(args=cast("dict[str, Any]", changed) if isinstance(changed, dict) else args)
 
@@ -173,7 +172,7 @@ class ToolHooks:
             args=args, blocked=f"`{self.tool.name}` was not called: a hook has blocked it ({aborted.reason})."
         )
 
-    def _told(self, outcome: ToolOutcome, context: ToolCallHookContext) -> ToolOutcome:
+    def _with_result(self, outcome: ToolOutcome, context: ToolCallHookContext) -> ToolOutcome:
         text = context.tool_result
         return outcome if text is None or text == outcome["text"] else {**outcome, "text": str(text)}
 
@@ -184,7 +183,7 @@ class ToolHooks:
 
 @dataclass(frozen=True)
 class EventTool:
-    """A tool in the hands of an agent at work, on a task or on messages."""
+    """A tool used by an agent, for a task or for messages; emits events for its calls."""
 
     tool: GuardedTool | CachedTool
     agent: BaseAgent
@@ -205,136 +204,140 @@ class EventTool:
 
     @property
     def require_approval(self) -> bool | Callable[..., Any]:
-        """Whether a person has to allow its calls, or a function that says so of a call's arguments."""
+        """Whether calls need a person's approval, or a function that decides by the arguments."""
         return self.tool.tool.require_approval
 
     @property
-    def remembers(self) -> bool:
-        """Whether what it gave is kept, and given again."""
+    def is_cached(self) -> bool:
+        """Whether results are cached."""
         return isinstance(self.tool, CachedTool)
 
-    def known(self, args: dict[str, Any]) -> ToolOutcome | None:
-        """What it gave before; told as a use."""
-        return self._told_again(args, self.tool.known(args)) if isinstance(self.tool, CachedTool) else None
+    def cached(self, args: dict[str, Any]) -> ToolOutcome | None:
+        """Return the cached outcome, if there is one; it is reported as a call."""
+        return self._report_cached(args, self.tool.cached(args)) if isinstance(self.tool, CachedTool) else None
 
-    async def aknown(self, args: dict[str, Any]) -> ToolOutcome | None:
-        """What it gave before; told as a use."""
-        return self._told_again(args, await self.tool.aknown(args)) if isinstance(self.tool, CachedTool) else None
+    async def acached(self, args: dict[str, Any]) -> ToolOutcome | None:
+        """Async version of `cached`."""
+        return self._report_cached(args, await self.tool.acached(args)) if isinstance(self.tool, CachedTool) else None
 
-    def _told_again(self, args: dict[str, Any], known: Done | None) -> ToolOutcome | None:
-        if known is None or self.hooks:  # which have their say in the use itself
+    def _report_cached(self, args: dict[str, Any], result: Done | None) -> ToolOutcome | None:
+        if result is None or self.hooks:  # hooks run with the call itself
             return None
-        return self.finished(args, self.starting(args), known)
+        return self.finished(args, self.starting(args), result)
 
     def prepare(self, written: dict[str, Any] | str) -> dict[str, Any] | Refusal:
-        """The arguments that a model wrote, or what is wrong with them; hooks may still mend what is wrong."""
+        """Return the validated arguments, or what is wrong with them; hooks may still correct invalid ones."""
         args = self.tool.prepare(written)
         if isinstance(args, Refusal) and self.hooks:
-            read = extract_json(written) if isinstance(written, str) else written
-            return cast("dict[str, Any]", read) if isinstance(read, dict) else args
+            parsed = extract_json(written) if isinstance(written, str) else written
+            return cast("dict[str, Any]", parsed) if isinstance(parsed, dict) else args
         return args
 
     def effect(self, args: dict[str, Any]) -> Effect:
-        """Its use with these arguments, as a body asks for it."""
+        """Return the effect of calling the tool with these arguments."""
         return ToolCall(tool=self, args=args)
 
     def run(self, args: dict[str, Any], config: "RunnableConfig") -> ToolOutcome:
         started, hooks = self.starting(args), self.hooks
         if not hooks:
             return self.ended(args, self.finished(args, started, self.tool.run(args, config)))
-        ready = self.checked(hooks.before(args))
-        args = ready["args"]
-        done = self.stopped(ready) or self.tool.run(args, config)
-        outcome = hooks.after(args, self.outcome_of(done), done["result"])
-        return self.ended(args, self.finished(args, started, done, outcome))
+        checked = self.checked(hooks.before(args))
+        args = checked["args"]
+        result = self.stopped(checked) or self.tool.run(args, config)
+        outcome = hooks.after(args, self.outcome_of(result), result["result"])
+        return self.ended(args, self.finished(args, started, result, outcome))
 
     async def arun(self, args: dict[str, Any], config: "RunnableConfig") -> ToolOutcome:
         started, hooks = self.starting(args), self.hooks
         if not hooks:
             return self.ended(args, self.finished(args, started, await self.tool.arun(args, config)))
-        ready = self.checked(await hooks.abefore(args))
-        args = ready["args"]
-        done = self.stopped(ready) or await self.tool.arun(args, config)
-        outcome = await hooks.aafter(args, self.outcome_of(done), done["result"])
-        return self.ended(args, self.finished(args, started, done, outcome))
+        checked = self.checked(await hooks.abefore(args))
+        args = checked["args"]
+        result = self.stopped(checked) or await self.tool.arun(args, config)
+        outcome = await hooks.aafter(args, self.outcome_of(result), result["result"])
+        return self.ended(args, self.finished(args, started, result, outcome))
 
     @property
     def hooks(self) -> ToolHooks:
-        """What users want called around its uses."""
+        """The user's hooks around its calls."""
         return ToolHooks(self.tool.tool, self.agent, self.task, self.crew)
 
-    def checked(self, ready: HookedToolUse) -> HookedToolUse:
-        """The arguments that hooks left, as they fit the tool."""
-        if "blocked" in ready:
-            return ready
-        fitting = self.tool.prepare(ready["args"])
-        return {**ready, "refused": fitting.text} if isinstance(fitting, Refusal) else {**ready, "args": fitting}
+    def checked(self, use: HookedToolUse) -> HookedToolUse:
+        """Validate the arguments as the hooks left them."""
+        if "blocked" in use:
+            return use
+        prepared = self.tool.prepare(use["args"])
+        return {**use, "refused": prepared.text} if isinstance(prepared, Refusal) else {**use, "args": prepared}
 
-    def stopped(self, ready: HookedToolUse) -> Done | None:
-        """What stands for the result of a use that there is not to be; None where it is to be."""
-        if "blocked" in ready:
-            return Done(ok=False, result=ready["blocked"], blocked=True)
-        if "refused" not in ready:
+    def stopped(self, use: HookedToolUse) -> Done | None:
+        """Return the result of a call that was blocked or refused; None if the call is to be made."""
+        if "blocked" in use:
+            return Done(ok=False, result=use["blocked"], blocked=True)
+        if "refused" not in use:
             return None
-        failure = ToolFailure(message=ready["refused"], reason=ToolFailureReason.INVALID_INPUT)
-        return Done(ok=False, result=ready["refused"], failure=failure.model_dump(mode="json"))
+        failure = ToolFailure(message=use["refused"], reason=ToolFailureReason.INVALID_INPUT)
+        return Done(ok=False, result=use["refused"], failure=failure.model_dump(mode="json"))
 
     def starting(self, args: dict[str, Any]) -> datetime:
-        """Tell that it is used; when that began."""
+        """Emit the event of the call's start; return the time."""
         if crewai_event_bus.wants(ToolUsageStartedEvent) and not is_replayed():
-            crewai_event_bus.emit(self.agent, ToolUsageStartedEvent(**self._about(args)))
+            crewai_event_bus.emit(self.agent, ToolUsageStartedEvent(**self._event_fields(args)))
         return datetime.now(UTC)
 
-    def outcome_of(self, done: Done) -> ToolOutcome:
-        """What came of a use, as the loop takes it."""
-        text, shown = self.tool.tool.shown(done["result"]) if done["ok"] else (observation(done["result"]), [])
-        outcome = ToolOutcome(text=text, failed=not done["ok"], final=done["ok"] and self.tool.tool.result_as_answer)
-        if done.get("blocked"):
+    def outcome_of(self, result: Done) -> ToolOutcome:
+        """Convert a result to an outcome for the loop."""
+        text, shown = self.tool.tool.shown(result["result"]) if result["ok"] else (observation(result["result"]), [])
+        outcome = ToolOutcome(
+            text=text, failed=not result["ok"], final=result["ok"] and self.tool.tool.result_as_answer
+        )
+        if result.get("blocked"):
             outcome["blocked"] = True
-        if "failure" in done:
-            outcome["failure"] = done["failure"]
+        if "failure" in result:
+            outcome["failure"] = result["failure"]
         return {**outcome, "shown": shown} if shown else outcome
 
     def finished(
-        self, args: dict[str, Any], started: datetime, done: Done, outcome: ToolOutcome | None = None
+        self, args: dict[str, Any], started: datetime, result: Done, outcome: ToolOutcome | None = None
     ) -> ToolOutcome:
-        """Tell what came of it, in the end of what hooks made of it, and put it as the loop takes it."""
-        outcome = outcome or self.outcome_of(done)
+        """Emit the event of the call's end, with the outcome as hooks left it; return that outcome."""
+        outcome = outcome or self.outcome_of(result)
         if is_replayed():
             return outcome
-        if outcome["failed"] and not outcome.get("blocked") and not _is_reported(outcome):
+        if outcome["failed"] and not outcome.get("blocked") and not _is_reported_by_tool(outcome):
             if crewai_event_bus.wants(ToolUsageErrorEvent):
-                crewai_event_bus.emit(self.agent, ToolUsageErrorEvent(**self._about(args), error=outcome["text"]))
+                crewai_event_bus.emit(
+                    self.agent, ToolUsageErrorEvent(**self._event_fields(args), error=outcome["text"])
+                )
         elif crewai_event_bus.wants(ToolUsageFinishedEvent):
             event = ToolUsageFinishedEvent(
-                **self._about(args),
+                **self._event_fields(args),
                 started_at=started,
                 finished_at=datetime.now(UTC),
-                from_cache=done.get("from_cache", False),
+                from_cache=result.get("from_cache", False),
                 output=outcome["text"],
-                failure=ToolFailure.model_validate(outcome.get("failure")) if _is_reported(outcome) else None,
+                failure=ToolFailure.model_validate(outcome.get("failure")) if _is_reported_by_tool(outcome) else None,
             )
             crewai_event_bus.emit(self.agent, event)
         if "failure" in outcome:
-            self.failing.tell(args, outcome["failure"])
+            self.failing.report(args, outcome["failure"])
         return outcome
 
     def ended(self, args: dict[str, Any], outcome: ToolOutcome) -> ToolOutcome:
-        """What came of it, unless it is a failure that ends the task.
+        """Return the outcome, unless it is a failure that ends the task.
 
         Raises:
-            ToolExecutionFailedError: it is; so it is not recorded, and a run that is resumed tries it again.
+            ToolExecutionFailedError: it is; nothing is recorded then, so that a resumed run calls the tool again.
         """
         if "failure" in outcome:
             self.failing.end(args, outcome["failure"])
         return outcome
 
     @property
-    def failing(self) -> Failing:
-        """What its failures mean."""
-        return Failing(self.tool.tool.source, self.name, self.agent, self.task, self.crew)
+    def failing(self) -> FailingTool:
+        """The handling of its failures."""
+        return FailingTool(self.tool.tool.source, self.name, self.agent, self.task, self.crew)
 
-    def _about(self, args: dict[str, Any]) -> dict[str, Any]:
+    def _event_fields(self, args: dict[str, Any]) -> dict[str, Any]:
         return {
             "tool_name": self.tool.tool.title,
             "tool_args": args,
@@ -346,6 +349,6 @@ class EventTool:
         }
 
 
-def _is_reported(outcome: ToolOutcome) -> bool:
-    """Whether the tool has done its work, and says itself that it came to nothing."""
+def _is_reported_by_tool(outcome: ToolOutcome) -> bool:
+    """Return whether the tool ran and reported a failure itself."""
     return outcome.get("failure", {}).get("reason") == ToolFailureReason.TOOL_REPORTED.value

@@ -65,7 +65,7 @@ class AgentReport:
     """
 
     def __init__(self, engagement: AgentBinding, task: Task | None) -> None:
-        self._engagement, self._agent, self._about = engagement, engagement.agent, task
+        self._binding, self._agent, self._task = engagement, engagement.agent, task
         self.counts: dict[str, int] = {"used": 0, "errors": 0}
         """How many tool calls were made ("used") and failed ("errors")."""
 
@@ -79,27 +79,27 @@ class AgentReport:
 
     def planning(self, attempt: int) -> None:
         """The agent makes a plan."""
-        self._tell(AgentReasoningStartedEvent, attempt=attempt, from_task=self._about, from_agent=self._agent)
+        self._tell(AgentReasoningStartedEvent, attempt=attempt, from_task=self._task, from_agent=self._agent)
 
     def planned(self, attempt: int, plan: str, ready: bool, last: bool) -> None:
         """It has made one."""
         if last and not ready:
             told = "%s: its plan is not ready, and there are no more attempts; the agent begins with it as it is"
-            _log.warning(told, self._engagement.where)
+            _log.warning(told, self._binding.where)
         self._tell(
             AgentReasoningCompletedEvent,
             attempt=attempt,
             plan=plan,
             ready=ready,
-            from_task=self._about,
+            from_task=self._task,
             from_agent=self._agent,
         )
 
     def planning_failed(self, attempt: int, error: str) -> None:
         """It could not, and begins without, or with the one before."""
-        _log.warning("%s: no plan could be made, the agent begins: %s", self._engagement.where, error)
+        _log.warning("%s: no plan could be made, the agent begins: %s", self._binding.where, error)
         self._tell(
-            AgentReasoningFailedEvent, attempt=attempt, error=error, from_task=self._about, from_agent=self._agent
+            AgentReasoningFailedEvent, attempt=attempt, error=error, from_task=self._task, from_agent=self._agent
         )
 
     def condensing(self) -> None:
@@ -114,18 +114,18 @@ class AgentReport:
     def _asked(self) -> dict[str, Any]:
         llm = self._agent.llm
         name = llm if isinstance(llm, str) else getattr(llm, "model", None)
-        return {"from_task": self._about, "from_agent": self._agent, "model": name if isinstance(name, str) else None}
+        return {"from_task": self._task, "from_agent": self._agent, "model": name if isinstance(name, str) else None}
 
     def condensed(self, error: str) -> None:
         """The conversation was too long and was condensed."""
         self._tell(ContextWindowSummarizationCompletedEvent, **self._asked)
-        _log.warning("%s: the conversation was too long and was condensed: %s", self._engagement.where, error)
+        _log.warning("%s: the conversation was too long and was condensed: %s", self._binding.where, error)
 
     def step(self, step: AgentAction | AgentFinish, number: int) -> None:
         """The agent made a step."""
         if isinstance(step, AgentAction):
             self._agent.record_tool_use(step)
-        self._tell(AgentStepEvent, agent=self._agent, task=self._about, step=step, iteration=number)
+        self._tell(AgentStepEvent, agent=self._agent, task=self._task, step=step, iteration=number)
 
     def tool_refused(self, tool: str, args: dict[str, Any] | str, text: str) -> None:
         """A tool could not be called as the model asked."""
@@ -136,7 +136,7 @@ class AgentReport:
             agent=self._agent,
             agent_key=self._agent.key,
             from_agent=self._agent,
-            from_task=self._about,
+            from_task=self._task,
             error=text,
         )
 
@@ -155,7 +155,7 @@ class AgentReport:
             "tool_name": question.get("tool"),
             "tool_args": question.get("args"),
             "output": question.get("answer"),
-            "from_task": self._about,
+            "from_task": self._task,
             "from_agent": self._agent,
         }
 
@@ -167,7 +167,7 @@ class AgentReport:
             guardrail=guardrail,
             **self._checked_by,
             retry_count=retries,
-            from_task=self._about,
+            from_task=self._task,
             from_agent=self._agent,
         )
 
@@ -180,7 +180,7 @@ class AgentReport:
             result=verdict.get("text") or verdict.get("output"),
             error=verdict["error"],
             retry_count=retries,
-            from_task=self._about,
+            from_task=self._task,
             from_agent=self._agent,
         )
 
@@ -191,15 +191,15 @@ class AgentReport:
             **self._checked_by,
             error=error,
             retry_count=retries,
-            from_task=self._about,
+            from_task=self._task,
             from_agent=self._agent,
         )
 
     def _tell(self, event: type[BaseEvent], **fields: Any) -> None:
         if crewai_event_bus.wants(event) and not is_replayed():
             fields.setdefault("agent_role", self.role)
-            of_agent = self._about is None or issubclass(event, AgentEvent)
-            crewai_event_bus.tell(self._agent if of_agent else self._about, event, fields)
+            of_agent = self._task is None or issubclass(event, AgentEvent)
+            crewai_event_bus.tell(self._agent if of_agent else self._task, event, fields)
 
 
 def _kind_and_name(guardrail: Any) -> dict[str, str]:
@@ -222,16 +222,16 @@ class KickoffReport(AgentReport):
     def _info(self) -> dict[str, Any]:
         agent = self._agent
         told = {name: agent.written(name) for name in ("role", "goal", "backstory")}
-        return {"id": agent.id, **told, "verbose": agent.verbose, "tools": list(self._engagement.given_tools)}
+        return {"id": agent.id, **told, "verbose": agent.verbose, "tools": list(self._binding.given_tools)}
 
     def begin(self, messages: Any) -> None:
         """The agent begins."""
-        tools = list(self._engagement.given_tools)
+        tools = list(self._binding.given_tools)
         self._tell(LiteAgentExecutionStartedEvent, agent_info=self._info, tools=tools, messages=messages)
 
     def unstructured(self, problem: str) -> None:
         """The answer could not be given the structure that was asked for; its text is kept."""
-        _log.warning("%s: no structured output, the text is kept: %s", self._engagement.where, problem)
+        _log.warning("%s: no structured output, the text is kept: %s", self._binding.where, problem)
 
     def complete(self, output: LiteAgentOutput) -> None:
         """The agent has answered."""
@@ -240,8 +240,8 @@ class KickoffReport(AgentReport):
     def fail(self, failure: Exception) -> None:
         """The agent could not answer; the failure is given its name on the way to the caller."""
         cause = failure.__cause__ if isinstance(failure, EffectFailed) and failure.__cause__ else failure
-        cause.add_note(f"in {self._engagement.where}")
-        error = f"{self._engagement.where}: {failure if isinstance(failure, EffectFailed) else cause}"
+        cause.add_note(f"in {self._binding.where}")
+        error = f"{self._binding.where}: {failure if isinstance(failure, EffectFailed) else cause}"
         self._tell(LiteAgentExecutionErrorEvent, agent_info=self._info, error=error)
 
 

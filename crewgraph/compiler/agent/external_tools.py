@@ -1,4 +1,4 @@
-"""What agents need from outside before they can work: tools of their capabilities, a place to run code in."""
+"""External resources of agents: the tools of their capabilities, and the images that code runs in."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -19,53 +19,54 @@ __all__ = ["LookAhead", "load_external_tools"]
 def load_external_tools(
     capabilities: Sequence[Capability], tools: Iterable[Any], taken: Iterable[str], book: Book
 ) -> Body[list[Any]]:
-    """The tools that an agent's capabilities fetch; they are on record, so that a resumed run has the same.
+    """Fetch the tools of an agent's capabilities; they are recorded, so that a resumed run has the same.
 
     Args:
-        capabilities: the agent's.
+        capabilities: the agent's capabilities.
         tools: its other tools, as objects.
         taken: the names of these.
-        book: the wording.
+        book: the prompts.
 
     Raises:
-        MCPServerError: a server is not there, or has not the tool that is meant.
-        RemoteAgentError: a remote agent is not there.
-        ToolFailed: code is to be run, and there is no place for it.
+        MCPServerError: a server cannot be reached, or lacks a tool that was named.
+        RemoteAgentError: a remote agent cannot be reached.
+        ToolFailed: there is no place to run code.
     """
-    yield from _with_place_for_code(tools)
+    yield from _check_images(tools)
     names, fetched = [*taken], list[Any]()
     for capability in capabilities:
         fetched += yield from capability.fetched([*names, *(tool.name for tool in fetched)], book)
     return fetched
 
 
-def _with_place_for_code(tools: Iterable[Any]) -> Body[None]:
+def _check_images(tools: Iterable[Any]) -> Body[None]:
     for tool in tools:
         if isinstance(tool, CodeInterpreterTool):
             yield Call(function=tool.check, name=tool.image, kind="a look for the image", about=tool.image)
 
 
 class LookAhead(Operation):
-    """Looks, before anything is done, whether there is what agents need from outside; what it opens stays open for the run.
+    """Checks external resources before a run does anything; connections it opens stay open for the run.
 
     Args:
-        engagements: who works, with which tools; those to whom they may hand work are looked at, too.
-        opened: where what it opens is kept.
+        bindings: the agents and their tools; the coworkers they may delegate to are checked, too.
+        opened: holds the connections that are opened.
 
     Raises:
         CompileError: a coworker's code is to run on this machine.
-        MCPServerError: a server is not there, or has not the tool that is meant.
-        RemoteAgentError: a remote agent is not there.
-        ToolFailed: code is to be run, and there is no place for it.
+        MCPServerError: a server cannot be reached, or lacks a tool that was named.
+        RemoteAgentError: a remote agent cannot be reached.
+        ToolFailed: there is no place to run code.
     """
 
-    def __init__(self, engagements: Sequence[AgentBinding], opened: RunResources) -> None:
-        sources = [tool.tool.source for one in engagements for tool in one.tools.values()]
-        coworkers = [agent for one in sources if isinstance(one, CoworkerTool) for agent in one.agents]
-        self.agents = list({id(one): one for one in [*(one.agent for one in engagements), *coworkers]}.values())
+    def __init__(self, bindings: Sequence[AgentBinding], opened: RunResources) -> None:
+        sources = [tool.tool.source for binding in bindings for tool in binding.tools.values()]
+        coworkers = [agent for source in sources if isinstance(source, CoworkerTool) for agent in source.agents]
+        agents = [*(binding.agent for binding in bindings), *coworkers]
+        self.agents = list({id(agent): agent for agent in agents}.values())
         for agent in coworkers:
             sources += own_tools(agent, agent.tools or (), None)
-        self.images = {one.image: one for one in sources if isinstance(one, CodeInterpreterTool)}
+        self.images = {source.image: source for source in sources if isinstance(source, CodeInterpreterTool)}
         self.opened = opened
 
     def run(self) -> None:

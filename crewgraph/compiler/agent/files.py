@@ -1,32 +1,30 @@
-"""The files of a run in an agent's work: what the compiler asks of the extension that reads them."""
+"""The files of a run in an agent's work: the interface of the extension that reads them."""
 
 from typing import Any, Protocol
 
 from crewgraph.core.messages import Message
 from crewgraph.prompts.book import Book
 
-__all__ = ["NO_FILES", "FilesAtHand"]
+__all__ = ["NO_FILES", "AvailableFiles"]
 
 
-class FilesAtHand(Protocol):
-    """The files that one agent has."""
+class AvailableFiles(Protocol):
+    """The files available to one agent."""
 
     def notes(self, book: Book) -> tuple[str, ...]:
-        """What the agent's prompt says of them."""
+        """Return what the agent's prompt says about the files."""
         ...
 
     def shown_in(self, messages: list[Message]) -> list[Message]:
-        """Messages with a mark for each file that the model is shown, in the last one of the user's."""
+        """Return the messages, with a marker for each file shown to the model in the user's last one."""
         ...
 
     def tools(self, book: Book) -> list[Any]:
-        """The tool that reads those that are not shown; none where there are none."""
+        """Return the tool that reads the files that are not shown, if there are any."""
         ...
 
 
 class _NoFiles:
-    """What a run without files has."""
-
     def notes(self, book: Book) -> tuple[str, ...]:
         return ()
 
@@ -37,5 +35,4 @@ class _NoFiles:
         return []
 
 
-NO_FILES: FilesAtHand = _NoFiles()
-"""No files."""
+NO_FILES: AvailableFiles = _NoFiles()

@@ -246,7 +246,7 @@ class WorkInReview:
     """
 
     def __init__(self, engagement: AgentBinding, task: Task, messages: Sequence[Message]) -> None:
-        self._engagement = engagement
+        self._binding = engagement
         self.task, self.crew, self.agent = task, engagement.crew, engagement.agent
         self.llm: Any = engagement.agent.llm
         self.messages: list[Any] = openai_messages(messages)
@@ -263,11 +263,11 @@ class WorkInReview:
 
     def _invoke_loop(self) -> AgentFinish:
         """Go on with `messages`: another answer, which is the last of them afterwards."""
-        return self._noted(go_on(self._engagement, self.task, self.said))
+        return self._noted(go_on(self._binding, self.task, self.said))
 
     async def _ainvoke_loop(self) -> AgentFinish:
         """The same on an event loop."""
-        return self._noted(await ago_on(self._engagement, self.task, self.said))
+        return self._noted(await ago_on(self._binding, self.task, self.said))
 
     def _is_training_mode(self) -> bool:
         """False: trainings ask by themselves."""
@@ -275,7 +275,7 @@ class WorkInReview:
 
     def _format_feedback_message(self, feedback: str) -> dict[str, str]:
         """The message that tells the agent what somebody says of its answer."""
-        told = self._engagement.book.slice("human_feedback", human_feedback=feedback)
+        told = self._binding.book.slice("human_feedback", human_feedback=feedback)
         return {"role": "user", "content": told}
 
     def _noted(self, done: Mapping[str, Any]) -> AgentFinish:

@@ -52,7 +52,7 @@ class _Kickoff:
     """One kickoff of an agent."""
 
     def __init__(self, engagement: AgentBinding, structure: type[BaseModel] | None, given: Mapping[str, Any]) -> None:
-        self.engagement, self.structure, self.messages = engagement, structure, given["messages"]
+        self.binding, self.structure, self.messages = engagement, structure, given["messages"]
         self.book, self.usage, self.report = engagement.book, UsageLedger(), KickoffReport(engagement)
         role, files = engagement.agent.written("role"), files_in(given)
         self.work = AgentRunner(engagement, role, self.report, self.usage, self.book, files=files)
@@ -61,12 +61,12 @@ class _Kickoff:
     @property
     def guards(self) -> Guards:
         """What judges the output."""
-        agent = self.engagement.agent
+        agent = self.binding.agent
         guardrail = agent.guardrail if isinstance(agent, Agent) else None
         return Guards(
             guardrails=[] if guardrail is None else [guardrail],
             retries=max(agent.guardrail_max_retries, 0) if isinstance(agent, Agent) else 0,
-            where=self.engagement.where,
+            where=self.binding.where,
             structure=self.structure,
         )
 
@@ -96,9 +96,9 @@ class _Kickoff:
     def first(self) -> Body[_Judged]:
         """The answer to what was said so far."""
         work = self.work
-        yield from work.equipped()
+        yield from work.load_resources()
         asked = AgentConversation(
-            agent=self.engagement.agent,
+            agent=self.binding.agent,
             said=self.messages,
             structure=self.structure,
             tools=work.tools,
@@ -108,22 +108,22 @@ class _Kickoff:
             files=work.files,
         )
         dialogue = Dialogue(asked.messages, "")
-        answer = yield from work.in_time(partial(self._begun, asked, dialogue), dialogue.transcript.messages)
+        answer = yield from work.run_with_timeout(partial(self._begun, asked, dialogue), dialogue.transcript.messages)
         return (yield from self._answered(answer))
 
     def _begun(self, asked: AgentConversation, dialogue: Dialogue) -> Body[str]:
         yield from self.work.begin_capabilities()
         remembered = yield from self.work.recollection.told(self._briefing.description, limit=_RECALLED)
-        known = yield from self.work.known(last_question(self.messages))
+        known = yield from self.work.knowledge_notes(last_question(self.messages))
         told = (*remembered, *known)
-        notes = (*told, *(yield from self.work.notes(self._briefing, told=told)))
+        notes = (*told, *(yield from self.work.prompt_notes(self._briefing, other_notes=told)))
         self.dialogue = Dialogue(replace(asked, notes=notes).messages, "") if notes else dialogue
-        return (yield from self.work.replied(self.dialogue))
+        return (yield from self.work.reply(self.dialogue))
 
     @property
     def _briefing(self) -> Briefing:
         """What a plan is made of."""
-        agent = self.engagement.agent
+        agent = self.binding.agent
         return Briefing(
             role=agent.written("role"),
             goal=agent.written("goal"),
@@ -140,12 +140,12 @@ class _Kickoff:
         assert self.dialogue is not None  # there is an answer to refuse
         self.dialogue.reopen({"role": "user", "content": self.book.error("reply_refused", error=reason)})
         begun = self.dialogue.transcript.messages
-        answer = yield from self.work.in_time(partial(self.work.replied, self.dialogue), begun)
+        answer = yield from self.work.run_with_timeout(partial(self.work.reply, self.dialogue), begun)
         return (yield from self._answered(answer))
 
     def judged(self, guardrail: ModelGuardrail, output: LiteAgentOutput) -> Body[Judged]:
         """The verdict of a model, the guardrail's own, else the agent's; the conversation is what the output is held to."""
-        model = self.work.model if guardrail.llm is None else self.work.asked(guardrail.llm)
+        model = self.work.model if guardrail.llm is None else self.work.model_for(guardrail.llm)
         said = "\n\n".join(reply_text(message["content"]) for message in self.messages)
         asked = last_question(self.messages)
         return (
@@ -162,7 +162,7 @@ class _Kickoff:
     def _answered(self, answer: str) -> Body[_Judged]:
         assert self.dialogue is not None
         self.dialogue.add({"role": "assistant", "content": answer})
-        yield Notify(partial(self.engagement.agent.record_messages, tuple(self.dialogue.transcript.messages)))
+        yield Notify(partial(self.binding.agent.record_messages, tuple(self.dialogue.transcript.messages)))
         return (yield from self._read(answer))
 
     def _read(self, text: str) -> Body[_Judged]:
@@ -170,7 +170,7 @@ class _Kickoff:
         if self.structure is not None:
             converter = partial(getattr, self.work, "converter")
             found, problem = yield from fitted(text, self.structure, converter, self.book, self.usage)
-        done = self.work.by_plan
+        done = self.work.plan_outcome
         output = LiteAgentOutput(
             plan=None if done is None or done.plan is None else done.plan.text,
             todos=[] if done is None else LiteAgentOutput.from_todo_items(done.todos.items),
@@ -178,7 +178,7 @@ class _Kickoff:
             last_replan_reason=None if done is None else done.reason,
             raw=text,
             pydantic=found,
-            agent_role=self.engagement.agent.written("role"),
+            agent_role=self.binding.agent.written("role"),
             usage_metrics=self.usage.total.model_dump(),
             messages=openai_messages(self.dialogue.transcript.messages) if self.dialogue else [],
         )
@@ -202,8 +202,8 @@ def goes_on(
     book, role, usage = engagement.book, engagement.agent.written("role"), UsageLedger()
     at_work = AgentRunner(engagement, role, AgentReport(engagement, task), usage, book, task)
     dialogue = Dialogue(partial(_begun, said, book), "")
-    yield from at_work.equipped()
-    answer = yield from at_work.in_time(partial(at_work.replied, dialogue), said)
+    yield from at_work.load_resources()
+    answer = yield from at_work.run_with_timeout(partial(at_work.reply, dialogue), said)
     dialogue.add({"role": "assistant", "content": answer})
     told = list(dialogue.transcript.messages)
     done = {"answer": answer, "said": told, "messages": openai_messages(told), "usage": usage.to_plain()}

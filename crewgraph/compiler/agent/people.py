@@ -92,19 +92,19 @@ class Reviewer:
     """A provider, and the work that it looks at."""
 
     provider: HumanInputProvider
-    engagement: AgentBinding
+    binding: AgentBinding
     task: Task
     ongoing: OngoingTask
     """The same work, for what is used while the provider looks at it."""
 
     def begins(self, messages: Sequence[Message]) -> Body[list[Message]]:
         """What the agent begins with, where the provider has its say."""
-        work = WorkInReview(self.engagement, self.task, messages)
+        work = WorkInReview(self.binding, self.task, messages)
         begun: list[Message] = yield Call(
             function=partial(_set_up, self.provider, work),
             name="setup_messages",
             kind="human input",
-            about=self.engagement.slug,
+            about=self.binding.slug,
             aside=True,
         )
         return begun
@@ -118,7 +118,7 @@ class Reviewer:
             usage: where requests are counted that the provider causes.
         """
         said: list[Message] = [*messages, {"role": "assistant", "content": answer}]
-        work = WorkInReview(self.engagement, self.task, said)
+        work = WorkInReview(self.binding, self.task, said)
         finish = AgentFinish(thought="", output=answer, text=answer)
         handled: Mapping[str, Any] = yield Call(
             function=self.provider.handle_feedback,

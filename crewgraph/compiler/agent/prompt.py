@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from crewgraph.compiler.agent.files import NO_FILES, FilesAtHand
+from crewgraph.compiler.agent.files import NO_FILES, AvailableFiles
 from crewgraph.compiler.agent.protocol import reply_text
 from crewgraph.compiler.agent.toolbox import Toolbox
 from crewgraph.compiler.task.briefing import Briefing
@@ -57,7 +57,7 @@ class Opening:
     capability_notes: tuple[str, ...] = ()
     """What its prompt says of its capabilities."""
 
-    files: FilesAtHand = NO_FILES
+    files: AvailableFiles = NO_FILES
     """The files at hand."""
 
     def messages(self, context: str, done: str) -> list[Message]:
@@ -159,7 +159,7 @@ class AgentConversation:
     capability_notes: tuple[str, ...] = ()
     """What the agent's prompt says of its capabilities."""
 
-    files: FilesAtHand = NO_FILES
+    files: AvailableFiles = NO_FILES
     """The files at hand."""
 
     def messages(self, context: str, done: str) -> list[Message]:

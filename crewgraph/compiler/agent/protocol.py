@@ -1,8 +1,7 @@
-"""Reading a model's reply: what it wants done, in native tool calls or in the text protocol, or any mix of both.
+"""Parsing of model replies: native tool calls, the text protocol, or a mix of both.
 
-The text protocol: `Thought:`, then `Action:` and `Action Input:`, then (from us) `Observation:`; in the end `Final Answer:`.
-
-CrewAI's way to read one reply of the text protocol.
+The text protocol is `Thought:`, then `Action:` and `Action Input:`, then (from us) `Observation:`; at the end `Final Answer:`.
+`parse` reads one reply of the text protocol the way CrewAI's parser does.
 """
 
 import json
@@ -28,8 +27,8 @@ __all__ = [
 ]
 
 
-# Possessive repetitions: a model that falls into writing blanks or stars without end is still read in linear time. The
-# full-width colon is how models write in Chinese and Japanese.
+# Possessive quantifiers: even a reply of endless blanks or stars is matched in linear time. The full-width colon is what
+# models write in Chinese and Japanese.
 _FINAL = re.compile(r"^[ \t>*_#]*Final Answer[ \t*_]*+[:\uff1a][ \t*_]*", re.IGNORECASE | re.MULTILINE)
 _ACTION = re.compile(
     r"^[ \t>*_#]*Action[ \t]*+\d*+[ \t*_]*+[:\uff1a][ \t*_]*+(?P<name>[^\n]*+)", re.IGNORECASE | re.MULTILINE
@@ -43,27 +42,27 @@ _THOUGHT = re.compile(r"^[ \t>*_#]*Thought[ \t*_]*+[:\uff1a][ \t*_]*", re.IGNORE
 
 @dataclass(frozen=True, kw_only=True)
 class Action:
-    """One wish to use a tool."""
+    """A request to call one tool."""
 
     tool: str
     args: dict[str, Any] | str
     call_id: str | None = None
-    """The id of a native call; None in the text protocol."""
+    """The id of a native tool call; None in the text protocol."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Actions:
-    """The reply asks for tools."""
+    """A reply that requests tool calls."""
 
     actions: tuple[Action, ...]
     thought: str
     text: str
-    """The reply without what the model made up beyond its request."""
+    """The reply without any observations the model invented."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FinalAnswer:
-    """The reply is the result."""
+    """A reply that is the answer."""
 
     output: str
     thought: str
@@ -72,14 +71,14 @@ class FinalAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class Malformed:
-    """The reply is neither; `error` is the key of the text that tells the model why."""
+    """A reply that is neither; `error` is the key of the prompt that tells the model why."""
 
     error: str
     text: str
 
 
 def reply_text(content: Content) -> str:
-    """The text in a message's content."""
+    """Return the text in a message's content."""
     if isinstance(content, str):
         return content
     texts: list[str] = []
@@ -92,7 +91,7 @@ def reply_text(content: Content) -> str:
 
 
 def parse_reply(reply: Reply, *, tools_offered: bool) -> Actions | FinalAnswer | Malformed:
-    """What a reply wants."""
+    """Parse a reply into tool calls, a final answer, or neither."""
     text = reply_text(reply["content"])
     if reply["tool_calls"]:
         native = tuple(Action(tool=call["name"], args=call["args"], call_id=call["id"]) for call in reply["tool_calls"])
@@ -110,35 +109,35 @@ def parse_reply(reply: Reply, *, tools_offered: bool) -> Actions | FinalAnswer |
 
 
 def final_text(reply: Reply) -> str:
-    """The result in a reply that had to be the last one, whatever its form."""
-    wanted = parse_reply(reply, tools_offered=False)
-    if isinstance(wanted, FinalAnswer):
-        return wanted.output
-    return wanted.text.strip()
+    """Return the answer in a reply that had to be the last one, whatever its form."""
+    parsed = parse_reply(reply, tools_offered=False)
+    if isinstance(parsed, FinalAnswer):
+        return parsed.output
+    return parsed.text.strip()
 
 
 def _actions(text: str, first: re.Match[str]) -> Actions | Malformed:
-    made_up = _OBSERVATION.search(text, first.end())
-    kept = text[: made_up.start()].rstrip() if made_up else text.rstrip()
-    starts = [first, *_ACTION.finditer(kept, first.end())]
+    invented = _OBSERVATION.search(text, first.end())
+    text_kept = text[: invented.start()].rstrip() if invented else text.rstrip()
+    starts = [first, *_ACTION.finditer(text_kept, first.end())]
     actions: list[Action] = []
     for start, after in zip(starts, [*starts[1:], None], strict=True):
-        stop = _end(kept, start.end(), after.start() if after else len(kept))
+        stop = _action_end(text_kept, start.end(), after.start() if after else len(text_kept))
         name = start["name"].strip(" \t\r*_").strip().strip("`\"'[]")
-        given = _INPUT.search(kept, start.end(), stop)
-        actions.append(Action(tool=name, args=_input(kept[given.end() : stop]) if given else ""))
+        input_label = _INPUT.search(text_kept, start.end(), stop)
+        actions.append(Action(tool=name, args=_clean_input(text_kept[input_label.end() : stop]) if input_label else ""))
     if not all(action.tool for action in actions):
-        return Malformed(error="no_action_name", text=kept)
-    return Actions(actions=tuple(actions), thought=_thought(kept[: first.start()]), text=kept)
+        return Malformed(error="no_action_name", text=text_kept)
+    return Actions(actions=tuple(actions), thought=_thought(text_kept[: first.start()]), text=text_kept)
 
 
-def _end(text: str, start: int, stop: int) -> int:
-    """Where an action's text ends: at the next thought or at an answer made up beyond it."""
-    found = [m.start() for m in (_THOUGHT.search(text, start, stop), _FINAL.search(text, start, stop)) if m]
-    return min(found, default=stop)
+def _action_end(text: str, start: int, stop: int) -> int:
+    """Return where an action's text ends: at the next thought, or at an answer invented after it."""
+    ends = [m.start() for m in (_THOUGHT.search(text, start, stop), _FINAL.search(text, start, stop)) if m]
+    return min(ends, default=stop)
 
 
-def _input(text: str) -> str:
+def _clean_input(text: str) -> str:
     text = text.strip()
     if text.startswith("```"):
         text = text.strip("`").removeprefix("json").strip()
@@ -150,7 +149,7 @@ def _thought(text: str) -> str:
 
 
 FINAL_ANSWER_ACTION = "Final Answer:"
-"""What an answer stands behind."""
+"""The label of an answer in the text protocol."""
 
 
 class OutputParserError(OutputInvalid):
@@ -159,22 +158,22 @@ class OutputParserError(OutputInvalid):
     def __init__(self, error: str) -> None:
         super().__init__(error)
         self.error = error
-        """What is wrong with it."""
+        """The reason."""
 
 
 def parse(text: str) -> AgentAction | AgentFinish:
-    """What a reply wants: its first action, or its answer.
+    """Parse a reply of the text protocol into its first action, or its answer.
 
     Raises:
-        OutputParserError: it wants neither.
+        OutputParserError: the reply is neither.
     """
-    wanted = parse_reply({"content": text, "tool_calls": [], "usage": None, "extra": {}}, tools_offered=True)
-    if isinstance(wanted, Actions):
-        first = wanted.actions[0]
-        given = first.args if isinstance(first.args, str) else json.dumps(first.args, ensure_ascii=False)
-        return AgentAction(thought=wanted.thought, tool=first.tool, tool_input=given, text=wanted.text)
-    if isinstance(wanted, FinalAnswer) and wanted.output != text.strip():
-        return AgentFinish(thought=wanted.thought, output=wanted.output, text=wanted.text)
+    parsed = parse_reply({"content": text, "tool_calls": [], "usage": None, "extra": {}}, tools_offered=True)
+    if isinstance(parsed, Actions):
+        first = parsed.actions[0]
+        args = first.args if isinstance(first.args, str) else json.dumps(first.args, ensure_ascii=False)
+        return AgentAction(thought=parsed.thought, tool=first.tool, tool_input=args, text=parsed.text)
+    if isinstance(parsed, FinalAnswer) and parsed.output != text.strip():
+        return AgentFinish(thought=parsed.thought, output=parsed.output, text=parsed.text)
     raise OutputParserError(
         f"the reply {text[:200]!r} holds neither `Action:` with `Action Input:`, nor `Final Answer:`. Ask the model to write "
         "one of them."

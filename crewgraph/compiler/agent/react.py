@@ -1,8 +1,7 @@
-"""The loop of thought and action: ask the model, do what it wants, show it what came of it, until it answers.
+"""The ReAct loop of an agent: request a reply, run the tool calls in it, append their results, until there is an answer.
 
-Calls of tools that a person has to allow: with the very arguments that are shown, or with others.
-
-Arguments that cannot be read, written anew by the model for reading them (`function_calling_llm`).
+Calls that need approval are shown to a person first, who allows, refuses or changes them. Arguments that a tool cannot
+read are repaired by `function_calling_llm`, where there is one.
 """
 
 import dataclasses
@@ -30,120 +29,126 @@ from crewgraph.text import extract_json
 from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.structured import prompt_text
 
-__all__ = ["ReActContext", "RequestedCall", "approve_tool_call", "react_loop", "rewritten", "run_step_callback"]
+__all__ = ["ReActContext", "RequestedCall", "approve_tool_call", "react_loop", "repair_arguments", "run_step_callback"]
 
 
 _log = logging.getLogger("crewgraph")
 
 _YES = ("yes", "y", "ok", "okay", "true", "approve", "approved", "allow", "allowed")
 _NO = ("no", "n", "false", "deny", "denied", "refuse", "refused", "reject", "rejected")
-_SIGNS = " \t\r\n,.:;!-"
-_UNREADABLE = 'It is neither yes, nor no and why not, nor other arguments, as {"args": {...}}.'
+_PUNCTUATION = " \t\r\n,.:;!-"
+_EXPECTED_VERDICT = 'It is neither yes, nor no and why not, nor other arguments, as {"args": {...}}.'
 
 
 @dataclass(frozen=True)
 class RequestedCall:
-    """What came of a model's wish to use a tool: a call to be made, or an outcome already."""
+    """A tool call requested by a model: either ready to run (`call`), or already settled (`outcome`)."""
 
     call: PreparedCall | None
     outcome: ToolOutcome | None = None
     changed: bool = False
-    """Whether a person changed its arguments."""
+    """Whether a person changed the arguments."""
 
 
 def approve_tool_call(call: PreparedCall, asker: Asker) -> Body[RequestedCall]:
-    """A call as a person allows it, where somebody has to be asked; a refusal is what the model is told."""
-    if not (yield from _is_to_be_asked(call)):
+    """Ask a person to approve a call, if its tool requires that; the model is shown a refusal as the result."""
+    if not (yield from _needs_approval(call)):
         return RequestedCall(call)
-    known = yield from _known(call)
-    return (yield from _approval_asked(call, asker)) if known is None else RequestedCall(None, known)
+    known = yield from _cached_outcome(call)
+    return (yield from _request_approval(call, asker)) if known is None else RequestedCall(None, known)
 
 
-def _known(call: PreparedCall) -> Body[ToolOutcome | None]:
-    """What an equal call gave before, where that is kept: nothing is done then that would have to be allowed."""
+def _cached_outcome(call: PreparedCall) -> Body[ToolOutcome | None]:
+    """Return the cached outcome of an equal call: nothing would run, so nothing has to be approved."""
     tool, args = call.tool, call.args
-    if not tool.remembers:
+    if not tool.is_cached:
         return None
     return (
-        yield Call(function=tool.known, afunction=tool.aknown, args=(args,), name=tool.name, kind="cache", about=args)
+        yield Call(function=tool.cached, afunction=tool.acached, args=(args,), name=tool.name, kind="cache", about=args)
     )
 
 
-def _approval_asked(call: PreparedCall, asker: Asker) -> Body[RequestedCall]:
-    tool, refused = call.tool, None
+def _request_approval(call: PreparedCall, asker: Asker) -> Body[RequestedCall]:
+    tool, rejection = call.tool, None
     while True:
-        shown = json.dumps(call.args, ensure_ascii=False, indent=2)
-        text = asker.book.slice("asking_approval", agent=asker.agent, tool=tool.name, args=shown)
-        said = yield asker.ask(APPROVAL, text, "tools", tool=tool.name, args=call.args, refused=refused)
-        verdict = _read(said)
+        args_json = json.dumps(call.args, ensure_ascii=False, indent=2)
+        text = asker.book.slice("asking_approval", agent=asker.agent, tool=tool.name, args=args_json)
+        reply = yield asker.ask(APPROVAL, text, "tools", tool=tool.name, args=call.args, refused=rejection)
+        verdict = _parse_verdict(reply)
         if verdict is True:
             return RequestedCall(call)
         if isinstance(verdict, dict):
             args = tool.prepare(verdict)
             if not isinstance(args, Refusal):
                 return RequestedCall(PreparedCall(tool, args), changed=args != call.args)
-            refused = args.text
+            rejection = args.text
         elif isinstance(verdict, str):
             told = asker.book.slice("approval_refused", reason=verdict or "no")
             return RequestedCall(None, ToolOutcome(text=told, failed=True, final=False))
         else:
-            refused = f"{said!r:.200} cannot be taken. {_UNREADABLE}"
+            rejection = f"{reply!r:.200} cannot be taken. {_EXPECTED_VERDICT}"
 
 
-def _is_to_be_asked(call: PreparedCall) -> Body[bool]:
-    tool, wish = call.tool, call.tool.require_approval
-    if isinstance(wish, bool):
-        return wish
+def _needs_approval(call: PreparedCall) -> Body[bool]:
+    tool, rule = call.tool, call.tool.require_approval
+    if isinstance(rule, bool):
+        return rule
     try:
         return (
             yield Call(
-                function=wish, args=(call.args,), name=tool.name, kind="approval rule", about=call.args, encode=bool
+                function=rule, args=(call.args,), name=tool.name, kind="approval rule", about=call.args, encode=bool
             )
         )
-    except EffectFailed as failure:  # who cannot say that it needs no approval has not said so
-        _log.warning("`require_approval` of the tool `%s` failed, so somebody is asked: %s", tool.name, failure)
+    except EffectFailed as failure:  # a rule that fails does not waive the approval
+        _log.warning("`require_approval` of the tool `%s` failed, so a person is asked: %s", tool.name, failure)
         return True
 
 
-def _read(said: Any) -> bool | str | dict[str, Any] | None:
-    """What an answer means: True allows, a text refuses and says why, a dict holds other arguments, None is no answer."""
-    if isinstance(said, bool):
-        return said or ""
-    if isinstance(said, Mapping):
-        return _of_dict(dict(said))  # pyright: ignore[reportUnknownArgumentType]
-    return _of_text(said.strip()) if isinstance(said, str) else None
+def _parse_verdict(reply: Any) -> bool | str | dict[str, Any] | None:
+    """Parse a person's reply: True allows, a string is the reason of a refusal, a dict holds other arguments.
+
+    None if the reply is none of these.
+    """
+    if isinstance(reply, bool):
+        return reply or ""
+    if isinstance(reply, Mapping):
+        return _verdict_of_dict(dict(reply))  # pyright: ignore[reportUnknownArgumentType]
+    return _verdict_of_text(reply.strip()) if isinstance(reply, str) else None
 
 
-def _of_dict(said: dict[str, Any]) -> bool | str | dict[str, Any] | None:
-    if isinstance(said.get("args"), dict) and set(said) <= {"args", "approved"} and said.get("approved", True) is True:
-        return said["args"]
-    if isinstance(said.get("approved"), bool) and set(said) <= {"approved", "reason"}:
-        return said["approved"] or str(said.get("reason") or "")
+def _verdict_of_dict(reply: dict[str, Any]) -> bool | str | dict[str, Any] | None:
+    if (
+        isinstance(reply.get("args"), dict)
+        and set(reply) <= {"args", "approved"}
+        and reply.get("approved", True) is True
+    ):
+        return reply["args"]
+    if isinstance(reply.get("approved"), bool) and set(reply) <= {"approved", "reason"}:
+        return reply["approved"] or str(reply.get("reason") or "")
     return None
 
 
-def _of_text(said: str) -> bool | str | dict[str, Any] | None:
-    if said.startswith("{"):
+def _verdict_of_text(reply: str) -> bool | str | dict[str, Any] | None:
+    if reply.startswith("{"):
         try:
-            found: Any = json.loads(said)
+            parsed: Any = json.loads(reply)
         except ValueError:
             return None
-        return _of_dict(found) if set(found) & {"args", "approved"} else found
-    if said.strip(_SIGNS).casefold() in _YES:
+        return _verdict_of_dict(parsed) if set(parsed) & {"args", "approved"} else parsed
+    if reply.strip(_PUNCTUATION).casefold() in _YES:
         return True
-    first = next((one for one in _NO if _begins(said, one)), None)
-    return None if first is None else said[len(first) :].strip(_SIGNS)
+    refusal = next((word for word in _NO if _starts_with_word(reply, word)), None)
+    return None if refusal is None else reply[len(refusal) :].strip(_PUNCTUATION)
 
 
-def _begins(said: str, word: str) -> bool:
-    """Whether a text begins with a word."""
-    return said.casefold().startswith(word) and (len(said) == len(word) or said[len(word)] in _SIGNS)
+def _starts_with_word(text: str, word: str) -> bool:
+    return text.casefold().startswith(word) and (len(text) == len(word) or text[len(word)] in _PUNCTUATION)
 
 
-def rewritten(
-    action: Action, tool: PreparedTool, error: str, reader: Model, book: Book, usage: UsageLedger
+def repair_arguments(
+    action: Action, tool: PreparedTool, error: str, model: Model, book: Book, usage: UsageLedger
 ) -> Body[PreparedCall | None]:
-    """The use that was meant, by one request; None where that one cannot be read either."""
+    """Ask a model, once, to rewrite the arguments of a call; None if the tool cannot read those either."""
     transcript = Transcript(
         [
             {"role": "system", "content": book.slice("arguments_system", tool=prompt_text(tool.spec))},
@@ -151,23 +156,23 @@ def rewritten(
         ]
     )
     try:
-        reply: Reply = yield ModelCall(model=reader, transcript=transcript)
+        reply: Reply = yield ModelCall(model=model, transcript=transcript)
     except EffectFailed as failure:
         if failure.type_name == "TimeLimitReached":
             raise
-        return None  # the agent, which is told what is wrong with its arguments, may do better
-    usage.answered(reader, reply)
-    found = extract_json(final_text(reply))
-    args = tool.prepare(cast(dict[str, Any], found)) if isinstance(found, dict) else None
+        return None  # the agent is shown the error and may correct the arguments itself
+    usage.answered(model, reply)
+    parsed = extract_json(final_text(reply))
+    args = tool.prepare(cast(dict[str, Any], parsed)) if isinstance(parsed, dict) else None
     return None if args is None or isinstance(args, Refusal) else PreparedCall(tool, args)
 
 
-_EMPTY_REPLIES = 2
-_CONDENSED = 12
-"""Requests that are made with a conversation that gets shorter and shorter."""
+_MAX_EMPTY_REPLIES = 2
+_MAX_CONDENSATIONS = 12
+"""How many requests may fail because the conversation is too long, each after condensing it further."""
 
-# Who has tried again already, or knows that it makes no sense: the providers' clients, and we ourselves.
-_DECIDED = (
+# Packages that retry by themselves or raise what is not worth retrying: the providers' clients, and ours.
+_RETRIES_HANDLED_BY = (
     *("anthropic", "botocore", "crewgraph", "google", "groq", "httpcore", "httpx", "langchain", "litellm", "mistralai"),
     *("ollama", "openai", "requests"),
 )
@@ -175,294 +180,306 @@ _DECIDED = (
 
 @dataclass(kw_only=True)
 class ReActContext:
-    """What the loop needs to know of an agent at work on a task."""
+    """An agent's settings, tools and callbacks, as the loop needs them."""
 
     model: Model
     tools: Toolbox
     book: Book
     max_iter: int
     where: str
-    """For messages: "task `x` of agent `y`"."""
+    """Where the work happens, for error messages: "task `x` of agent `y`"."""
 
     usage: UsageLedger
-    told: Callable[[AgentAction | AgentFinish, int], None]
-    """Is told of each step and its number."""
+    on_step: Callable[[AgentAction | AgentFinish, int], None]
+    """Called with each step and its number."""
 
-    refused: Callable[[str, dict[str, Any] | str, str], None]
-    """Is told of a tool that could not be called: its name, the arguments, why."""
+    on_tool_refused: Callable[[str, dict[str, Any] | str, str], None]
+    """Called with the tool's name, the arguments and the reason when a tool could not be called."""
 
-    failed: Callable[[str, dict[str, Any] | str, dict[str, Any], bool], Body[None]]
-    """Takes up a failure: the tool's name, the arguments, the `ToolFailure`, whether there was a use."""
+    on_tool_failed: Callable[[str, dict[str, Any] | str, dict[str, Any], bool], Body[None]]
+    """Handles a failure: the tool's name, the arguments, the `ToolFailure`, and whether the tool was run."""
 
     asker: Asker
-    """Asks people."""
+    """Asks people for approval."""
 
     step_callback: Callable[..., Any] | None = None
     counts: dict[str, int] = field(default_factory=dict[str, int])
-    """How many tool calls were made ("used") and failed ("errors")."""
+    """Number of tool calls ("used") and of failed ones ("errors")."""
 
-    retries: int = 0
-    """How often a request that failed may still be made again, in all of the task."""
+    retries_left: int = 0
+    """How many failed requests may still be retried, over the whole task."""
 
     window: Callable[[], int]
-    """How many tokens the model reads."""
+    """Returns the size of the model's context window, in tokens."""
 
-    condenses: bool
-    """Whether a conversation that is too long for the model is condensed."""
+    may_condense: bool
+    """Whether a conversation that exceeds the context window is condensed."""
 
-    condensing: Callable[[], None]
-    """Told that it is about to be."""
+    on_condensing: Callable[[], None]
+    """Called before the conversation is condensed."""
 
-    not_condensed: Callable[[str], None]
-    """Told that it could not be."""
+    on_condensation_failed: Callable[[str], None]
+    """Called with the error when the conversation could not be condensed."""
 
-    condensed: Callable[[str], None]
-    """Is told of that, and of the model's words about the length."""
+    on_condensed: Callable[[str], None]
+    """Called with the model's error about the length, after the conversation was condensed."""
 
-    reader: Model | None = None
-    """Writes arguments anew that cannot be read."""
+    argument_model: Model | None = None
+    """Repairs arguments that a tool cannot read."""
 
-    remembers: Callable[[str, str], Body[None]] | None = None
-    """Keeps what a tool has given, by its name; None where nothing is remembered."""
+    store_observation: Callable[[str, str], Body[None]] | None = None
+    """Saves a tool's result in the agent's memory, by the tool's name; None without a memory."""
 
     stop: tuple[str, ...] = ()
-    """What ends an answer."""
+    """Additional stop sequences."""
 
     def ask(self, transcript: Transcript) -> Body[Reply]:
-        """Ask the model outside of the conversation."""
-        return _replied(self, transcript, (), ())
+        """Request a reply outside of the conversation."""
+        return _complete(self, transcript, (), ())
 
 
-def react_loop(worker: ReActContext, dialogue: Dialogue) -> Body[str]:
-    """The answer to a conversation's last message; what is said meanwhile is added to the conversation.
+def react_loop(context: ReActContext, dialogue: Dialogue) -> Body[str]:
+    """Return the answer to the last message of a conversation; replies and tool results are added to it.
 
     Raises:
-        ContextLengthExceeded: the conversation is too long for the model, however much it is condensed.
-        OutputInvalid: the model answers with nothing, again and again.
+        ContextLengthExceeded: the conversation is too long for the model even when it is condensed.
+        OutputInvalid: the model repeatedly replies with nothing.
     """
-    specs = worker.tools.specs if worker.model.native_tools else ()
-    stop = (*(("\nObservation:",) if worker.tools and not specs else ()), *worker.stop)
-    empty = 0
-    for step in range(1, worker.max_iter + 1):
-        reply = yield from _asked(worker, dialogue, specs, stop)
-        wanted = parse_reply(reply, tools_offered=bool(worker.tools) or bool(reply["tool_calls"]))
-        if isinstance(wanted, FinalAnswer):
-            yield from _stepped(
-                worker, AgentFinish(thought=wanted.thought, output=wanted.output, text=wanted.text), step
+    specs = context.tools.specs if context.model.native_tools else ()
+    stop = (*(("\nObservation:",) if context.tools and not specs else ()), *context.stop)
+    empty_replies = 0
+    for step in range(1, context.max_iter + 1):
+        reply = yield from _request_reply(context, dialogue, specs, stop)
+        parsed = parse_reply(reply, tools_offered=bool(context.tools) or bool(reply["tool_calls"]))
+        if isinstance(parsed, FinalAnswer):
+            yield from _report_step(
+                context, AgentFinish(thought=parsed.thought, output=parsed.output, text=parsed.text), step
             )
-            return wanted.output
-        if isinstance(wanted, Malformed):
-            empty = empty + 1 if wanted.error == "empty_reply" else 0
-            if empty > _EMPTY_REPLIES:
+            return parsed.output
+        if isinstance(parsed, Malformed):
+            empty_replies = empty_replies + 1 if parsed.error == "empty_reply" else 0
+            if empty_replies > _MAX_EMPTY_REPLIES:
                 raise OutputInvalid(
-                    f"{worker.where}: the model `{worker.model.name}` replied with nothing {empty} times in a row. Look at "
-                    "the model and its limits (for reasoning models a larger `max_tokens`)."
+                    f"{context.where}: the model `{context.model.name}` replied with nothing {empty_replies} times in a row. "
+                    "Check the model and its limits (reasoning models may need a larger `max_tokens`)."
                 )
-            _repair(worker, dialogue, wanted)
+            _request_correction(context, dialogue, parsed)
             continue
-        empty = 0
-        answer = yield from _acted(worker, dialogue, reply, wanted, step)
+        empty_replies = 0
+        answer = yield from _run_actions(context, dialogue, reply, parsed, step)
         if answer is not None:
             return answer
-    return (yield from _forced(worker, dialogue, specs))
+    return (yield from _force_answer(context, dialogue, specs))
 
 
-def _forced(worker: ReActContext, dialogue: Dialogue, specs: tuple[ToolSpec, ...]) -> Body[str]:
-    dialogue.close({"role": "user", "content": worker.book.error("force_final_answer")})
-    # Some providers refuse a conversation with tool calls that offers no tools; a model that still calls one is offered none.
-    output = yield from _last_answer(worker, dialogue, specs)
+def _force_answer(context: ReActContext, dialogue: Dialogue, specs: tuple[ToolSpec, ...]) -> Body[str]:
+    dialogue.close({"role": "user", "content": context.book.error("force_final_answer")})
+    # Some providers reject tool calls in a request without tools, so tools are offered; if the model calls one, they are not.
+    output = yield from _request_answer(context, dialogue, specs)
     if not output and specs:
-        output = yield from _last_answer(worker, dialogue, ())
+        output = yield from _request_answer(context, dialogue, ())
     if not output:
         raise OutputInvalid(
-            f"{worker.where}: after {max(worker.max_iter, 0)} steps the model `{worker.model.name}` was told to answer with "
-            "what it has, and replied with nothing. Raise `max_iter`, or look at what keeps it from answering."
+            f"{context.where}: after {max(context.max_iter, 0)} steps the model `{context.model.name}` was told to answer with "
+            "what it has, and replied with nothing. Raise `max_iter`, or find out what keeps it from answering."
         )
-    yield from _stepped(worker, AgentFinish(thought="", output=output, text=output), max(worker.max_iter, 0) + 1)
+    yield from _report_step(context, AgentFinish(thought="", output=output, text=output), max(context.max_iter, 0) + 1)
     return output
 
 
-def _last_answer(worker: ReActContext, dialogue: Dialogue, specs: tuple[ToolSpec, ...]) -> Body[str]:
-    return final_text((yield from _asked(worker, dialogue, specs, worker.stop)))
+def _request_answer(context: ReActContext, dialogue: Dialogue, specs: tuple[ToolSpec, ...]) -> Body[str]:
+    return final_text((yield from _request_reply(context, dialogue, specs, context.stop)))
 
 
-def _asked(worker: ReActContext, dialogue: Dialogue, specs: tuple[ToolSpec, ...], stop: tuple[str, ...]) -> Body[Reply]:
-    """The model's reply; a conversation that is too long is condensed."""
-    requests = 0
+def _request_reply(
+    context: ReActContext, dialogue: Dialogue, specs: tuple[ToolSpec, ...], stop: tuple[str, ...]
+) -> Body[Reply]:
+    """Request the next reply, condensing the conversation if it is too long."""
+    condensations = 0
     while True:
         try:
-            reply = yield from _replied(worker, dialogue.transcript, specs, stop)
+            reply = yield from _complete(context, dialogue.transcript, specs, stop)
         except EffectFailed as failure:
-            if not (worker.condenses and is_too_long(failure)):
+            if not (context.may_condense and is_too_long(failure)):
                 raise
-            requests += 1
-            if requests == _CONDENSED or not (yield from _condensed(worker, dialogue, failure)):
+            condensations += 1
+            if condensations == _MAX_CONDENSATIONS or not (yield from _condense(context, dialogue, failure)):
                 raise ContextLengthExceeded(
-                    f"{worker.where}: even condensed, the conversation is too long for the model `{worker.model.name}`. "
-                    "Shorten the task or what stands in its context, give fewer tools, or take a model with a larger "
-                    "context window."
+                    f"{context.where}: even condensed, the conversation is too long for the model `{context.model.name}`. "
+                    "Shorten the task or its context, give fewer tools, or use a model with a larger context window."
                 ) from failure
         else:
             if "hooked" in reply:
-                dialogue.hooked(reply["hooked"])
+                dialogue.apply_hooks(reply["hooked"])
             return reply
 
 
-def _condensed(worker: ReActContext, dialogue: Dialogue, why: EffectFailed) -> Body[bool]:
-    yield Notify(worker.condensing)
+def _condense(context: ReActContext, dialogue: Dialogue, cause: EffectFailed) -> Body[bool]:
+    yield Notify(context.on_condensing)
     try:
-        done = yield from dialogue.condensed(worker)
+        condensed = yield from dialogue.condense(context)
     except EffectFailed as failure:
-        worker.not_condensed(failure.text)  # told without an effect, so that a resumed run asks again
+        context.on_condensation_failed(failure.text)  # not an effect, so that a resumed run retries
         if not is_too_long(failure):
             raise
         return False
-    yield Notify(partial(worker.condensed if done else worker.not_condensed, why.text))
-    return done
+    yield Notify(partial(context.on_condensed if condensed else context.on_condensation_failed, cause.text))
+    return condensed
 
 
-def _replied(
-    worker: ReActContext, transcript: Transcript, specs: tuple[ToolSpec, ...], stop: tuple[str, ...]
+def _complete(
+    context: ReActContext, transcript: Transcript, specs: tuple[ToolSpec, ...], stop: tuple[str, ...]
 ) -> Body[Reply]:
-    """The model's reply; a request that failed is made again, with everything that was found out so far."""
+    """Request a reply, retrying failures that nobody below has retried already."""
     while True:
         try:
-            reply: Reply = yield ModelCall(model=worker.model, transcript=transcript, tools=specs, stop=stop)
+            reply: Reply = yield ModelCall(model=context.model, transcript=transcript, tools=specs, stop=stop)
         except EffectFailed as failure:
-            if worker.retries < 1 or failure.package.startswith(_DECIDED):
+            if context.retries_left < 1 or failure.package.startswith(_RETRIES_HANDLED_BY):
                 raise
-            worker.retries -= 1
+            context.retries_left -= 1
         else:
-            worker.usage.answered(worker.model, reply)
+            context.usage.answered(context.model, reply)
             return reply
 
 
-def _repair(worker: ReActContext, dialogue: Dialogue, wanted: Malformed) -> None:
-    if wanted.text.strip():
-        dialogue.add({"role": "assistant", "content": wanted.text})
-    said = worker.book.error(wanted.error, tool_names=worker.tools.listed)
-    dialogue.add({"role": "user", "content": said})
+def _request_correction(context: ReActContext, dialogue: Dialogue, malformed: Malformed) -> None:
+    if malformed.text.strip():
+        dialogue.add({"role": "assistant", "content": malformed.text})
+    error = context.book.error(malformed.error, tool_names=context.tools.listed)
+    dialogue.add({"role": "user", "content": error})
 
 
-def _acted(worker: ReActContext, dialogue: Dialogue, reply: Reply, wanted: Actions, step: int) -> Body[str | None]:
-    """Do what the model wants; an answer where a tool's result is one."""
-    wishes: list[RequestedCall] = []
-    for action in wanted.actions:
-        wishes.append((yield from _wished(worker, action)))
-    made = iter((yield from _called(worker, [one.call.effect for one in wishes if one.call is not None])))
-    outcomes = [one.outcome or _told(worker, one, next(made)) for one in wishes]
-    yield from _reckoned(worker, wanted, wishes, outcomes)
-    _remember(dialogue, reply, wanted, outcomes)
-    if worker.remembers is not None:
-        for action, outcome in zip(wanted.actions, outcomes, strict=True):
+def _run_actions(
+    context: ReActContext, dialogue: Dialogue, reply: Reply, actions: Actions, step: int
+) -> Body[str | None]:
+    """Run the requested tool calls; return the answer if a tool's result is the answer."""
+    requests: list[RequestedCall] = []
+    for action in actions.actions:
+        requests.append((yield from _resolve_action(context, action)))
+    results = iter(
+        (yield from _run_calls(context, [request.call.effect for request in requests if request.call is not None]))
+    )
+    outcomes = [request.outcome or _note_changed_args(context, request, next(results)) for request in requests]
+    yield from _record_failures(context, actions, requests, outcomes)
+    _append_results(dialogue, reply, actions, outcomes)
+    if context.store_observation is not None:
+        for action, outcome in zip(actions.actions, outcomes, strict=True):
             if not outcome["failed"]:
-                yield from worker.remembers(action.tool, outcome["text"])
-    for action, outcome in zip(wanted.actions, outcomes, strict=True):
-        done = AgentAction(
-            thought=wanted.thought,
+                yield from context.store_observation(action.tool, outcome["text"])
+    for action, outcome in zip(actions.actions, outcomes, strict=True):
+        finished = AgentAction(
+            thought=actions.thought,
             tool=action.tool,
             tool_input=action.args if isinstance(action.args, str) else json.dumps(action.args, ensure_ascii=False),
-            text=wanted.text,
+            text=actions.text,
             result=outcome["text"],
             failed=outcome["failed"],
         )
-        yield from _stepped(worker, done, step)
+        yield from _report_step(context, finished, step)
     for outcome in outcomes:
         if outcome["final"]:
             answer = outcome["text"]
-            yield from _stepped(worker, AgentFinish(thought=wanted.thought, output=answer, text=answer), step)
+            yield from _report_step(context, AgentFinish(thought=actions.thought, output=answer, text=answer), step)
             return answer
     return None
 
 
-def _reckoned(
-    worker: ReActContext, wanted: Actions, wishes: list[RequestedCall], outcomes: list[ToolOutcome]
+def _record_failures(
+    context: ReActContext, actions: Actions, requests: list[RequestedCall], outcomes: list[ToolOutcome]
 ) -> Body[None]:
-    """Count what was used and what failed, and tell of it."""
-    for action, one in zip(wanted.actions, wishes, strict=True):
-        if one.outcome is not None and one.outcome["failed"]:
-            yield Notify(partial(worker.refused, action.tool, action.args, one.outcome["text"]))
-    for action, one, outcome in zip(wanted.actions, wishes, outcomes, strict=True):
+    """Report refused and failed calls, and update the counts."""
+    for action, request in zip(actions.actions, requests, strict=True):
+        if request.outcome is not None and request.outcome["failed"]:
+            yield Notify(partial(context.on_tool_refused, action.tool, action.args, request.outcome["text"]))
+    for action, request, outcome in zip(actions.actions, requests, outcomes, strict=True):
         if "failure" in outcome:
-            args = action.args if one.call is None else one.call.args
-            yield from worker.failed(action.tool, args, outcome["failure"], one.call is not None)
-    worker.counts["used"] = worker.counts.get("used", 0) + len(outcomes)
+            args = action.args if request.call is None else request.call.args
+            yield from context.on_tool_failed(action.tool, args, outcome["failure"], request.call is not None)
+    context.counts["used"] = context.counts.get("used", 0) + len(outcomes)
     failed = [outcome for outcome in outcomes if outcome["failed"] and not outcome.get("blocked")]
-    worker.counts["errors"] = worker.counts.get("errors", 0) + len(failed)
+    context.counts["errors"] = context.counts.get("errors", 0) + len(failed)
 
 
-def _wished(worker: ReActContext, action: Action) -> Body[RequestedCall]:
-    """The call that is wanted, as people allow it, or what came of the wish."""
-    prepared = yield from _prepared(worker, action)
+def _resolve_action(context: ReActContext, action: Action) -> Body[RequestedCall]:
+    """Turn an action into an approved call, or into the outcome shown to the model instead."""
+    prepared = yield from _prepare_call(context, action)
     if not isinstance(prepared, PreparedCall):
         return RequestedCall(None, prepared)
-    return (yield from approve_tool_call(prepared, worker.asker))
+    return (yield from approve_tool_call(prepared, context.asker))
 
 
-def _told(worker: ReActContext, wish: RequestedCall, outcome: ToolOutcome) -> ToolOutcome:
-    """What came of a call; the model is told if it was not the one that it wanted."""
-    if not wish.changed or wish.call is None or outcome["final"]:
+def _note_changed_args(context: ReActContext, request: RequestedCall, outcome: ToolOutcome) -> ToolOutcome:
+    """Tell the model which arguments were used, if a person changed them."""
+    if not request.changed or request.call is None or outcome["final"]:
         return outcome
-    args = json.dumps(wish.call.args, ensure_ascii=False)
-    text = worker.book.slice("approval_changed", args=args, result=outcome["text"])
+    args = json.dumps(request.call.args, ensure_ascii=False)
+    text = context.book.slice("approval_changed", args=args, result=outcome["text"])
     return {**outcome, "text": text}
 
 
-def _prepared(worker: ReActContext, action: Action) -> Body[PreparedCall | ToolOutcome]:
-    """The call that is wanted, or why there can be none."""
-    prepared = worker.tools.prepared(action.tool, action.args)
-    tool = worker.tools.named(action.tool)
-    if isinstance(prepared, PreparedCall) or tool is None or worker.reader is None or action.call_id is not None:
+def _prepare_call(context: ReActContext, action: Action) -> Body[PreparedCall | ToolOutcome]:
+    """Find the tool and validate the arguments; on failure, the outcome that says why."""
+    prepared = context.tools.prepare_call(action.tool, action.args)
+    tool = context.tools.find(action.tool)
+    if (
+        isinstance(prepared, PreparedCall)
+        or tool is None
+        or context.argument_model is None
+        or action.call_id is not None
+    ):
         return prepared
-    again = yield from rewritten(action, tool, prepared["text"], worker.reader, worker.book, worker.usage)
-    return again or prepared
+    repaired = yield from repair_arguments(
+        action, tool, prepared["text"], context.argument_model, context.book, context.usage
+    )
+    return repaired or prepared
 
 
-def _called(worker: ReActContext, calls: list[Effect]) -> Body[list[ToolOutcome]]:
+def _run_calls(context: ReActContext, calls: list[Effect]) -> Body[list[ToolOutcome]]:
     try:
         if len(calls) > 1:
             return (yield Together(calls))
         return [(yield calls[0])] if calls else []
     except OutcomeUnknown as unknown:
         raise ToolFailed(
-            f"{worker.where}: {unknown.text}. It is not repeated. Find out whether it happened; then either fork the run "
+            f"{context.where}: {unknown.text}. It is not retried. Find out whether it happened; then either fork the run "
             "from before this task, or start a new one."
         ) from unknown
 
 
-def _remember(dialogue: Dialogue, reply: Reply, wanted: Actions, outcomes: list[ToolOutcome]) -> None:
-    """Put the request for tools and what came of it into the conversation, in the protocol it was made in."""
-    shown = [block for outcome in outcomes for block in outcome.get("shown", [])]
-    if wanted.actions[0].call_id is None:
-        dialogue.add({"role": "assistant", "content": wanted.text})
+def _append_results(dialogue: Dialogue, reply: Reply, actions: Actions, outcomes: list[ToolOutcome]) -> None:
+    """Append the tool calls and their results to the conversation, in the protocol the model used."""
+    media = [block for outcome in outcomes for block in outcome.get("shown", [])]
+    if actions.actions[0].call_id is None:
+        dialogue.add({"role": "assistant", "content": actions.text})
         observations = "\n".join(f"Observation: {outcome['text']}" for outcome in outcomes)
-        content: Content = [{"type": "text", "text": observations}, *shown] if shown else observations
+        content: Content = [{"type": "text", "text": observations}, *media] if media else observations
         dialogue.add({"role": "user", "content": content})
         return
-    said: Message = {"role": "assistant", "content": reply["content"], "tool_calls": reply["tool_calls"]}
+    message: Message = {"role": "assistant", "content": reply["content"], "tool_calls": reply["tool_calls"]}
     if reply["extra"]:
-        said["extra"] = reply["extra"]
-    dialogue.add(said)
-    for action, outcome in zip(wanted.actions, outcomes, strict=True):
+        message["extra"] = reply["extra"]
+    dialogue.add(message)
+    for action, outcome in zip(actions.actions, outcomes, strict=True):
         dialogue.add(
             {"role": "tool", "content": outcome["text"], "tool_call_id": str(action.call_id), "name": action.tool}
         )
-    if shown:  # a tool's message holds text only
-        dialogue.add({"role": "user", "content": [*shown]})
+    if media:  # tool messages hold text only
+        dialogue.add({"role": "user", "content": [*media]})
 
 
-def _stepped(worker: ReActContext, step: AgentAction | AgentFinish, number: int) -> Body[None]:
-    return run_step_callback(worker.told, worker.step_callback, step, number)
+def _report_step(context: ReActContext, step: AgentAction | AgentFinish, number: int) -> Body[None]:
+    return run_step_callback(context.on_step, context.step_callback, step, number)
 
 
 def run_step_callback(
-    told: Callable[[AgentAction | AgentFinish, int], None],
+    notify: Callable[[AgentAction | AgentFinish, int], None],
     callback: Callable[..., Any] | None,
     step: AgentAction | AgentFinish,
     number: int,
 ) -> Body[None]:
-    """Tell of an agent's step, and call the user's function that wants to know of it."""
-    yield Notify(partial(told, step, number))
+    """Report an agent's step and pass it to the user's step callback, if there is one."""
+    yield Notify(partial(notify, step, number))
     if callback is not None:
         yield Call(
             function=callback,
@@ -470,9 +487,9 @@ def run_step_callback(
             name=getattr(callback, "__name__", type(callback).__name__),
             kind="step callback",
             about=[number, dataclasses.asdict(step)],
-            encode=_nothing,
+            encode=_discard,
         )
 
 
-def _nothing(_: Any) -> None:
-    """What a callback returns does not matter."""
+def _discard(_: Any) -> None:
+    """Ignore what a callback returns."""

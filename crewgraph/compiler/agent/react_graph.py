@@ -80,7 +80,7 @@ class _Steps:
         return _done(call, await wanted.aperform(config) if isinstance(wanted, ToolCall) else wanted)
 
     def _wanted(self, call: dict[str, Any]) -> ToolCall | ToolOutcome:
-        wanted = self._tools.prepared(call["name"], call["args"])
+        wanted = self._tools.prepare_call(call["name"], call["args"])
         if not isinstance(wanted, PreparedCall):
             return wanted
         assert isinstance(wanted.effect, ToolCall)  # its tools are no bodies

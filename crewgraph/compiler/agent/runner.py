@@ -1,4 +1,4 @@
-"""What an agent does for a task or for messages: from the texts of a run to its answer."""
+"""An agent at work: knowledge, memories and plans go into its prompt, then a loop or an executor produces the answer."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -8,7 +8,7 @@ from typing import Any
 
 from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.compiler.agent.dialogue import Dialogue
-from crewgraph.compiler.agent.event_tool import EventTool, Failing
+from crewgraph.compiler.agent.event_tool import EventTool, FailingTool
 from crewgraph.compiler.agent.events import AgentReport, KnowledgeReport
 from crewgraph.compiler.agent.executor import run_executor
 from crewgraph.compiler.agent.knowledge import Lookup, query_knowledge
@@ -50,21 +50,21 @@ Refused = tuple[str, str]
 
 
 class AgentRunner(AgentResources):
-    """An agent at work in one run, on a task or on messages.
+    """An agent working in one run, on a task or on the messages of a kickoff.
 
     Args:
-        engagement: who, with which tools.
-        role: its role in this run.
-        report: who is told.
-        usage: where requests are counted.
-        book: the wording.
-        task: what it works on; None where it answers messages.
-        files: of the run, by name.
+        binding: the agent and its tools.
+        role: the agent's role, rendered for this run.
+        report: emits the events.
+        usage: counts the requests.
+        book: the prompts.
+        task: the task; None for a kickoff with messages.
+        files: the files of the run, by name.
     """
 
     def __init__(
         self,
-        engagement: AgentBinding,
+        binding: AgentBinding,
         role: str,
         report: AgentReport,
         usage: UsageLedger,
@@ -72,53 +72,53 @@ class AgentRunner(AgentResources):
         task: Task | None = None,
         files: Mapping[str, FileRecord] | None = None,
     ) -> None:
-        super().__init__(engagement, book, task, files)
-        self._role, self._heard, self._usage = role, report, usage
+        super().__init__(binding, book, task, files)
+        self._role, self._report, self._usage = role, report, usage
         self._known: str | None = None
-        self.by_plan: PlanOutcome | None = None
-        """Its plan, and what came of it, in its last attempt."""
+        self.plan_outcome: PlanOutcome | None = None
+        """The plan of the last attempt and its results."""
         self.failures: list[ToolFailureRecord] = []
-        """What its tools failed at."""
+        """The failures of its tools."""
 
     @cached_property
     def capability_notes(self) -> tuple[str, ...]:
-        """What its prompt says of its capabilities."""
-        notes = (capability.notes(self._observed, self._book) for capability in self.capabilities)
-        return tuple(note for several in notes for note in several)
+        """What the capabilities add to the prompt."""
+        notes = (capability.notes(self._event_tools, self._book) for capability in self.capabilities)
+        return tuple(note for group in notes for note in group)
 
     def begin_capabilities(self) -> Body[None]:
-        """Let its capabilities know that it begins to work on an answer."""
+        """Notify the capabilities that work on an answer begins."""
         for capability in self.capabilities:
             yield from capability.begin()
 
     @property
     def native_tools(self) -> bool:
-        """Whether tools are offered in the model's own protocol."""
+        """Whether the model is offered tools through native tool calls."""
         return self.executor is None and self.model.native_tools
 
     @property
     def asker(self) -> Asker:
-        """Asks people in its name."""
-        task = None if self._about is None else self._engagement.slug
-        heard = self._heard
-        return Asker(agent=self._role, task=task, book=self._book, asked=heard.asked, answered=heard.answered)
+        """Asks people on behalf of the agent."""
+        task = None if self._task is None else self._binding.slug
+        report = self._report
+        return Asker(agent=self._role, task=task, book=self._book, asked=report.asked, answered=report.answered)
 
     @cached_property
     def recollection(self) -> Recollection:
-        """Its memories."""
-        who = Remembers(self._agent, self._about, self._role)
-        return Recollection(self.memories, who, self._book, self._engagement.where)
+        """The agent's memories."""
+        who = Remembers(self._agent, self._task, self._role)
+        return Recollection(self.memories, who, self._book, self._binding.where)
 
     @property
     def assessor(self) -> Model | None:
-        """Who says how good its answers are, and what is worth remembering of them; None where it works without a model."""
-        own = override_of(self._agent, "execute_task") or override_of(self._agent, "aexecute_task")
-        if self._agent.llm is None and (own is not None or self.executor is not None):
+        """The model that rates answers and extracts what to remember; None if the agent works without a model."""
+        override = override_of(self._agent, "execute_task") or override_of(self._agent, "aexecute_task")
+        if self._agent.llm is None and (override is not None or self.executor is not None):
             return None
         return self.model
 
-    def in_time(self, work: Callable[[], Body[str]], begun: Sequence[Message]) -> Body[str]:
-        """What some work gives, in a run of its own in the trace, which shows the messages it began with.
+    def run_with_timeout(self, work: Callable[[], Body[str]], messages: Sequence[Message]) -> Body[str]:
+        """Run work within `max_execution_time`, as a run of its own in traces, with its first messages as input.
 
         Raises:
             TimeLimitReached: the work took longer than `max_execution_time`.
@@ -129,63 +129,67 @@ class AgentRunner(AgentResources):
                 yield Scope(
                     name=f"Agent: {self._role}",
                     body=work,
-                    given={"messages": list(begun)},
+                    given={"messages": list(messages)},
                     metadata={"agent_role": self._role},
-                    seconds=self._engagement.seconds,
+                    seconds=self._binding.seconds,
                 )
             )
         except EffectFailed as failure:
             if isinstance(failure.__cause__, TimeLimitReached):
-                raise TimeLimitReached(self._out_of_time(failure)) from failure
+                raise TimeLimitReached(self._timeout_message(failure)) from failure
             raise
 
-    def replied(self, dialogue: Dialogue, context: str = "") -> Body[str]:
-        """The answer to a conversation's last message; what is said on the way to it is added to the conversation."""
+    def reply(self, dialogue: Dialogue, context: str = "") -> Body[str]:
+        """Return the answer to the last message of a conversation; what happens on the way is added to it."""
         if self.executor is None:
-            return (yield from react_loop(self._worker(), dialogue))
+            return (yield from react_loop(self._react_context(), dialogue))
         answer = yield from run_executor(self.executor, dialogue.transcript.messages, context, self._usage)
-        finish = AgentFinish(thought="", output=answer, text=answer)
-        yield from run_step_callback(self._heard.step, self._step_callback, finish, 1)
+        step = AgentFinish(thought="", output=answer, text=answer)
+        yield from run_step_callback(self._report.step, self._step_callback, step, 1)
         return answer
 
-    def notes(
-        self, briefing: Briefing, refused: Refused | None = None, told: Sequence[str] = ()
+    def prompt_notes(
+        self, briefing: Briefing, refused: Refused | None = None, other_notes: Sequence[str] = ()
     ) -> Body[tuple[str, ...]]:
-        """What it is told with what it is asked: the date, and its plan, with what came of its steps.
+        """Return notes for the prompt: the date, and the agent's plan with the results of its steps.
 
         Args:
-            briefing: what it is asked.
+            briefing: the texts of the task.
             refused: an earlier attempt, and why it was refused.
-            told: what else it is told, for the steps.
+            other_notes: other notes of the prompt, which are given to the steps of the plan, too.
         """
         agent, notes = self._agent, list[str]()
         if not isinstance(agent, Agent):
             return ()
         if agent.inject_date:
-            date: str = yield Call(function=_today, args=(agent.date_format,), name="date", about=agent.date_format)
+            date: str = yield Call(
+                function=_format_now, args=(agent.date_format,), name="date", about=agent.date_format
+            )
             notes.append(self._book.slice("current_date", date=date))
         if agent.planning_enabled:
-            self.by_plan = yield from execute_plan(self._plan_execution(agent, briefing, refused, (*told, *notes)))
-            notes += plan_notes(self.by_plan, self._book)
+            self.plan_outcome = yield from execute_plan(
+                self._plan_execution(agent, briefing, refused, (*other_notes, *notes))
+            )
+            notes += plan_notes(self.plan_outcome, self._book)
         elif agent.reasoning:
-            plan = yield from self.planned(briefing, refused)
+            plan = yield from self.make_plan(briefing, refused)
             if plan is not None and plan.text:
                 notes += plan_notes(PlanOutcome(plan, TodoList()), self._book)
         return tuple(notes)
 
-    def known(self, text: str, expected: str = "", context: str = "") -> Body[tuple[str, ...]]:
-        """What is known of what it is asked, looked up once in a run; a note for its prompt.
+    def knowledge_notes(self, text: str, expected: str = "", context: str = "") -> Body[tuple[str, ...]]:
+        """Query the agent's and the crew's knowledge, once per run; return a note for the prompt.
 
         Args:
-            text: what it is asked.
-            expected: what is to come of it.
-            context: what others have found out.
+            text: the task or question.
+            expected: the expected output.
+            context: the outputs of other tasks.
 
         Raises:
-            SourceError: a source of knowledge cannot be used.
+            SourceError: a knowledge source cannot be used.
         """
         if self._known is None:
-            agent, crew, has_model = self._agent, self._engagement.crew, self.executor is None
+            agent, crew, has_model = self._agent, self._binding.crew, self.executor is None
             lookup = Lookup(
                 agent=agent,
                 crew=crew,
@@ -195,13 +199,13 @@ class AgentRunner(AgentResources):
                 model=(lambda: self.model) if has_model else None,
                 book=self._book,
                 usage=self._usage,
-                report=KnowledgeReport(agent, self._about, self._engagement.where),
+                report=KnowledgeReport(agent, self._task, self._binding.where),
             )
             self._known = yield from query_knowledge(lookup)
         return (self._known,) if self._known else ()
 
-    def planned(self, briefing: Briefing, refused: Refused | None = None) -> Body[AgentPlan | None]:
-        """Its plan for what it is asked; a refused attempt and the reason come into the prompt."""
+    def make_plan(self, briefing: Briefing, refused: Refused | None = None) -> Body[AgentPlan | None]:
+        """Make a plan; a refused attempt and the reason are part of the prompt."""
         agent = self._agent if isinstance(self._agent, Agent) else None
         planner = self._planner(self.model, briefing, refused, agent.max_reasoning_attempts if agent else None)
         return make_plan(planner if agent is None else replace(planner, config=agent.planning_config))
@@ -214,7 +218,7 @@ class AgentRunner(AgentResources):
             tools=self.tools.listed,
             attempts=attempts,
             usage=self._usage,
-            report=self._heard,
+            report=self._report,
             refused=refused,
         )
 
@@ -222,85 +226,96 @@ class AgentRunner(AgentResources):
         self, agent: Agent, briefing: Briefing, refused: Refused | None, told: tuple[str, ...]
     ) -> PlanExecution:
         config = agent.planning_config or PlanningConfig.simplest()
-        model = self.model if config.llm is None else self.asked(config.llm)
+        model = self.model if config.llm is None else self.model_for(config.llm)
         planner = replace(self._planner(model, briefing, refused, config.max_attempts), config=config)
         texts = {"role": briefing.role, "goal": briefing.goal, "backstory": briefing.backstory}
-        native, notes = self.native_tools, self.capability_notes
+        native, capability_notes = self.native_tools, self.capability_notes
         return PlanExecution(
             agent=agent,
             config=config,
             planner=planner,
-            worker=lambda: replace(self._worker(), max_iter=config.max_step_iterations, usage=UsageLedger(), counts={}),
-            told=told_itself(texts, self.tools, self._book, native=native, capability_notes=notes),
+            worker=lambda: replace(
+                self._react_context(), max_iter=config.max_step_iterations, usage=UsageLedger(), counts={}
+            ),
+            told=told_itself(texts, self.tools, self._book, native=native, capability_notes=capability_notes),
             notes=told,
-            side_by_side=not any(isinstance(one.tool.tool.source, CoworkerTool) for one in self._offered.values()),
-            counts=self._heard.counts,
-            report=AgentPlanReport(agent, self._about, self._role),
+            side_by_side=not any(
+                isinstance(one.tool.tool.source, CoworkerTool) for one in self._available_tools.values()
+            ),
+            counts=self._report.counts,
+            report=AgentPlanReport(agent, self._task, self._role),
             carries_out=self.executor is None,
         )
 
-    def _out_of_time(self, failure: EffectFailed) -> str:
-        waits = " Waiting for `max_rpm` counts, too." if controllers_of(self._agent, self._engagement.crew) else ""
+    def _timeout_message(self, failure: EffectFailed) -> str:
+        hint = " Waiting for `max_rpm` counts towards it." if controllers_of(self._agent, self._binding.crew) else ""
         return (
-            f"{self._engagement.where}: not done after its `max_execution_time` of {self._engagement.seconds:g} seconds: "
-            f"{failure.text}. Give it more time, or less to do.{waits}"
+            f"{self._binding.where}: not done after its `max_execution_time` of {self._binding.seconds:g} seconds: "
+            f"{failure.text}. Raise the limit, or make the task smaller.{hint}"
         )
 
     @property
     def _step_callback(self) -> Callable[..., Any] | None:
-        own, crew = getattr(self._agent, "step_callback", None), self._engagement.crew
+        own, crew = getattr(self._agent, "step_callback", None), self._binding.crew
         return own or (crew.step_callback if crew else None)
 
-    def _remembers(self, tool: str, observation: str) -> Body[None]:
-        """A tool has given something."""
-        used = self.tools.named(tool)
-        if isinstance(used, EventTool) and isinstance(used.tool.tool.source, (RecallMemoryTool, RememberTool)):
-            return  # it came out of a memory, or went into one
+    def _store_observation(self, tool: str, observation: str) -> Body[None]:
+        """Save a tool's result in the agent's memory."""
+        found_tool = self.tools.find(tool)
+        if isinstance(found_tool, EventTool) and isinstance(
+            found_tool.tool.tool.source, (RecallMemoryTool, RememberTool)
+        ):
+            return  # already in a memory
         yield from self.recollection.used(tool, self._role, observation)
 
-    def _failed(self, tool: str, args: dict[str, Any] | str, failure: dict[str, Any], is_used: bool) -> Body[None]:
-        """A use of a tool came to nothing, or (where it `is_used` not) there could be none."""
-        used = self.tools.named(tool)
-        source = used.tool.tool.source if isinstance(used, EventTool) else None
-        failing = Failing(source, tool if used is None else used.name, self._agent, self._about, self._engagement.crew)
+    def _record_failure(
+        self, tool: str, args: dict[str, Any] | str, failure: dict[str, Any], is_used: bool
+    ) -> Body[None]:
+        """Record a tool's failure; unless the tool was run (`is_used`), emit its event, too."""
+        found_tool = self.tools.find(tool)
+        source = found_tool.tool.tool.source if isinstance(found_tool, EventTool) else None
+        failing = FailingTool(
+            source, tool if found_tool is None else found_tool.name, self._agent, self._task, self._binding.crew
+        )
         read = extract_json(args) if isinstance(args, str) else args
         args = args if read is None else read
         record = failing.record(args, failure)
         if record is None:
             return
         self.failures.append(record)
-        if not is_used:  # else that was told with its use
-            yield Notify(partial(failing.tell, args, failure))
+        if not is_used:  # otherwise reported with the call
+            yield Notify(partial(failing.report, args, failure))
             failing.end(args, failure)
         yield Notify(partial(self._agent.record_tool_failures, tuple(self.failures)))
 
-    def _worker(self) -> ReActContext:
-        agent, crew = self._agent if isinstance(self._agent, Agent) else None, self._engagement.crew
+    def _react_context(self) -> ReActContext:
+        agent, crew = self._agent if isinstance(self._agent, Agent) else None, self._binding.crew
         template = agent.response_template if agent else None
         return ReActContext(
             model=self.model,
             tools=self.tools,
             book=self._book,
             max_iter=self._agent.max_iter,
-            where=self._engagement.where,
+            where=self._binding.where,
             usage=self._usage,
-            told=self._heard.step,
-            refused=self._heard.tool_refused,
-            failed=self._failed,
+            on_step=self._report.step,
+            on_tool_refused=self._report.tool_refused,
+            on_tool_failed=self._record_failure,
             asker=self.asker,
             step_callback=self._step_callback,
-            counts=self._heard.counts,
-            retries=agent.max_retry_limit if agent else 0,
+            counts=self._report.counts,
+            retries_left=agent.max_retry_limit if agent else 0,
             window=lambda: window_of(self._agent.llm, self.model.name),
-            condenses=(agent is None or agent.respect_context_window) and (crew is None or crew.respect_context_window),
-            condensing=self._heard.condensing,
-            condensed=self._heard.condensed,
-            not_condensed=self._heard.not_condensed,
-            reader=self._reader,
-            remembers=self._remembers if self.recollection else None,
+            may_condense=(agent is None or agent.respect_context_window)
+            and (crew is None or crew.respect_context_window),
+            on_condensing=self._report.condensing,
+            on_condensed=self._report.condensed,
+            on_condensation_failed=self._report.not_condensed,
+            argument_model=self._converter_model,
+            store_observation=self._store_observation if self.recollection else None,
             stop=tuple(filter(None, [split_at_slot(template, "Response")[1]])) if template else (),
         )
 
 
-def _today(written: str) -> str:
-    return datetime.now().strftime(written)
+def _format_now(date_format: str) -> str:
+    return datetime.now().strftime(date_format)

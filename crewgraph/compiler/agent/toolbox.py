@@ -1,4 +1,4 @@
-"""The tools of a task, as the loop uses them: offered to the model, found by name, their arguments checked."""
+"""The tools of an agent as the loop uses them: listed for the model, looked up by name, their arguments validated."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -18,70 +18,70 @@ __all__ = ["PreparedCall", "PreparedTool", "ToolOutcome", "Toolbox"]
 
 
 class ToolOutcome(TypedDict):
-    """What came of a wish to use a tool."""
+    """The result of a requested tool call."""
 
     text: str
-    """What the model is shown."""
+    """The text shown to the model."""
 
     failed: bool
     final: bool
-    """Whether the text is the task's answer."""
+    """Whether the text is the answer to the task."""
 
     blocked: NotRequired[bool]
-    """Whether a hook did not let it happen: it is no fault then of the model or the tool."""
+    """Whether a hook blocked the call; neither the model nor the tool is at fault then."""
 
     failure: NotRequired[dict[str, Any]]
-    """Where it failed: the `ToolFailure`, as plain data."""
+    """The `ToolFailure` as plain data, if the call failed."""
 
     shown: NotRequired[list[dict[str, Any]]]
-    """Blocks of content that the model is shown besides, such as images."""
+    """Further content blocks for the model, such as images."""
 
 
 class PreparedTool(Tool, Protocol):
-    """A tool that reads what a model wrote for it; its results are `Outcome`s."""
+    """A tool that validates the arguments a model wrote; its results are `ToolOutcome`s."""
 
     @property
     def require_approval(self) -> bool | Callable[..., Any]:
-        """Whether a person has to allow its calls, or a function that says so of a call's arguments."""
+        """Whether calls need a person's approval, or a function that decides by the arguments."""
         ...
 
     @property
-    def remembers(self) -> bool:
-        """Whether what it gave is kept, and given again."""
+    def is_cached(self) -> bool:
+        """Whether results are cached."""
         ...
 
     def prepare(self, written: dict[str, Any] | str) -> dict[str, Any] | Refusal:
-        """The arguments, or what is wrong with them."""
+        """Return the validated arguments, or what is wrong with them."""
         ...
 
     def effect(self, args: dict[str, Any]) -> Effect:
-        """Its use with these arguments, as a body asks for it; the result is an `Outcome`."""
+        """Return the effect of calling the tool; its result is a `ToolOutcome`."""
         ...
 
-    def known(self, args: dict[str, Any]) -> ToolOutcome | None:
-        """What it gave for these arguments before; None where that is not known."""
+    def cached(self, args: dict[str, Any]) -> ToolOutcome | None:
+        """Return the cached outcome for these arguments, if there is one."""
         ...
 
-    async def aknown(self, args: dict[str, Any]) -> ToolOutcome | None:
-        """The same on this event loop."""
+    async def acached(self, args: dict[str, Any]) -> ToolOutcome | None:
+        """Async version of `cached`."""
         ...
 
 
 @dataclass(frozen=True)
 class PreparedCall:
-    """A use of a tool that a model wants."""
+    """A tool with the validated arguments of one call."""
 
     tool: PreparedTool
     args: dict[str, Any]
 
     @property
     def effect(self) -> Effect:
-        """It, as a body asks for it; the result is an `Outcome`."""
+        """The effect of making the call; its result is a `ToolOutcome`."""
         return self.tool.effect(self.args)
 
 
 class Toolbox:
-    """Tools by the names models call them by."""
+    """An agent's tools by the names models use."""
 
     def __init__(self, tools: Mapping[str, PreparedTool]) -> None:
         self._tools = tools
@@ -91,38 +91,38 @@ class Toolbox:
 
     @cached_property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """How a model with native tool calls sees them."""
+        """The specs of the tools, for models with native tool calls."""
         return tuple(tool.spec for tool in self._tools.values())
 
     @cached_property
     def listed(self) -> str:
-        """Their names, for a text."""
+        """The names of the tools, comma-separated."""
         return ", ".join(self._tools)
 
     @cached_property
     def described(self) -> str:
-        """What they do and take, for a text."""
+        """Names, descriptions and arguments of the tools, for prompts."""
         return "\n\n".join(prompt_text(spec) for spec in self.specs)
 
-    def prepared(self, name: str, written: dict[str, Any] | str) -> PreparedCall | ToolOutcome:
-        """The use that a model wants, or what it is told instead."""
-        tool = self.named(name)
+    def prepare_call(self, name: str, written: dict[str, Any] | str) -> PreparedCall | ToolOutcome:
+        """Return the call that a model requested, or the outcome that tells the model why there is none."""
+        tool = self.find(name)
         if tool is None:
-            return _refused(no_such_tool(name, self._tools), ToolFailureReason.UNKNOWN_TOOL, name)
+            return _failed_outcome(no_such_tool(name, self._tools), ToolFailureReason.UNKNOWN_TOOL, name)
         args = tool.prepare(written)
         if isinstance(args, Refusal):
-            return _refused(args.text, ToolFailureReason.INVALID_INPUT)
+            return _failed_outcome(args.text, ToolFailureReason.INVALID_INPUT)
         return PreparedCall(tool, args)
 
-    def named(self, name: str) -> PreparedTool | None:
-        """The tool of a name, which need not be written exactly."""
+    def find(self, name: str) -> PreparedTool | None:
+        """Return the tool with a name, ignoring case and punctuation."""
         if name in self._tools:
             return self._tools[name]
-        wanted = _plain_name(name)
-        return next((tool for known, tool in self._tools.items() if _plain_name(known) == wanted), None)
+        plain = _plain_name(name)
+        return next((tool for candidate, tool in self._tools.items() if _plain_name(candidate) == plain), None)
 
 
-def _refused(text: str, reason: ToolFailureReason, code: str | None = None) -> ToolOutcome:
+def _failed_outcome(text: str, reason: ToolFailureReason, code: str | None = None) -> ToolOutcome:
     failure = ToolFailure(message=text, reason=reason, code=code)
     return ToolOutcome(text=text, failed=True, final=False, failure=failure.model_dump(mode="json"))
 

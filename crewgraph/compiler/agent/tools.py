@@ -1,7 +1,4 @@
-"""What an agent has at hand for its work in one run: its models, and its tools.
-
-The tools for an agent's memory, which it is offered without being given them.
-"""
+"""The resources of an agent in one run: its models, its tools, its memories and its files."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
@@ -13,7 +10,7 @@ from crewgraph.compiler.agent.capabilities import Capability, capabilities_of
 from crewgraph.compiler.agent.event_tool import EventTool
 from crewgraph.compiler.agent.executor import Executor, create_executor
 from crewgraph.compiler.agent.external_tools import load_external_tools
-from crewgraph.compiler.agent.files import NO_FILES, FilesAtHand
+from crewgraph.compiler.agent.files import NO_FILES, AvailableFiles
 from crewgraph.compiler.agent.memory_calls import Memories, memories_of
 from crewgraph.compiler.agent.models import model_of
 from crewgraph.compiler.agent.react_graph import react_graph
@@ -36,146 +33,146 @@ from crewgraph.tools.use import GuardedTool
 __all__ = ["AgentResources", "memory_tools"]
 
 
-def memory_tools(memories: Memories, model: Model, taken: Collection[str], book: Book) -> list[Any]:
-    """The tools for a memory for everything; none under a name that another tool has.
+def memory_tools(memories: Memories, model: Model, reserved: Collection[str], book: Book) -> list[Any]:
+    """Return the tools for a unified memory, without those whose names are taken.
 
-    Models without native tool calls get none: in the text protocol every tool makes the prompt of each task longer.
+    Models without native tool calls get none: in the text protocol every tool makes each prompt longer.
 
     Args:
-        memories: what the agent has.
-        model: who would use them.
-        taken: the names of its other tools.
-        book: the wording.
+        memories: the agent's memories.
+        model: the agent's model.
+        reserved: the names of its other tools.
+        book: the prompts.
     """
     if not isinstance(memories.unified, MemoryReads) or not model.native_tools:
         return []
-    return [tool for tool in create_memory_tools(memories.unified, book) if tool.spec["name"] not in taken]
+    return [tool for tool in create_memory_tools(memories.unified, book) if tool.spec["name"] not in reserved]
 
 
 class AgentResources:
-    """Models and tools of an agent in one run.
+    """Models, tools, memories and files of an agent in one run.
 
     Args:
-        engagement: who, with which tools.
-        book: the wording.
-        task: what it works on; None where it answers messages.
-        files: of the run, by name.
+        binding: the agent and its tools.
+        book: the prompts.
+        task: the task; None for a kickoff with messages.
+        files: the files of the run, by name.
     """
 
     def __init__(
-        self, engagement: AgentBinding, book: Book, task: Task | None, files: Mapping[str, FileRecord] | None = None
+        self, binding: AgentBinding, book: Book, task: Task | None, files: Mapping[str, FileRecord] | None = None
     ) -> None:
-        self._given_files = files or {}
-        self._engagement, self._agent, self._about, self._book = engagement, engagement.agent, task, book
-        self._fetched: list[Any] | None = None
+        self._file_records = files or {}
+        self._binding, self._agent, self._task, self._book = binding, binding.agent, task, book
+        self._external_tools: list[Any] | None = None
 
-    def equipped(self) -> Body[None]:
-        """Look for what it needs from outside, before anything else: the tools of its MCP servers, a place to run code in.
+    def load_resources(self) -> Body[None]:
+        """Load what the agent needs from outside, once: the tools of its MCP servers, a place to run code, its task's files.
 
         Raises:
-            MCPServerError: a server is not there, or has not the tool that is meant.
-            RemoteAgentError: a remote agent is not there.
-            ToolFailed: code is to be run, and there is no place for it.
+            MCPServerError: a server cannot be reached, or lacks a tool that was named.
+            RemoteAgentError: a remote agent cannot be reached.
+            ToolFailed: there is no place to run code.
         """
-        if self._fetched is None:
-            known = self._engagement.tools
+        if self._external_tools is None:
+            known = self._binding.tools
             sources = [tool.tool.source for tool in known.values()]
-            self._fetched = yield from load_external_tools(self.capabilities, sources, known, self._book)
-            yield from self._with_files_of_task()
+            self._external_tools = yield from load_external_tools(self.capabilities, sources, known, self._book)
+            yield from self._add_task_files()
 
-    def _with_files_of_task(self) -> Body[None]:
-        """Note which files its task brings along, as they are now."""
-        own = {} if self._about is None else self._about.input_files
-        if own:
-            told: dict[str, FileRecord] = yield Call(
+    def _add_task_files(self) -> Body[None]:
+        """Record the task's input files as they are now."""
+        files = {} if self._task is None else self._task.input_files
+        if files:
+            records: dict[str, FileRecord] = yield Call(
                 function=extension("files.record"),
-                args=(own,),
+                args=(files,),
                 name="input_files",
                 kind="the files",
-                about=sorted(own),
+                about=sorted(files),
             )
-            self._given_files = {**self._given_files, **told}
+            self._file_records = {**self._file_records, **records}
 
     @cached_property
     def capabilities(self) -> tuple[Capability, ...]:
         """What its MCP servers, remote agents and skills add to it."""
-        return capabilities_of(self._agent, self._engagement.crew, self._about)
+        return capabilities_of(self._agent, self._binding.crew, self._task)
 
     @property
     def given_tools(self) -> list[Any]:
-        """What it may use, as objects: those that the user gave, and those of its MCP servers."""
-        return [*self._engagement.given_tools, *(self._fetched or ())]
+        """Its tools as objects: those the user gave, and those of its MCP servers."""
+        return [*self._binding.given_tools, *(self._external_tools or ())]
 
     @cached_property
     def model(self) -> Model:
-        """Its model."""
-        return self.asked(self._agent.llm)
+        """The agent's model."""
+        return self.model_for(self._agent.llm)
 
-    def asked(self, llm: Any) -> Model:
-        """Another model, at work for this agent."""
-        return model_of(llm, self._agent, self._about, self._engagement.crew)
+    def model_for(self, llm: Any) -> Model:
+        """Return a model that works on behalf of this agent."""
+        return model_of(llm, self._agent, self._task, self._binding.crew)
 
     @cached_property
     def converter(self) -> Model:
-        """The model that gives texts a structure."""
-        return self.model if self._reader is None else self._reader
+        """The model that converts texts into structured output."""
+        return self.model if self._converter_model is None else self._converter_model
 
     @property
     def converter_llm(self) -> Any:
-        """The same, as the user gave it."""
-        special = self._special_llm
-        return self._agent.llm if special is None else special
+        """The same model, as the user gave it."""
+        converter_llm = self._converter_llm
+        return self._agent.llm if converter_llm is None else converter_llm
 
     @property
-    def own_converter(self) -> Callable[..., Any] | None:
-        """What the agent's class, or a patch, gives texts a structure with."""
+    def converter_override(self) -> Callable[..., Any] | None:
+        """The agent's own `get_output_converter`, if its class or a patch overrides it."""
         return override_of(self._agent, "get_output_converter")
 
     @cached_property
-    def _reader(self) -> Model | None:
-        """The model for reading arguments and structures, where there is a special one."""
-        special = self._special_llm
-        return None if special is None else self.asked(special)
+    def _converter_model(self) -> Model | None:
+        """The model given as `function_calling_llm`, if any."""
+        converter_llm = self._converter_llm
+        return None if converter_llm is None else self.model_for(converter_llm)
 
     @property
-    def _special_llm(self) -> Any:
-        special, crew = getattr(self._agent, "function_calling_llm", None), self._engagement.crew
-        return crew.function_calling_llm if special is None and crew is not None else special
+    def _converter_llm(self) -> Any:
+        converter_llm, crew = getattr(self._agent, "function_calling_llm", None), self._binding.crew
+        return crew.function_calling_llm if converter_llm is None and crew is not None else converter_llm
 
     @cached_property
     def executor(self) -> Executor | None:
-        """What carries out its work in the place of the loop."""
-        agent, where = self._agent, self._engagement.where
-        made = create_executor(agent, self._engagement.given_tools, self._about)
-        if made is not None or isinstance(agent, LangGraphAgentAdapter):
+        """What does the work in place of the built-in loop, if anything."""
+        agent, where = self._agent, self._binding.where
+        source = create_executor(agent, self._binding.given_tools, self._task)
+        if source is not None or isinstance(agent, LangGraphAgentAdapter):
             self._refuse_approvals(where)
-        if made is None and isinstance(agent, LangGraphAgentAdapter):
-            graph = react_graph(self.model, Toolbox(self._observed), agent.max_iter, self._book, where)
+        if source is None and isinstance(agent, LangGraphAgentAdapter):
+            graph = react_graph(self.model, Toolbox(self._event_tools), agent.max_iter, self._book, where)
             return Executor(graph, {}, where, agent.role)
-        if made is not None and agent.max_rpm is not None:
+        if source is not None and agent.max_rpm is not None:
             raise CompileError(
-                f"{where}: its `max_rpm` cannot bound the requests that its `agent_executor` makes. Leave it out, and give a "
-                "LangChain rate limiter to the models in it."
+                f"{where}: its `max_rpm` cannot limit the requests of its `agent_executor`. Remove it, and give the models of "
+                "the executor a LangChain rate limiter."
             )
-        return None if made is None else Executor(made, self._observed, where, agent.role)
+        return None if source is None else Executor(source, self._event_tools, where, agent.role)
 
     def _refuse_approvals(self, where: str) -> None:
-        if guarded := [name for name, tool in self._observed.items() if tool.require_approval]:
+        if guarded := [name for name, tool in self._event_tools.items() if tool.require_approval]:
             raise CompileError(
-                f"{where}: what carries out its work calls its tools by itself, so nobody could be asked whether it may use "
-                f"`{'`, `'.join(guarded)}` (`require_approval`). Leave the executor out, or let the tool ask with LangGraph's "
+                f"{where}: its executor calls tools by itself, so nobody could approve the calls of "
+                f"`{'`, `'.join(guarded)}` (`require_approval`). Remove the executor, or let the tool ask with LangGraph's "
                 "`interrupt`."
             )
 
     @cached_property
     def tools(self) -> Toolbox:
-        """What it may use in the loop; an executor is given them in its own way."""
-        return Toolbox(self._in_hand if self.executor is None else {})
+        """The tools for the built-in loop; empty if an executor does the work, which gets the tools in its own way."""
+        return Toolbox(self._prepared_tools if self.executor is None else {})
 
     @cached_property
-    def _in_hand(self) -> Mapping[str, PreparedTool]:
-        """Its tools as the loop uses them."""
-        return {name: self._adapted(tool) for name, tool in self._offered.items()}
+    def _prepared_tools(self) -> Mapping[str, PreparedTool]:
+        """The tools as the loop uses them."""
+        return {name: self._adapted(tool) for name, tool in self._available_tools.items()}
 
     def _adapted(self, tool: EventTool) -> PreparedTool:
         for capability in self.capabilities:
@@ -183,38 +180,40 @@ class AgentResources:
         return tool
 
     @cached_property
-    def _offered(self) -> dict[str, EventTool]:
-        """Its tools, those for its memory, and one that reads files."""
-        found = self._observed
+    def _available_tools(self) -> dict[str, EventTool]:
+        """All tools: its own, those for its memory, and the one that reads files."""
+        tools = self._event_tools
         if self.memories:
-            found = found | self._seen(memory_tools(self.memories, self.model, found, self._book))
+            tools = tools | self._as_event_tools(memory_tools(self.memories, self.model, tools, self._book))
         reads_files = self.files.tools(self._book)
-        return found | self._seen(reads_files) if reads_files else found
+        return tools | self._as_event_tools(reads_files) if reads_files else tools
 
     @cached_property
     def memories(self) -> Memories:
-        """What it remembers with."""
-        return memories_of(self._agent, self._engagement.crew)
+        """The agent's memories."""
+        return memories_of(self._agent, self._binding.crew)
 
     @cached_property
-    def files(self) -> FilesAtHand:
-        """The files at hand, and what of them its model is shown."""
-        if not self._given_files:
+    def files(self) -> AvailableFiles:
+        """The files of the run, and which of them the model is shown."""
+        if not self._file_records:
             return NO_FILES
         files = extension("files")
         if self.executor is not None:
-            return files(records=self._given_files)
+            return files(records=self._file_records)
         sight = sight_of(self._agent.llm, self.model.name)
-        return files(records=self._given_files, sight=sight, tool=slug("read_file", taken=set(self._observed)))
+        return files(records=self._file_records, sight=sight, tool=slug("read_file", taken=set(self._event_tools)))
 
     @cached_property
-    def _observed(self) -> dict[str, EventTool]:
-        return self._seen(self._fetched or (), self._engagement.tools)
+    def _event_tools(self) -> dict[str, EventTool]:
+        return self._as_event_tools(self._external_tools or (), self._binding.tools)
 
-    def _seen(self, tools: Sequence[Any], known: Mapping[str, GuardedTool] | None = None) -> dict[str, EventTool]:
-        agent, crew = self._agent, self._engagement.crew
-        named = {**(known or {}), **(guarded_tools(tools, {}, self._engagement.where) if tools else {})}
+    def _as_event_tools(
+        self, tools: Sequence[Any], bound: Mapping[str, GuardedTool] | None = None
+    ) -> dict[str, EventTool]:
+        agent, crew = self._agent, self._binding.crew
+        guarded = {**(bound or {}), **(guarded_tools(tools, {}, self._binding.where) if tools else {})}
         return {
-            name: EventTool(with_cache(tool, agent, crew), agent, self._about, crew=crew)
-            for name, tool in named.items()
+            name: EventTool(with_cache(tool, agent, crew), agent, self._task, crew=crew)
+            for name, tool in guarded.items()
         }

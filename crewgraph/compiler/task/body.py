@@ -117,7 +117,7 @@ def own_task_body(assignment: TaskBinding, state: Mapping[str, Any]) -> Body[dic
 def answer_body(assignment: TaskBinding, state: Mapping[str, Any]) -> Body[dict[str, Any]]:
     """The agent's answer alone, in our way, with what it used; nothing is read, judged or kept."""
     work = _Work(assignment, state)
-    answer = yield from work.agent.own_answer()
+    answer = yield from work.agent.answer_without_override()
     if ONGOING.get() is None:  # else the task remembers it, whose part it is
         yield from work.agent.remember(answer)
     return {assignment.slug: {"answer": answer, "usage": work.usage.to_plain()}}
@@ -259,7 +259,7 @@ class _Work:
 
     def judged(self, guardrail: ModelGuardrail, output: TaskOutput) -> Body[Judged]:
         """The verdict of a model: the guardrail's own, else the agent's."""
-        model = self.agent.model if guardrail.llm is None else self.agent.asked(guardrail.llm)
+        model = self.agent.model if guardrail.llm is None else self.agent.model_for(guardrail.llm)
         context = self.briefing.context
         return (
             yield Scope(
@@ -275,7 +275,7 @@ class _Work:
         return self._read(text)
 
     def _read(self, text: str) -> Body[tuple[TaskOutput, str | None]]:
-        maker = self.task.converter_cls or self.agent.own_converter
+        maker = self.task.converter_cls or self.agent.converter_override
         found = yield from structure_output(
             self.task, text, maker, lambda: self.agent.converter, self.agent.converter_llm, self.book, self.usage
         )

@@ -71,29 +71,29 @@ class TaskRunner(AgentRunner):
         Raises:
             TimeLimitReached: the work took longer than `max_execution_time`.
         """
-        yield from self.equipped()
-        is_taught = not refused and not self._depth  # else people have seen it, or see what is made of it
-        own = override_of(self._agent, "execute_task") or override_of(self._agent, "aexecute_task")
-        if own is not None:
-            answer = yield from self._by_own_version(own, refused)
-            improved = partial(self._given_again, own)
+        yield from self.load_resources()
+        first_attempt = not refused and not self._depth  # else people have seen it, or see what is made of it
+        override = override_of(self._agent, "execute_task") or override_of(self._agent, "aexecute_task")
+        if override is not None:
+            answer = yield from self._run_override(override, refused)
+            improve = partial(self._retry_override, override)
         else:
-            answer = yield from self._worked_out(refused)
-            improved = self._improved
-        if is_taught:
-            answer = yield from apply_feedback(self._assignment, self._briefing, answer, improved)
-        if own is None:
+            answer = yield from self._run_attempt(refused)
+            improve = self._improve
+        if first_attempt:
+            answer = yield from apply_feedback(self._assignment, self._briefing, answer, improve)
+        if override is None:
             yield Notify(partial(self._report.agent_completes, answer))
         return answer
 
-    def own_answer(self, refused: Refused | None = None) -> Body[str]:
+    def answer_without_override(self, refused: Refused | None = None) -> Body[str]:
         """Its answer in our way, whatever its class overrides."""
-        answer = yield from self._worked_out(refused)
+        answer = yield from self._run_attempt(refused)
         yield Notify(partial(self._report.agent_completes, answer))
         return answer
 
-    def _worked_out(self, refused: Refused | None) -> Body[str]:
-        yield from self.equipped()
+    def _run_attempt(self, refused: Refused | None) -> Body[str]:
+        yield from self.load_resources()
         opening = Opening(
             agent=self._agent,
             task=self._task,
@@ -106,10 +106,12 @@ class TaskRunner(AgentRunner):
             files=self.files,
         )
         dialogue = Dialogue(opening.messages, self._briefing.context)
-        begun = dialogue.transcript.messages
-        answer = yield from self.in_time(partial(self._answered, opening, dialogue, refused), begun)
-        if self._is_reviewed:
-            answer = yield from self._reviewed(answer, self._improved)
+        opening_messages = dialogue.transcript.messages
+        answer = yield from self.run_with_timeout(
+            partial(self._answer_in_scope, opening, dialogue, refused), opening_messages
+        )
+        if self._needs_review:
+            answer = yield from self._review(answer, self._improve)
         if self._dialogue is not None:
             yield Notify(partial(self._agent.record_messages, tuple(self._dialogue.transcript.messages)))
         return answer
@@ -118,94 +120,98 @@ class TaskRunner(AgentRunner):
         """Leave an answer in its memories."""
         if self.recollection:
             stage = "model" if self._depth else "finish"  # a coworker's work is a part of a step
-            said, usage = self.conversation, self._usage
-            yield from self.recollection.done(self._briefing, answer, said, self.assessor, usage, stage)
+            messages, usage = self.conversation, self._usage
+            yield from self.recollection.done(self._briefing, answer, messages, self.assessor, usage, stage)
 
-    def _remembers(self, tool: str, observation: str) -> Body[None]:
-        if isinstance(self.tools.named(tool), Delegation):
+    def _store_observation(self, tool: str, observation: str) -> Body[None]:
+        if isinstance(self.tools.find(tool), Delegation):
             return  # the coworker remembers it
-        yield from super()._remembers(tool, observation)
+        yield from super()._store_observation(tool, observation)
 
     def plan(self) -> Body[AgentPlan | None]:
         """Its plan for the task."""
-        yield from self.equipped()
-        return (yield from self.planned(self._briefing))
+        yield from self.load_resources()
+        return (yield from self.make_plan(self._briefing))
 
-    def _answered(self, opening: Opening, dialogue: Dialogue, refused: Refused | None) -> Body[str]:
+    def _answer_in_scope(self, opening: Opening, dialogue: Dialogue, refused: Refused | None) -> Body[str]:
         yield from self.begin_capabilities()
         lessons = training_notes(self._assignment, self._briefing, self._book)
-        remembered = yield from self.recollection.told(self._briefing.description, self._briefing.context)
-        asked = self._briefing
-        known = yield from self.known(asked.description, asked.expected_output, asked.context)
-        told = (*lessons, *remembered, *known)
-        notes = (*told, *(yield from self.notes(self._briefing, refused, told)))
+        memories = yield from self.recollection.told(self._briefing.description, self._briefing.context)
+        briefing = self._briefing
+        knowledge = yield from self.knowledge_notes(briefing.description, briefing.expected_output, briefing.context)
+        context_notes = (*lessons, *memories, *knowledge)
+        notes = (*context_notes, *(yield from self.prompt_notes(self._briefing, refused, context_notes)))
         if notes:
             dialogue = Dialogue(replace(opening, notes=notes).messages, self._briefing.context)
         if (reviewer := self._reviewer) is not None:
-            begun = yield from reviewer.begins(dialogue.transcript.messages)
-            if begun != dialogue.transcript.messages:
-                dialogue = Dialogue(partial(_as_they_are, begun), "")
+            messages = yield from reviewer.begins(dialogue.transcript.messages)
+            if messages != dialogue.transcript.messages:
+                dialogue = Dialogue(partial(_fixed_opening, messages), "")
         self._dialogue = dialogue
-        begun = dialogue.transcript.messages
-        yield Notify(partial(self._report.agent_begins, begun, self.given_tools))
-        return (yield from self.replied(dialogue, self._briefing.context))
+        messages = dialogue.transcript.messages
+        yield Notify(partial(self._report.agent_begins, messages, self.given_tools))
+        return (yield from self.reply(dialogue, self._briefing.context))
 
     @cached_property
-    def _in_hand(self) -> Mapping[str, PreparedTool]:
-        return {name: self._handing_over(tool) for name, tool in self._offered.items()}
+    def _prepared_tools(self) -> Mapping[str, PreparedTool]:
+        return {name: self._with_delegation(tool) for name, tool in self._available_tools.items()}
 
-    def _handing_over(self, used: EventTool) -> PreparedTool:
-        source = used.tool.tool.source
+    def _with_delegation(self, tool: EventTool) -> PreparedTool:
+        source = tool.tool.tool.source
         if not isinstance(source, CoworkerTool) or override_of(source, "_run") is not None:
-            return self._adapted(used)
-        return Delegation(used.tool, used.agent, used.task, self._team, source, crew=used.crew)
+            return self._adapted(tool)
+        return Delegation(tool.tool, tool.agent, tool.task, self._team, source, crew=tool.crew)
 
     @cached_property
     def _team(self) -> DelegationTeam:
         """Those it may hand work to, whichever tool it uses for that."""
-        most = DEFAULT_MAX_DELEGATIONS if self._engagement.crew is None else self._engagement.crew.max_delegations
+        max_delegations = DEFAULT_MAX_DELEGATIONS if self._binding.crew is None else self._binding.crew.max_delegations
         return DelegationTeam(
-            work=self._coworkers, role=self._called, book=self._book, most=most, tell=self._report.handed_over
+            run_coworker=self._run_coworker,
+            role_of=self._role_of,
+            book=self._book,
+            max_delegations=max_delegations,
+            on_delegated=self._report.handed_over,
         )
 
-    def _called(self, agent: BaseAgent) -> str:
+    def _role_of(self, agent: BaseAgent) -> str:
         return agent.rendered_texts(self._inputs)["role"] or ""
 
-    def _coworkers(self, agent: BaseAgent, wanted: str, context: str) -> Body[str]:
+    def _run_coworker(self, agent: BaseAgent, request: str, context: str) -> Body[str]:
         """The work of a coworker: neither judged nor kept as an output of its own."""
-        crew, texts = self._engagement.crew, agent.rendered_texts(self._inputs)
-        expected, role = self._book.slice("manager_request"), texts["role"] or ""
-        task = DelegatedTask.of(self._task, role, description=wanted, expected_output=expected, agent=agent)
-        deeper = crew is not None and self._depth + 1 < crew.max_delegation_depth
-        handed = bind_delegated_task(task, agent, crew, context, node=self._assignment.slug, deeper=deeper)
-        assignment = replace(handed, lessons=self._assignment.lessons)
+        crew, texts = self._binding.crew, agent.rendered_texts(self._inputs)
+        expected_output, role = self._book.slice("manager_request"), texts["role"] or ""
+        task = DelegatedTask.of(self._task, role, description=request, expected_output=expected_output, agent=agent)
+        may_delegate = crew is not None and self._depth + 1 < crew.max_delegation_depth
+        bound = bind_delegated_task(task, agent, crew, context, node=self._assignment.slug, deeper=may_delegate)
+        assignment = replace(bound, lessons=self._assignment.lessons)
         briefing = Briefing(
             role=role,
             goal=texts["goal"] or "",
             backstory=texts["backstory"] or "",
-            description=wanted,
-            expected_output=expected,
+            description=request,
+            expected_output=expected_output,
             output_file=None,
             context=context,
-            files=self._given_files,
+            files=self._file_records,
         )
         report = TaskReport(assignment)
         report.role = role
         yield Notify(partial(report.show_agent, briefing))
         usage = self._usage.coworker(role)
-        work = TaskRunner(assignment, briefing, report, usage, assignment.book, self._inputs, self._depth + 1)
+        runner = TaskRunner(assignment, briefing, report, usage, assignment.book, self._inputs, self._depth + 1)
         try:
-            answer = yield from work.answer()
+            answer = yield from runner.answer()
         except Exception as failure:
             yield Notify(partial(report.agent_fails, failure))
             raise
         finally:
-            self.failures += work.failures
-        yield from work.remember(answer)
+            self.failures += runner.failures
+        yield from runner.remember(answer)
         return answer
 
     @property
-    def _is_reviewed(self) -> bool:
+    def _needs_review(self) -> bool:
         """Whether people are asked about its answers; in a training they are asked anyway."""
         return bool(self._task.human_input) and round_of(self._assignment) is None
 
@@ -216,47 +222,47 @@ class TaskRunner(AgentRunner):
         if provider is None:
             return None
         ongoing = OngoingTask(self._task, self._briefing)
-        return Reviewer(provider=provider, engagement=self._assignment, task=self._task, ongoing=ongoing)
+        return Reviewer(provider=provider, binding=self._assignment, task=self._task, ongoing=ongoing)
 
-    def _reviewed(self, answer: str, improved: Callable[[str, str], Body[str]]) -> Body[str]:
+    def _review(self, answer: str, improve: Callable[[str, str], Body[str]]) -> Body[str]:
         """The answer that a person accepts; what they say of one goes back to the agent, as often as it takes."""
         if (reviewer := self._reviewer) is not None:
-            asked: list[Message] = [{"role": "user", "content": self._briefing.description}]
-            said = asked if self._dialogue is None else self._dialogue.transcript.messages
-            answer, told = yield from reviewer.accepted(answer, said, self._usage)
+            request: list[Message] = [{"role": "user", "content": self._briefing.description}]
+            messages_so_far = request if self._dialogue is None else self._dialogue.transcript.messages
+            answer, messages = yield from reviewer.accepted(answer, messages_so_far, self._usage)
             if self._dialogue is not None:
-                self._dialogue = Dialogue(partial(_as_they_are, told), "")
+                self._dialogue = Dialogue(partial(_fixed_opening, messages), "")
             return answer
         while feedback := (yield from feedback_on(answer, self.asker)):
-            answer = yield from improved(answer, feedback)
+            answer = yield from improve(answer, feedback)
         return answer
 
-    def _improved(self, answer: str, feedback: str) -> Body[str]:
+    def _improve(self, answer: str, feedback: str) -> Body[str]:
         """Another answer, in the conversation that the one before came from."""
         dialogue = self._dialogue
         assert dialogue is not None  # there is an answer to improve
         dialogue.add({"role": "assistant", "content": answer})
-        told = self._book.slice("human_feedback", human_feedback=feedback)
-        dialogue.reopen({"role": "user", "content": told})
-        work = partial(self.replied, dialogue, self._briefing.context)
-        return self.in_time(work, dialogue.transcript.messages)
+        message = self._book.slice("human_feedback", human_feedback=feedback)
+        dialogue.reopen({"role": "user", "content": message})
+        reply = partial(self.reply, dialogue, self._briefing.context)
+        return self.run_with_timeout(reply, dialogue.transcript.messages)
 
-    def _by_own_version(self, own: Any, refused: Refused | None) -> Body[str]:
+    def _run_override(self, override: Any, refused: Refused | None) -> Body[str]:
         """What the agent's class, or a patch, does in the place of our loop, and people have accepted."""
-        answer, reviewed = yield from self._given(own, refused)
-        if self._is_reviewed and not reviewed:
-            return (yield from self._reviewed(answer, partial(self._given_again, own)))
+        answer, reviewed = yield from self._call_override(override, refused)
+        if self._needs_review and not reviewed:
+            return (yield from self._review(answer, partial(self._retry_override, override)))
         return answer
 
-    def _given_again(self, own: Any, answer: str, feedback: str) -> Body[str]:
-        return (yield from self._given(own, (answer, feedback)))[0]
+    def _retry_override(self, override: Any, answer: str, feedback: str) -> Body[str]:
+        return (yield from self._call_override(override, (answer, feedback)))[0]
 
-    def _given(self, own: Any, refused: Refused | None) -> Body[tuple[str, bool]]:
+    def _call_override(self, override: Any, refused: Refused | None) -> Body[tuple[str, bool]]:
         """An answer of the agent's class or patch, and whether people have seen it already, for it called our version."""
         ongoing = OngoingTask(self._task, self._briefing)
         context = retold(self._briefing.context, refused, self._book)
-        told: dict[str, Any] = yield Call(
-            function=partial(_after_setup, self._agent, own),
+        outcome: dict[str, Any] = yield Call(
+            function=partial(_after_setup, self._agent, override),
             keywords={"task": self._task, "context": context, "tools": self.given_tools},
             name="execute_task",
             kind="agent",
@@ -268,16 +274,16 @@ class TaskRunner(AgentRunner):
                 "reviewed": ongoing.reviewed,
             },
         )
-        self._usage.add(told["usage"])
-        return told["answer"], told.get("reviewed", False)
+        self._usage.add(outcome["usage"])
+        return outcome["answer"], outcome.get("reviewed", False)
 
 
-def _after_setup(agent: BaseAgent, own: Callable[..., Any], **given: Any) -> Any:
-    create_executor(agent, given["tools"], given["task"])  # what the class needs for its work, in this process
-    return own(**given)
+def _after_setup(agent: BaseAgent, override: Callable[..., Any], **arguments: Any) -> Any:
+    create_executor(agent, arguments["tools"], arguments["task"])  # what the class needs for its work, in this process
+    return override(**arguments)
 
 
-def _as_they_are(messages: Sequence[Message], _context: str, _done: str) -> Sequence[Message]:
+def _fixed_opening(messages: Sequence[Message], _context: str, _done: str) -> Sequence[Message]:
     return messages
 
 

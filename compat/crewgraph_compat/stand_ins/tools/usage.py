@@ -143,7 +143,7 @@ class ToolUsage:
         wish = step if isinstance(step, AgentAction) else self.action
         if wish is None:
             return ToolUsageError("there is no `Action:` in it")
-        wanted = self._toolbox.prepared(wish.tool, wish.tool_input)
+        wanted = self._toolbox.prepare_call(wish.tool, wish.tool_input)
         if not isinstance(wanted, PreparedCall):
             return ToolUsageError(wanted["text"])
         return ToolCalling(tool_name=self._guarded[wanted.tool.name].tool.title, arguments=wanted.args)
@@ -169,7 +169,7 @@ class ToolUsage:
 
     def is_answer(self, calling: ToolCalling) -> bool:
         """Whether what the tool of a call gives is the answer."""
-        wanted = self._toolbox.named(calling.tool_name)
+        wanted = self._toolbox.find(calling.tool_name)
         return wanted is not None and self._guarded[wanted.name].tool.result_as_answer
 
     def get_last_raw_result(self, fallback: Any) -> Any:
@@ -208,7 +208,7 @@ class ToolUsage:
     def _wanted(self, calling: ToolCalling | ToolUsageError) -> ToolCall | str:
         if isinstance(calling, ToolUsageError):
             return calling.message
-        wanted = self._toolbox.prepared(calling.tool_name, calling.arguments or {})
+        wanted = self._toolbox.prepare_call(calling.tool_name, calling.arguments or {})
         if not isinstance(wanted, PreparedCall):
             return wanted["text"]
         assert isinstance(wanted.effect, ToolCall)  # its tools are no bodies
