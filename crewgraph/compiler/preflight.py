@@ -1,10 +1,6 @@
-"""Whether agents have what they need for their work, looked at before anything is done.
+"""Checks of agents and crews before a run: executors and models, unsupported settings, and settings without effect.
 
-What agents may ask for and are never given: refused with the reason, and with what there is instead.
-
-What definitions may ask for and the compiler cannot translate: refused loudly, never ignored.
-
-What definitions may ask for and has no effect here: accepted, so that programs run, and told once in a process.
+Unsupported settings raise. Settings without effect are accepted, so that programs run, with one warning per process.
 """
 
 import warnings
@@ -40,39 +36,39 @@ __all__ = [
 ]
 
 
-def check_ready(engagement: AgentBinding) -> Model | None:
-    """Look, before anything is done, whether an agent can work.
+def check_ready(binding: AgentBinding) -> Model | None:
+    """Check before a run that an agent can work.
 
     Returns:
-        Its model, if it needs one: who keeps it spares every task to make it anew.
+        its model, if it needs one; a caller that keeps it spares each task from creating it again.
 
     Raises:
-        CompileError: its executor cannot be called, or not be given what there is to give.
+        CompileError: its executor cannot be called, or takes none of the available inputs.
         ModelError: it needs a model and has none.
     """
-    agent = engagement.agent
+    agent = binding.agent
     if override_of(agent, "execute_task") or override_of(agent, "aexecute_task"):
         return None  # which may do without
-    work = AgentRunner(engagement, agent.written("role"), AgentReport(engagement, None), UsageLedger(), engagement.book)
-    return as_model(agent.llm) if work.executor is None else None
+    runner = AgentRunner(binding, agent.written("role"), AgentReport(binding, None), UsageLedger(), binding.book)
+    return as_model(agent.llm) if runner.executor is None else None
 
 
-def check_coworkers(engagements: Sequence[AgentBinding]) -> None:
-    """Look, before anything is done, whether those whom agents may hand work to have the models that they need.
+def check_coworkers(bindings: Sequence[AgentBinding]) -> None:
+    """Check before a run that the agents that work may be delegated to have the models they need.
 
     Raises:
         ModelError: one needs a model and has none.
     """
-    sources = [tool.tool.source for one in engagements for tool in one.tools.values()]
-    asked = [agent for source in sources if isinstance(source, CoworkerTool) for agent in source.agents]
-    for agent in {id(agent): agent for agent in asked}.values():
-        own = override_of(agent, "execute_task") or override_of(agent, "aexecute_task")
-        if own is None and (create_executor(agent) is None or isinstance(agent, LangGraphAgentAdapter)):
+    sources = [tool.tool.source for binding in bindings for tool in binding.tools.values()]
+    coworkers = [agent for source in sources if isinstance(source, CoworkerTool) for agent in source.agents]
+    for agent in {id(agent): agent for agent in coworkers}.values():
+        override = override_of(agent, "execute_task") or override_of(agent, "aexecute_task")
+        if override is None and (create_executor(agent) is None or isinstance(agent, LangGraphAgentAdapter)):
             as_model(agent.llm)
 
 
 def check_supported(agent: BaseAgent) -> None:
-    """Refuse what an agent cannot have.
+    """Reject what an agent cannot have.
 
     Raises:
         CompileError: hosted applications, an MCP server that cannot be found, or a remote agent that does not speak JSON-RPC.
@@ -85,70 +81,72 @@ def check_supported(agent: BaseAgent) -> None:
 
 _Rule = tuple[str, Callable[[Any], bool]]
 
-_AGENT: tuple[_Rule, ...] = (("from_repository", lambda agent: agent.from_repository is not None),)
+_REFUSED_AGENT: tuple[_Rule, ...] = (("from_repository", lambda agent: agent.from_repository is not None),)
 
 
 def check_crew(crew: Crew) -> None:
-    """Refuse what this version cannot translate.
+    """Reject unsupported settings of a crew and its agents.
 
     Raises:
-        CompileError: all of it, by name.
+        CompileError: names all of them.
     """
-    found: list[str] = []
+    refused: list[str] = []
     for agent in dict.fromkeys([*crew.agents, *(task.agent for task in crew.tasks if task.agent is not None)]):
-        found += _asked_of(agent)
-    _refuse(found)
+        refused += _refused_fields(agent)
+    _refuse(refused)
 
 
 def check_agent(agent: BaseAgent) -> None:
-    """Refuse what this version cannot translate of an agent on its own.
+    """Reject unsupported settings of an agent on its own.
 
     Raises:
-        CompileError: all of it, by name.
+        CompileError: names all of them.
     """
-    _refuse([*_asked_of(agent)])
+    _refuse([*_refused_fields(agent)])
 
 
 def refused_keywords() -> dict[str, tuple[str, ...]]:
-    """The keywords that are refused, by the class that takes them."""
-    return {"Agent": tuple(name for name, _ in _AGENT)}
+    """Return the unsupported keywords by class."""
+    return {"Agent": tuple(name for name, _ in _REFUSED_AGENT)}
 
 
-def _asked_of(agent: BaseAgent) -> Iterator[str]:
+def _refused_fields(agent: BaseAgent) -> Iterator[str]:
     check_supported(agent)
-    return _asked(f"agent `{agent.role}`", agent, _AGENT if isinstance(agent, Agent) else ())
+    return _matching_rules(f"agent `{agent.role}`", agent, _REFUSED_AGENT if isinstance(agent, Agent) else ())
 
 
-def _refuse(found: list[str]) -> None:
-    if found:
+def _refuse(refused: list[str]) -> None:
+    if refused:
         raise CompileError(
-            f"crewgraph does not offer {', '.join(found)}: agents of CrewAI's hosted repository are read there alone. Give the "
+            f"crewgraph does not offer {', '.join(refused)}: agents of CrewAI's hosted repository are read there alone. Give the "
             "agent its role, goal and backstory here; it is refused rather than ignored."
         )
 
 
-def _asked(where: str, definition: object, rules: tuple[_Rule, ...]) -> Iterator[str]:
-    return (f"`{name}` of {where}" for name, asks in rules if asks(definition))
+def _matching_rules(where: str, definition: object, rules: tuple[_Rule, ...]) -> Iterator[str]:
+    return (f"`{name}` of {where}" for name, is_used in rules if is_used(definition))
 
 
 _IdleRule = tuple[str, Callable[[Any], bool], str]
 
-_RECORD = "what a run knows of itself stands in its checkpoints"
-_SENT = "nothing is sent to anybody"
-_KNOWS = "it is for knowledge, of which there is none"
+_IN_CHECKPOINTS = "what a run knows of itself stands in its checkpoints"
+_NOTHING_SENT = "nothing is sent to anybody"
+_NO_KNOWLEDGE = "it is for knowledge, of which there is none"
 
-_CREW: tuple[_IdleRule, ...] = (
-    ("share_crew", lambda crew: bool(crew.share_crew), _SENT),
+_IDLE_CREW: tuple[_IdleRule, ...] = (
+    ("share_crew", lambda crew: bool(crew.share_crew), _NOTHING_SENT),
     ("tracing", lambda crew: bool(crew.tracing), "runs are traced by LangSmith, where LANGSMITH_TRACING says so"),
     (
         "task_execution_output_json_files",
         lambda crew: bool(crew.task_execution_output_json_files),
         "outputs are in checkpoints, and in the files that `output_file` and `output_log_file` name",
     ),
-    ("execution_context", lambda crew: crew.execution_context is not None, _RECORD),
+    ("execution_context", lambda crew: crew.execution_context is not None, _IN_CHECKPOINTS),
     (
         "embedder",
-        lambda crew: crew.embedder is not None and not _remembers(crew) and not any(map(_knows, [crew, *crew.agents])),
+        lambda crew: (
+            crew.embedder is not None and not _has_memory(crew) and not any(map(_has_knowledge, [crew, *crew.agents]))
+        ),
         "it is for memory and knowledge, of which the crew has none",
     ),
     (
@@ -164,10 +162,18 @@ _CREW: tuple[_IdleRule, ...] = (
 )
 
 _IDLE_AGENT: tuple[_IdleRule, ...] = (
-    ("embedder", lambda agent: getattr(agent, "embedder", None) is not None and not _knows(agent), _KNOWS),
-    ("knowledge_storage", lambda agent: agent.knowledge_storage is not None and not _knows(agent), _KNOWS),
+    (
+        "embedder",
+        lambda agent: getattr(agent, "embedder", None) is not None and not _has_knowledge(agent),
+        _NO_KNOWLEDGE,
+    ),
+    (
+        "knowledge_storage",
+        lambda agent: agent.knowledge_storage is not None and not _has_knowledge(agent),
+        _NO_KNOWLEDGE,
+    ),
     ("max_tokens", lambda agent: agent.max_tokens is not None, "give it to the model: `LLM(..., max_tokens=...)`"),
-    ("execution_context", lambda agent: getattr(agent, "execution_context", None) is not None, _RECORD),
+    ("execution_context", lambda agent: getattr(agent, "execution_context", None) is not None, _IN_CHECKPOINTS),
     (
         "use_better_compaction",
         lambda agent: not getattr(agent, "use_better_compaction", True),
@@ -181,39 +187,41 @@ _IDLE_AGENT: tuple[_IdleRule, ...] = (
     ),
 )
 
-_OF_KNOWLEDGE: tuple[_IdleRule, ...] = (
-    ("knowledge_config", lambda agent: agent.knowledge_config is not None and not _knows(agent), _KNOWS),
+_IDLE_WITHOUT_KNOWLEDGE: tuple[_IdleRule, ...] = (
+    ("knowledge_config", lambda agent: agent.knowledge_config is not None and not _has_knowledge(agent), _NO_KNOWLEDGE),
 )
-"""Rules for the agents of crews that know nothing."""
+"""Rules for the agents of crews without knowledge."""
 
-_told: set[tuple[str, str]] = set()
+_warned: set[tuple[str, str]] = set()
 
 
 class WithoutEffect(UserWarning):
-    """A definition asks for something that has no effect here."""
+    """A setting has no effect."""
 
 
 def warn_without_effect(crew: Crew) -> None:
-    """Warn of what has no effect, of each field once in a process."""
-    found = _new("Crew", crew, _CREW)
+    """Warn of settings without effect, once per field and process."""
+    fields = _new_fields("Crew", crew, _IDLE_CREW)
     for agent in dict.fromkeys([*crew.agents, *(task.agent for task in crew.tasks if task.agent is not None)]):
-        found += _new("Agent", agent, _IDLE_AGENT if _knows(crew) else (*_IDLE_AGENT, *_OF_KNOWLEDGE))
-    if found:
-        warnings.warn(f"accepted, but without effect: {'; '.join(found)}", WithoutEffect, stacklevel=user_stacklevel())
+        fields += _new_fields(
+            "Agent", agent, _IDLE_AGENT if _has_knowledge(crew) else (*_IDLE_AGENT, *_IDLE_WITHOUT_KNOWLEDGE)
+        )
+    if fields:
+        warnings.warn(f"accepted, but without effect: {'; '.join(fields)}", WithoutEffect, stacklevel=user_stacklevel())
 
 
-def _remembers(crew: Crew) -> bool:
+def _has_memory(crew: Crew) -> bool:
     return bool(crew.memory or crew.contextual_memory)
 
 
-def _knows(definition: Any) -> bool:
+def _has_knowledge(definition: Any) -> bool:
     return definition.knowledge is not None or bool(definition.knowledge_sources)
 
 
-def _new(owner: str, definition: object, rules: tuple[_IdleRule, ...]) -> list[str]:
-    found: list[str] = []
-    for name, asks, reason in rules:
-        if (owner, name) not in _told and asks(definition):
-            _told.add((owner, name))
-            found.append(f"`{name}` of `{owner}` ({reason})")
-    return found
+def _new_fields(owner: str, definition: object, rules: tuple[_IdleRule, ...]) -> list[str]:
+    fields: list[str] = []
+    for name, is_used, reason in rules:
+        if (owner, name) not in _warned and is_used(definition):
+            _warned.add((owner, name))
+            fields.append(f"`{name}` of `{owner}` ({reason})")
+    return fields

@@ -190,6 +190,6 @@ def test_a_task_of_another_crew_gives_what_it_gave_when_that_crew_was_run():
 def test_a_task_of_another_crew_that_has_not_been_run_is_told():
     made = assigned(step("here", context=[step("there")]))[0]
     with pytest.warns(
-        UserWarning, match="task `there` stands in a context, but belongs to another crew that has not been run"
+        UserWarning, match="task `there` is used as context, but belongs to another crew that has not been run"
     ):
         assert context_outputs(made, {}) == ""

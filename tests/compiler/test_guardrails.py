@@ -77,7 +77,7 @@ def test_after_guardrail_max_retries_refusals_the_task_fails():
         play_task(worked_on)
     assert str(caught.value) == (
         "task `Count the files` failed guardrail validation after 2 retries. Last error: `c` is wrong. The guardrail "
-        "(`judge`) refused every attempt: look at what it asks for, or raise `guardrail_max_retries`."
+        "(`judge`) refused every attempt: check what it requires, or raise `guardrail_max_retries`."
     )
     assert isinstance(caught.value, ValueError)
 

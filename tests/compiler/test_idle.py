@@ -17,7 +17,7 @@ DIFFERENCES = Path(__file__).parent.parent.parent / "docs" / "differences.md"
 
 @pytest.fixture(autouse=True)
 def anew(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(preflight, "_told", set[tuple[str, str]]())
+    monkeypatch.setattr(preflight, "_warned", set[tuple[str, str]]())
     yield
 
 

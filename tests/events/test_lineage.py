@@ -230,14 +230,14 @@ def test_an_event_that_is_replayed_stays_where_it_was():
 
 
 def test_the_task_and_the_run_around_a_tool_are_known():
-    from crewgraph.compiler.task.briefing import AT_WORK
+    from crewgraph.compiler.task.briefing import CURRENT_TASK
 
     seen: list[Any] = []
 
     @tool
     def told_of(what: str) -> str:
         """Tell."""
-        task = AT_WORK.get()
+        task = CURRENT_TASK.get()
         seen.append((task and task.name, lineage.run_id() is not None))
         return "x"
 

@@ -323,7 +323,7 @@ WORKS: dict[str, Row] = {
 def seen(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Seen:
     put_docker(tmp_path)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ.get('PATH', '')}")
-    monkeypatch.setattr(preflight, "_told", set[tuple[str, str]]())
+    monkeypatch.setattr(preflight, "_warned", set[tuple[str, str]]())
     return Seen(mode, tmp_path)
 
 

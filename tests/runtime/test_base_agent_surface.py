@@ -427,7 +427,7 @@ WORKS: dict[str, Row] = {
 @pytest.fixture(params=[Agent, Plain])
 def seen(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Seen:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(preflight, "_told", set[tuple[str, str]]())
+    monkeypatch.setattr(preflight, "_warned", set[tuple[str, str]]())
     return Seen(mode, tmp_path, request.param)
 
 

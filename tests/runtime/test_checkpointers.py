@@ -212,7 +212,7 @@ def test_a_changed_output_in_the_graphs_own_state_is_refused_by_the_task_that_re
     with pytest.raises(ConnectionError):
         mode.invoke(graph, {"inputs": {}}, config)
     graph.update_state(config, {"first": {"raw": 5}})
-    with pytest.raises(StorageError, match="`first` in the state is no output of a task"):
+    with pytest.raises(StorageError, match="`first` in the state is not the output of a task"):
         mode.invoke(graph, None, config)
     assert len(llm.requests) == 2
 

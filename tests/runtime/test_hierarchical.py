@@ -238,6 +238,6 @@ def test_a_sequential_crew_says_that_it_has_no_use_for_a_manager():
     worker = agent(ScriptedLLM(["x"]), "W")
     crew = Crew(agents=[worker], tasks=[todo("one", agent=worker)], manager_llm=ScriptedLLM([]))
 
-    preflight._told.discard(("Crew", "manager_llm"))  # pyright: ignore[reportPrivateUsage]
+    preflight._warned.discard(("Crew", "manager_llm"))  # pyright: ignore[reportPrivateUsage]
     with pytest.warns(preflight.WithoutEffect, match="a sequential crew has no manager"):
         crew.kickoff()

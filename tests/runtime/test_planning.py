@@ -342,7 +342,7 @@ def test_a_state_that_was_edited_into_nonsense_is_told(mode: Mode):
     config = {"configurable": {"thread_id": "t"}}
     mode.invoke(graph, {"inputs": {}}, config)
     graph.update_state(config, {"planning": {"pydantic": 7}}, as_node="planning")
-    with pytest.raises(StorageError, match="`planning` in the state is no plan"):
+    with pytest.raises(StorageError, match="`planning` in the state is not a crew's plan"):
         mode.invoke(graph, None, config)
 
 

@@ -383,7 +383,7 @@ def test_a_named_file_that_is_not_there_is_told(mode: Mode):
 
 
 def test_data_that_teach_nothing_are_told(mode: Mode):
-    with pytest.raises(RunError, match="`training_data` of the crew is to be like"):
+    with pytest.raises(RunError, match="`training_data` of the crew must look like"):
         mode.kickoff(two(ScriptedLLM([]), training_data={"Diver": "be good"}))
 
 

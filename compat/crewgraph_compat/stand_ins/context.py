@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from pydantic import BaseModel, Field
 
-from crewgraph.compiler.task.briefing import AT_WORK
+from crewgraph.compiler.task.briefing import CURRENT_TASK
 from crewgraph.compiler.task.events import NOTES
 from crewgraph.definitions.flow.state import current_flow_id, current_flow_method_name, current_flow_request_id
 from crewgraph.events import lineage
@@ -113,7 +113,7 @@ def get_current_task_id() -> str | None:
     given = _TASK.get()
     if given is not None:
         return given
-    task = AT_WORK.get()
+    task = CURRENT_TASK.get()
     return None if task is None else str(task.id)
 
 

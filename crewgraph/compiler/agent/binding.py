@@ -1,4 +1,4 @@
-"""An agent with what it may use: for the messages of a kickoff, or (as an `Assignment`) for a task."""
+"""Agents bound to their tools: for the messages of a kickoff, or (as a `TaskBinding`) for a task."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -26,114 +26,114 @@ __all__ = ["AgentBinding", "bind_agent", "granted_tools", "guarded_tools", "own_
 
 @dataclass(frozen=True, kw_only=True)
 class AgentBinding:
-    """An agent with what it may use."""
+    """An agent with its tools."""
 
     crew: Crew | None
-    """The crew it works for; None where it works on its own."""
+    """The crew; None where the agent works on its own."""
 
     agent: BaseAgent
     slug: str
-    """The name of its node and of its channel."""
+    """The name of its node and channel."""
 
     tools: Mapping[str, GuardedTool]
-    """What it may use, by the names models call them by."""
+    """The tools by the names models use."""
 
     given_tools: Sequence[Any]
-    """The same as the user gave them."""
+    """The tools as the user gave them."""
 
     @property
     def seconds(self) -> int | float | None:
-        """How long its work may take."""
+        """The time limit of its work."""
         return self.agent.max_execution_time if isinstance(self.agent, Agent) else None
 
     @property
     def book(self) -> Book:
-        """The wording of its prompts: the agent's own, else the crew's."""
+        """The prompts: the agent's own, else the crew's."""
         return self.agent.wording(self.crew)
 
     @property
     def where(self) -> str:
-        """What it is called in messages."""
+        """The name used in messages."""
         return f"agent `{' '.join(self.agent.written('role').split())}`"
 
 
 def bind_agent(agent: BaseAgent) -> AgentBinding:
-    """An agent on its own."""
-    given = [*(agent.tools or []), *granted_tools(agent, ())]
+    """Bind an agent that works on its own."""
+    user_tools = [*(agent.tools or []), *granted_tools(agent, ())]
     where = f"agent `{' '.join(agent.written('role').split())}`"
     return AgentBinding(
         crew=None,
         agent=agent,
         slug=slug(agent.written("role"), taken={INPUTS}),
-        given_tools=given,
-        tools=guarded_tools([*given, *own_tools(agent, given, None)], {}, where),
+        given_tools=user_tools,
+        tools=guarded_tools([*user_tools, *own_tools(agent, user_tools, None)], {}, where),
     )
 
 
 def granted_tools(agent: BaseAgent, others: Sequence[BaseAgent]) -> list[Any]:
-    """The tools for working with others; and those that an agent's class gives it for applications and MCP servers.
+    """Return the tools for delegation, and those an agent's class returns for applications and MCP servers.
 
     Args:
-        agent: who is given them.
-        others: to whom it may hand work.
+        agent: the agent.
+        others: the agents it may delegate to.
     """
-    asked = (
+    sources = (
         ("get_platform_tools", agent.apps),
         ("get_mcp_tools", agent.mcps),
     )
     granted: list[Any] = list(agent.get_delegation_tools(others)) if others else []
-    for method, wanted in asked:
-        own = override_of(agent, method) if wanted else None
-        if own is not None:
-            granted += own(wanted)
-        elif wanted and method == "get_mcp_tools":
-            ways = [own_resolver(one, agent) for one in wanted]
-            granted += [tool for way in ways if way is not None for tool in way()]
+    for method, setting in sources:
+        override = override_of(agent, method) if setting else None
+        if override is not None:
+            granted += override(setting)
+        elif setting and method == "get_mcp_tools":
+            resolvers = [own_resolver(item, agent) for item in setting]
+            granted += [tool for resolver in resolvers if resolver is not None for tool in resolver()]
     return granted
 
 
 def own_tools(agent: BaseAgent, given: Sequence[Any], crew: Crew | None, task: Task | None = None) -> list[Any]:
-    """The tools that come with what the agent can do.
+    """Return the tools of an agent's settings and capabilities.
 
     Args:
-        agent: whose.
+        agent: the agent.
         given: its other tools.
-        crew: for whom it works.
-        task: on what.
+        crew: the crew.
+        task: the task.
     """
     tools: list[Any] = []
     if isinstance(agent, Agent):
         tools += agent.get_multimodal_tools() if agent.multimodal else []
         if agent.allow_code_execution and not any(map(is_code_interpreter, given)):
             tools += agent.get_code_execution_tools()
-    tools = [tool for tool in tools if not any(isinstance(one, type(tool)) for one in given)]
+    tools = [tool for tool in tools if not any(isinstance(other, type(tool)) for other in given)]
     for capability in capabilities_of(agent, crew, task):
         tools += capability.tools([*given, *tools])
     return tools
 
 
 def guarded_tools(given: Sequence[Any], adapted: dict[int, GuardedTool], where: str) -> dict[str, GuardedTool]:
-    """Tools by name; one whose name is taken gets a number. Each is read once, for that takes longer than a task.
+    """Wrap tools and index them by name, numbering duplicates; each tool is adapted once, as that is slow.
 
     Args:
         given: the tools.
-        adapted: those that were read before, by their ids; is added to.
-        where: whose they are, for messages.
+        adapted: the tools adapted so far, by their ids; new ones are added.
+        where: whose tools these are, for messages.
     """
     tools: dict[str, GuardedTool] = {}
-    for one in given:
-        if id(one) not in adapted:
-            adapted[id(one)] = GuardedTool(as_tool(one), passing=(JournalError,))
-        tool = adapted[id(one)]
+    for source in given:
+        if id(source) not in adapted:
+            adapted[id(source)] = GuardedTool(as_tool(source), passing=(JournalError,))
+        tool = adapted[id(source)]
         if tools.get(tool.name, tool) is not tool:
             tool = _numbered(tool, tools, where)
         tools[tool.name] = tool
     return tools
 
 
-def _numbered(tool: GuardedTool, taken: Mapping[str, GuardedTool], where: str) -> GuardedTool:
-    """The tool under a name of its own, beside another one of the same name."""
-    name = next(name for n in count(2) if (name := f"{tool.name}_{n}") not in taken)
+def _numbered(tool: GuardedTool, tools: Mapping[str, GuardedTool], where: str) -> GuardedTool:
+    """Give a tool a numbered name, as another one has the same name."""
+    name = next(name for n in count(2) if (name := f"{tool.name}_{n}") not in tools)
     warnings.warn(
         f"{where} has two tools that a model would call `{tool.name}`; `{tool.tool.title}` is offered as `{name}`. "
         "Rename one of them, so that the model knows which is which.",

@@ -7,7 +7,7 @@ from weakref import ref
 
 from langgraph.errors import GraphBubbleUp
 
-from crewgraph.compiler.agent.models import configured_cache_handler, own_handler
+from crewgraph.compiler.agent.models import builtin_cache_handler, configured_cache_handler
 from crewgraph.core.digests import encoded
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import ToolSpec
@@ -134,11 +134,11 @@ class _CrewCache:
         self._crew, self._origin = crew, origin
 
     def read(self, tool: str, input: str) -> Any:
-        entry = own_handler(self._crew).read(tool, input)
+        entry = builtin_cache_handler(self._crew).read(tool, input)
         return entry[1] if entry is not None and entry[0]() is self._origin else None
 
     def add(self, tool: str, input: str, output: Any) -> None:
-        own_handler(self._crew).add(tool, input, (ref(self._origin), output))
+        builtin_cache_handler(self._crew).add(tool, input, (ref(self._origin), output))
 
 
 class _ToolUse(Operation):

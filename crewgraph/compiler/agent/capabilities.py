@@ -19,35 +19,35 @@ __all__ = ["Capability", "MCPServers", "capabilities_key", "capabilities_of", "f
 
 
 class Capability(Protocol):
-    """What a field of an agent, or of its crew, adds to the agent; an implementation overrides what it has to say.
+    """What a field of an agent, or of its crew, adds to the agent's tools, prompt and work.
 
     Args:
-        agent: who has it.
-        crew: for whom the agent works; None on its own.
-        task: on what; None where it answers messages, and before a run.
+        agent: the agent.
+        crew: the crew; None where the agent works on its own.
+        task: the task; None for a kickoff with messages, and before a run.
     """
 
     agent: BaseAgent
     crew: Crew | None
     task: Task | None
     fetches_tools: bool = False
-    """Whether `fetched` may give tools."""
+    """Whether `fetched` may return tools."""
 
     def __init__(self, agent: BaseAgent, crew: Crew | None, task: Task | None) -> None:
         self.agent, self.crew, self.task = agent, crew, task
 
     def check(self) -> None:
-        """Refuse what the agent cannot have.
+        """Reject unsupported settings.
 
         Raises:
-            CompileError: with the reason, and with what there is instead.
+            CompileError: a setting is not supported; says why, and what to use instead.
         """
 
     def look_ahead(self) -> None:
-        """Look, before a run does anything, whether what is needed from outside is there. Blocks."""
+        """Check before a run that external resources are available. Blocks."""
 
     def tools(self, given: Sequence[Any]) -> list[Any]:
-        """Tools that are known when a graph is compiled.
+        """Return the tools that are known when a graph is compiled.
 
         Args:
             given: the agent's other tools.
@@ -55,30 +55,30 @@ class Capability(Protocol):
         return []
 
     def fetched(self, taken: Iterable[str], book: Book) -> Body[list[Any]]:
-        """Tools that are fetched when work begins; what they are made of is recorded, so that a resumed run has the same.
+        """Return the tools that are fetched when work starts; their specs are recorded for resumed runs.
 
         Args:
             taken: the names of the agent's other tools.
-            book: the wording.
+            book: the prompts.
         """
         yield from ()
         return []
 
     def adapted(self, tool: EventTool, book: Book) -> EventTool:
-        """A tool of the agent's as its loop uses it."""
+        """Adapt one of the agent's tools for its loop."""
         return tool
 
     def notes(self, tools: Mapping[str, EventTool], book: Book) -> Sequence[str]:
-        """What the agent's prompt says of it, besides its tools' descriptions.
+        """Return what is added to the agent's prompt, besides the tools' descriptions.
 
         Args:
             tools: the agent's tools, by name.
-            book: the wording.
+            book: the prompts.
         """
         return ()
 
     def begin(self) -> Body[None]:
-        """What happens when the agent begins to work on an answer."""
+        """Called when the agent starts to work on an answer."""
         yield from ()
 
 
@@ -89,10 +89,10 @@ class MCPServers(Capability):
 
     @property
     def _references(self) -> list[ServerReference]:
-        """The servers; none where the program fetches the tools in a way of its own.
+        """The servers; none where the program fetches the tools itself.
 
         Raises:
-            DefinitionError: something in `mcps` leads to no server.
+            DefinitionError: an entry of `mcps` does not lead to a server.
         """
         if override_of(self.agent, "get_mcp_tools") is not None:
             return []
@@ -126,23 +126,23 @@ class MCPServers(Capability):
 
 
 _EXTENSIONS: Final = ("a2a", "skills")
-"""Fields of agents, or of crews, that an extension of the same name implements as a `Capability`."""
+"""Fields of agents and crews; an extension of the same name implements each as a `Capability`."""
 
 
 def capabilities_of(agent: BaseAgent, crew: Crew | None = None, task: Task | None = None) -> tuple[Capability, ...]:
-    """The capabilities of an agent, those of its crew among them."""
-    used = [extension(name) for name in _EXTENSIONS if getattr(agent, name, None) or getattr(crew, name, None)]
-    kinds: list[type[Capability]] = [MCPServers, *used] if agent.mcps else used
+    """Return the capabilities of an agent, including those of its crew."""
+    extensions = [extension(name) for name in _EXTENSIONS if getattr(agent, name, None) or getattr(crew, name, None)]
+    kinds: list[type[Capability]] = [MCPServers, *extensions] if agent.mcps else extensions
     return tuple(kind(agent, crew, task) for kind in kinds)
 
 
 def fetches_tools(agent: BaseAgent) -> bool:
-    """Whether an agent gets tools when its work begins."""
+    """Return whether an agent gets tools when its work starts."""
     return any(capability.fetches_tools for capability in capabilities_of(agent))
 
 
 def capabilities_key(agent: BaseAgent | None, crew: Crew) -> tuple[Any, ...]:
-    """What tells an agent's capabilities apart from those it has once its definition, or its crew's, was changed."""
+    """Return a key that changes with the capabilities of an agent and its crew."""
     if agent is None:
         return ()
     return (bool(agent.a2a), *map(id, [*(agent.skills or ()), *(crew.skills or ())]))

@@ -1,7 +1,4 @@
-"""What an agent's work tells, for a task or for the messages of a kickoff.
-
-What an agent's looking something up tells: events to the audience, and what it found to the agent.
-"""
+"""The events of an agent's work, for a task or for the messages of a kickoff."""
 
 import logging
 from collections.abc import Mapping
@@ -57,36 +54,36 @@ _log = logging.getLogger("crewgraph")
 
 
 class AgentReport:
-    """Tells of an agent's plans and steps, and of what guardrails say of its answers.
+    """Emits the events of an agent's plans and steps, and of guardrails' verdicts on its answers.
 
     Args:
-        engagement: who works.
-        task: on what; None where messages are answered.
+        binding: the agent and its tools.
+        task: the task; None for a kickoff with messages.
     """
 
-    def __init__(self, engagement: AgentBinding, task: Task | None) -> None:
-        self._binding, self._agent, self._task = engagement, engagement.agent, task
+    def __init__(self, binding: AgentBinding, task: Task | None) -> None:
+        self._binding, self._agent, self._task = binding, binding.agent, task
         self.counts: dict[str, int] = {"used": 0, "errors": 0}
-        """How many tool calls were made ("used") and failed ("errors")."""
+        """Number of tool calls ("used") and of failed ones ("errors")."""
 
-        self.sent_back = 0
+        self.guardrail_retries = 0
         """How often guardrails sent the agent back."""
 
         self.role: str | None = None
-        """What the agent is called in this run, where that is known."""
+        """The agent's role in this run, once it is known."""
 
-        self._checked_by: dict[str, str] = {}
+        self._guardrail_fields: dict[str, str] = {}
 
     def planning(self, attempt: int) -> None:
-        """The agent makes a plan."""
-        self._tell(AgentReasoningStartedEvent, attempt=attempt, from_task=self._task, from_agent=self._agent)
+        """The agent starts to plan."""
+        self._emit(AgentReasoningStartedEvent, attempt=attempt, from_task=self._task, from_agent=self._agent)
 
     def planned(self, attempt: int, plan: str, ready: bool, last: bool) -> None:
-        """It has made one."""
+        """The agent has made a plan."""
         if last and not ready:
-            told = "%s: its plan is not ready, and there are no more attempts; the agent begins with it as it is"
-            _log.warning(told, self._binding.where)
-        self._tell(
+            message = "%s: its plan is not ready, and there are no more attempts; the agent begins with it as it is"
+            _log.warning(message, self._binding.where)
+        self._emit(
             AgentReasoningCompletedEvent,
             attempt=attempt,
             plan=plan,
@@ -96,19 +93,19 @@ class AgentReport:
         )
 
     def planning_failed(self, attempt: int, error: str) -> None:
-        """It could not, and begins without, or with the one before."""
+        """Planning failed; the agent starts without a plan, or with the previous one."""
         _log.warning("%s: no plan could be made, the agent begins: %s", self._binding.where, error)
-        self._tell(
+        self._emit(
             AgentReasoningFailedEvent, attempt=attempt, error=error, from_task=self._task, from_agent=self._agent
         )
 
     def condensing(self) -> None:
         """The conversation is too long and is about to be condensed."""
-        self._tell(ContextWindowSummarizationStartedEvent, **self._asked)
+        self._emit(ContextWindowSummarizationStartedEvent, **self._asked)
 
     def not_condensed(self, error: str) -> None:
         """The conversation could not be condensed."""
-        self._tell(ContextWindowSummarizationFailedEvent, **self._asked, error=error)
+        self._emit(ContextWindowSummarizationFailedEvent, **self._asked, error=error)
 
     @property
     def _asked(self) -> dict[str, Any]:
@@ -118,18 +115,18 @@ class AgentReport:
 
     def condensed(self, error: str) -> None:
         """The conversation was too long and was condensed."""
-        self._tell(ContextWindowSummarizationCompletedEvent, **self._asked)
+        self._emit(ContextWindowSummarizationCompletedEvent, **self._asked)
         _log.warning("%s: the conversation was too long and was condensed: %s", self._binding.where, error)
 
     def step(self, step: AgentAction | AgentFinish, number: int) -> None:
-        """The agent made a step."""
+        """The agent took a step."""
         if isinstance(step, AgentAction):
             self._agent.record_tool_use(step)
-        self._tell(AgentStepEvent, agent=self._agent, task=self._task, step=step, iteration=number)
+        self._emit(AgentStepEvent, agent=self._agent, task=self._task, step=step, iteration=number)
 
     def tool_refused(self, tool: str, args: dict[str, Any] | str, text: str) -> None:
-        """A tool could not be called as the model asked."""
-        self._tell(
+        """A requested tool could not be called."""
+        self._emit(
             ToolUsageErrorEvent,
             tool_name=tool,
             tool_args=args,
@@ -141,12 +138,12 @@ class AgentReport:
         )
 
     def asked(self, question: Mapping[str, Any]) -> None:
-        """A person is asked something."""
-        self._tell(HumanInputRequestedEvent, **self._question(question))
+        """A person is asked."""
+        self._emit(HumanInputRequestedEvent, **self._question(question))
 
     def answered(self, question: Mapping[str, Any], answer: Any) -> None:
-        """The person has answered."""
-        self._tell(HumanInputReceivedEvent, **self._question(question), answer=answer)
+        """A person has answered."""
+        self._emit(HumanInputReceivedEvent, **self._question(question), answer=answer)
 
     def _question(self, question: Mapping[str, Any]) -> dict[str, Any]:
         return {
@@ -160,12 +157,12 @@ class AgentReport:
         }
 
     def judging(self, guardrail: Any, retries: int) -> None:
-        """A guardrail is about to judge."""
-        self._checked_by = _kind_and_name(guardrail)
-        self._tell(
+        """A guardrail starts to judge."""
+        self._guardrail_fields = _kind_and_name(guardrail)
+        self._emit(
             LLMGuardrailStartedEvent,
             guardrail=guardrail,
-            **self._checked_by,
+            **self._guardrail_fields,
             retry_count=retries,
             from_task=self._task,
             from_agent=self._agent,
@@ -173,9 +170,9 @@ class AgentReport:
 
     def judged(self, verdict: dict[str, Any], retries: int) -> None:
         """A guardrail has judged."""
-        self._tell(
+        self._emit(
             LLMGuardrailCompletedEvent,
-            **self._checked_by,
+            **self._guardrail_fields,
             success=verdict["accepted"],
             result=verdict.get("text") or verdict.get("output"),
             error=verdict["error"],
@@ -186,16 +183,16 @@ class AgentReport:
 
     def guardrail_failed(self, error: str, retries: int) -> None:
         """A guardrail could not judge."""
-        self._tell(
+        self._emit(
             LLMGuardrailFailedEvent,
-            **self._checked_by,
+            **self._guardrail_fields,
             error=error,
             retry_count=retries,
             from_task=self._task,
             from_agent=self._agent,
         )
 
-    def _tell(self, event: type[BaseEvent], **fields: Any) -> None:
+    def _emit(self, event: type[BaseEvent], **fields: Any) -> None:
         if crewai_event_bus.wants(event) and not is_replayed():
             fields.setdefault("agent_role", self.role)
             of_agent = self._task is None or issubclass(event, AgentEvent)
@@ -203,7 +200,7 @@ class AgentReport:
 
 
 def _kind_and_name(guardrail: Any) -> dict[str, str]:
-    """What kind of check a guardrail is, and its name."""
+    """Return the event fields for a guardrail's kind and name."""
     judge = model_guardrail(guardrail)
     if judge is not None:
         kind = "hallucination" if isinstance(judge, HallucinationGuardrail) else "llm"
@@ -213,79 +210,82 @@ def _kind_and_name(guardrail: Any) -> dict[str, str]:
 
 
 class KickoffReport(AgentReport):
-    """Tells of one kickoff of an agent."""
+    """Emits the events of one kickoff of an agent."""
 
-    def __init__(self, engagement: AgentBinding) -> None:
-        super().__init__(engagement, None)
+    def __init__(self, binding: AgentBinding) -> None:
+        super().__init__(binding, None)
 
     @property
     def _info(self) -> dict[str, Any]:
         agent = self._agent
-        told = {name: agent.written(name) for name in ("role", "goal", "backstory")}
-        return {"id": agent.id, **told, "verbose": agent.verbose, "tools": list(self._binding.given_tools)}
+        texts = {name: agent.written(name) for name in ("role", "goal", "backstory")}
+        return {"id": agent.id, **texts, "verbose": agent.verbose, "tools": list(self._binding.given_tools)}
 
     def begin(self, messages: Any) -> None:
-        """The agent begins."""
+        """The kickoff starts."""
         tools = list(self._binding.given_tools)
-        self._tell(LiteAgentExecutionStartedEvent, agent_info=self._info, tools=tools, messages=messages)
+        self._emit(LiteAgentExecutionStartedEvent, agent_info=self._info, tools=tools, messages=messages)
 
     def unstructured(self, problem: str) -> None:
-        """The answer could not be given the structure that was asked for; its text is kept."""
+        """The answer could not be converted to the structure asked for; its text is used."""
         _log.warning("%s: no structured output, the text is kept: %s", self._binding.where, problem)
 
     def complete(self, output: LiteAgentOutput) -> None:
         """The agent has answered."""
-        self._tell(LiteAgentExecutionCompletedEvent, agent_info=self._info, output=output.raw)
+        self._emit(LiteAgentExecutionCompletedEvent, agent_info=self._info, output=output.raw)
 
     def fail(self, failure: Exception) -> None:
-        """The agent could not answer; the failure is given its name on the way to the caller."""
+        """The agent failed; the failure gets a note with its name."""
         cause = failure.__cause__ if isinstance(failure, EffectFailed) and failure.__cause__ else failure
         cause.add_note(f"in {self._binding.where}")
         error = f"{self._binding.where}: {failure if isinstance(failure, EffectFailed) else cause}"
-        self._tell(LiteAgentExecutionErrorEvent, agent_info=self._info, error=error)
+        self._emit(LiteAgentExecutionErrorEvent, agent_info=self._info, error=error)
 
 
 class KnowledgeReport:
-    """Tells of one lookup in knowledge.
+    """Emits the events of one knowledge query, and stores its results on the agent.
 
     Args:
-        agent: who looks something up.
-        task: for what; None where it answers messages.
-        where: what that is called in messages.
+        agent: the agent.
+        task: the task; None for a kickoff with messages.
+        where: the name of the work in messages.
     """
 
     def __init__(self, agent: BaseAgent, task: Task | None, where: str) -> None:
         self._agent, self._task, self._where = agent, task, where
 
-    def begin(self, asked: str) -> None:
-        """The lookup begins; its query is worded first."""
-        self._tell(KnowledgeRetrievalStartedEvent)
-        self._tell(KnowledgeQueryStartedEvent, task_prompt=asked)
+    def begin(self, task_prompt: str) -> None:
+        """The retrieval starts, with the writing of its query."""
+        self._emit(KnowledgeRetrievalStartedEvent)
+        self._emit(KnowledgeQueryStartedEvent, task_prompt=task_prompt)
 
-    def rendered_texts(self, query: str) -> None:
-        """The query is worded."""
-        self._tell(KnowledgeQueryCompletedEvent, query=query)
+    def query_written(self, query: str) -> None:
+        """The query is written."""
+        self._emit(KnowledgeQueryCompletedEvent, query=query)
 
-    def unworded(self, error: str) -> None:
-        """It could not be worded; the task's own words are taken."""
+    def query_failed(self, error: str) -> None:
+        """No query could be written; the task's own text is used."""
         _log.warning(
             "%s: no query could be worded, its knowledge is searched for the task itself: %s", self._where, error
         )
-        self._tell(KnowledgeQueryFailedEvent, error=error)
+        self._emit(KnowledgeQueryFailedEvent, error=error)
 
-    def unsearched(self, query: str, error: str) -> None:
-        """Knowledge could not be searched; the work goes on without."""
+    def search_failed(self, query: str, error: str) -> None:
+        """Knowledge could not be searched; the work continues without it."""
         _log.warning("%s: its knowledge could not be searched, it goes on without: %s", self._where, error)
-        self._tell(KnowledgeSearchQueryFailedEvent, query=query, error=error)
+        self._emit(KnowledgeSearchQueryFailedEvent, query=query, error=error)
 
-    def found(self, query: str, own: str, crews: str) -> None:
-        """This was found: in the agent's own knowledge, and in its crew's."""
+    def found(self, query: str, agent_knowledge: str, crew_knowledge: str) -> None:
+        """The search is done, in the agent's knowledge and in the crew's."""
         if isinstance(self._agent, Agent):
             self._agent.knowledge_search_query = query
-            self._agent.agent_knowledge_context, self._agent.crew_knowledge_context = own or None, crews or None
-        told = "\n\n".join(filter(None, (own, crews)))
-        self._tell(KnowledgeRetrievalCompletedEvent, query=query, retrieved_knowledge=told)
+            self._agent.agent_knowledge_context, self._agent.crew_knowledge_context = (
+                agent_knowledge or None,
+                crew_knowledge or None,
+            )
+        retrieved = "\n\n".join(filter(None, (agent_knowledge, crew_knowledge)))
+        self._emit(KnowledgeRetrievalCompletedEvent, query=query, retrieved_knowledge=retrieved)
 
-    def _tell(self, event: type[KnowledgeEventBase], **fields: Any) -> None:
+    def _emit(self, event: type[KnowledgeEventBase], **fields: Any) -> None:
         if crewai_event_bus.wants(event) and not is_replayed():
             crewai_event_bus.emit(self._agent, event(from_task=self._task, from_agent=self._agent, **fields))

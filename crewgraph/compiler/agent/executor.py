@@ -1,8 +1,7 @@
-"""What carries out an agent's work in the place of our loop: a LangChain runnable, a compiled graph, a function.
+"""Executors that do an agent's work in place of the built-in loop: a LangChain runnable, a compiled graph, a function.
 
-What models report that are asked by somebody else's code: heard through LangChain's callbacks.
-
-An agent's work by its executor: one call, recorded with what the models in it used.
+Requests of models inside them are counted through LangChain callbacks. An executor's work is one effect, recorded with the
+usage.
 """
 
 import inspect
@@ -38,10 +37,10 @@ __all__ = ["Executor", "UsageCallback", "create_executor", "run_executor"]
 
 
 class UsageCallback(BaseCallbackHandler):
-    """Counts the requests of every model that is asked under `config`, and lets none through that a budget forbids.
+    """Counts the requests of all models called with `config`, and stops those that exceed a budget.
 
     Args:
-        who: on whose behalf they are asked.
+        who: the role of the agent that the requests are counted for.
     """
 
     run_inline = True
@@ -54,20 +53,20 @@ class UsageCallback(BaseCallbackHandler):
     def on_chat_model_start(
         self, serialized: dict[str, Any], messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: Any
     ) -> None:
-        """A chat model is asked."""
-        self._asked(_named(serialized, kwargs), run_id)
+        """Called before a request to a chat model."""
+        self._on_request(_model_name(serialized, kwargs), run_id)
 
     def on_llm_start(self, serialized: dict[str, Any], prompts: list[str], *, run_id: UUID, **kwargs: Any) -> None:
-        """A model that completes texts is asked."""
-        self._asked(_named(serialized, kwargs), run_id)
+        """Called before a request to a text completion model."""
+        self._on_request(_model_name(serialized, kwargs), run_id)
 
-    def _asked(self, name: str, run: UUID) -> None:
+    def _on_request(self, name: str, run: UUID) -> None:
         self._names[run] = name
         if not ASKING.get():
             check_limits(name)
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
-        """A model has answered."""
+        """Called with a model's response."""
         first = next((generations[0] for generations in response.generations if generations), None)
         reported = read_usage(getattr(getattr(first, "message", None), "usage_metadata", None))
         name, meter = self._names.pop(run_id, "model"), METER.get()
@@ -77,7 +76,7 @@ class UsageCallback(BaseCallbackHandler):
 
     @property
     def config(self) -> RunnableConfig:
-        """A config that adds the callback to the handlers of the current one, and says nothing else."""
+        """A config that only adds this callback to those of the current one."""
         current: RunnableConfig = {"callbacks": ensure_config().get("callbacks")}
         callbacks: BaseCallbackManager | list[Any] | None = merge_configs(current, {"callbacks": [self]}).get(
             "callbacks"
@@ -85,49 +84,49 @@ class UsageCallback(BaseCallbackHandler):
         return {"callbacks": callbacks}
 
 
-def _named(serialized: dict[str, Any] | None, told: dict[str, Any]) -> str:
-    metadata: dict[str, Any] = told.get("metadata") or {}
-    parameters: dict[str, Any] = told.get("invocation_params") or {}
+def _model_name(serialized: dict[str, Any] | None, kwargs: dict[str, Any]) -> str:
+    metadata: dict[str, Any] = kwargs.get("metadata") or {}
+    parameters: dict[str, Any] = kwargs.get("invocation_params") or {}
     name = metadata.get("ls_model_name") or parameters.get("model_name") or parameters.get("model")
-    return str(name or told.get("name") or (serialized or {}).get("name") or "model")
+    return str(name or kwargs.get("name") or (serialized or {}).get("name") or "model")
 
 
-_TEXTS = ("output", "answer", "result", "response", "text")
-_OFFERED = ("messages", "input", "context", "tools", "tool_names")
+_ANSWER_NAMES = ("output", "answer", "result", "response", "text")
+_INPUT_NAMES = ("messages", "input", "context", "tools", "tool_names")
 
 
 def create_executor(agent: BaseAgent, tools: Sequence[Any] | None = None, task: Any = None) -> Any:
-    """An agent's executor as the user gave it, or as his class makes it; None where our loop does the work."""
+    """Return an agent's executor, as the user gave it or its class creates it; None for the built-in loop."""
     own = override_of(agent, "create_agent_executor") if agent.agent_executor is None else None
     if own is not None:
         own(**accepted(agent, "create_agent_executor", {"tools": tools, "task": task}, first=False))
     if agent.agent_executor is None and getattr(agent, "executor_class", None) is not None:
-        return _of_class(cast(Any, agent).executor_class, agent, tools, task)
+        return _from_class(cast(Any, agent).executor_class, agent, tools, task)
     return agent.agent_executor
 
 
-def _of_class(made_by: Any, agent: BaseAgent, tools: Sequence[Any] | None, task: Any) -> Any:
-    """What an agent's `executor_class` makes for its work; None where that is our loop as it is."""
-    given = list(agent.tools or () if tools is None else tools)
-    made = made_by(
+def _from_class(executor_class: Any, agent: BaseAgent, tools: Sequence[Any] | None, task: Any) -> Any:
+    """Create an executor with the agent's `executor_class`; None if that does not override the built-in loop."""
+    tool_list = list(agent.tools or () if tools is None else tools)
+    executor = executor_class(
         agent=agent,
         task=task,
         crew=agent.crew,
         llm=agent.llm,
-        tools=given,
-        original_tools=given,
+        tools=tool_list,
+        original_tools=tool_list,
         max_iter=agent.max_iter,
         step_callback=getattr(agent, "step_callback", None),
         function_calling_llm=getattr(agent, "function_calling_llm", None),
         respect_context_window=getattr(agent, "respect_context_window", True),
     )
-    invoke, ainvoke = override_of(made, "invoke"), override_of(made, "ainvoke")
+    invoke, ainvoke = override_of(executor, "invoke"), override_of(executor, "ainvoke")
 
     def invoked(inputs: Any) -> Any:
-        return made.invoke(inputs)
+        return executor.invoke(inputs)
 
     async def ainvoked(inputs: Any) -> Any:
-        return await made.ainvoke(inputs)
+        return await executor.ainvoke(inputs)
 
     if invoke is None:
         return None if ainvoke is None else RunnableLambda(ainvoked)
@@ -135,59 +134,59 @@ def _of_class(made_by: Any, agent: BaseAgent, tools: Sequence[Any] | None, task:
 
 
 class Executor:
-    """An agent's executor: what it is given, and what is read of what it returns.
+    """An agent's executor, with the conversion of its inputs and results.
 
     Args:
         source: what the user gave: a runnable, a function, or an object with `invoke`.
         tools: the agent's tools, by name.
-        where: whose it is, for messages.
-        role: on whose behalf its models are asked.
+        where: whose executor it is, for messages.
+        role: the role of the agent that its requests are counted for.
 
     Raises:
-        CompileError: it cannot be called, or it cannot be given what there is to give.
+        CompileError: it cannot be called, or takes none of the available inputs.
     """
 
     def __init__(self, source: Any, tools: Mapping[str, EventTool], where: str, role: str = "") -> None:
         self._runnable, self._tools, self._where = _runnable(source, where), tools, where
         self._role = role
         self.name = str(getattr(source, "name", None) or getattr(source, "__name__", None) or type(source).__name__)
-        self._takes = _taken(self._runnable)
-        apart = getattr(self._runnable, "checkpointer", None) is False
-        self._config: RunnableConfig = KEPT_NOWHERE if apart else {}
+        self._input_kind = _input_kind_of(self._runnable)
+        unsaved = getattr(self._runnable, "checkpointer", None) is False
+        self._config: RunnableConfig = KEPT_NOWHERE if unsaved else {}
         self._check()
 
-    def given(self, messages: Sequence[Message], context: str) -> Any:
-        """What it is called with."""
-        listed = convert_to_messages(openai_messages(messages))
-        if self._takes == "messages":
-            return listed
+    def build_input(self, messages: Sequence[Message], context: str) -> Any:
+        """Return the input for a call."""
+        converted = convert_to_messages(openai_messages(messages))
+        if self._input_kind == "messages":
+            return converted
         text = "\n\n".join(text_of(message["content"]) for message in messages)
-        if self._takes == "text":
+        if self._input_kind == "text":
             return text
-        offered: dict[str, Any] = {"messages": listed, "input": text, "context": context}
-        if "tools" in self._takes:
-            offered["tools"] = [_langchain(tool) for tool in self._tools.values()]
-        offered["tool_names"] = ", ".join(self._tools)
-        return {name: offered[name] for name in self._takes}
+        available: dict[str, Any] = {"messages": converted, "input": text, "context": context}
+        if "tools" in self._input_kind:
+            available["tools"] = [_langchain(tool) for tool in self._tools.values()]
+        available["tool_names"] = ", ".join(self._tools)
+        return {name: available[name] for name in self._input_kind}
 
-    def run(self, given: Any) -> Any:
-        """Call it; the answer and what models used for it, as plain data.
+    def run(self, inputs: Any) -> Any:
+        """Call the executor; return the answer and the usage, as plain data.
 
         Raises:
-            OutputInvalid: it returned nothing that can be read as a text.
-            RunError: it stopped at a question that cannot be kept.
+            OutputInvalid: the result contains no text.
+            RunError: it stopped at an interrupt that cannot be stored.
         """
         callback = UsageCallback(self._role)
         if isinstance(self._runnable, RunnableLambda) and not hasattr(self._runnable, "func"):
-            return self._awaited(given, callback)  # a function that is async alone
-        return self._read(self._runnable.invoke(given, {**self._config, **callback.config}), callback)
+            return self._ainvoke(inputs, callback)  # a function that is async alone
+        return self._read(self._runnable.invoke(inputs, {**self._config, **callback.config}), callback)
 
-    async def arun(self, given: Any) -> Any:
-        """Call it on this event loop; see `run`."""
-        return await self._awaited(given, UsageCallback(self._role))
+    async def arun(self, inputs: Any) -> Any:
+        """Async version of `run`."""
+        return await self._ainvoke(inputs, UsageCallback(self._role))
 
-    async def _awaited(self, given: Any, callback: UsageCallback) -> Any:
-        return self._read(await self._runnable.ainvoke(given, {**self._config, **callback.config}), callback)
+    async def _ainvoke(self, inputs: Any, callback: UsageCallback) -> Any:
+        return self._read(await self._runnable.ainvoke(inputs, {**self._config, **callback.config}), callback)
 
     def _read(self, returned: Any, callback: UsageCallback) -> dict[str, Any]:
         if isinstance(returned, Mapping) and "__interrupt__" in returned:
@@ -199,17 +198,17 @@ class Executor:
         if answer is None or not answer.strip():
             raise OutputInvalid(
                 f"{self._where}: its `agent_executor` returned {returned!r:.200}, which holds no answer. Let it return a text, "
-                f'a message, a pydantic model, or a dict with "messages" or with one of {_quoted(_TEXTS)}.'
+                f'a message, a pydantic model, or a dict with "messages" or with one of {_quoted(_ANSWER_NAMES)}.'
             )
         return {"answer": answer, "usage": callback.usage.to_plain()}
 
     def _check(self) -> None:
-        if not self._takes:
+        if not self._input_kind:
             raise CompileError(
-                f"{self._where}: its `agent_executor` takes nothing of what there is to give: {_quoted(_OFFERED)}. Put a "
+                f"{self._where}: its `agent_executor` takes nothing of what there is to give: {_quoted(_INPUT_NAMES)}. Put a "
                 'function in front of it: `RunnableLambda(lambda given: {"question": given["input"]}) | graph`.'
             )
-        if self._tools and (isinstance(self._takes, str) or "tools" not in self._takes):
+        if self._tools and (isinstance(self._input_kind, str) or "tools" not in self._input_kind):
             raise CompileError(
                 f"{self._where}: its tools ({', '.join(self._tools)}) cannot be given to its `agent_executor`, which has its "
                 'own. Leave them out, or let it take a dict with "tools".'
@@ -218,9 +217,9 @@ class Executor:
 
 def _runnable(source: Any, where: str) -> Runnable[Any, Any]:
     if type(source).__module__.partition(".")[0] == "crewai" or isinstance(source, type):
-        told = source.__name__ if isinstance(source, type) else type(source).__name__
+        name = source.__name__ if isinstance(source, type) else type(source).__name__
         raise CompileError(
-            f"{where}: `agent_executor` is `{told}`, which knows nothing of this agent. Leave it out for our own loop, or give "
+            f"{where}: `agent_executor` is `{name}`, which knows nothing of this agent. Leave it out for our own loop, or give "
             "an object: a LangChain runnable, a compiled LangGraph graph, or a function of the prompt."
         )
     if isinstance(source, Runnable):
@@ -236,29 +235,29 @@ def _runnable(source: Any, where: str) -> Runnable[Any, Any]:
     return RunnableLambda(function, afunc=getattr(source, "ainvoke", None))
 
 
-def _taken(runnable: Runnable[Any, Any]) -> str | tuple[str, ...]:
-    """What it is called with: "messages" (a list of them), "text", or the names of the values in a dict."""
-    names = _state(runnable)
+def _input_kind_of(runnable: Runnable[Any, Any]) -> str | tuple[str, ...]:
+    """Return what a runnable takes: "messages" (a list), "text", or the names of the values in a dict."""
+    names = _state_names(runnable)
     if names is not None:
         if "messages" in names:
             return ("messages",)
-        return tuple(name for name in _OFFERED if name in names and name != "tools")  # a checkpoint holds no tools
+        return tuple(name for name in _INPUT_NAMES if name in names and name != "tools")  # a checkpoint holds no tools
     try:
         schema = runnable.get_input_jsonschema()
     except PydanticUserError:  # of a type that pydantic does not know
-        return _OFFERED
-    kinds = {one.get("type") for one in schema.get("anyOf", [schema])}
+        return _INPUT_NAMES
+    kinds = {option.get("type") for option in schema.get("anyOf", [schema])}
     if "array" in kinds:
         return "messages"
     if "string" in kinds:
         return "text"
     if "properties" in schema and "root" not in schema["properties"]:
-        return tuple(name for name in _OFFERED if name in schema["properties"])
-    return _OFFERED
+        return tuple(name for name in _INPUT_NAMES if name in schema["properties"])
+    return _INPUT_NAMES
 
 
-def _state(runnable: Runnable[Any, Any]) -> set[str] | None:
-    """The names in the state that a compiled graph takes; None for anything else."""
+def _state_names(runnable: Runnable[Any, Any]) -> set[str] | None:
+    """Return the names in the input state of a compiled graph; None for anything else."""
     state: Any = getattr(getattr(runnable, "builder", None), "input_schema", None)
     try:
         return set(typing.get_type_hints(state)) or None
@@ -286,7 +285,7 @@ def _langchain(tool: EventTool) -> StructuredTool:
 
 
 def _text(returned: object) -> str | None:
-    """The answer in what was returned; None where there is none."""
+    """Return the answer in a result, or None."""
     if isinstance(returned, str):
         return returned
     if isinstance(returned, BaseMessage):
@@ -301,9 +300,11 @@ def _from_state(state: Mapping[str, Any]) -> str | None:
         return structured.model_dump_json()
     messages: Any = state.get("messages")
     if isinstance(messages, Sequence) and messages:
-        said = [m for m in convert_to_messages(cast("Sequence[Any]", messages)) if m.type in ("ai", "AIMessageChunk")]
-        return str(said[-1].text) if said else None
-    texts = [state[name] for name in _TEXTS if state.get(name) is not None]
+        replies = [
+            m for m in convert_to_messages(cast("Sequence[Any]", messages)) if m.type in ("ai", "AIMessageChunk")
+        ]
+        return str(replies[-1].text) if replies else None
+    texts = [state[name] for name in _ANSWER_NAMES if state.get(name) is not None]
     if not texts:
         texts = [value for value in state.values() if isinstance(value, str)]
     return _text(texts[0]) if len(texts) == 1 else None
@@ -314,14 +315,14 @@ def _quoted(names: Sequence[str]) -> str:
 
 
 def run_executor(executor: Executor, messages: Sequence[Message], context: str, usage: UsageLedger) -> Body[str]:
-    """The answer of an executor to a conversation; what its models used is added to `usage`."""
-    told: dict[str, Any] = yield Call(
+    """Run an executor on a conversation and return its answer; its usage is added to `usage`."""
+    result: dict[str, Any] = yield Call(
         function=executor.run,
         afunction=executor.arun,
-        args=(executor.given(messages, context),),
+        args=(executor.build_input(messages, context),),
         name=executor.name,
         kind="agent",
         about=[messages, context],
     )
-    usage.add(told["usage"])
-    return told["answer"]
+    usage.add(result["usage"])
+    return result["answer"]

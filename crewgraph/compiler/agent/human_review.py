@@ -1,7 +1,4 @@
-"""Who looks at the answers of tasks with `human_input`, where it is not somebody at the terminal or elsewhere.
-
-The terminal that somebody sits at, where there is one.
-"""
+"""Reviews of answers of tasks with `human_input` by a provider, and input from the terminal."""
 
 import builtins
 import os
@@ -47,13 +44,13 @@ __all__ = [
 
 _CHUNK = 4096
 
-_turn = threading.Lock()
-"""Whose turn it is to ask: runs beside each other must not read each other's answers."""
+_terminal_lock = threading.Lock()
+"""Serializes questions: parallel runs must not read each other's answers."""
 
 
 def has_terminal() -> bool:
-    """Whether somebody can be asked here: at a terminal, or where `input` was replaced, as notebooks do."""
-    if _is_replaced():
+    """Return whether someone can be asked here: at a terminal, or where `input` was replaced, as notebooks do."""
+    if _is_input_replaced():
         return True
     try:
         return sys.stdin is not None and sys.stdin.isatty()
@@ -61,36 +58,36 @@ def has_terminal() -> bool:
         return False
 
 
-def _is_replaced() -> bool:
+def _is_input_replaced() -> bool:
     # A kernel knows whether its frontend lets people type; without one (`nbconvert`), asking would be an error.
     return not isbuiltin(builtins.input) and getattr(getattr(builtins.input, "__self__", None), "_allow_stdin", True)
 
 
 def ask_at_terminal(prompt: str) -> str:
-    """The line that somebody types.
+    """Print a prompt and return the line that is typed.
 
     Raises:
         EOFError: the terminal was closed.
     """
-    with _turn:
+    with _terminal_lock:
         return input(printable(prompt))  # models have written a part of it
 
 
 def read_line(prompt: str, seconds: float) -> str | None:
-    """The line that somebody types; None where nothing is complete after some seconds.
+    """Return the line that is typed; None if there is none after some seconds.
 
-    On Windows, and where `input` was replaced, it waits for as long as it takes.
+    On Windows, and where `input` was replaced, this waits without a limit.
 
     Raises:
         EOFError: the terminal was closed.
     """
-    if sys.platform == "win32" or _is_replaced():
+    if sys.platform == "win32" or _is_input_replaced():
         return input(prompt)
     print(prompt, end="", flush=True)  # noqa: T201 - a question to whoever sits there
     terminal = sys.stdin.fileno()
-    with selectors.DefaultSelector() as waiting:  # `select.select` knows the first 1024 files of a process alone
-        waiting.register(terminal, selectors.EVENT_READ)
-        ready = waiting.select(max(seconds, 0))
+    with selectors.DefaultSelector() as selector:  # `select.select` knows the first 1024 files of a process alone
+        selector.register(terminal, selectors.EVENT_READ)
+        ready = selector.select(max(seconds, 0))
     if not ready:
         print(flush=True)  # noqa: T201
         return None
@@ -103,71 +100,71 @@ def read_line(prompt: str, seconds: float) -> str | None:
 
 @runtime_checkable
 class ExecutorContext(Protocol):
-    """An agent's work, as whoever looks at its answer sees it."""
+    """An agent's work, as a provider sees it."""
 
     task: Any
-    """What it works on."""
+    """The task."""
 
     crew: Any
-    """For whom; None where it works on its own."""
+    """The crew; None where the agent works on its own."""
 
     messages: list[Any]
-    """What was said, as OpenAI's dicts: what is added to it is said, too, when the work goes on."""
+    """The conversation as OpenAI messages; messages added to it are part of the conversation when it continues."""
 
     ask_for_human_input: bool
-    """Whether its answer is to be looked at."""
+    """Whether the answer is to be reviewed."""
 
     llm: Any
-    """Its model."""
+    """The agent's model."""
 
     agent: Any
-    """Who works."""
+    """The agent."""
 
     def _invoke_loop(self) -> AgentFinish:
-        """Go on with `messages`: another answer."""
+        """Continue with `messages` to another answer."""
         ...
 
     def _is_training_mode(self) -> bool:
-        """Whether it is trained."""
+        """Whether the agent is being trained."""
         ...
 
     def _format_feedback_message(self, feedback: str) -> Any:
-        """The message that tells the agent what somebody says of its answer."""
+        """Return the message with the feedback for the agent."""
         ...
 
 
 @runtime_checkable
 class AsyncExecutorContext(ExecutorContext, Protocol):
-    """The same on an event loop."""
+    """The async version."""
 
     async def _ainvoke_loop(self) -> AgentFinish:
-        """Go on with `messages`: another answer."""
+        """Continue with `messages` to another answer."""
         ...
 
 
 @runtime_checkable
 class HumanInputProvider(Protocol):
-    """Looks at answers in the place of somebody at the terminal; what it says is recorded with the run."""
+    """Reviews answers in place of a person at the terminal; its results are recorded with the run."""
 
     def setup_messages(self, context: ExecutorContext) -> bool:
-        """Called when an agent begins with a task: True if `context.messages` now holds what the agent is to begin with."""
+        """Called when an agent starts a task; return True if `context.messages` now holds its opening messages."""
         ...
 
     def post_setup_messages(self, context: ExecutorContext) -> None:
-        """Called with the messages that the agent begins with, where `setup_messages` gave none; they may be changed."""
+        """Called with the opening messages if `setup_messages` returned False; they may be changed."""
         ...
 
     def handle_feedback(self, formatted_answer: AgentFinish, context: ExecutorContext) -> AgentFinish:
-        """The answer that is accepted: the given one, or what came of going on with the work."""
+        """Return the accepted answer: the given one, or one from continuing the work."""
         ...
 
     async def handle_feedback_async(self, formatted_answer: AgentFinish, context: AsyncExecutorContext) -> AgentFinish:
-        """The same on an event loop."""
+        """Async version of `handle_feedback`."""
         ...
 
 
 class SyncHumanInputProvider(HumanInputProvider):
-    """Asks at the terminal, as often as it takes; an empty line accepts."""
+    """Asks at the terminal until an empty line accepts the answer."""
 
     def setup_messages(self, context: ExecutorContext) -> bool:
         """Leave the messages as they are."""
@@ -177,34 +174,34 @@ class SyncHumanInputProvider(HumanInputProvider):
         """Leave the messages as they are."""
 
     def handle_feedback(self, formatted_answer: AgentFinish, context: ExecutorContext) -> AgentFinish:
-        """The answer that somebody at the terminal accepts.
+        """Return the answer that is accepted at the terminal.
 
         Raises:
             EOFError: the terminal was closed.
         """
         work: Any = context
-        while said := self._prompt_input(context.crew, formatted_answer).strip():
-            context.messages.append(work._format_feedback_message(said))
+        while feedback := self._prompt_input(context.crew, formatted_answer).strip():
+            context.messages.append(work._format_feedback_message(feedback))
             formatted_answer = work._invoke_loop()
         context.ask_for_human_input = False
         return formatted_answer
 
     async def handle_feedback_async(self, formatted_answer: AgentFinish, context: AsyncExecutorContext) -> AgentFinish:
-        """The same, while the event loop goes on; a subclass that says how without one is asked in a thread."""
+        """Async version; a subclass that only overrides `handle_feedback` runs that in a thread."""
         if type(self).handle_feedback is not SyncHumanInputProvider.handle_feedback:
             return await in_thread(self.handle_feedback, formatted_answer, context)
         work: Any = context
-        while said := (await in_thread(self._prompt_input, context.crew, formatted_answer)).strip():
-            context.messages.append(work._format_feedback_message(said))
+        while feedback := (await in_thread(self._prompt_input, context.crew, formatted_answer)).strip():
+            context.messages.append(work._format_feedback_message(feedback))
             formatted_answer = await work._ainvoke_loop()
         context.ask_for_human_input = False
         return formatted_answer
 
     @staticmethod
     def _prompt_input(crew: Any, answer: AgentFinish | None = None) -> str:
-        shown = "" if answer is None else answer.output
+        output = "" if answer is None else answer.output
         book = english() if crew is None else crew.texts.book
-        return ask_at_terminal(book.slice("getting_input", final_answer=shown) + "\n")
+        return ask_at_terminal(book.slice("getting_input", final_answer=output) + "\n")
 
 
 _provider: ContextVar[HumanInputProvider | None] = ContextVar("crewgraph_human_input_provider", default=None)
@@ -213,72 +210,72 @@ _at_terminal = SyncHumanInputProvider()
 
 
 def get_provider() -> HumanInputProvider:
-    """Who looks at answers: whoever was given, else somebody at the terminal."""
+    """Return the provider in use: the one that was set, else the terminal."""
     return _provider.get() or _at_terminal
 
 
 def configured_provider() -> HumanInputProvider | None:
-    """Who was given to look at answers; None where the run asks as it does by itself."""
+    """Return the provider that was set; None where the run asks by itself."""
     return _provider.get()
 
 
 def set_provider(provider: HumanInputProvider) -> "Token[HumanInputProvider | None]":
-    """Let somebody look at the answers of tasks with `human_input`, in the runs that are started in this context.
+    """Set the provider for tasks with `human_input`, in runs started in this context.
 
     Returns:
-        what `reset_provider` takes.
+        a token for `reset_provider`.
     """
     return _provider.set(provider)
 
 
 def reset_provider(token: "Token[HumanInputProvider | None]") -> None:
-    """Let those look at answers who did before `set_provider` gave the token."""
+    """Restore the provider from before `set_provider` returned the token."""
     _provider.reset(token)
 
 
 class WorkInReview:
-    """An agent's work on a task, as a provider is given it.
+    """An agent's work on a task, as it is passed to a provider.
 
     Args:
-        engagement: who works, with which tools.
-        task: on what.
-        messages: what was said.
+        binding: the agent and its tools.
+        task: the task.
+        messages: the conversation so far.
     """
 
-    def __init__(self, engagement: AgentBinding, task: Task, messages: Sequence[Message]) -> None:
-        self._binding = engagement
-        self.task, self.crew, self.agent = task, engagement.crew, engagement.agent
-        self.llm: Any = engagement.agent.llm
+    def __init__(self, binding: AgentBinding, task: Task, messages: Sequence[Message]) -> None:
+        self._binding = binding
+        self.task, self.crew, self.agent = task, binding.crew, binding.agent
+        self.llm: Any = binding.agent.llm
         self.messages: list[Any] = openai_messages(messages)
         self.ask_for_human_input = bool(task.human_input)
 
     @property
-    def said(self) -> list[Message]:
+    def current_messages(self) -> list[Message]:
         """The messages as they are now.
 
         Raises:
-            ModelError: one of them is no message.
+            ModelError: one of them is not a message.
         """
         return read_messages(self.messages)
 
     def _invoke_loop(self) -> AgentFinish:
-        """Go on with `messages`: another answer, which is the last of them afterwards."""
-        return self._noted(go_on(self._binding, self.task, self.said))
+        """Continue with `messages` to another answer, which is appended to them."""
+        return self._finish(go_on(self._binding, self.task, self.current_messages))
 
     async def _ainvoke_loop(self) -> AgentFinish:
-        """The same on an event loop."""
-        return self._noted(await ago_on(self._binding, self.task, self.said))
+        """Async version of `_invoke_loop`."""
+        return self._finish(await ago_on(self._binding, self.task, self.current_messages))
 
     def _is_training_mode(self) -> bool:
-        """False: trainings ask by themselves."""
+        """Return False: trainings ask by themselves."""
         return False
 
     def _format_feedback_message(self, feedback: str) -> dict[str, str]:
-        """The message that tells the agent what somebody says of its answer."""
-        told = self._binding.book.slice("human_feedback", human_feedback=feedback)
-        return {"role": "user", "content": told}
+        """Return the message with the feedback for the agent."""
+        text = self._binding.book.slice("human_feedback", human_feedback=feedback)
+        return {"role": "user", "content": text}
 
-    def _noted(self, done: Mapping[str, Any]) -> AgentFinish:
-        self.messages[:] = done["messages"]
-        answer = cast(str, done["answer"])
+    def _finish(self, result: Mapping[str, Any]) -> AgentFinish:
+        self.messages[:] = result["messages"]
+        answer = cast(str, result["answer"])
         return AgentFinish(thought="", output=answer, text=answer)

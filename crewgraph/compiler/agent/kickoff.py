@@ -1,6 +1,6 @@
-"""The body of an agent's kickoff: answer a conversation, structure and judge the answer, tell of it.
+"""The body of an agent's kickoff: answer the messages, then structure and judge the answer.
 
-A conversation of an agent's that somebody goes on with, outside of the task's own way.
+`continue_body` resumes a conversation of an agent outside of a task or kickoff.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from crewgraph.compiler.agent.runner import AgentRunner
 from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.compiler.task.briefing import Briefing
 from crewgraph.compiler.task.guardrails import Guards, Judged, apply_guardrails, judge_output
-from crewgraph.compiler.task.structure import fitted
+from crewgraph.compiler.task.structure import convert_text
 from crewgraph.core.effects import Body, Notify, Scope
 from crewgraph.core.files import files_in
 from crewgraph.core.messages import Message
@@ -32,35 +32,35 @@ from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
 from crewgraph.text import shorten
 
-__all__ = ["goes_on", "kickoff_body"]
+__all__ = ["continue_body", "kickoff_body"]
 
 
 _RECALLED = 20
-"""How many records of its memory an agent is told of in a conversation."""
+"""How many records of a unified memory go into the prompt."""
 
-_Judged = tuple[LiteAgentOutput, str | None]
+_Output = tuple[LiteAgentOutput, str | None]
 
 
 def kickoff_body(
-    structure: type[BaseModel] | None, engagement: AgentBinding, state: Mapping[str, Any]
+    structure: type[BaseModel] | None, binding: AgentBinding, state: Mapping[str, Any]
 ) -> Body[dict[str, Any]]:
     """Answer the messages in the state; the update holds the output as plain data, in the agent's channel."""
-    return {engagement.slug: (yield from _Kickoff(engagement, structure, state[INPUTS]).done())}
+    return {binding.slug: (yield from _Kickoff(binding, structure, state[INPUTS]).run())}
 
 
 class _Kickoff:
     """One kickoff of an agent."""
 
-    def __init__(self, engagement: AgentBinding, structure: type[BaseModel] | None, given: Mapping[str, Any]) -> None:
-        self.binding, self.structure, self.messages = engagement, structure, given["messages"]
-        self.book, self.usage, self.report = engagement.book, UsageLedger(), KickoffReport(engagement)
-        role, files = engagement.agent.written("role"), files_in(given)
-        self.work = AgentRunner(engagement, role, self.report, self.usage, self.book, files=files)
+    def __init__(self, binding: AgentBinding, structure: type[BaseModel] | None, inputs: Mapping[str, Any]) -> None:
+        self.binding, self.structure, self.messages = binding, structure, inputs["messages"]
+        self.book, self.usage, self.report = binding.book, UsageLedger(), KickoffReport(binding)
+        role, files = binding.agent.written("role"), files_in(inputs)
+        self.runner = AgentRunner(binding, role, self.report, self.usage, self.book, files=files)
         self.dialogue: Dialogue | None = None
 
     @property
     def guards(self) -> Guards:
-        """What judges the output."""
+        """The guardrail of the agent, if it has one."""
         agent = self.binding.agent
         guardrail = agent.guardrail if isinstance(agent, Agent) else None
         return Guards(
@@ -70,16 +70,16 @@ class _Kickoff:
             structure=self.structure,
         )
 
-    def done(self) -> Body[dict[str, Any]]:
-        """Everything, from telling that it begins to telling that it is complete; the output as plain data."""
+    def run(self) -> Body[dict[str, Any]]:
+        """Run the kickoff, from its first event to its last; return the output as plain data."""
         try:
             yield Notify(partial(self.report.begin, self.messages))
-            output, problem = yield from self.first()
+            output, problem = yield from self.answer()
             output, problem = yield from apply_guardrails(self.guards, output, problem, self, self.report)
             if problem is not None:
                 yield Notify(partial(self.report.unstructured, problem))
             yield from self.remember(output)
-            output.usage_metrics, output.tool_failures = self.usage.total.model_dump(), list(self.work.failures)
+            output.usage_metrics, output.tool_failures = self.usage.total.model_dump(), list(self.runner.failures)
         except Exception as failure:
             yield Notify(partial(self.report.fail, failure))
             raise
@@ -87,42 +87,46 @@ class _Kickoff:
         return output.to_plain()
 
     def remember(self, output: LiteAgentOutput) -> Body[None]:
-        """Leave the answer in the agent's memory."""
-        work = self.work
-        if work.recollection:
-            asked = last_question(self.messages)
-            yield from work.recollection.talked(asked, output.raw, output.agent_role, work.assessor, self.usage)
+        """Save the exchange in the agent's memory."""
+        runner = self.runner
+        if runner.recollection:
+            question = last_question(self.messages)
+            yield from runner.recollection.save_exchange(
+                question, output.raw, output.agent_role, runner.assessor, self.usage
+            )
 
-    def first(self) -> Body[_Judged]:
-        """The answer to what was said so far."""
-        work = self.work
-        yield from work.load_resources()
-        asked = AgentConversation(
+    def answer(self) -> Body[_Output]:
+        """Answer the messages."""
+        runner = self.runner
+        yield from runner.load_resources()
+        conversation = AgentConversation(
             agent=self.binding.agent,
-            said=self.messages,
+            messages_so_far=self.messages,
             structure=self.structure,
-            tools=work.tools,
-            native=work.native_tools,
+            tools=runner.tools,
+            native=runner.native_tools,
             book=self.book,
-            capability_notes=work.capability_notes,
-            files=work.files,
+            capability_notes=runner.capability_notes,
+            files=runner.files,
         )
-        dialogue = Dialogue(asked.messages, "")
-        answer = yield from work.run_with_timeout(partial(self._begun, asked, dialogue), dialogue.transcript.messages)
-        return (yield from self._answered(answer))
+        dialogue = Dialogue(conversation.messages, "")
+        answer = yield from runner.run_with_timeout(
+            partial(self._answer_in_scope, conversation, dialogue), dialogue.transcript.messages
+        )
+        return (yield from self._record_answer(answer))
 
-    def _begun(self, asked: AgentConversation, dialogue: Dialogue) -> Body[str]:
-        yield from self.work.begin_capabilities()
-        remembered = yield from self.work.recollection.told(self._briefing.description, limit=_RECALLED)
-        known = yield from self.work.knowledge_notes(last_question(self.messages))
-        told = (*remembered, *known)
-        notes = (*told, *(yield from self.work.prompt_notes(self._briefing, other_notes=told)))
-        self.dialogue = Dialogue(replace(asked, notes=notes).messages, "") if notes else dialogue
-        return (yield from self.work.reply(self.dialogue))
+    def _answer_in_scope(self, conversation: AgentConversation, dialogue: Dialogue) -> Body[str]:
+        yield from self.runner.begin_capabilities()
+        memories = yield from self.runner.recollection.recall(self._briefing.description, limit=_RECALLED)
+        knowledge = yield from self.runner.knowledge_notes(last_question(self.messages))
+        context_notes = (*memories, *knowledge)
+        notes = (*context_notes, *(yield from self.runner.prompt_notes(self._briefing, other_notes=context_notes)))
+        self.dialogue = Dialogue(replace(conversation, notes=notes).messages, "") if notes else dialogue
+        return (yield from self.runner.reply(self.dialogue))
 
     @property
     def _briefing(self) -> Briefing:
-        """What a plan is made of."""
+        """The texts that a plan is made from."""
         agent = self.binding.agent
         return Briefing(
             role=agent.written("role"),
@@ -134,50 +138,50 @@ class _Kickoff:
             context="",
         )
 
-    def again(self, refused: LiteAgentOutput, reason: str) -> Body[_Judged]:
-        """Another answer, after a guardrail's refusal."""
-        self.report.sent_back += 1
+    def retry(self, refused: LiteAgentOutput, reason: str) -> Body[_Output]:
+        """Continue the conversation after the guardrail refused the answer."""
+        self.report.guardrail_retries += 1
         assert self.dialogue is not None  # there is an answer to refuse
         self.dialogue.reopen({"role": "user", "content": self.book.error("reply_refused", error=reason)})
-        begun = self.dialogue.transcript.messages
-        answer = yield from self.work.run_with_timeout(partial(self.work.reply, self.dialogue), begun)
-        return (yield from self._answered(answer))
+        messages = self.dialogue.transcript.messages
+        answer = yield from self.runner.run_with_timeout(partial(self.runner.reply, self.dialogue), messages)
+        return (yield from self._record_answer(answer))
 
-    def judged(self, guardrail: ModelGuardrail, output: LiteAgentOutput) -> Body[Judged]:
-        """The verdict of a model, the guardrail's own, else the agent's; the conversation is what the output is held to."""
-        model = self.work.model if guardrail.llm is None else self.work.model_for(guardrail.llm)
-        said = "\n\n".join(reply_text(message["content"]) for message in self.messages)
-        asked = last_question(self.messages)
+    def judge(self, guardrail: ModelGuardrail, output: LiteAgentOutput) -> Body[Judged]:
+        """Return a model's verdict (the guardrail's own, else the agent's), with the conversation as context."""
+        model = self.runner.model if guardrail.llm is None else self.runner.model_for(guardrail.llm)
+        transcript = "\n\n".join(reply_text(message["content"]) for message in self.messages)
+        question = last_question(self.messages)
         return (
             yield Scope(
                 name=f"Guardrail: {shorten(guardrail.description, 60)}",
-                body=lambda: judge_output(guardrail, output.raw, asked, said, model, self.book, self.usage),
+                body=lambda: judge_output(guardrail, output.raw, question, transcript, model, self.book, self.usage),
             )
         )
 
-    def replaced(self, output: LiteAgentOutput, text: str) -> Body[_Judged]:
-        """The output with the text that a guardrail gave for it."""
-        return self._read(text)
+    def replace_text(self, output: LiteAgentOutput, text: str) -> Body[_Output]:
+        """Return the output with the guardrail's text in place of its own."""
+        return self.to_output(text)
 
-    def _answered(self, answer: str) -> Body[_Judged]:
+    def _record_answer(self, answer: str) -> Body[_Output]:
         assert self.dialogue is not None
         self.dialogue.add({"role": "assistant", "content": answer})
         yield Notify(partial(self.binding.agent.record_messages, tuple(self.dialogue.transcript.messages)))
-        return (yield from self._read(answer))
+        return (yield from self.to_output(answer))
 
-    def _read(self, text: str) -> Body[_Judged]:
-        found, problem = None, None
+    def to_output(self, text: str) -> Body[_Output]:
+        instance, problem = None, None
         if self.structure is not None:
-            converter = partial(getattr, self.work, "converter")
-            found, problem = yield from fitted(text, self.structure, converter, self.book, self.usage)
-        done = self.work.plan_outcome
+            converter = partial(getattr, self.runner, "converter")
+            instance, problem = yield from convert_text(text, self.structure, converter, self.book, self.usage)
+        plan_outcome = self.runner.plan_outcome
         output = LiteAgentOutput(
-            plan=None if done is None or done.plan is None else done.plan.text,
-            todos=[] if done is None else LiteAgentOutput.from_todo_items(done.todos.items),
-            replan_count=0 if done is None else done.replans,
-            last_replan_reason=None if done is None else done.reason,
+            plan=None if plan_outcome is None or plan_outcome.plan is None else plan_outcome.plan.text,
+            todos=[] if plan_outcome is None else LiteAgentOutput.from_todo_items(plan_outcome.todos.items),
+            replan_count=0 if plan_outcome is None else plan_outcome.replans,
+            last_replan_reason=None if plan_outcome is None else plan_outcome.reason,
             raw=text,
-            pydantic=found,
+            pydantic=instance,
             agent_role=self.binding.agent.written("role"),
             usage_metrics=self.usage.total.model_dump(),
             messages=openai_messages(self.dialogue.transcript.messages) if self.dialogue else [],
@@ -185,32 +189,37 @@ class _Kickoff:
         return output, problem or None
 
 
-def goes_on(
-    engagement: AgentBinding, task: Task | None, said: Sequence[Message], _: Mapping[str, Any]
+def continue_body(
+    binding: AgentBinding, task: Task | None, messages: Sequence[Message], _: Mapping[str, Any]
 ) -> Body[dict[str, Any]]:
-    """Work from what was said to an answer.
+    """Continue a conversation until the agent answers.
 
     Args:
-        engagement: who works, with which tools.
-        task: on what.
-        said: the conversation so far.
+        binding: the agent and its tools.
+        task: the task.
+        messages: the conversation so far.
 
     Returns:
-        as the channel of the agent's node: the `answer`, what was `said` with it, the same as `messages` in the form that
-        OpenAI's clients use, and the `usage`.
+        the update of the agent's channel: the `answer`, the whole conversation as `said`, the same as `messages` in OpenAI's
+        format, and the `usage`.
     """
-    book, role, usage = engagement.book, engagement.agent.written("role"), UsageLedger()
-    at_work = AgentRunner(engagement, role, AgentReport(engagement, task), usage, book, task)
-    dialogue = Dialogue(partial(_begun, said, book), "")
-    yield from at_work.load_resources()
-    answer = yield from at_work.run_with_timeout(partial(at_work.reply, dialogue), said)
+    book, role, usage = binding.book, binding.agent.written("role"), UsageLedger()
+    runner = AgentRunner(binding, role, AgentReport(binding, task), usage, book, task)
+    dialogue = Dialogue(partial(_continued_opening, messages, book), "")
+    yield from runner.load_resources()
+    answer = yield from runner.run_with_timeout(partial(runner.reply, dialogue), messages)
     dialogue.add({"role": "assistant", "content": answer})
-    told = list(dialogue.transcript.messages)
-    done = {"answer": answer, "said": told, "messages": openai_messages(told), "usage": usage.to_plain()}
-    return {engagement.slug: done}
+    all_messages = list(dialogue.transcript.messages)
+    result = {
+        "answer": answer,
+        "said": all_messages,
+        "messages": openai_messages(all_messages),
+        "usage": usage.to_plain(),
+    }
+    return {binding.slug: result}
 
 
-def _begun(said: Sequence[Message], book: Book, _: str, done: str) -> Sequence[Message]:
-    if not done:
-        return said
-    return [*said, {"role": "user", "content": book.slice("summary", merged_summary=done)}]
+def _continued_opening(messages: Sequence[Message], book: Book, _: str, summary: str) -> Sequence[Message]:
+    if not summary:
+        return messages
+    return [*messages, {"role": "user", "content": book.slice("summary", merged_summary=summary)}]

@@ -1,6 +1,6 @@
-"""Before an agent begins, it looks up what is known: its model words the query, what is found goes into the prompt.
+"""Knowledge of agents and crews: its sources are loaded before a run, and queried for each task.
 
-Whose knowledge an agent looks things up in, and the loading of it before a run.
+The agent's model writes the query; the results go into the prompt.
 """
 
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -33,25 +33,25 @@ __all__ = ["LoadKnowledge", "Lookup", "knowledge_of", "query_knowledge", "read_o
 
 
 def knowledge_of(agent: BaseAgent, crew: Crew | None) -> tuple[Any, Any]:
-    """What an agent knows, and what its crew knows; None for what there is none of."""
+    """Return the knowledge of an agent, and that of its crew; None where there is none."""
     agent.set_knowledge(None if crew is None else crew.embedder)
     return agent.knowledge, None if crew is None else crew.create_crew_knowledge().knowledge
 
 
-class _Once:
-    """What was read already, in runs that belong together."""
+class _LoadedOnce:
+    """The knowledge that a group of runs has already loaded."""
 
     def __init__(self) -> None:
         self.lock, self.done = Lock(), set[int]()
 
 
-_once: ContextVar[_Once | None] = ContextVar("_once", default=None)
+_once: ContextVar[_LoadedOnce | None] = ContextVar("_once", default=None)
 
 
 @contextmanager
 def read_once() -> Generator[None]:
-    """The runs in it read the sources of each knowledge once, all together."""
-    token = _once.set(_Once())
+    """Load the sources of each knowledge once for all runs in this context."""
+    token = _once.set(_LoadedOnce())
     try:
         yield
     finally:
@@ -59,81 +59,85 @@ def read_once() -> Generator[None]:
 
 
 class LoadKnowledge(Operation):
-    """Reads all sources of knowledge before anything is done: what is missing is told before a model is paid.
+    """Loads all knowledge sources before a run, so that a missing one is reported before a model is paid.
 
     Args:
-        engagements: who works; those to whom they may hand work are looked at, too.
+        bindings: the agents; the coworkers they may delegate to are included.
 
     Raises:
         SourceError: a source cannot be used.
     """
 
-    def __init__(self, engagements: Iterable[AgentBinding]) -> None:
-        known: dict[int, Any] = {}
-        for one in engagements:
-            sources = [tool.tool.source for tool in one.tools.values()]
+    def __init__(self, bindings: Iterable[AgentBinding]) -> None:
+        found_knowledge: dict[int, Any] = {}
+        for binding in bindings:
+            sources = [tool.tool.source for tool in binding.tools.values()]
             coworkers = [agent for source in sources if isinstance(source, CoworkerTool) for agent in source.agents]
-            for agent in (one.agent, *coworkers):
-                known |= {id(knows): knows for knows in knowledge_of(agent, one.crew) if isinstance(knows, Knowledge)}
-        self.known = list(known.values())
+            for agent in (binding.agent, *coworkers):
+                found_knowledge |= {
+                    id(knowledge): knowledge
+                    for knowledge in knowledge_of(agent, binding.crew)
+                    if isinstance(knowledge, Knowledge)
+                }
+        self.knowledge = list(found_knowledge.values())
 
     def run(self) -> None:
         once = _once.get()
         if once is None:
-            for one in self.known:
-                one.load()
+            for knowledge in self.knowledge:
+                knowledge.load()
             return
         with once.lock:
-            for one in self.known:
-                if id(one) not in once.done:
-                    one.load()
-                    once.done.add(id(one))
+            for knowledge in self.knowledge:
+                if id(knowledge) not in once.done:
+                    knowledge.load()
+                    once.done.add(id(knowledge))
 
     async def arun(self) -> None:
-        if self.known:
+        if self.knowledge:
             await in_thread(self.run)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lookup:
-    """What looking something up needs to know."""
+    """The parameters of a knowledge query."""
 
     agent: BaseAgent
     crew: Crew | None
     text: str
-    """What the agent is asked."""
+    """The task or question."""
 
     expected: str
-    """What is to come of it."""
+    """The expected output."""
 
     context: str
-    """What others have found out."""
+    """The outputs of other tasks."""
 
     model: Callable[[], Model] | None
-    """Who words the query; None where the agent has no model to be asked."""
+    """Returns the model that writes the query; None where the agent has no model."""
 
     book: Book
     usage: UsageLedger
     report: KnowledgeReport
 
     @property
-    def asked(self) -> str:
-        """What a query is worded for."""
+    def task_prompt(self) -> str:
+        """The text that a query is written for."""
         return "\n\n".join(filter(None, (self.text, self.expected, self.context)))
 
 
 def query_knowledge(lookup: Lookup) -> Body[str]:
-    """What is known of a task, for its prompt; empty where there is no knowledge, or nothing fits.
+    """Query the knowledge for a task; return a note for its prompt, empty if nothing was found.
 
-    What fails is told, and the work goes on without; but a source that cannot be used ends it.
+    Failures are reported and the work continues without knowledge; only a source that cannot be used ends it.
 
     Raises:
         SourceError: a source cannot be used.
     """
-    own, crews = knowledge_of(lookup.agent, lookup.crew)
-    if own is None and crews is None:
+    agent_knowledge, crew_knowledge = knowledge_of(lookup.agent, lookup.crew)
+    if agent_knowledge is None and crew_knowledge is None:
         return ""
-    for name, knowledge in (("agent", own), ("crew", crews)):
+    for name, knowledge in (("agent", agent_knowledge), ("crew", crew_knowledge)):
         if isinstance(knowledge, Knowledge):
             yield Call(
                 function=knowledge.ensure_loaded,
@@ -142,25 +146,25 @@ def query_knowledge(lookup: Lookup) -> Body[str]:
                 kind="the knowledge of",
                 about=name,
             )
-    yield Notify(partial(lookup.report.begin, lookup.asked))
-    query = yield from _worded(lookup)
-    found = yield from _found(lookup, own, "agent", query)
-    of_crew = "" if crews is own else (yield from _found(lookup, crews, "crew", query))
-    yield Notify(partial(lookup.report.found, query, found, of_crew))
-    known = "\n\n".join(filter(None, (found, of_crew)))
-    return lookup.book.slice("knowledge", knowledge=known) if known else ""
+    yield Notify(partial(lookup.report.begin, lookup.task_prompt))
+    query = yield from _write_query(lookup)
+    agent_text = yield from _search(lookup, agent_knowledge, "agent", query)
+    crew_text = "" if crew_knowledge is agent_knowledge else (yield from _search(lookup, crew_knowledge, "crew", query))
+    yield Notify(partial(lookup.report.found, query, agent_text, crew_text))
+    text = "\n\n".join(filter(None, (agent_text, crew_text)))
+    return lookup.book.slice("knowledge", knowledge=text) if text else ""
 
 
-def _worded(lookup: Lookup) -> Body[str]:
-    """The query, as the model words it; the task's own words where it cannot."""
+def _write_query(lookup: Lookup) -> Body[str]:
+    """Let the model write the query; fall back to the task's own text."""
     if lookup.model is None:
         return lookup.text
     book = lookup.book
-    asked = book.slice("knowledge_search_query", task_prompt=lookup.asked)
+    prompt = book.slice("knowledge_search_query", task_prompt=lookup.task_prompt)
     transcript = Transcript(
         [
             {"role": "system", "content": book.slice("knowledge_search_query_system_prompt")},
-            {"role": "user", "content": asked},
+            {"role": "user", "content": prompt},
         ]
     )
     model = lookup.model()
@@ -169,19 +173,19 @@ def _worded(lookup: Lookup) -> Body[str]:
     except EffectFailed as failure:
         if failure.type_name == "TimeLimitReached":
             raise
-        yield Notify(partial(lookup.report.unworded, str(failure)))
+        yield Notify(partial(lookup.report.query_failed, str(failure)))
         return lookup.text
     lookup.usage.answered(model, reply)
     query = reply_text(reply["content"]).strip()
     if not query:
-        yield Notify(partial(lookup.report.unworded, "the model's answer was empty"))
+        yield Notify(partial(lookup.report.query_failed, "the model's answer was empty"))
         return lookup.text
-    yield Notify(partial(lookup.report.rendered_texts, query))
+    yield Notify(partial(lookup.report.query_written, query))
     return query
 
 
-def _found(lookup: Lookup, knowledge: Any, whose: str, query: str) -> Body[str]:
-    """What some knowledge says."""
+def _search(lookup: Lookup, knowledge: Any, whose: str, query: str) -> Body[str]:
+    """Search one knowledge object."""
     if knowledge is None:
         return ""
     config = lookup.agent.knowledge_config or KnowledgeConfig()
@@ -193,17 +197,17 @@ def _found(lookup: Lookup, knowledge: Any, whose: str, query: str) -> Body[str]:
             name=whose,
             kind="a search in the knowledge of",
             about=[whose, query, config.results_limit, config.score_threshold],
-            encode=_plain,
+            encode=_encode_results,
             span="Knowledge: search",
             given=query,
         )
     except EffectFailed as failure:
         if failure.type_name == "TimeLimitReached" or isinstance(failure.__cause__, SourceError):
             raise
-        yield Notify(partial(lookup.report.unsearched, query, str(failure)))
+        yield Notify(partial(lookup.report.search_failed, query, str(failure)))
         return ""
     return extract_knowledge_context(results)
 
 
-def _plain(results: Any) -> list[Any]:
+def _encode_results(results: Any) -> list[Any]:
     return list(results or ())

@@ -1,8 +1,6 @@
-"""What an agent at work is told of its memories, and what it leaves in them.
+"""The memories of an agent at work: searched for its prompt, and written with what it finds out.
 
-A model looks at a result: how good it is, what is to be done better, what it tells of whom.
-
-What is worth remembering of a piece of work, for a memory for everything.
+A model assesses results (quality, suggestions, entities) and extracts statements for a unified memory.
 """
 
 import time
@@ -13,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from crewgraph.compiler.agent.memory_calls import Memories, Remembers, is_ours, save_memory, search_memories
+from crewgraph.compiler.agent.memory_calls import Memories, MemoryUser, is_builtin, save_memory, search_memories
 from crewgraph.compiler.task.briefing import Briefing
 from crewgraph.compiler.task.structured_answer import request_structured
 from crewgraph.core.effects import Body, Call, EffectFailed, Notify
@@ -62,15 +60,15 @@ class Assessment(BaseModel):
 def assess_output(
     task: str, expected_output: str, output: str, model: Model | None, book: Book, usage: UsageLedger, stage: str
 ) -> Body[Assessment]:
-    """What a model says of a result, in one request; what a rule finds where it cannot be read or there is none.
+    """Let a model assess a result in one request; fall back to a rule-based assessment.
 
     Args:
-        task: what was to be done.
-        expected_output: what was expected.
+        task: the description of the task.
+        expected_output: the expected output.
         output: the result.
-        model: who is asked; None for nobody.
-        book: the wording.
-        usage: where the request is counted.
+        model: the model; None for the rule-based assessment.
+        book: the prompts.
+        usage: counts the request.
         stage: the step of the task that the request belongs to.
     """
     if model is not None:
@@ -82,39 +80,41 @@ def assess_output(
             },
         ]
         try:
-            asked = yield from request_structured(messages, Assessment, model, book, usage, attempts=1, stage=stage)
+            reply = yield from request_structured(messages, Assessment, model, book, usage, attempts=1, stage=stage)
         except EffectFailed as failure:
             if failure.type_name == "TimeLimitReached":
                 raise
         else:
-            if asked.found is not None:
-                return asked.found
-    return _by_rule(output)
+            if reply.value is not None:
+                return reply.value
+    return _rule_based_assessment(output)
 
 
-def _by_rule(output: str) -> Assessment:
-    found = [_Entity(name=one.name, type=one.type, description=one.description) for one in extract_entities(output)]
-    return Assessment(entities=found)
+def _rule_based_assessment(output: str) -> Assessment:
+    entities = [
+        _Entity(name=item.name, type=item.type, description=item.description) for item in extract_entities(output)
+    ]
+    return Assessment(entities=entities)
 
 
 def extract_memories(
     memory: Any, text: str, model: Model | None, book: Book, usage: UsageLedger, stage: str
 ) -> Body[list[str]]:
-    """Statements: by the memory's own model or way, else by the agent's model in one request; else the text itself.
+    """Extract statements with the memory's own model or method, else with the agent's model, else return the text.
 
     Args:
-        memory: what is to keep them.
+        memory: the memory to be written.
         text: the work.
-        model: the agent's; None for nobody.
-        book: the wording.
-        usage: where requests are counted.
-        stage: the step of the task that the request belongs to.
+        model: the agent's model, if it has one.
+        book: the prompts.
+        usage: counts the requests.
+        stage: the step of the task that the requests belong to.
     """
     if not callable(getattr(memory, "extract_memories", None)):
         return [text]
-    if model is None or getattr(memory, "llm", None) is not None or not is_ours(memory, "extract_memories"):
-        found = yield from _by_itself(memory, "extract_memories", (text,), {}, usage)
-        return [one for one in found if one.strip()]
+    if model is None or getattr(memory, "llm", None) is not None or not is_builtin(memory, "extract_memories"):
+        statements = yield from _call_memory(memory, "extract_memories", (text,), {}, usage)
+        return [statement for statement in statements if statement.strip()]
     messages: list[Message] = [
         {
             "role": "system",
@@ -123,83 +123,87 @@ def extract_memories(
         {"role": "user", "content": book.filled("memory", "extract_memories_user", content=text)},
     ]
     try:
-        asked = yield from request_structured(messages, ExtractedMemories, model, book, usage, attempts=1, stage=stage)
+        reply = yield from request_structured(messages, ExtractedMemories, model, book, usage, attempts=1, stage=stage)
     except EffectFailed as failure:
         if failure.type_name == "TimeLimitReached":
             raise
         return [text]
-    return [text] if asked.found is None else [one.strip() for one in asked.found.memories if one.strip()]
+    return (
+        [text]
+        if reply.value is None
+        else [statement.strip() for statement in reply.value.memories if statement.strip()]
+    )
 
 
 def save_extracted(memory: Any, statements: list[str], role: str, usage: UsageLedger) -> Body[None]:
-    """Keep statements, with one write.
+    """Save statements, with one write where the memory has `remember_many`.
 
     Args:
-        memory: what keeps them.
-        statements: what.
-        role: who remembers.
-        usage: where requests of the memory's model are counted, which says where they belong.
+        memory: the memory.
+        statements: the statements.
+        role: the role of the agent.
+        usage: counts the requests of the memory's model.
     """
     verb = "remember_many" if callable(getattr(memory, "remember_many", None)) else "remember"
-    for given in [statements] if verb == "remember_many" else statements:
-        yield from _by_itself(memory, verb, (given,), {"agent_role": role}, usage)
+    for content in [statements] if verb == "remember_many" else statements:
+        yield from _call_memory(memory, verb, (content,), {"agent_role": role}, usage)
 
 
-def _by_itself(
+def _call_memory(
     memory: Any, verb: str, args: tuple[Any, ...], keywords: dict[str, Any], usage: UsageLedger
 ) -> Body[Any]:
-    """What a memory gives; its own requests are a part of the effect, and counted."""
-    counted = OngoingCall()
-    ours = is_ours(memory, verb)
-    made: dict[str, Any] = yield Call(
+    """Call a verb of a memory as one effect, and count the requests it makes."""
+    call = OngoingCall()
+    builtin = is_builtin(memory, verb)
+    outcome: dict[str, Any] = yield Call(
         function=getattr(memory, verb),
-        afunction=getattr(memory, f"a{verb}") if ours else None,
+        afunction=getattr(memory, f"a{verb}") if builtin else None,
         args=args,
         keywords=keywords,
         name=verb,
         kind="memory",
         about=[*args, keywords],
-        enter=partial(ONGOING.set, counted),
-        encode=lambda found: {"found": found if verb == "extract_memories" else None, "used": counted.used},
+        enter=partial(ONGOING.set, call),
+        encode=lambda result: {"found": result if verb == "extract_memories" else None, "used": call.used},
     )
     name: Any = getattr(getattr(memory, "model", None), "model", None)
-    for one in made["used"]:
-        usage.count(name if isinstance(name, str) else type(memory).__name__, one)
-    return made["found"]
+    for tokens in outcome["used"]:
+        usage.count(name if isinstance(name, str) else type(memory).__name__, tokens)
+    return outcome["found"]
 
 
 class MemoryFailed(UserWarning):
-    """A memory could not be read or written; the run went on without it."""
+    """A memory could not be read or written; the run continued without it."""
 
 
 class Recollection:
-    """The memories of an agent at work.
+    """The memories of an agent during its work.
 
     Args:
-        memories: which.
-        who: who remembers.
-        book: the wording.
-        where: what the work is called in messages.
+        memories: the memories.
+        who: the agent and task that use them.
+        book: the prompts.
+        where: the name of the work in messages.
     """
 
-    def __init__(self, memories: Memories, who: Remembers, book: Book, where: str) -> None:
+    def __init__(self, memories: Memories, who: MemoryUser, book: Book, where: str) -> None:
         self._memories, self._who, self._book, self._where = memories, who, book, where
-        self._failed: set[str] = set()
+        self._failed_kinds: set[str] = set()
 
     def __bool__(self) -> bool:
         return bool(self._memories)
 
-    def told(self, description: str, context: str = "", limit: int = 5) -> Body[tuple[str, ...]]:
-        """What the agent is told of what it is asked; nothing where nothing is known.
+    def recall(self, description: str, context: str = "", limit: int = 5) -> Body[tuple[str, ...]]:
+        """Search the memories; return a note for the prompt if they hold anything.
 
         Args:
-            description: what it is asked.
-            context: what others have found out.
-            limit: how many records a memory for everything gives at most.
+            description: the task or question.
+            context: the outputs of other tasks.
+            limit: the maximum number of records from a unified memory.
         """
         if not self._memories:
             return ()
-        found: dict[str, Any] = yield Call(
+        result: dict[str, Any] = yield Call(
             function=search_memories,
             args=(self._memories, self._who, description, context, self._book, limit),
             name="search",
@@ -209,17 +213,17 @@ class Recollection:
             span="Memory: search",
             given=description,
         )
-        for kind, error in found["failed"].items():
-            yield from self._tell_failed(kind, "searched", error)
-        return (self._book.slice("memory", memory=found["text"]),) if found["text"] else ()
+        for kind, error in result["failed"].items():
+            yield from self._report_failure(kind, "searched", error)
+        return (self._book.slice("memory", memory=result["text"]),) if result["text"] else ()
 
-    def used(self, tool: str, role: str, observation: str) -> Body[None]:
-        """Something was found out with a tool."""
+    def save_observation(self, tool: str, role: str, observation: str) -> Body[None]:
+        """Save the result of a tool."""
         if self._memories.short_term is not None and observation.strip():
             metadata = {"tool": tool, "agent": role}
-            yield from self._put("short_term_memory", observation, metadata)
+            yield from self._save("short_term_memory", observation, metadata)
 
-    def done(
+    def save_task(
         self,
         briefing: Briefing,
         answer: str,
@@ -228,14 +232,14 @@ class Recollection:
         usage: UsageLedger,
         stage: str,
     ) -> Body[None]:
-        """A task is done.
+        """Save the answer to a task, with its assessment.
 
         Args:
-            briefing: what was to be done.
-            answer: the result.
-            messages: what was said before, in the form that OpenAI's clients use.
-            model: who says how good it is; None for nobody.
-            usage: where that request is counted.
+            briefing: the texts of the task.
+            answer: the answer.
+            messages: the conversation before it, as OpenAI messages.
+            model: the model that assesses the answer, if any.
+            usage: counts that request.
             stage: the step of the task that it belongs to.
         """
         memories = self._memories
@@ -243,13 +247,13 @@ class Recollection:
             return
         if memories.short_term is not None:
             metadata = {"observation": briefing.description, "agent": briefing.role}
-            yield from self._put("short_term_memory", answer, metadata)
+            yield from self._save("short_term_memory", answer, metadata)
         if memories.long_term is not None or memories.entity is not None:
-            yield from self._assessed(briefing, answer, model, usage, stage)
+            yield from self._save_assessment(briefing, answer, model, usage, stage)
         if memories.external is not None:
-            said = [*messages, {"role": "assistant", "content": answer}]
-            noted = {"description": briefing.description, "messages": said, "agent": briefing.role}
-            yield from self._put("external_memory", answer, noted)
+            conversation = [*messages, {"role": "assistant", "content": answer}]
+            noted = {"description": briefing.description, "messages": conversation, "agent": briefing.role}
+            yield from self._save("external_memory", answer, noted)
         if memories.unified is not None:
             text = self._book.slice(
                 "memory_of_task",
@@ -258,24 +262,26 @@ class Recollection:
                 expected_output=briefing.expected_output,
                 output=answer,
             )
-            yield from self._stated(text, briefing.role, model, usage, stage)
+            yield from self._save_statements(text, briefing.role, model, usage, stage)
 
-    def talked(self, question: str, answer: str, role: str, model: Model | None, usage: UsageLedger) -> Body[None]:
-        """A question is answered, outside of any task.
+    def save_exchange(
+        self, question: str, answer: str, role: str, model: Model | None, usage: UsageLedger
+    ) -> Body[None]:
+        """Save a question and its answer, outside of a task.
 
         Args:
-            question: what was asked.
+            question: the question.
             answer: the answer.
-            role: whose.
-            model: who says what is worth remembering; None for nobody.
-            usage: where that request is counted.
+            role: the role of the agent.
+            model: the model that extracts statements, if any.
+            usage: counts that request.
         """
         if self._memories.unified is not None and answer.strip():
             text = self._book.slice("memory_of_talk", question=question, agent=role, answer=answer)
-            yield from self._stated(text, role, model, usage, "model")
+            yield from self._save_statements(text, role, model, usage, "model")
 
-    def _stated(self, text: str, role: str, model: Model | None, usage: UsageLedger, stage: str) -> Body[None]:
-        """Keep what is worth remembering of a text."""
+    def _save_statements(self, text: str, role: str, model: Model | None, usage: UsageLedger, stage: str) -> Body[None]:
+        """Extract statements from a text and save them in the unified memory."""
         memory = self._memories.unified
         if getattr(memory, "read_only", False):
             return
@@ -286,37 +292,39 @@ class Recollection:
         except EffectFailed as failure:
             if failure.type_name == "TimeLimitReached":
                 raise
-            yield from self._tell_failed("memory", "written", str(failure))
+            yield from self._report_failure("memory", "written", str(failure))
 
-    def _assessed(
+    def _save_assessment(
         self, briefing: Briefing, answer: str, model: Model | None, usage: UsageLedger, stage: str
     ) -> Body[None]:
-        expected, memories = briefing.expected_output, self._memories
-        found = yield from assess_output(briefing.description, expected, answer, model, self._book, usage, stage)
+        expected_output, memories = briefing.expected_output, self._memories
+        assessment = yield from assess_output(
+            briefing.description, expected_output, answer, model, self._book, usage, stage
+        )
         if memories.long_term is not None:
-            at: str = yield Call(function=_now, name="time", kind="memory")  # the same when it is saved again
+            saved_at: str = yield Call(function=_now, name="time", kind="memory")  # the same when it is saved again
             item = LongTermMemoryItem(
                 agent=briefing.role,
                 task=briefing.description,
-                expected_output=expected,
-                datetime=at,
-                quality=found.quality,
-                metadata={"suggestions": found.suggestions, "quality": found.quality},
+                expected_output=expected_output,
+                datetime=saved_at,
+                quality=assessment.quality,
+                metadata={"suggestions": assessment.suggestions, "quality": assessment.quality},
             )
-            yield from self._put("long_term_memory", item.task, item.metadata, item, [at, item.metadata])
-        entities = found.items
+            yield from self._save("long_term_memory", item.task, item.metadata, item, [saved_at, item.metadata])
+        entities = assessment.items
         if memories.entity is not None and entities:
-            named = [[one.name, one.type, one.description, one.metadata] for one in entities]
-            yield from self._put("entity_memory", None, {"entity_count": len(entities)}, entities, named)
+            about = [[one.name, one.type, one.description, one.metadata] for one in entities]
+            yield from self._save("entity_memory", None, {"entity_count": len(entities)}, entities, about)
 
-    def _put(
-        self, kind: str, value: str | None, metadata: dict[str, Any], given: Any = None, about: Any = None
+    def _save(
+        self, kind: str, value: str | None, metadata: dict[str, Any], item: Any = None, about: Any = None
     ) -> Body[None]:
-        """Save something, in place of a text what is given, which `about` tells apart from all else."""
+        """Save a text, or an item in place of it; `about` identifies the effect."""
         try:
             yield Call(
                 function=save_memory,
-                args=(self._memories.kinds[kind], kind, value, metadata, given),
+                args=(self._memories.kinds[kind], kind, value, metadata, item),
                 name=kind,
                 about=about or [value, metadata],
                 kind="memory",
@@ -325,16 +333,18 @@ class Recollection:
         except EffectFailed as failure:
             if failure.type_name == "TimeLimitReached":
                 raise
-            yield from self._tell_failed(kind, "written", str(failure))
+            yield from self._report_failure(kind, "written", str(failure))
 
-    def _tell_failed(self, kind: str, what: str, error: str) -> Body[None]:
-        if kind not in self._failed:  # one word is enough for a task
-            self._failed.add(kind)
-            yield Notify(partial(self._warn, kind, what, error))
+    def _report_failure(self, kind: str, operation: str, error: str) -> Body[None]:
+        if kind not in self._failed_kinds:  # one word is enough for a task
+            self._failed_kinds.add(kind)
+            yield Notify(partial(self._warn, kind, operation, error))
 
-    def _warn(self, kind: str, what: str, error: str) -> None:
-        told = f"{self._where}: the {kind.replace('_', ' ')} could not be {what}, the run goes on without: {error}"
-        warnings.warn(told, MemoryFailed, stacklevel=user_stacklevel())
+    def _warn(self, kind: str, operation: str, error: str) -> None:
+        message = (
+            f"{self._where}: the {kind.replace('_', ' ')} could not be {operation}, the run goes on without: {error}"
+        )
+        warnings.warn(message, MemoryFailed, stacklevel=user_stacklevel())
 
 
 def _now() -> str:

@@ -1,7 +1,4 @@
-"""A model whose requests wait until there is room for them.
-
-What all runs of a crew or an agent share: the bound on its model requests, and the results of its tools.
-"""
+"""The models of agents, rate-limited and hooked, and what the runs of a crew or agent share: limits and tool caches."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -37,12 +34,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "RateLimitedModel",
+    "builtin_cache_handler",
     "configured_cache_handler",
     "controllers_of",
     "first_llm",
+    "isolated_tool_cache",
     "model_of",
-    "own_handler",
-    "results_apart",
 ]
 
 
@@ -51,16 +48,16 @@ _controllers: WeakKeyDictionary[BaseAgent | Crew, RPMController] = WeakKeyDictio
 _handlers: WeakKeyDictionary[Crew, CacheHandler] = WeakKeyDictionary()
 _lock = Lock()
 
-_apart: ContextVar[Mapping[int, CacheHandler]] = ContextVar("_apart", default=MappingProxyType({}))
-"""What keeps the results of a crew, by its `id`, in a run that has them apart from the others."""
+_isolated: ContextVar[Mapping[int, CacheHandler]] = ContextVar("_apart", default=MappingProxyType({}))
+"""The isolated tool caches by the `id` of the crew, in runs that do not share them."""
 
 
 def controllers_of(agent: BaseAgent, crew: Crew | None) -> list[Any]:
-    """What a model request of an agent waits for: its own bounds, and its crew's."""
-    found = [agent.rpm_controller, _own_controller(agent)]
+    """Return the rate limiters of an agent's requests: its own, and its crew's."""
+    controllers = [agent.rpm_controller, _own_controller(agent)]
     if crew is not None:
-        found += [crew.rpm_controller, _own_controller(crew)]
-    return [one for one in found if one is not None]
+        controllers += [crew.rpm_controller, _own_controller(crew)]
+    return [controller for controller in controllers if controller is not None]
 
 
 def _own_controller(definition: BaseAgent | Crew) -> RPMController | None:
@@ -74,47 +71,47 @@ def _own_controller(definition: BaseAgent | Crew) -> RPMController | None:
 
 
 def configured_cache_handler(agent: BaseAgent, crew: Crew | None) -> Any:
-    """What a user gave to keep the results of an agent's tools, or None."""
+    """Return the user's cache handler for an agent's tools, or None."""
     if agent.cache_handler is not None or crew is None:
         return agent.cache_handler
     return crew.cache_handler
 
 
-def own_handler(crew: Crew) -> CacheHandler:
-    """What keeps the results of a crew's tools, in the run that asks, where the user gave nothing."""
-    if (apart := _apart.get().get(id(crew))) is not None:
-        return apart
+def builtin_cache_handler(crew: Crew) -> CacheHandler:
+    """Return the built-in tool cache of a crew, for the current run."""
+    if (isolated := _isolated.get().get(id(crew))) is not None:
+        return isolated
     with _lock:
         return _handlers.setdefault(crew, CacheHandler())
 
 
 @contextmanager
-def results_apart(crew: Crew) -> Generator[None]:
-    """A run of the crew in it finds no results of the crew's tools from before, and leaves none behind."""
-    token = _apart.set({**_apart.get(), id(crew): CacheHandler()})
+def isolated_tool_cache(crew: Crew) -> Generator[None]:
+    """Isolate the runs in this context from the crew's tool cache."""
+    token = _isolated.set({**_isolated.get(), id(crew): CacheHandler()})
     try:
         yield
     finally:
-        _apart.reset(token)
+        _isolated.reset(token)
 
 
 def model_of(llm: Any, agent: BaseAgent, task: Task | None, crew: Crew | None) -> Model:
-    """A model as an agent asks it: its requests pass the hooks, are told, and wait for `max_rpm` of agent and crew.
+    """Return a model for an agent's requests: with hooks, events and the `max_rpm` of agent and crew.
 
-    Of several, that stand in for one another, only the last is waited for where its provider asks for patience.
+    With fallbacks, only the last model is retried when its provider asks to wait.
     """
     source = llm if isinstance(llm, BaseLLM) else agent
     limited = partial(_limited, source=source, agent=agent, task=task, crew=crew)
-    return HookedModel(_waiting(as_model(llm), limited, agent, task), llm, agent, task, crew)
+    return HookedModel(_with_retries(as_model(llm), limited, agent, task), llm, agent, task, crew)
 
 
-def _waiting(
-    model: Model, limited: "Callable[[Model], RateLimitedModel]", agent: BaseAgent, task: Task | None
+def _with_retries(
+    model: Model, limit: "Callable[[Model], RateLimitedModel]", agent: BaseAgent, task: Task | None
 ) -> Model:
     if not isinstance(model, FallbackModel):
-        return _patient(limited(model))
-    *others, last = [limited(one) for one in model.models]
-    return FallbackModel([*others, _patient(last)], partial(_falls_back, agent, task))
+        return _retrying(limit(model))
+    *others, last = [limit(member) for member in model.models]
+    return FallbackModel([*others, _retrying(last)], partial(_emit_fallback, agent, task))
 
 
 def _limited(
@@ -123,29 +120,29 @@ def _limited(
     return RateLimitedModel(EventModel(model, source, agent, task), controllers_of(agent, crew))
 
 
-def _patient(limited: "RateLimitedModel") -> Model:
-    asked = limited.model.model
-    times = asked.retries if isinstance(asked, ChatModel) else 0
-    return RetryingModel(limited, limited.is_delayed, times) if times else limited
+def _retrying(model: "RateLimitedModel") -> Model:
+    chat_model = model.model.model
+    retries = chat_model.retries if isinstance(chat_model, ChatModel) else 0
+    return RetryingModel(model, model.is_delayed, retries) if retries else model
 
 
-def _falls_back(agent: BaseAgent, task: Task | None, failed: str, following: str, error: Exception) -> None:
+def _emit_fallback(agent: BaseAgent, task: Task | None, failed: str, fallback: str, error: Exception) -> None:
     if crewai_event_bus.wants(LLMFallbackEvent):
-        why = f"{type(error).__name__}: {error}"
-        event = LLMFallbackEvent(from_agent=agent, from_task=task, model=failed, fallback=following, error=why)
+        reason = f"{type(error).__name__}: {error}"
+        event = LLMFallbackEvent(from_agent=agent, from_task=task, model=failed, fallback=fallback, error=reason)
         crewai_event_bus.emit(agent, event)
 
 
-def first_llm(crew: Crew, *wishes: Any) -> Any:
-    """The first of some models that is not None, else that of the first agent who has one, as the user gave it."""
-    working = [task.agent for task in crew.tasks if task.agent is not None]
-    given = [*wishes, *(agent.llm for agent in [*working, *crew.agents])]
-    return next((llm for llm in given if llm is not None), None)
+def first_llm(crew: Crew, *candidates: Any) -> Any:
+    """Return the first candidate that is not None, else the model of the first agent that has one, as the user gave it."""
+    task_agents = [task.agent for task in crew.tasks if task.agent is not None]
+    llms = [*candidates, *(agent.llm for agent in [*task_agents, *crew.agents])]
+    return next((llm for llm in llms if llm is not None), None)
 
 
 @dataclass(frozen=True)
 class RateLimitedModel(ModelWrapper[EventModel]):
-    """A model at work, and everything that has to let a request through before it is made."""
+    """A model whose requests wait for its rate limiters."""
 
     model: EventModel
     controllers: Sequence[Any]
@@ -167,7 +164,7 @@ class RateLimitedModel(ModelWrapper[EventModel]):
         return await self.model.acomplete(messages, tools, stop, config)
 
     def is_delayed(self, seconds: float, max_rpm: int | None = None) -> None:
-        """Tell of a wait, for `max_rpm` or because the provider asked for it."""
+        """Emit the event of a delay, for `max_rpm` or requested by the provider."""
         if crewai_event_bus.wants(LLMCallDelayedEvent):
             event = LLMCallDelayedEvent(
                 from_agent=self.model.agent,

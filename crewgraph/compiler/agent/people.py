@@ -1,6 +1,6 @@
-"""What an agent at work asks people: whether its answer will do, and whether it may use a tool.
+"""Questions to people: feedback on an agent's answer, and approval of its tool calls.
 
-What a `HumanInputProvider` does for an agent at work: it is shown the beginning, and the answer.
+A `HumanInputProvider`, if one is set, sees the opening messages and the answer instead.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,100 +25,100 @@ FEEDBACK = "feedback"
 """The kind of a question about an answer."""
 
 APPROVAL = "approval"
-"""The kind of a question whether a tool may be used."""
+"""The kind of a question about a tool call."""
 
-_UNREADABLE = "It is neither a text that says what should be changed, nor True."
+_EXPECTED_FEEDBACK = "It is neither a text that says what should be changed, nor True."
 
 
 @dataclass(frozen=True, kw_only=True)
 class Asker:
-    """An agent at work, when it asks people."""
+    """Asks people on behalf of an agent."""
 
     agent: str
-    """Its role."""
+    """The agent's role."""
 
     task: str | None
-    """The name of the task's node; None where it answers messages."""
+    """The name of the task's node; None outside of a task."""
 
     book: Book
-    asked: Callable[[Mapping[str, Any]], None]
-    """Is told of a question."""
+    on_asked: Callable[[Mapping[str, Any]], None]
+    """Called with a question."""
 
-    answered: Callable[[Mapping[str, Any], Any], None]
-    """Is told of a question's answer."""
+    on_answered: Callable[[Mapping[str, Any], Any], None]
+    """Called with a question and its answer."""
 
-    def ask(self, kind: str, text: str, stage: str, **more: Any) -> Ask:
-        """A question.
+    def ask(self, kind: str, text: str, stage: str, **details: Any) -> Ask:
+        """Return the effect of asking a question.
 
         Args:
             kind: `FEEDBACK` or `APPROVAL`.
-            text: what is asked.
+            text: the question.
             stage: the step of a task that it belongs to.
-            more: what is to be looked at, as plain data; what is None is left out.
+            details: what the question is about, as plain data; None values are left out.
         """
-        about = {name: value for name, value in more.items() if value is not None}
-        question: dict[str, Any] = {"kind": kind, "text": text, "task": self.task, "agent": self.agent, **about}
+        fields = {name: value for name, value in details.items() if value is not None}
+        question: dict[str, Any] = {"kind": kind, "text": text, "task": self.task, "agent": self.agent, **fields}
         return Ask(
             question,
             stage=stage,
-            asked=partial(self.asked, question),
-            answered=partial(self.answered, question),
+            asked=partial(self.on_asked, question),
+            answered=partial(self.on_answered, question),
         )
 
 
 def feedback_on(answer: str, asker: Asker) -> Body[str]:
-    """What a person says of an answer; empty where they accept it."""
-    refused = None
+    """Ask a person for feedback on an answer; return an empty string if they accept it."""
+    rejection = None
     while True:
         text = asker.book.slice("getting_input", final_answer=answer)
-        said = yield asker.ask(FEEDBACK, text, "model", answer=answer, refused=refused)
-        feedback = _feedback(said)
+        reply = yield asker.ask(FEEDBACK, text, "model", answer=answer, refused=rejection)
+        feedback = _parse_feedback(reply)
         if feedback is not None:
             return feedback
-        refused = f"{said!r:.200} cannot be taken. {_UNREADABLE}"
+        rejection = f"{reply!r:.200} cannot be taken. {_EXPECTED_FEEDBACK}"
 
 
-def _feedback(said: Any) -> str | None:
-    """What was said; empty where that accepts, None where it cannot be read."""
-    if isinstance(said, Mapping):
-        said = cast("Mapping[str, Any]", said).get(FEEDBACK)
-    if said is True:
+def _parse_feedback(reply: Any) -> str | None:
+    """Parse a reply: empty to accept the answer, None if it is neither a text nor True."""
+    if isinstance(reply, Mapping):
+        reply = cast("Mapping[str, Any]", reply).get(FEEDBACK)
+    if reply is True:
         return ""
-    return said.strip() if isinstance(said, str) else None
+    return reply.strip() if isinstance(reply, str) else None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reviewer:
-    """A provider, and the work that it looks at."""
+    """A provider, and the work that it reviews."""
 
     provider: HumanInputProvider
     binding: AgentBinding
     task: Task
     ongoing: OngoingTask
-    """The same work, for what is used while the provider looks at it."""
+    """The task, which counts the usage that the provider causes."""
 
-    def begins(self, messages: Sequence[Message]) -> Body[list[Message]]:
-        """What the agent begins with, where the provider has its say."""
+    def opening_messages(self, messages: Sequence[Message]) -> Body[list[Message]]:
+        """Return the messages the agent starts with, as the provider sets them up."""
         work = WorkInReview(self.binding, self.task, messages)
-        begun: list[Message] = yield Call(
+        opening: list[Message] = yield Call(
             function=partial(_set_up, self.provider, work),
             name="setup_messages",
             kind="human input",
             about=self.binding.slug,
             aside=True,
         )
-        return begun
+        return opening
 
-    def accepted(self, answer: str, messages: Sequence[Message], usage: UsageLedger) -> Body[tuple[str, list[Message]]]:
-        """The answer that the provider accepts, and what was said before it.
+    def review(self, answer: str, messages: Sequence[Message], usage: UsageLedger) -> Body[tuple[str, list[Message]]]:
+        """Return the answer that the provider accepts, and the messages before it.
 
         Args:
-            answer: the agent's.
-            messages: what was said before it.
-            usage: where requests are counted that the provider causes.
+            answer: the agent's answer.
+            messages: the messages before it.
+            usage: counts the requests that the provider causes.
         """
-        said: list[Message] = [*messages, {"role": "assistant", "content": answer}]
-        work = WorkInReview(self.binding, self.task, said)
+        conversation: list[Message] = [*messages, {"role": "assistant", "content": answer}]
+        work = WorkInReview(self.binding, self.task, conversation)
         finish = AgentFinish(thought="", output=answer, text=answer)
         handled: Mapping[str, Any] = yield Call(
             function=self.provider.handle_feedback,
@@ -128,21 +128,21 @@ class Reviewer:
             kind="human input",
             about=answer,
             enter=self.ongoing.enter,
-            encode=partial(_handled, work, self.ongoing),
+            encode=partial(_encode_review, work, self.ongoing),
         )
         usage.add(handled["usage"])
-        told = cast("list[Message]", handled["said"])
-        if told and told[-1]["role"] == "assistant":
-            told = told[:-1]
-        return handled["answer"], told
+        final_messages = cast("list[Message]", handled["said"])
+        if final_messages and final_messages[-1]["role"] == "assistant":
+            final_messages = final_messages[:-1]
+        return handled["answer"], final_messages
 
 
 def _set_up(provider: HumanInputProvider, work: WorkInReview) -> list[Message]:
     if not provider.setup_messages(work):
         provider.post_setup_messages(work)
-    return work.said
+    return work.current_messages
 
 
-def _handled(work: WorkInReview, ongoing: OngoingTask, finish: Any) -> dict[str, Any]:
+def _encode_review(work: WorkInReview, ongoing: OngoingTask, finish: Any) -> dict[str, Any]:
     answer = getattr(finish, "output", finish)
-    return {"answer": str(answer), "said": work.said, "usage": ongoing.usage.to_plain()}
+    return {"answer": str(answer), "said": work.current_messages, "usage": ongoing.usage.to_plain()}

@@ -1,7 +1,4 @@
-"""From an agent and a task to the messages of the first request.
-
-From an agent and what was said so far to the messages of the first request.
-"""
+"""The messages that an agent's first request starts with, for a task or for a conversation."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,11 +16,19 @@ from crewgraph.definitions.task.task import Task
 from crewgraph.prompts.book import Book
 from crewgraph.schema import described
 
-__all__ = ["AgentConversation", "Opening", "last_question", "prompt_messages", "retold", "task_prompt", "told_itself"]
+__all__ = [
+    "AgentConversation",
+    "Opening",
+    "agent_system_prompt",
+    "last_question",
+    "prompt_messages",
+    "task_prompt",
+    "with_rejection",
+]
 
 
 def task_prompt(task: Task, briefing: Briefing, book: Book, notes: tuple[str, ...] = ()) -> str:
-    """What a task asks for, without what others found out."""
+    """Return the prompt of a task, without its context."""
     parts = [briefing.description, *notes]
     if briefing.trigger:
         parts.append(book.slice("trigger_payload", payload=briefing.trigger))
@@ -38,179 +43,181 @@ def task_prompt(task: Task, briefing: Briefing, book: Book, notes: tuple[str, ..
 
 @dataclass(frozen=True, kw_only=True)
 class Opening:
-    """The messages that an agent's conversation about a task begins with."""
+    """The opening messages of a task."""
 
     agent: BaseAgent
     task: Task
     briefing: Briefing
     tools: Toolbox
     native: bool
-    """Whether the model is offered tools in its own protocol."""
+    """Whether tools are offered through native tool calls."""
 
     book: Book
     refused: tuple[str, str] | None = None
     """An earlier attempt and why it was refused."""
 
     notes: tuple[str, ...] = ()
-    """What is told with the description of the task."""
+    """Notes that follow the description of the task."""
 
     capability_notes: tuple[str, ...] = ()
-    """What its prompt says of its capabilities."""
+    """What the agent's capabilities add to the system prompt."""
 
     files: AvailableFiles = NO_FILES
-    """The files at hand."""
+    """The files available to the agent."""
 
-    def messages(self, context: str, done: str) -> list[Message]:
-        """The messages.
+    def messages(self, context: str, summary: str) -> list[Message]:
+        """Build the messages.
 
         Args:
-            context: what others found out.
-            done: what was done for the task so far, condensed; empty at the beginning.
+            context: the outputs of other tasks.
+            summary: a summary of the work so far; empty at the start.
         """
-        return self.files.shown_in(prompt_messages(self.agent, self._told, self._asked(context, done), self._texts))
+        return self.files.shown_in(
+            prompt_messages(self.agent, self._system_text, self._user_text(context, summary), self._texts)
+        )
 
     @property
     def _texts(self) -> dict[str, str]:
         return {"role": self.briefing.role, "goal": self.briefing.goal, "backstory": self.briefing.backstory}
 
     @property
-    def _told(self) -> str:
-        return told_itself(
+    def _system_text(self) -> str:
+        return agent_system_prompt(
             self._texts, self.tools, self.book, native=self.native, capability_notes=self.capability_notes
         )
 
-    def _asked(self, context: str, done: str) -> str:
-        asked = task_prompt(self.task, self.briefing, self.book, (*self.files.notes(self.book), *self.notes))
+    def _user_text(self, context: str, summary: str) -> str:
+        text = task_prompt(self.task, self.briefing, self.book, (*self.files.notes(self.book), *self.notes))
         if context:
-            asked = self.book.slice("task_with_context", task=asked, context=context)
-        asked = self.book.slice("task", input=retold(asked, self.refused, self.book))
-        return f"{asked}\n\n{self.book.slice('summary', merged_summary=done)}" if done else asked
+            text = self.book.slice("task_with_context", task=text, context=context)
+        text = self.book.slice("task", input=with_rejection(text, self.refused, self.book))
+        return f"{text}\n\n{self.book.slice('summary', merged_summary=summary)}" if summary else text
 
 
-def told_itself(
+def agent_system_prompt(
     texts: Mapping[str, str], tools: Toolbox, book: Book, *, native: bool, capability_notes: Sequence[str] = ()
 ) -> str:
-    """What an agent is told about itself, its tools and its capabilities.
+    """Return the system prompt: the agent, its tools and its capabilities.
 
     Args:
-        texts: its role, goal and backstory.
-        tools: what it may use.
-        book: the wording.
-        native: whether the model is offered tools in its own protocol.
+        texts: role, goal and backstory.
+        tools: the agent's tools.
+        book: the prompts.
+        native: whether tools are offered through native tool calls.
         capability_notes: what its capabilities add.
     """
-    told = [book.slice("role_playing", **texts)]
+    parts = [book.slice("role_playing", **texts)]
     if tools and native:
-        told.append(book.slice("native_tools"))
+        parts.append(book.slice("native_tools"))
     elif tools:
-        told.append(book.slice("tools", tools=tools.described, tool_names=tools.listed))
+        parts.append(book.slice("tools", tools=tools.described, tool_names=tools.listed))
     else:
-        told.append(book.slice("no_tools"))
-    return "\n\n".join((*told, *capability_notes))
+        parts.append(book.slice("no_tools"))
+    return "\n\n".join((*parts, *capability_notes))
 
 
-def prompt_messages(agent: BaseAgent, told: str, asked: str, texts: Mapping[str, str]) -> list[Message]:
-    """What an agent is told and asked as messages, in the templates that its user gave.
+def prompt_messages(agent: BaseAgent, system: str, user: str, texts: Mapping[str, str]) -> list[Message]:
+    """Return system and user prompt as messages, in the user's templates.
 
-    A template for both makes one message of them, which is what the formats of bare models want.
+    Templates for both make one message of them, as bare completion models expect.
     """
     if not isinstance(agent, Agent):
-        return [{"role": "system", "content": told}, {"role": "user", "content": asked}]
+        return [{"role": "system", "content": system}, {"role": "user", "content": user}]
     if agent.system_template:
-        told = render_template(agent.system_template, "System", told, texts)
+        system = render_template(agent.system_template, "System", system, texts)
     if agent.prompt_template:
-        asked = render_template(agent.prompt_template, "Prompt", asked, texts)
+        user = render_template(agent.prompt_template, "Prompt", user, texts)
     if agent.response_template:
-        asked = f"{asked}\n{split_at_slot(agent.response_template, 'Response')[0]}".rstrip("\n")
+        user = f"{user}\n{split_at_slot(agent.response_template, 'Response')[0]}".rstrip("\n")
     if agent.system_template and agent.prompt_template:
-        return [{"role": "user", "content": f"{told}\n{asked}"}]
+        return [{"role": "user", "content": f"{system}\n{user}"}]
     if agent.use_system_prompt is False:
-        return [{"role": "user", "content": f"{told}\n\n{asked}"}]
-    return [{"role": "system", "content": told}, {"role": "user", "content": asked}]
+        return [{"role": "user", "content": f"{system}\n\n{user}"}]
+    return [{"role": "system", "content": system}, {"role": "user", "content": user}]
 
 
-def retold(text: str, refused: tuple[str, str] | None, book: Book) -> str:
-    """A text with what became of an earlier attempt, if there was one."""
+def with_rejection(text: str, refused: tuple[str, str] | None, book: Book) -> str:
+    """Append an earlier attempt and the reason of its refusal to a text."""
     if refused is None:
         return text
-    again = book.error("validation_error", task_output=refused[0], guardrail_result_error=refused[1])
-    return f"{text}\n\n{again}" if text else again
+    rejection = book.error("validation_error", task_output=refused[0], guardrail_result_error=refused[1])
+    return f"{text}\n\n{rejection}" if text else rejection
 
 
 @dataclass(frozen=True, kw_only=True)
 class AgentConversation:
-    """The messages that an agent's answer to a conversation begins with."""
+    """The opening messages of an agent's answer to a conversation."""
 
     agent: BaseAgent
-    said: Sequence[Message]
-    """What was said so far."""
+    messages_so_far: Sequence[Message]
+    """The conversation so far."""
 
     structure: type[BaseModel] | None
-    """What the answer is to be an instance of."""
+    """The pydantic model of the answer."""
 
     tools: Toolbox
     native: bool
-    """Whether the model is offered tools in its own protocol."""
+    """Whether tools are offered through native tool calls."""
 
     book: Book
     notes: tuple[str, ...] = ()
-    """What is told with the last question."""
+    """Notes that follow the last question."""
 
     capability_notes: tuple[str, ...] = ()
-    """What the agent's prompt says of its capabilities."""
+    """What the agent's capabilities add to the system prompt."""
 
     files: AvailableFiles = NO_FILES
-    """The files at hand."""
+    """The files available to the agent."""
 
-    def messages(self, context: str, done: str) -> list[Message]:
-        """The messages.
+    def messages(self, context: str, summary: str) -> list[Message]:
+        """Build the messages.
 
         Args:
             context: not used: a conversation has no other.
-            done: what was done for an answer so far, condensed; empty at the beginning.
+            summary: a summary of the work so far; empty at the start.
         """
-        said = list(self.said)
-        told = [self._told]
-        while said and said[0]["role"] == "system":  # some providers take one system message only, in front
-            told.append(reply_text(said.pop(0)["content"]))
+        history = list(self.messages_so_far)
+        system_parts = [self._system_text]
+        while history and history[0]["role"] == "system":  # some providers take one system message only, in front
+            system_parts.append(reply_text(history.pop(0)["content"]))
         parts = [
             *self.files.notes(self.book),
             *self.notes,
-            *([self.book.slice("summary", merged_summary=done)] if done else []),
+            *([self.book.slice("summary", merged_summary=summary)] if summary else []),
         ]
-        last = said.pop() if said and _is_question(said[-1]) else None
-        asked = "\n\n".join([*([reply_text(last["content"])] if last else []), *parts])
-        *system, question = prompt_messages(self.agent, "\n\n".join(told), asked, self._texts)
+        last = history.pop() if history and _is_question(history[-1]) else None
+        user_text = "\n\n".join([*([reply_text(last["content"])] if last else []), *parts])
+        *system, question = prompt_messages(self.agent, "\n\n".join(system_parts), user_text, self._texts)
         if last is not None:
-            asker = last.copy()
-            asker.update(question)
-            question = asker
-        return self.files.shown_in([*system, *said, *([question] if question["content"] else [])])
+            merged = last.copy()
+            merged.update(question)
+            question = merged
+        return self.files.shown_in([*system, *history, *([question] if question["content"] else [])])
 
     @property
     def _texts(self) -> dict[str, str]:
         return {field: self.agent.written(field) for field in ("role", "goal", "backstory")}
 
     @property
-    def _told(self) -> str:
-        book, who = self.book, self._texts
+    def _system_text(self) -> str:
+        book, texts = self.book, self._texts
         if self.tools and self.native:
-            told = [book.slice("role_playing", **who), book.slice("native_tools")]
+            parts = [book.slice("role_playing", **texts), book.slice("native_tools")]
         elif self.tools:
-            shown = {"tools": self.tools.described, "tool_names": self.tools.listed}
-            told = [book.slice("lite_agent_system_prompt_with_tools", **who, **shown)]
+            tools = {"tools": self.tools.described, "tool_names": self.tools.listed}
+            parts = [book.slice("lite_agent_system_prompt_with_tools", **texts, **tools)]
         else:
-            told = [book.slice("lite_agent_system_prompt_without_tools", **who)]
+            parts = [book.slice("lite_agent_system_prompt_without_tools", **texts)]
         if self.structure is not None:
-            told.append(book.slice("lite_agent_response_format", response_format=described(self.structure)))
-        return "\n\n".join((*told, *self.capability_notes))
+            parts.append(book.slice("lite_agent_response_format", response_format=described(self.structure)))
+        return "\n\n".join((*parts, *self.capability_notes))
 
 
-def last_question(said: Sequence[Message]) -> str:
-    """What the user last asked."""
-    return next((reply_text(message["content"]) for message in reversed(said) if message["role"] == "user"), "")
+def last_question(messages: Sequence[Message]) -> str:
+    """Return the text of the user's last message."""
+    return next((reply_text(message["content"]) for message in reversed(messages) if message["role"] == "user"), "")
 
 
 def _is_question(message: Message) -> bool:
-    """Whether it is the user's, and a text: what else there is to tell can be put into it."""
+    """Return whether a message is the user's and plain text, so that notes can be added to it."""
     return message["role"] == "user" and isinstance(message["content"], str)

@@ -1,4 +1,4 @@
-"""A LangGraph graph of a model and the tools it calls, for agents that ask for one."""
+"""A LangGraph graph of a model and its tools, for agents that use `LangGraphAgentAdapter`."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
@@ -23,84 +23,88 @@ __all__ = ["react_graph"]
 _FINAL = "final"
 
 
-def react_graph(model: Model, tools: Toolbox, most: int, book: Book, where: str) -> Any:
-    """The compiled graph: its state holds `messages`, the last one is the answer.
+def react_graph(model: Model, tools: Toolbox, max_requests: int, book: Book, where: str) -> Any:
+    """Compile the graph: its state holds `messages`, the last one is the answer.
 
     Args:
-        model: who is asked.
-        tools: what it may call.
-        most: after this many requests it must answer.
-        book: the wording.
-        where: whose it is, for messages.
+        model: the model.
+        tools: its tools.
+        max_requests: after this many requests the model must answer.
+        book: the prompts.
+        where: whose graph it is, for messages.
 
     Raises:
-        CompileError: there are tools, and the model has no tool calls of its own.
+        CompileError: there are tools, but the model has no native tool calls.
     """
     if tools and not model.native_tools:
         raise CompileError(
             f"{where}: its model `{model.name}` has no tool calls of its own, which LangGraph's graph of model and tools needs. "
             "Give it another one, or use an `Agent`, which calls tools by a text protocol, too."
         )
-    steps = _Steps(model, tools, most, book)
+    steps = _Steps(model, tools, max_requests, book)
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(MessagesState)
     graph.add_node("model", _Node("model", steps.ask, steps.aask))
     graph.add_node("tools", _Node("tools", steps.use, steps.ause))
     graph.add_node("answer", steps.answer)
     graph.add_edge(START, "model")
-    graph.add_conditional_edges("model", _calls, ["tools", END])
-    graph.add_conditional_edges("tools", _after, ["answer", "model"])
+    graph.add_conditional_edges("model", _after_model, ["tools", END])
+    graph.add_conditional_edges("tools", _after_tools, ["answer", "model"])
     graph.add_edge("answer", END)
     return graph.compile(name="LangGraph agent")
 
 
 class _Steps:
-    """The work of the nodes."""
+    """The functions of the nodes."""
 
-    def __init__(self, model: Model, tools: Toolbox, most: int, book: Book) -> None:
-        self._model, self._tools, self._most, self._book = model, tools, most, book
+    def __init__(self, model: Model, tools: Toolbox, max_requests: int, book: Book) -> None:
+        self._model, self._tools, self._max_requests, self._book = model, tools, max_requests, book
 
     def ask(self, state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
-        """Ask the model."""
-        last, messages = self._asked(state["messages"])
-        return _said(self._model.complete(_plain(messages), self._tools.specs, (), config), last, messages)
+        """Request a reply."""
+        is_last, messages = self._next_request(state["messages"])
+        return _model_update(
+            self._model.complete(_as_messages(messages), self._tools.specs, (), config), is_last, messages
+        )
 
     async def aask(self, state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
-        """Ask the model."""
-        last, messages = self._asked(state["messages"])
-        return _said(await self._model.acomplete(_plain(messages), self._tools.specs, (), config), last, messages)
+        """Async version of `ask`."""
+        is_last, messages = self._next_request(state["messages"])
+        return _model_update(
+            await self._model.acomplete(_as_messages(messages), self._tools.specs, (), config), is_last, messages
+        )
 
     def use(self, call: dict[str, Any], config: RunnableConfig) -> dict[str, Any]:
-        """Use a tool as the model asked."""
-        wanted = self._wanted(call)
-        return _done(call, wanted.perform(config) if isinstance(wanted, ToolCall) else wanted)
+        """Run a requested tool call."""
+        prepared = self._prepare(call)
+        return _tool_update(call, prepared.perform(config) if isinstance(prepared, ToolCall) else prepared)
 
     async def ause(self, call: dict[str, Any], config: RunnableConfig) -> dict[str, Any]:
-        """Use a tool as the model asked."""
-        wanted = self._wanted(call)
-        return _done(call, await wanted.aperform(config) if isinstance(wanted, ToolCall) else wanted)
+        """Async version of `use`."""
+        prepared = self._prepare(call)
+        return _tool_update(call, await prepared.aperform(config) if isinstance(prepared, ToolCall) else prepared)
 
-    def _wanted(self, call: dict[str, Any]) -> ToolCall | ToolOutcome:
-        wanted = self._tools.prepare_call(call["name"], call["args"])
-        if not isinstance(wanted, PreparedCall):
-            return wanted
-        assert isinstance(wanted.effect, ToolCall)  # its tools are no bodies
-        return wanted.effect
+    def _prepare(self, call: dict[str, Any]) -> ToolCall | ToolOutcome:
+        prepared = self._tools.prepare_call(call["name"], call["args"])
+        if not isinstance(prepared, PreparedCall):
+            return prepared
+        assert isinstance(prepared.effect, ToolCall)  # its tools are no bodies
+        return prepared.effect
 
     def answer(self, state: MessagesState) -> dict[str, Any]:
-        """A tool's result is the answer."""
+        """Return a tool's result as the answer."""
         final = next(message for message in reversed(state["messages"]) if _is_final(message))
         return {"messages": [AIMessage(final.content)]}
 
-    def _asked(self, messages: Sequence[AnyMessage]) -> tuple[bool, list[BaseMessage]]:
-        """What the model is sent, and whether it is to answer now."""
-        asked = sum(isinstance(message, AIMessage) for message in messages) - _answers_before(messages)
-        if asked < self._most:
+    def _next_request(self, messages: Sequence[AnyMessage]) -> tuple[bool, list[BaseMessage]]:
+        """Return whether the model must answer now, and the messages to send."""
+        requests = sum(isinstance(message, AIMessage) for message in messages) - _answers_before(messages)
+        if requests < self._max_requests:
             return False, list(messages)
         return True, [*messages, HumanMessage(self._book.error("force_final_answer"))]
 
 
 class _Node(Runnable[Any, Any]):
-    """A node with two faces; see `BodyNode` for why it is a Runnable."""
+    """A node with a sync and an async function; see `BodyNode` for why it is a Runnable."""
 
     def __init__(self, name: str, ask: Callable[..., Any], aask: Callable[..., Awaitable[Any]]) -> None:
         self.name = name
@@ -114,27 +118,28 @@ class _Node(Runnable[Any, Any]):
 
 
 def _answers_before(messages: Sequence[BaseMessage]) -> int:
-    """How many of the model's messages came with the question."""
-    asked = max((n for n, message in enumerate(messages) if isinstance(message, HumanMessage)), default=0)
-    return sum(isinstance(message, AIMessage) for message in messages[:asked])
+    """Return how many of the model's messages were part of the input."""
+    question = max((n for n, message in enumerate(messages) if isinstance(message, HumanMessage)), default=0)
+    return sum(isinstance(message, AIMessage) for message in messages[:question])
 
 
-def _plain(messages: Sequence[BaseMessage]) -> list[Message]:
-    read = read_messages(messages)
-    for message, source in zip(read, messages, strict=True):
+def _as_messages(messages: Sequence[BaseMessage]) -> list[Message]:
+    converted = read_messages(messages)
+    for message, source in zip(converted, messages, strict=True):
         if message["role"] == "assistant" and source.additional_kwargs:
             message["extra"] = dict(source.additional_kwargs)
-    return read
+    return converted
 
 
-def _said(reply: Reply, last: bool, sent: Sequence[BaseMessage]) -> dict[str, Any]:
-    calls = [] if last else reply["tool_calls"]
+def _model_update(reply: Reply, is_last: bool, sent: Sequence[BaseMessage]) -> dict[str, Any]:
+    calls = [] if is_last else reply["tool_calls"]
     usage = reply["usage"]
-    said = AIMessage(
+    message = AIMessage(
         reply["content"],
         additional_kwargs=reply["extra"],
         tool_calls=[
-            {"id": call["id"], "name": call["name"], "args": _args(call["args"]), "type": "tool_call"} for call in calls
+            {"id": call["id"], "name": call["name"], "args": _as_dict(call["args"]), "type": "tool_call"}
+            for call in calls
         ],
         usage_metadata=usage
         and {
@@ -143,33 +148,33 @@ def _said(reply: Reply, last: bool, sent: Sequence[BaseMessage]) -> dict[str, An
             "total_tokens": usage["total_tokens"],
         },
     )
-    return {"messages": [*sent[-1:], said] if last else [said]}
+    return {"messages": [*sent[-1:], message] if is_last else [message]}
 
 
-def _args(written: dict[str, Any] | str) -> dict[str, Any]:
-    return written if isinstance(written, dict) else {"arguments": written}
+def _as_dict(args: dict[str, Any] | str) -> dict[str, Any]:
+    return args if isinstance(args, dict) else {"arguments": args}
 
 
-def _done(call: dict[str, Any], outcome: ToolOutcome) -> dict[str, Any]:
-    told = ToolMessage(
+def _tool_update(call: dict[str, Any], outcome: ToolOutcome) -> dict[str, Any]:
+    message = ToolMessage(
         outcome["text"],
         tool_call_id=call["id"],
         name=call["name"],
         status="error" if outcome["failed"] else "success",
         additional_kwargs={_FINAL: True} if outcome["final"] else {},
     )
-    return {"messages": [told]}
+    return {"messages": [message]}
 
 
-def _calls(state: MessagesState) -> list[Send] | str:
-    said = state["messages"][-1]
-    calls = said.tool_calls if isinstance(said, AIMessage) else []
+def _after_model(state: MessagesState) -> list[Send] | str:
+    message = state["messages"][-1]
+    calls = message.tool_calls if isinstance(message, AIMessage) else []
     return [Send("tools", dict(call)) for call in calls] or END
 
 
-def _after(state: MessagesState) -> str:
-    asked = max(n for n, message in enumerate(state["messages"]) if isinstance(message, AIMessage))
-    return "answer" if any(_is_final(message) for message in state["messages"][asked:]) else "model"
+def _after_tools(state: MessagesState) -> str:
+    last_reply = max(n for n, message in enumerate(state["messages"]) if isinstance(message, AIMessage))
+    return "answer" if any(_is_final(message) for message in state["messages"][last_reply:]) else "model"
 
 
 def _is_final(message: BaseMessage) -> bool:

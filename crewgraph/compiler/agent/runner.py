@@ -13,13 +13,13 @@ from crewgraph.compiler.agent.events import AgentReport, KnowledgeReport
 from crewgraph.compiler.agent.executor import run_executor
 from crewgraph.compiler.agent.knowledge import Lookup, query_knowledge
 from crewgraph.compiler.agent.memory import Recollection
-from crewgraph.compiler.agent.memory_calls import Remembers
+from crewgraph.compiler.agent.memory_calls import MemoryUser
 from crewgraph.compiler.agent.models import controllers_of
 from crewgraph.compiler.agent.people import Asker
 from crewgraph.compiler.agent.plan.execution import PlanExecution, PlanOutcome, execute_plan, plan_notes
 from crewgraph.compiler.agent.plan.planner import AgentPlan, Planner, make_plan
 from crewgraph.compiler.agent.plan.report import AgentPlanReport
-from crewgraph.compiler.agent.prompt import told_itself
+from crewgraph.compiler.agent.prompt import agent_system_prompt
 from crewgraph.compiler.agent.react import ReActContext, react_loop, run_step_callback
 from crewgraph.compiler.agent.tools import AgentResources
 from crewgraph.compiler.task.briefing import Briefing
@@ -101,12 +101,12 @@ class AgentRunner(AgentResources):
         """Asks people on behalf of the agent."""
         task = None if self._task is None else self._binding.slug
         report = self._report
-        return Asker(agent=self._role, task=task, book=self._book, asked=report.asked, answered=report.answered)
+        return Asker(agent=self._role, task=task, book=self._book, on_asked=report.asked, on_answered=report.answered)
 
     @cached_property
     def recollection(self) -> Recollection:
         """The agent's memories."""
-        who = Remembers(self._agent, self._task, self._role)
+        who = MemoryUser(self._agent, self._task, self._role)
         return Recollection(self.memories, who, self._book, self._binding.where)
 
     @property
@@ -234,17 +234,17 @@ class AgentRunner(AgentResources):
             agent=agent,
             config=config,
             planner=planner,
-            worker=lambda: replace(
+            new_context=lambda: replace(
                 self._react_context(), max_iter=config.max_step_iterations, usage=UsageLedger(), counts={}
             ),
-            told=told_itself(texts, self.tools, self._book, native=native, capability_notes=capability_notes),
-            notes=told,
-            side_by_side=not any(
-                isinstance(one.tool.tool.source, CoworkerTool) for one in self._available_tools.values()
+            system_prompt=agent_system_prompt(
+                texts, self.tools, self._book, native=native, capability_notes=capability_notes
             ),
+            notes=told,
+            parallel=not any(isinstance(one.tool.tool.source, CoworkerTool) for one in self._available_tools.values()),
             counts=self._report.counts,
             report=AgentPlanReport(agent, self._task, self._role),
-            carries_out=self.executor is None,
+            runs_steps=self.executor is None,
         )
 
     def _timeout_message(self, failure: EffectFailed) -> str:
@@ -266,7 +266,7 @@ class AgentRunner(AgentResources):
             found_tool.tool.tool.source, (RecallMemoryTool, RememberTool)
         ):
             return  # already in a memory
-        yield from self.recollection.used(tool, self._role, observation)
+        yield from self.recollection.save_observation(tool, self._role, observation)
 
     def _record_failure(
         self, tool: str, args: dict[str, Any] | str, failure: dict[str, Any], is_used: bool

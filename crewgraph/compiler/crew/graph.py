@@ -1,9 +1,4 @@
-"""A crew as a StateGraph.
-
-Tasks one after the other: edges, parallel branches of asynchronous tasks, and a conditional edge per conditional task.
-
-How a crew is translated into a graph.
-"""
+"""The graph of a crew: tasks in order, asynchronous ones in parallel branches, conditional ones behind conditional edges."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,23 +24,23 @@ from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.definitions.task.task import ConditionalTask
 from crewgraph.errors import CompileError
 
-__all__ = ["Granularity", "TaskNode", "crew_graph", "group_from", "node_task", "told_of", "wire_sequential"]
+__all__ = ["Granularity", "TaskNode", "crew_graph", "node_task", "parallel_group", "task_metadata", "wire_sequential"]
 
 
 _State = dict[str, Any]
-_FEW = 8
+_MAX_OWN_SCHEMA = 8
 
 
 @dataclass(frozen=True)
-class _Ends:
-    """Where the graph stands: the nodes that lead on, all of which are waited for, or one of which runs."""
+class _Frontier:
+    """The nodes that the next node follows: all of them are waited for, or only one of them runs."""
 
     nodes: tuple[str, ...]
     wait_for_all: bool = False
 
 
 TaskNode = Callable[[TaskBinding, Sequence[str]], Any]
-"""Makes the node of a task, from the task and the channels that it reads."""
+"""Creates the node of a task, given the task and the channels that it reads."""
 
 
 def wire_sequential(
@@ -56,120 +51,120 @@ def wire_sequential(
     Args:
         graph: an empty graph whose state has a channel per task.
         tasks: the crew's tasks in order.
-        task_node: makes the node of a task.
-        first: the node that stands before them, if any.
+        task_node: creates the node of a task.
+        first: the node before them.
     """
-    ends = _Ends((first,))
+    frontier = _Frontier((first,))
     schemas = _Schemas([one.slug for one in tasks])
-    at = 0
-    while at < len(tasks):
-        group = group_from(tasks, at)
+    position = 0
+    while position < len(tasks):
+        group = parallel_group(tasks, position)
         for assignment in group:
             read = schemas.of(assignment)
             graph.add_node(
                 assignment.slug,
                 task_node(assignment, read.channels),
                 input_schema=read.schema,
-                metadata=told_of(assignment),
+                metadata=task_metadata(assignment),
             )
         if isinstance(group[0].task, ConditionalTask):
-            ends = _conditional(graph, ends, group[0], tasks[at - 1])
+            frontier = _conditional(graph, frontier, group[0], tasks[position - 1])
         else:
             for assignment in group:
-                _connect(graph, ends, assignment.slug)
-            ends = _Ends(tuple(one.slug for one in group), wait_for_all=len(group) > 1)
-        at += len(group)
-    _connect(graph, ends, END)
+                _connect(graph, frontier, assignment.slug)
+            frontier = _Frontier(tuple(one.slug for one in group), wait_for_all=len(group) > 1)
+        position += len(group)
+    _connect(graph, frontier, END)
 
 
-def group_from(tasks: Sequence[TaskBinding], at: int) -> Sequence[TaskBinding]:
-    """The task at a position, with its asynchronous neighbours behind it where it is asynchronous."""
-    end = at + 1
-    if tasks[at].task.async_execution:
+def parallel_group(tasks: Sequence[TaskBinding], position: int) -> Sequence[TaskBinding]:
+    """Return the task at a position, followed by the asynchronous tasks after it if it is asynchronous."""
+    end = position + 1
+    if tasks[position].task.async_execution:
         while end < len(tasks) and tasks[end].task.async_execution:
             end += 1
-    return tasks[at:end]
+    return tasks[position:end]
 
 
 def node_task(node: str) -> str:
-    """The task that a node is for: its own, the one that skips it, or the one where branches meet before it."""
+    """Return the task a node belongs to: its own, the one it skips, or the one it joins branches for."""
     return node.rpartition(" ")[2]
 
 
-def _connect(graph: "StateGraph[Any, Any, Any, Any]", ends: _Ends, target: str) -> None:
-    if ends.wait_for_all and target != END:
-        graph.add_edge(list(ends.nodes), target)
+def _connect(graph: "StateGraph[Any, Any, Any, Any]", frontier: _Frontier, target: str) -> None:
+    if frontier.wait_for_all and target != END:
+        graph.add_edge(list(frontier.nodes), target)
     else:
-        for source in ends.nodes:
+        for source in frontier.nodes:
             graph.add_edge(source, target)
 
 
 @dataclass(frozen=True)
-class _Read:
+class _ReadSchema:
     """The part of the state that a task reads."""
 
     channels: tuple[str, ...]
     schema: Any
 
 
-def told_of(assignment: TaskBinding) -> dict[str, Any]:
-    """What traces and streams say of each run of a task."""
+def task_metadata(assignment: TaskBinding) -> dict[str, Any]:
+    """Return the metadata of a task's runs in traces and streams."""
     crew = assignment.crew.name if assignment.crew is not None else None
     return {"crew_name": crew, "task": assignment.slug, "agent_role": assignment.agent.template("role")}
 
 
 class _Schemas:
-    """What each task reads of the state.
+    """The part of the state that each task reads.
 
-    Reading all of it would make each task slower the more there are; a schema of its own for each task that reads all
-    earlier ones would make compiling slower by the square of their number. So those read a prefix whose length is a power
-    of two: there are few of these, and none reads more than twice of what it needs.
+    If each task read the whole state, tasks would get slower with their number; if each had a schema of its own for all
+    earlier tasks, compile time would be quadratic. So tasks with many sources read a prefix whose length is a power of two:
+    there are few prefixes, and none is more than twice as long as needed.
     """
 
     def __init__(self, slugs: Sequence[str]) -> None:
         self._slugs = slugs
         self._position = {slug: n for n, slug in enumerate(slugs)}
-        self._prefixes: dict[int, _Read] = {}
+        self._prefixes: dict[int, _ReadSchema] = {}
 
-    def of(self, assignment: TaskBinding) -> _Read:
-        sources, shared = assignment.sources, _shared(assignment)
-        if len(sources) <= _FEW:
-            return _Read((*shared, *sources), schema(assignment.slug, [INPUTS, *shared, *sources]))
+    def of(self, assignment: TaskBinding) -> _ReadSchema:
+        sources, shared = assignment.sources, _shared_channels(assignment)
+        if len(sources) <= _MAX_OWN_SCHEMA:
+            return _ReadSchema((*shared, *sources), schema(assignment.slug, [INPUTS, *shared, *sources]))
         length = 1 << max(self._position[source] for source in sources).bit_length()
         if length not in self._prefixes:
             read = (*shared, *self._slugs[:length])
-            self._prefixes[length] = _Read(read, schema(f"first_{length}", [INPUTS, *read]))
+            self._prefixes[length] = _ReadSchema(read, schema(f"first_{length}", [INPUTS, *read]))
         return self._prefixes[length]
 
 
-def _shared(assignment: TaskBinding) -> tuple[str, ...]:
-    """What every task of the crew reads, besides its inputs."""
-    return () if assignment.planned is None else (PLANNING,)
+def _shared_channels(assignment: TaskBinding) -> tuple[str, ...]:
+    """Return the channels that every task of the crew reads, besides its inputs."""
+    return () if assignment.plan_number is None else (PLANNING,)
 
 
 def _conditional(
-    graph: "StateGraph[Any, Any, Any, Any]", ends: _Ends, assignment: TaskBinding, before: TaskBinding
-) -> _Ends:
-    """A conditional edge to the task or to its skip node, from whatever ran before."""
+    graph: "StateGraph[Any, Any, Any, Any]", frontier: _Frontier, assignment: TaskBinding, before: TaskBinding
+) -> _Frontier:
+    """Add a conditional edge to the task or to its skip node, from the nodes before it."""
     skip = f"skip {assignment.slug}"  # a blank: no task's node is called like that; see `task_of`
-    graph.add_node(skip, _skip_node(assignment), input_schema=schema(skip, [INPUTS, *_shared(assignment)]))
-    sources = ends.nodes
-    if ends.wait_for_all:  # an edge with a condition leaves from one node: let the branches meet in one
-        meeting = f"before {assignment.slug}"
-        graph.add_node(meeting, _MEETING)
-        _connect(graph, ends, meeting)
-        sources = (meeting,)
-    choose = _choice(assignment, before, skip)
+    graph.add_node(skip, _skip_node(assignment), input_schema=schema(skip, [INPUTS, *_shared_channels(assignment)]))
+    sources = frontier.nodes
+    if frontier.wait_for_all:  # an edge with a condition leaves from one node: let the branches meet in one
+        join = f"before {assignment.slug}"
+        graph.add_node(join, _JOIN)
+        _connect(graph, frontier, join)
+        sources = (join,)
+    choose = _condition(assignment, before, skip)
     for source in sources:
         graph.add_conditional_edges(source, choose, [assignment.slug, skip])
-    return _Ends((assignment.slug, skip))
+    return _Frontier((assignment.slug, skip))
 
 
-def _nothing(_: _State) -> _State:
+def _no_update(_: _State) -> _State:
     return {}
 
 
-_MEETING: Any = _nothing
+_JOIN: Any = _no_update
 
 
 def _skip_node(assignment: TaskBinding) -> Any:
@@ -179,11 +174,11 @@ def _skip_node(assignment: TaskBinding) -> Any:
     return skipped
 
 
-def _choice(assignment: TaskBinding, before: TaskBinding, skip: str) -> Any:
-    """The function of a conditional edge: which way the output before the task says to go."""
+def _condition(assignment: TaskBinding, before: TaskBinding, skip: str) -> Any:
+    """Return the function of a conditional edge, which evaluates the condition on the output before the task."""
     task = assignment.task
 
-    def judged(state: Mapping[str, Any]) -> Any:
+    def evaluate(state: Mapping[str, Any]) -> Any:
         assert isinstance(task, ConditionalTask)
         try:
             return task.should_execute(TaskOutput.from_plain(state[before.slug], before.task.output_pydantic))
@@ -191,14 +186,14 @@ def _choice(assignment: TaskBinding, before: TaskBinding, skip: str) -> Any:
             error.add_note(f"in the condition of {title(task)}")
             raise
 
-    def way(wanted: Any) -> str:
-        return assignment.slug if wanted else skip
+    def branch(result: Any) -> str:
+        return assignment.slug if result else skip
 
     def choose(state: _State, config: RunnableConfig) -> str:
-        return way(call(judged, state))
+        return branch(call(evaluate, state))
 
     async def achoose(state: _State, config: RunnableConfig) -> str:
-        return way(await acall(judged, state))
+        return branch(await acall(evaluate, state))
 
     # What a branch reads is told by this annotation; without it, only what the node before it reads.
     choose.__annotations__["state"] = schema("judged", [before.slug])
@@ -207,56 +202,59 @@ def _choice(assignment: TaskBinding, before: TaskBinding, skip: str) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Granularity:
-    """How a crew is translated."""
+    """How a crew is compiled."""
 
     granularity: str = "task"
-    """"task": a node per task; "step": each task a graph of its steps."""
+    """"task": a node per task; "step": a subgraph per task with a node per step."""
 
     stored: bool = True
-    """False where the graph is compiled to keep nothing."""
+    """False where the graph is compiled without a checkpointer."""
 
     before: tuple[str, ...] = ()
-    """Nodes to stop before: tasks, steps, and steps of one task as `task:step`."""
+    """Nodes to interrupt before: tasks, steps, and steps of one task as `task:step`."""
 
     after: tuple[str, ...] = ()
-    """Nodes to stop after."""
+    """Nodes to interrupt after."""
 
     def node(self, assignment: TaskBinding, sources: Sequence[str]) -> Any:
-        """The node of a task that reads some channels."""
+        """Return the node of a task that reads some channels."""
         if self.granularity == "step":
             return step_graph(
                 assignment,
                 sources,
                 stored=self.stored,
-                before=_steps(self.before, assignment),
-                after=_steps(self.after, assignment),
+                before=_stops_of_task(self.before, assignment),
+                after=_stops_of_task(self.after, assignment),
             )
         return BodyNode(assignment.slug, partial(task_body, assignment), stored=self.stored, seals=True)
 
     def planning(self, planning: TaskBinding, tasks: Sequence[TaskBinding]) -> Any:
-        """The node that makes the plan; it has no steps."""
+        """Return the node that makes the plan; it has no steps."""
         return BodyNode(planning.slug, partial(crew_plan_body, planning, tasks), stored=self.stored, seals=True)
 
     def tasks(self, names: Sequence[str], tasks: Sequence[TaskBinding]) -> list[str]:
-        """Those of some names that are tasks.
+        """Return those names that are tasks.
 
         Raises:
-            CompileError: a name is that of nothing one could stop at.
+            CompileError: a name is neither a task nor a step.
         """
-        slugs = [*([PLANNING] if tasks and tasks[0].planned is not None else []), *(one.slug for one in tasks)]
+        slugs = [
+            *([PLANNING] if tasks and tasks[0].plan_number is not None else []),
+            *(assignment.slug for assignment in tasks),
+        ]
         steps = STAGES if self.granularity == "step" else ()
-        known = {*slugs, *steps, *(f"{one.slug}:{step}" for one in tasks for step in steps)}
+        known = {*slugs, *steps, *(f"{assignment.slug}:{step}" for assignment in tasks for step in steps)}
         for name in names:
             if name not in known:
-                listed = ", ".join(f"`{one}`" for one in (*slugs, *steps))
+                listed = ", ".join(f"`{assignment}`" for assignment in (*slugs, *steps))
                 hint = "" if steps else ', and with `granularity="step"` the steps of tasks'
                 raise CompileError(f"there is no node `{name}` to stop at; there are {listed}{hint}.")
         return [name for name in names if name in slugs]
 
 
-def _steps(names: Sequence[str], assignment: TaskBinding) -> list[str]:
-    own = f"{assignment.slug}:"
-    return [name.removeprefix(own) for name in names if name in STAGES or name.startswith(own)]
+def _stops_of_task(names: Sequence[str], assignment: TaskBinding) -> list[str]:
+    prefix = f"{assignment.slug}:"
+    return [name.removeprefix(prefix) for name in names if name in STAGES or name.startswith(prefix)]
 
 
 def crew_graph(
@@ -265,18 +263,18 @@ def crew_graph(
     form: Granularity | None = None,
     planning: TaskBinding | None = None,
 ) -> "StateGraph[Any, Any, Any, Any]":
-    """The graph of a crew: a node per task; its state holds `inputs` and a channel per task, written once.
+    """Build the graph of a crew: a node per task; its state holds `inputs` and a channel per task, written once.
 
-    A crew that plans has a node before them, with a channel that is no part of the graph's output.
+    A crew that plans has a node before them, whose channel is not part of the graph's output.
 
     Args:
-        crew: what to translate.
-        tasks: its assignments, where the caller has made them.
-        form: how it is translated; a node per task where None.
-        planning: the task that makes the plan for the others, where the caller has made it.
+        crew: the crew.
+        tasks: its bound tasks, if the caller has bound them.
+        form: how it is compiled; a node per task by default.
+        planning: the bound planning task, if the caller has bound it.
 
     Raises:
-        CompileError: the crew has nothing to do or nobody to do it, or uses what cannot be translated.
+        CompileError: the crew has no tasks or agents, or uses what is not supported.
     """
     if not crew.tasks:
         raise CompileError("the crew has no tasks; give it `tasks=[...]`.")
@@ -288,7 +286,7 @@ def crew_graph(
     warn_without_effect(crew)
     tasks = tasks or bind_tasks(crew)
     planning, form = planning or planning_binding(crew, tasks), form or Granularity()
-    outputs = [one.slug for one in tasks]
+    outputs = [assignment.slug for assignment in tasks]
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(
         schema("CrewState", [INPUTS, *([PLANNING] if planning else []), *outputs]),
         input_schema=schema("CrewInput", [INPUTS]),
@@ -298,7 +296,7 @@ def crew_graph(
         wire_sequential(graph, tasks, form.node)
     else:
         node = form.planning(planning, tasks)
-        graph.add_node(PLANNING, node, input_schema=schema(PLANNING, [INPUTS]), metadata=told_of(planning))
+        graph.add_node(PLANNING, node, input_schema=schema(PLANNING, [INPUTS]), metadata=task_metadata(planning))
         graph.add_edge(START, PLANNING)
         wire_sequential(graph, tasks, form.node, first=PLANNING)
     return graph

@@ -1,4 +1,4 @@
-"""Who works on the tasks of a crew: each task's agent, or the manager."""
+"""The agents that work on a crew's tasks: each task's own agent, or the manager."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ __all__ = ["colleagues", "manager_of", "worker_of"]
 
 
 def worker_of(crew: Crew, task: Task) -> BaseAgent:
-    """Who works on a task of a crew.
+    """Return the agent that works on a task of a crew.
 
     Raises:
         CompileError: the task has no agent, or the manager has tools of its own.
@@ -26,37 +26,46 @@ def worker_of(crew: Crew, task: Task) -> BaseAgent:
 
 
 def colleagues(crew: Crew, task: Task, agent: BaseAgent) -> Sequence[BaseAgent]:
-    """To whom an agent at work on a task may hand parts of it.
+    """Return the agents that an agent may delegate parts of a task to.
 
-    A manager may ask the task's agent alone, where it has one; others those whom their `allowed_agents` name.
+    A manager delegates to the task's agent only, if it has one; other agents to those in their `allowed_agents`.
+
+    Raises:
+        CompileError: `allowed_agents` names an agent that the crew does not have.
     """
     if crew.process is Process.hierarchical and agent is crew.manager_agent:
         return [task.agent] if task.agent is not None else crew.agents
     if not agent.allow_delegation:
         return []
-    others = [one for one in crew.agents if one is not agent]
+    others = [other for other in crew.agents if other is not agent]
     allowed = agent.allowed_agents
     if allowed is None:
         return others
-    known = {one.template("role") for one in others} | {one.role for one in others}
-    if missing := [one for one in allowed if isinstance(one, str) and one not in known]:
+    known_roles = {other.template("role") for other in others} | {other.role for other in others}
+    if missing := [name for name in allowed if isinstance(name, str) and name not in known_roles]:
         raise CompileError(
-            f"`allowed_agents` of agent `{agent.role}` names {', '.join(f'`{one}`' for one in missing)}; the other agents of the "
-            f"crew are {', '.join(f'`{one.role}`' for one in others) or 'none'}."
+            f"`allowed_agents` of agent `{agent.role}` names {', '.join(f'`{name}`' for name in missing)}; the other agents of "
+            f"the crew are {', '.join(f'`{other.role}`' for other in others) or 'none'}."
         )
-    return [one for one in others if any(one is name or name in (one.role, one.template("role")) for name in allowed)]
+    return [
+        other
+        for other in others
+        if any(other is name or name in (other.role, other.template("role")) for name in allowed)
+    ]
 
 
 def manager_of(crew: Crew) -> BaseAgent:
-    """The manager of a hierarchical crew: the one it was given, else one with its `manager_llm`, which it shows from then on.
+    """Return the manager of a hierarchical crew: the given one, else a new one that uses `manager_llm`.
+
+    A new one becomes the crew's `manager_agent`.
 
     Raises:
         CompileError: the manager has tools.
     """
-    given = crew.manager_agent
-    if given is None or crew.is_manager_outdated:
+    manager = crew.manager_agent
+    if manager is None or crew.is_manager_outdated:
         texts = crew.texts.book
-        made = Agent(
+        manager_agent = Agent(
             role=texts.filled("hierarchical_manager_agent", "role"),
             goal=texts.filled("hierarchical_manager_agent", "goal"),
             backstory=texts.filled("hierarchical_manager_agent", "backstory"),
@@ -64,11 +73,11 @@ def manager_of(crew: Crew) -> BaseAgent:
             allow_delegation=True,
             verbose=crew.verbose,
         )
-        crew.made_manager = crew.manager_agent = made
-        return made
-    if given.tools:
+        crew.made_manager = crew.manager_agent = manager_agent
+        return manager_agent
+    if manager.tools:
         raise CompileError(
-            f"the crew's manager, agent `{given.role}`, has tools. A manager hands the work to those who have them: give them to "
-            "the agents, or to the tasks."
+            f"the crew's manager, agent `{manager.role}`, has tools. A manager delegates to agents with tools: give them to the "
+            "agents, or to the tasks."
         )
-    return given
+    return manager

@@ -1,4 +1,4 @@
-"""A model marks the outputs of tasks, all at once; one that cannot be marked does not keep back the others."""
+"""Marks for the outputs of tasks, given by a model in parallel; a failure does not affect the other marks."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -19,23 +19,23 @@ __all__ = ["mark_outputs"]
 
 
 def mark_outputs(outputs: Sequence[tuple[TaskOutput, Model]], book: Book) -> Body[list[dict[str, Any]]]:
-    """The mark of each output, or the `error` that kept it from being marked; with the `usage` of judging.
+    """Return the mark of each output, or the `error` that prevented it, with the `usage` of the judge.
 
     Args:
-        outputs: what is judged, by whom.
-        book: the wording.
+        outputs: the outputs, each with the model that judges it.
+        book: the prompts.
     """
     scopes = [
         Scope(
             name=f"Evaluation: {shorten(output.name or output.description, 60)}",
-            body=partial(_one, output, model, book),
+            body=partial(_mark_output, output, model, book),
         )
         for output, model in outputs
     ]
     return (yield Together(scopes))
 
 
-def _one(output: TaskOutput, model: Model, book: Book) -> Body[dict[str, Any]]:
+def _mark_output(output: TaskOutput, model: Model, book: Book) -> Body[dict[str, Any]]:
     usage = UsageLedger()
     text = book.slice(
         "evaluation_text",
@@ -48,10 +48,10 @@ def _one(output: TaskOutput, model: Model, book: Book) -> Body[dict[str, Any]]:
         {"role": "user", "content": text},
     ]
     try:
-        asked = yield from request_structured(messages, Mark, model, book, usage)
+        reply = yield from request_structured(messages, Mark, model, book, usage)
     except EffectFailed as failure:
         return {"error": str(failure), "usage": usage.to_plain()}
-    if asked.found is None:
-        problem = f"no mark that can be read, also when asked again: {asked.problem}; last reply: {shorten(asked.text, 120)!r}"
+    if reply.value is None:
+        problem = f"no mark that can be read, also when asked again: {reply.problem}; last reply: {shorten(reply.text, 120)!r}"
         return {"error": problem, "usage": usage.to_plain()}
-    return {**asked.found.model_dump(), "usage": usage.to_plain()}
+    return {**reply.value.model_dump(), "usage": usage.to_plain()}

@@ -1,6 +1,6 @@
-"""The graph of a crew, each of whose runs has a meter: also where somebody else invokes it, or it is a node of another graph.
+"""The compiled graph of a crew, whose runs are metered and stop when a budget of the crew is used up.
 
-The budgets of a run: what it has spent, and that it stops once one of them is used up.
+This also holds where other code invokes the graph, or uses it as a node.
 """
 
 import time
@@ -32,18 +32,18 @@ from crewgraph.llm.usage import UsageLedger, UsageMetrics
 __all__ = ["MeteredGraph", "RunMeter", "check_prices", "metered", "unknown_price"]
 
 
-_MOST_TOLD = 5
+_MAX_LISTED = 5
 
 
 class RunMeter(ActiveNodes):
-    """What a run of a crew has spent, in this process and before.
+    """The usage of a run of a crew, in this process and before.
 
     Args:
-        crew: its crew, whose budgets are looked at whenever they count.
-        around: the meter of what the run is a part of.
-        resumed: whether it may go on with what an earlier process began.
-        thread: the thread it is kept under; None where it is none of its own.
-        kept: whether anything keeps what it does.
+        crew: the crew; its budgets are read whenever they are checked.
+        around: the meter of the enclosing run.
+        resumed: whether the run may continue one from an earlier process.
+        thread: the thread id; None if the run has no thread of its own.
+        kept: whether the run is checkpointed.
     """
 
     def __init__(self, crew: Crew, around: Meter | None, *, resumed: bool, thread: str | None, kept: bool) -> None:
@@ -51,45 +51,45 @@ class RunMeter(ActiveNodes):
         for name in BUDGETS:
             validate_budget(name, getattr(crew, name))  # it may have been changed since it was made
         self.crew, self.resumed, self.thread, self.kept = crew, resumed, thread, kept
-        self._began, self._before = time.monotonic(), 0.0
-        self._begun: dict[str, str] = {}
-        self._silent: set[str] = set()
-        self._heard: set[Place] = set()
-        self._hearing = RLock()
+        self._started_at, self._seconds_before = time.monotonic(), 0.0
+        self._first_checkpoints: dict[str, str] = {}
+        self._models_without_usage: set[str] = set()
+        self._charged: set[Place] = set()
+        self._lock = RLock()
 
     @property
     def clock(self) -> float:
-        return self._before + time.monotonic() - self._began
+        return self._seconds_before + time.monotonic() - self._started_at
 
     @property
     def deadline(self) -> float | None:
         seconds, outer = self.crew.max_seconds, super().deadline
         if seconds is None:
             return outer
-        own = self._began + seconds - self._before
-        return own if outer is None else min(own, outer)
+        own_deadline = self._started_at + seconds - self._seconds_before
+        return own_deadline if outer is None else min(own_deadline, outer)
 
     def recalls(self, place: Place, above: Iterable[Place]) -> bool:
-        with self._hearing:
+        with self._lock:
             # Of each graph the first checkpoint that is seen is the one it was resumed at; what comes later was heard live.
-            first = all(self._begun.setdefault(namespace, name) == name for namespace, name in above)
-            return self.resumed and first and place not in self._heard
+            first = all(self._first_checkpoints.setdefault(namespace, name) == name for namespace, name in above)
+            return self.resumed and first and place not in self._charged
 
     def hear(self, place: Place, before: Meter, charge: Callable[[], None]) -> None:
-        with self._hearing:
-            if place not in self._heard:
-                self._heard.add(place)
-                self._before = max(self._before, before.at)
+        with self._lock:
+            if place not in self._charged:
+                self._charged.add(place)
+                self._seconds_before = max(self._seconds_before, before.at)
                 charge()
 
     def add(self, used: Iterable[Any]) -> None:
-        told = list(used)
-        super().add(told)
+        entries = list(used)
+        super().add(entries)
         if self.crew.max_tokens is None and self.crew.max_cost is None:
             return
-        for _, model, tokens in told:
-            if not tokens.get("total_tokens") and model not in self._silent:
-                self._silent.add(model)
+        for _, model, tokens in entries:
+            if not tokens.get("total_tokens") and model not in self._models_without_usage:
+                self._models_without_usage.add(model)
                 warnings.warn(
                     f"the model `{model}` does not tell how many tokens it uses: its requests do not count for the budgets of "
                     f"crew `{self.crew.name}`. A `BaseLLM` of your own tells them with `_track_token_usage_internal`.",
@@ -106,15 +106,15 @@ class RunMeter(ActiveNodes):
                 raise Stopped(self, partial(self._exceeded, budget, limit))
 
     def spent(self, budget: str) -> float:
-        """What is spent of a budget: tokens, USD or seconds."""
+        """Return what was spent of a budget, in tokens, USD or seconds."""
         if budget == "max_seconds":
             return self.clock
         ledger = UsageLedger(self.used)
-        return ledger.total.total_tokens if budget == "max_tokens" else _usd_of(ledger.by_model)
+        return ledger.total.total_tokens if budget == "max_tokens" else _total_cost(ledger.by_model)
 
     def _check_prices(self, model: str | None) -> None:
-        asked = [name for _, name, _ in self.used] + ([model] if model else [])
-        for name in dict.fromkeys(asked):
+        names = [name for _, name, _ in self.used] + ([model] if model else [])
+        for name in dict.fromkeys(names):
             if price_of(name) is None:
                 raise Stopped(self, partial(unknown_price, self.crew, name))
 
@@ -122,46 +122,46 @@ class RunMeter(ActiveNodes):
         amount, spent = _AMOUNTS[budget], self.spent(budget)
         crew = f"crew `{self.crew.name}`" if self.crew.name else "the crew"
         if self.thread is not None:
-            then = f'Raise it (`crew.{budget} = ...`) and go on with `crew.resume("{self.thread}")`'
+            advice = f'Raise it (`crew.{budget} = ...`) and go on with `crew.resume("{self.thread}")`'
         elif self.kept:
-            then = f"Raise it (`crew.{budget} = ...`) and resume the graph around it"
+            advice = f"Raise it (`crew.{budget} = ...`) and resume the graph around it"
         else:
-            then = f"It was kept nowhere (`checkpointer=False`): raise `{budget}` and start anew"
-        kept = ", which repeats nothing and counts what was spent before" if self.kept else ""
+            advice = f"It was kept nowhere (`checkpointer=False`): raise `{budget}` and start anew"
+        resumable = ", which repeats nothing and counts what was spent before" if self.kept else ""
         return BudgetExceeded(
-            f"the run of {crew} stopped: {amount(spent)} are spent, and its `{budget}` is {amount(limit)}. {self._by_whom()}"
-            f"{then}{kept}.",
+            f"the run of {crew} stopped: {amount(spent)} are spent, and its `{budget}` is {amount(limit)}. "
+            f"{self._usage_summary()}{advice}{resumable}.",
             budget=budget,
             spent=spent,
             limit=limit,
             thread_id=self.thread,
-            used=self._used_by_all(),
+            used=self._usage_by_agent(),
         )
 
-    def _used_by_all(self) -> dict[str, dict[str, UsageMetrics]]:
+    def _usage_by_agent(self) -> dict[str, dict[str, UsageMetrics]]:
         entries = self.used
         return {
             who: UsageLedger(entry for entry in entries if entry[0] == who).by_model
             for who in dict.fromkeys(who for who, _, _ in entries)
         }
 
-    def _by_whom(self) -> str:
-        used = sorted(self.used, key=lambda one: -one[2].get("total_tokens", 0))
-        told = [
+    def _usage_summary(self) -> str:
+        used = sorted(self.used, key=lambda entry: -entry[2].get("total_tokens", 0))
+        lines = [
             f"{' '.join(who.split()) or 'others'} {tokens.get('total_tokens', 0):,} tokens in "
-            f"{_requests(tokens.get('successful_requests', 0))} to `{model}`{_priced(model, tokens)}"
-            for who, model, tokens in used[:_MOST_TOLD]
+            f"{_request_count(tokens.get('successful_requests', 0))} to `{model}`{_price_note(model, tokens)}"
+            for who, model, tokens in used[:_MAX_LISTED]
         ]
-        more = [f"{len(used) - _MOST_TOLD} more"] if len(used) > _MOST_TOLD else []
-        return f"Used by: {'; '.join([*told, *more])}. " if told else ""
+        more = [f"{len(used) - _MAX_LISTED} more"] if len(used) > _MAX_LISTED else []
+        return f"Used by: {'; '.join([*lines, *more])}. " if lines else ""
 
 
 def check_prices(crew: Crew, agents: Iterable[BaseAgent]) -> None:
-    """Look, before anything is done, whether the crew's budget in USD can be kept with the models of its agents.
+    """Check before a run that the cost budget can be enforced with the models of the agents.
 
     Raises:
-        ValueError: a budget is none; it was changed since the crew was made.
-        UnknownPrice: it cannot.
+        ValueError: a budget was changed to an invalid value.
+        UnknownPrice: the price of a model is unknown.
     """
     for name in BUDGETS:
         validate_budget(name, getattr(crew, name))
@@ -169,13 +169,13 @@ def check_prices(crew: Crew, agents: Iterable[BaseAgent]) -> None:
         return
     for llm in {id(agent.llm): agent.llm for agent in agents if agent.llm is not None}.values():
         model = as_model(llm)
-        for one in model.models if isinstance(model, FallbackModel) else [model]:
-            if price_of(one.name) is None:
-                raise unknown_price(crew, one.name)
+        for candidate in model.models if isinstance(model, FallbackModel) else [model]:
+            if price_of(candidate.name) is None:
+                raise unknown_price(crew, candidate.name)
 
 
 def unknown_price(crew: Crew, model: str) -> UnknownPrice:
-    """What a run with a budget in USD raises that is to ask a model without a price."""
+    """Return the error for a model without a price in a run with a cost budget."""
     return UnknownPrice(
         f"`max_cost` of crew `{crew.name}` cannot be kept: the price of the model `{model}` is unknown. Tell it, in USD per "
         f'million tokens: `crewgraph.llm.prices.register("{model}", input=..., output=...)`, `LLM(..., price={{"input": ..., '
@@ -183,17 +183,17 @@ def unknown_price(crew: Crew, model: str) -> UnknownPrice:
     )
 
 
-def _priced(model: str, tokens: Mapping[str, int]) -> str:
+def _price_note(model: str, tokens: Mapping[str, int]) -> str:
     usd = cost({model: UsageMetrics.model_validate(tokens)})
     return "" if usd is None else f" ({_usd(usd)})"
 
 
-def _requests(number: int) -> str:
+def _request_count(number: int) -> str:
     return f"{number} request" if number == 1 else f"{number} requests"
 
 
-def _usd_of(used: Mapping[str, UsageMetrics]) -> float:
-    return sum(price.of(usage) for model, usage in used.items() if (price := price_of(model)) is not None)
+def _total_cost(usage_by_model: Mapping[str, UsageMetrics]) -> float:
+    return sum(price.of(usage) for model, usage in usage_by_model.items() if (price := price_of(model)) is not None)
 
 
 def _usd(amount: float) -> str:
@@ -208,26 +208,26 @@ _AMOUNTS: dict[str, Callable[[float], str]] = {
 
 
 def metered(graph: "CompiledStateGraph[Any, Any, Any, Any]", crew: Crew) -> "MeteredGraph":
-    """A crew's compiled graph, whose runs keep to the crew's budgets."""
+    """Return a crew's compiled graph with metered runs."""
     return MeteredGraph(crew=crew, **vars(graph))
 
 
 class MeteredGraph(CompiledStateGraph[Any, Any, Any, Any]):
-    """The compiled graph of a crew.
+    """The compiled graph of a crew, with metered runs.
 
     Args:
         crew: the crew.
-        kept: what makes a `CompiledStateGraph`.
+        attributes: the attributes of the `CompiledStateGraph`.
     """
 
-    def __init__(self, *, crew: Crew, **kept: Any) -> None:
-        own = {name: kept.pop(name) for name in list(kept) if name.startswith("_")}
-        super().__init__(**kept)
-        vars(self).update(own)
+    def __init__(self, *, crew: Crew, **attributes: Any) -> None:
+        private = {name: attributes.pop(name) for name in list(attributes) if name.startswith("_")}
+        super().__init__(**attributes)
+        vars(self).update(private)
         self.crew = crew  # what stands in `vars` is what LangGraph's `copy` gives to this again
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
-        """Run, and tell; see LangGraph.
+        """Run the graph and stream its parts; see LangGraph.
 
         Raises:
             BudgetExceeded: the run has used up a budget of the crew.
@@ -245,7 +245,7 @@ class MeteredGraph(CompiledStateGraph[Any, Any, Any, Any]):
                 steps.close()
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
-        """Run on this event loop, and tell; see LangGraph.
+        """Async version of `stream`.
 
         Raises:
             BudgetExceeded: the run has used up a budget of the crew.
@@ -262,16 +262,16 @@ class MeteredGraph(CompiledStateGraph[Any, Any, Any, Any]):
             with metering(meter):
                 await steps.aclose()
 
-    def _meter(self, given: Any, config: RunnableConfig | None) -> RunMeter:
-        around, own = var_child_runnable_config.get() or {}, config or {}
-        place = place_of({"configurable": {**around.get("configurable", {}), **own.get("configurable", {})}})
-        kept = place.saver is not None if self.checkpointer in (None, True) else self.checkpointer is not False
+    def _meter(self, input: Any, config: RunnableConfig | None) -> RunMeter:
+        parent, current = var_child_runnable_config.get() or {}, config or {}
+        place = place_of({"configurable": {**parent.get("configurable", {}), **current.get("configurable", {})}})
+        stored = place.saver is not None if self.checkpointer in (None, True) else self.checkpointer is not False
         return RunMeter(
             self.crew,
             METER.get(),
-            resumed=given is None or isinstance(given, Command) or place.again,
-            thread=place.thread or None if kept and not place.task else None,
-            kept=kept,
+            resumed=input is None or isinstance(input, Command) or place.again,
+            thread=place.thread or None if stored and not place.task else None,
+            kept=stored,
         )
 
 
@@ -280,7 +280,7 @@ _END: Any = object()
 
 @contextmanager
 def _measured(meter: RunMeter) -> Generator[None]:
-    """A step of the run; a stop for its own budgets is told as the error it is."""
+    """Meter a part of the run; if its own budget stops it, raise that error."""
     try:
         with metering(meter):
             yield

@@ -1,6 +1,6 @@
-"""The plan of a crew (`Crew(planning=True)`): the task that makes it before all others, and that task's body.
+"""The plan of a crew (`Crew(planning=True)`): the task that makes it before all others, and its body.
 
-What an agent plans for a task of its own is in `agent_plan`.
+Plans of agents for their own tasks are in `compiler.agent.plan`.
 """
 
 import logging
@@ -37,9 +37,9 @@ _log = logging.getLogger("crewgraph")
 
 
 def planning_binding(crew: Crew, tasks: Sequence[TaskBinding]) -> TaskBinding | None:
-    """The task that runs before the others and makes the plan for them; None where the crew does not plan.
+    """Bind the task that plans the others; None if the crew does not plan.
 
-    It is shown as `crew.planning_tasks`.
+    It becomes `crew.planning_tasks`.
     """
     if not crew.planning:
         crew.planning_tasks = []
@@ -65,12 +65,12 @@ def planning_binding(crew: Crew, tasks: Sequence[TaskBinding]) -> TaskBinding | 
 
 
 def crew_plan_key(crew: Crew) -> Hashable:
-    """What the planning of a crew depends on, besides its tasks; None where it does not plan."""
+    """Return a key of everything the planning of a crew depends on, besides its tasks; None if it does not plan."""
     return (id(first_llm(crew, crew.planning_llm)), id(crew.texts), crew.verbose) if crew.planning else None
 
 
 def _request(tasks: Sequence[TaskBinding], inputs: Mapping[str, Any], book: Book) -> str:
-    """What the planner is asked: all tasks with who does them, the placeholders filled.
+    """Return the planner's prompt: all tasks and their agents, the placeholders filled.
 
     Raises:
         MissingInput: a placeholder has no value among the inputs.
@@ -81,14 +81,14 @@ def _request(tasks: Sequence[TaskBinding], inputs: Mapping[str, Any], book: Book
 
 def _task_lines(number: int, assignment: TaskBinding, inputs: Mapping[str, Any], book: Book) -> str:
     task = assignment.task.rendered_texts(inputs)
-    worker = (assignment.task.agent or assignment.agent).rendered_texts(inputs)
+    agent = (assignment.task.agent or assignment.agent).rendered_texts(inputs)
     return book.slice(
         "planning_of_task",
         number=str(number),
         description=task["description"] or "",
         expected_output=task["expected_output"] or "",
-        role=worker["role"] or "",
-        goal=worker["goal"] or "",
+        role=agent["role"] or "",
+        goal=agent["goal"] or "",
         tools=", ".join(assignment.tools) or "none",
     )
 
@@ -100,11 +100,11 @@ def crew_plan_body(
 
     Args:
         planning: the planner's task.
-        tasks: the tasks that are planned.
+        tasks: the tasks to plan.
         state: the crew's state.
 
     Raises:
-        OutputInvalid: the model wrote no plan that can be read.
+        OutputInvalid: the model's plan cannot be parsed.
     """
     report = TaskReport(planning)
     try:
@@ -132,16 +132,16 @@ def _make_plan(
         given={"messages": messages},
         metadata={"agent_role": briefing.role},
     )
-    if reply.found is None:
-        raise OutputInvalid(_unreadable(reply, model))
+    if reply.value is None:
+        raise OutputInvalid(_parse_failure(reply, model))
     yield Notify(partial(report.agent_completes, reply.text))
-    yield Notify(partial(_warn_of_unplanned, reply.found, tasks))
+    yield Notify(partial(_warn_of_unplanned, reply.value, tasks))
     output = TaskOutput(
         name=planning.task.name,
         description=briefing.description,
         expected_output=briefing.expected_output,
         raw=reply.text,
-        pydantic=reply.found,
+        pydantic=reply.value,
         agent=briefing.role,
         output_format=OutputFormat.PYDANTIC,
     )
@@ -175,7 +175,7 @@ def _messages(planning: TaskBinding, briefing: Briefing) -> list[Message]:
     return opening.messages("", "")
 
 
-def _unreadable(reply: StructuredReply[CrewPlan], model: Model) -> str:
+def _parse_failure(reply: StructuredReply[CrewPlan], model: Model) -> str:
     return (
         f"the model `{model.name}` wrote no plan that can be read, also when it was asked again: {reply.problem}. Its last "
         f"reply: {shorten(reply.text, 200)!r}. No task was begun. Give the planning to a model that writes JSON "

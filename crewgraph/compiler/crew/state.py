@@ -1,4 +1,4 @@
-"""The state of a crew's graph: its inputs, perhaps its plan, and a channel per task."""
+"""The state of a crew's graph: its inputs, its plan if it has one, and a channel per task."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -12,14 +12,13 @@ INPUTS = "inputs"
 """The channel of a crew's inputs."""
 
 PLANNING = "planning"
-"""The node that makes the plan of a crew, and its channel."""
+"""The node that makes a crew's plan, and its channel."""
 
 TASK = "task"
-"""What an output in the state tells of its task beside its own fields: the `id` that it had in that process, its
-`key`, and its `number` in the crew."""
+"""The key that identifies the task of an output in the state: its `id` in that process, its `key`, and its `number`."""
 
 
 def schema(name: str, channels: Iterable[str]) -> Any:
-    """A type that has these channels, each a dict that may be missing: the whole state, or the part that a node reads."""
+    """Create a state type of these channels, each a dict that may be missing: the whole state, or what a node reads."""
     fields: dict[str, Any] = dict.fromkeys(channels, dict[str, Any])
     return TypedDict(name, fields, total=False)  # pyright: ignore[reportArgumentType]

@@ -1,4 +1,4 @@
-"""What compiling finds out about a task: its name in the graph, and whose outputs it is given."""
+"""Tasks bound to their agents, tools and context, with a name in the graph."""
 
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
@@ -30,63 +30,63 @@ _DIVIDER = "\n\n----------\n\n"
 
 @dataclass(frozen=True, kw_only=True)
 class TaskBinding(AgentBinding):
-    """A task with its place in a crew's graph, or on its own; its tools are its own, else its agent's."""
+    """A task with its agent, tools and place in a crew's graph; its tools are its own, else its agent's."""
 
     task: Task
     context: tuple[str | Task, ...]
-    """Whose outputs it is given, in order: channels of this crew, and tasks of other crews, which have run before."""
+    """The sources of its context, in order: channels of this crew, and tasks of other crews, which have run before."""
 
     number: int = 0
-    """Its place among the crew's tasks."""
+    """The position among the crew's tasks."""
 
-    told: str | None = None
-    """The context, where it is given as a text; the texts of the definitions are then taken as they are."""
+    context_text: str | None = None
+    """The context, if it is given as a text; the texts of the definitions are then used as they are."""
 
-    planned: int | None = None
-    """Its number in the plan of its crew; None where the crew does not plan."""
+    plan_number: int | None = None
+    """The number in the crew's plan; None where the crew does not plan."""
 
     lessons: TrainingData = NO_TRAINING_DATA
-    """What the agents of its crew were taught."""
+    """The training data of the crew's agents."""
 
     @property
     def sources(self) -> tuple[str, ...]:
         """The channels whose outputs are its context."""
-        return tuple(one for one in self.context if isinstance(one, str))
+        return tuple(source for source in self.context if isinstance(source, str))
 
     @property
     def seconds(self) -> int | float | None:
-        """How long the agent's work may take: the task's bound, else the agent's."""
+        """The time limit of the agent's work: the task's, else the agent's."""
         if self.task.max_execution_time is not None:
             return self.task.max_execution_time
         return super().seconds
 
     @property
     def where(self) -> str:
-        """What it is called in messages."""
+        """The name used in messages."""
         return f"{title(self.task)} of {super().where}"
 
     def labelled(self, output: dict[str, Any]) -> dict[str, Any]:
-        """An output as plain data, with what other processes find its task by."""
+        """Add to an output (plain data) what other processes identify its task by."""
         return {**output, TASK: {"id": str(self.task.id), "key": self.task.key, "number": self.number}}
 
 
 def bind_tasks(crew: Crew) -> list[TaskBinding]:
-    """The tasks of a crew in order.
+    """Bind the tasks of a crew, in order.
 
     Raises:
-        CompileError: a task has no agent, or two tools of the same name.
+        CompileError: a task has no agent, or two tools have the same name.
     """
     taken, adapted = {INPUTS, STEPS, PENDING}, dict[int, GuardedTool]()
     if crew.planning:
         taken.add(PLANNING)
-    made: list[TaskBinding] = []
+    bindings: list[TaskBinding] = []
     for n, task in enumerate(crew.tasks):
         agent = worker_of(crew, task)
         name = slug(_title(task), taken=taken)
         taken.add(name)
-        context = _context(task, crew.tasks[:n], made)
-        given = [*_given(task, agent), *granted_tools(agent, colleagues(crew, task, agent))]
-        made.append(
+        context = _context(task, crew.tasks[:n], bindings)
+        tools = [*_user_tools(task, agent), *granted_tools(agent, colleagues(crew, task, agent))]
+        bindings.append(
             TaskBinding(
                 crew=crew,
                 task=task,
@@ -94,27 +94,27 @@ def bind_tasks(crew: Crew) -> list[TaskBinding]:
                 slug=name,
                 context=context,
                 number=n,
-                given_tools=given,
-                tools=guarded_tools([*given, *own_tools(agent, given, crew, task)], adapted, title(task)),
-                planned=n + 1 if crew.planning else None,
+                given_tools=tools,
+                tools=guarded_tools([*tools, *own_tools(agent, tools, crew, task)], adapted, title(task)),
+                plan_number=n + 1 if crew.planning else None,
             )
         )
-    return made
+    return bindings
 
 
 def single_binding(task: Task, agent: BaseAgent, context: str | None, tools: Sequence[Any] | None) -> TaskBinding:
-    """A task that is executed outside of a crew's graph.
+    """Bind a task that is executed outside of a crew's graph.
 
     Args:
-        task: what is to be done; its texts are taken as it shows them.
-        agent: who does it.
-        context: what others found out.
-        tools: what may be used; the task's own, else the agent's where None.
+        task: the task; its texts are used as it shows them.
+        agent: the agent.
+        context: the context, as a text.
+        tools: the tools; None for the task's own, else the agent's.
 
     Raises:
         CompileError: two tools have the same name.
     """
-    given = list(tools) if tools is not None else _given(task, agent)
+    user_tools = list(tools) if tools is not None else _user_tools(task, agent)
     crew = agent.crew if isinstance(agent.crew, Crew) else None
     return TaskBinding(
         crew=crew,
@@ -122,66 +122,66 @@ def single_binding(task: Task, agent: BaseAgent, context: str | None, tools: Seq
         agent=agent,
         slug=slug(_title(task), taken={INPUTS}),
         context=(),
-        told=context or "",
-        given_tools=given,
-        tools=guarded_tools([*given, *own_tools(agent, given, crew, task)], {}, title(task)),
+        context_text=context or "",
+        given_tools=user_tools,
+        tools=guarded_tools([*user_tools, *own_tools(agent, user_tools, crew, task)], {}, title(task)),
     )
 
 
 def bind_delegated_task(
-    task: Task, agent: BaseAgent, crew: Crew | None, context: str, *, node: str, deeper: bool
+    task: Task, agent: BaseAgent, crew: Crew | None, context: str, *, node: str, may_delegate: bool
 ) -> TaskBinding:
-    """What a coworker was asked to do: with their own tools.
+    """Bind a task that was delegated to a coworker, who uses their own tools.
 
     Args:
-        task: what is to be done.
-        agent: who is to do it.
-        crew: for whom; None outside of a crew.
-        context: what they are told.
+        task: the task.
+        agent: the coworker.
+        crew: the crew; None outside of one.
+        context: the context, as a text.
         node: the node of the task that it is a part of.
-        deeper: whether they may hand parts of it on.
+        may_delegate: whether the coworker may delegate in turn.
 
     Raises:
-        CompileError: they may hand it to somebody whom the crew does not have.
+        CompileError: the coworker may delegate to an agent that the crew does not have.
     """
-    others = colleagues(crew, task, agent) if crew is not None and deeper else ()
-    given = [*_given(task, agent), *granted_tools(agent, others)]
+    others = colleagues(crew, task, agent) if crew is not None and may_delegate else ()
+    user_tools = [*_user_tools(task, agent), *granted_tools(agent, others)]
     return TaskBinding(
         crew=crew,
         task=task,
         agent=agent,
         slug=node,
         context=(),
-        told=context,
-        given_tools=given,
-        tools=guarded_tools([*given, *own_tools(agent, given, crew, task)], {}, title(task)),
+        context_text=context,
+        given_tools=user_tools,
+        tools=guarded_tools([*user_tools, *own_tools(agent, user_tools, crew, task)], {}, title(task)),
     )
 
 
 def crew_graph_key(crew: Crew) -> Hashable:
-    """Everything of a crew that its graph is made of; while this stays the same, so does the graph.
+    """Return a key of everything a crew's graph is built from; while it is the same, so is the graph.
 
-    Objects count by their identity: what changes inside them (a description, a guardrail, a model) is read when a node
-    runs.
+    Objects count by identity: changes inside them (a description, a guardrail, a model) are read when a node runs.
     """
     team = tuple(
-        (id(agent), agent.allow_delegation, tuple(map(_named, agent.allowed_agents or ()))) for agent in crew.agents
+        (id(agent), agent.allow_delegation, tuple(map(_allowed_key, agent.allowed_agents or ())))
+        for agent in crew.agents
     )
     manager = (id(crew.manager_agent), id(crew.manager_llm)) if crew.process is Process.hierarchical else ()
-    return (id(crew), crew.name, crew.process, team, manager, tuple(_made_of(task, crew) for task in crew.tasks))
+    return (id(crew), crew.name, crew.process, team, manager, tuple(_task_key(task, crew) for task in crew.tasks))
 
 
-def _named(allowed: Any) -> Hashable:
+def _allowed_key(allowed: Any) -> Hashable:
     return allowed if isinstance(allowed, str) else id(allowed)
 
 
-def _made_of(task: Task, crew: Crew) -> Hashable:
+def _task_key(task: Task, crew: Crew) -> Hashable:
     context = task.context
     sources = context if isinstance(context, NotSpecified) else tuple(map(id, context or ()))
     agent = task.agent if crew.process is Process.sequential else crew.manager_agent
-    tools = () if agent is None else tuple(map(id, _given(task, agent)))
-    can = isinstance(agent, Agent) and (agent.multimodal, agent.allow_code_execution, agent.code_execution_mode)
-    asks = own_ways() if agent is not None and agent.mcps else ()
+    tools = () if agent is None else tuple(map(id, _user_tools(task, agent)))
+    abilities = isinstance(agent, Agent) and (agent.multimodal, agent.allow_code_execution, agent.code_execution_mode)
+    mcp_resolvers = own_ways() if agent is not None and agent.mcps else ()
     return (
         id(task),
         id(agent),
@@ -190,58 +190,59 @@ def _made_of(task: Task, crew: Crew) -> Hashable:
         bool(task.async_execution),
         sources,
         tools,
-        can,
-        asks,
+        abilities,
+        mcp_resolvers,
         capabilities_key(agent, crew),
     )
 
 
 def _title(task: Task) -> str:
-    """What a task's node is named after: the same whether or not a run has filled its placeholders."""
+    """Return the text a task's node is named after, the same whether or not a run has filled its placeholders."""
     return task.name or task.template("description") or ""
 
 
-def _given(task: Task, agent: BaseAgent) -> list[Any]:
+def _user_tools(task: Task, agent: BaseAgent) -> list[Any]:
     return task.tools or agent.tools or []
 
 
-def _context(task: Task, earlier: Sequence[Task], made: Sequence[TaskBinding]) -> tuple[str | Task, ...]:
+def _context(task: Task, earlier: Sequence[Task], bindings: Sequence[TaskBinding]) -> tuple[str | Task, ...]:
     if isinstance(task.context, NotSpecified):
-        # Asynchronous tasks that stand right before an asynchronous one run beside it.
-        finished = len(made)
+        # Asynchronous tasks directly before an asynchronous one run in parallel with it.
+        finished = len(bindings)
         while task.async_execution and finished and earlier[finished - 1].async_execution:
             finished -= 1
-        return tuple(one.slug for one in made[:finished])
-    slugs = {id(one.task): one.slug for one in made} if task.context else {}
+        return tuple(binding.slug for binding in bindings[:finished])
+    slugs = {id(binding.task): binding.slug for binding in bindings} if task.context else {}
     return tuple(slugs.get(id(other), other) for other in task.context or ())
 
 
 def context_outputs(assignment: TaskBinding, state: Mapping[str, Any]) -> str:
-    """What a task is told of others' outputs.
+    """Return the outputs of others that are a task's context, as one text.
 
     Raises:
-        StorageError: what the state holds is no output of a task.
+        StorageError: what the state holds is not the output of a task.
     """
-    if assignment.told is not None:
-        return assignment.told
+    if assignment.context_text is not None:
+        return assignment.context_text
     try:
         raws = [
-            (state[one]["raw"] if one in state else "") if isinstance(one, str) else _raw_of(one)
-            for one in assignment.context
+            (state[source]["raw"] if source in state else "") if isinstance(source, str) else _raw_output_of(source)
+            for source in assignment.context
         ]
         return _DIVIDER.join([raw for raw in raws if raw])
     except (TypeError, LookupError):
-        wrong = next(name for name in assignment.sources if name in state and not _has_raw(state[name]))
+        invalid = next(name for name in assignment.sources if name in state and not _has_raw(state[name]))
         raise StorageError(
-            f"`{wrong}` in the state is no output of a task; if the state was edited, give `TaskOutput(...).to_plain()`"
+            f"`{invalid}` in the state is not the output of a task; if the state was edited, set it to "
+            "`TaskOutput(...).to_plain()`"
         ) from None
 
 
-def _raw_of(task: Task) -> str:
-    """What a task of another crew gave when that crew was last run."""
+def _raw_output_of(task: Task) -> str:
+    """Return the text of the last output of another crew's task."""
     if task.output is None:
         warnings.warn(
-            f"{title(task)} stands in a context, but belongs to another crew that has not been run",
+            f"{title(task)} is used as context, but belongs to another crew that has not been run",
             stacklevel=user_stacklevel(),
         )
         return ""

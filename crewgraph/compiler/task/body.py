@@ -1,6 +1,6 @@
-"""The body of a task: brief the agent, let it work, structure and judge what it gives, tell and keep it.
+"""The body of a task: brief the agent, let it work, structure and judge the answer, publish and save the output.
 
-The hooks around a task: what it begins with, what it gives.
+Step hooks may change the context before and the output after.
 """
 
 import json
@@ -13,7 +13,7 @@ from typing import Any
 from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.compiler.task.briefing import ONGOING, Briefing, OngoingTask, briefing_of
-from crewgraph.compiler.task.events import TaskReport, noted
+from crewgraph.compiler.task.events import TaskReport, record_task_note
 from crewgraph.compiler.task.guardrails import Guards, Judged, apply_guardrails, judge_output
 from crewgraph.compiler.task.runner import TaskRunner
 from crewgraph.compiler.task.structure import structure_output
@@ -39,28 +39,28 @@ _PRE, _POST = InterceptionPoint.PRE_STEP, InterceptionPoint.POST_STEP
 
 @dataclass(frozen=True)
 class HookedTask:
-    """A task, for the hooks around it."""
+    """A task and its step hooks."""
 
     task: Task
     agent: BaseAgent
     crew: Crew | None
 
     def before(self, context: str) -> Body[str]:
-        """The context it works with.
+        """Run the hooks before the task; return the context to work with.
 
         Raises:
-            HookAborted: a hook does not let it begin.
+            HookAborted: a hook stopped the task.
         """
         if not hooks_at(_PRE, self.crew):
             return context
-        return (yield self._call(_PRE, self._step(payload=context), context, _text))
+        return (yield self._call(_PRE, self._step(payload=context), context, _encode_context))
 
     def after(self, output: TaskOutput) -> Body[TaskOutput]:
-        """Its output.
+        """Run the hooks after the task; return the output.
 
         Raises:
-            HookAborted: a hook does not let it out.
-            OutputInvalid: a hook put something else in its place.
+            HookAborted: a hook withheld the output.
+            OutputInvalid: a hook replaced the output with something else.
         """
         if not hooks_at(_POST, self.crew):
             return output
@@ -72,9 +72,9 @@ class HookedTask:
         changed.messages = output.messages
         return changed
 
-    def _step(self, **given: Any) -> StepContext:
-        who = {"agent": self.agent, "agent_role": self.agent.role, "task": self.task, "crew": self.crew}
-        return StepContext(kind="task", step_name=self.task.name or self.task.description, **who, **given)
+    def _step(self, **fields: Any) -> StepContext:
+        source = {"agent": self.agent, "agent_role": self.agent.role, "task": self.task, "crew": self.crew}
+        return StepContext(kind="task", step_name=self.task.name or self.task.description, **source, **fields)
 
     def _call(self, point: InterceptionPoint, step: StepContext, about: Any, encode: Callable[[Any], Any]) -> Call:
         return Call(
@@ -90,76 +90,76 @@ class HookedTask:
     def _output(self, step: StepContext) -> dict[str, Any]:
         if not isinstance(step.payload, TaskOutput):
             raise OutputInvalid(
-                f"a hook at `{_POST.value}` gave {step.payload!r:.80} for the output of the task `{step.step_name}`; let it "
+                f"a hook at `{_POST.value}` returned {step.payload!r:.80} for the output of the task `{step.step_name}`; it must "
                 "return a `TaskOutput` or None"
             )
         return step.payload.to_plain()
 
 
-def _text(step: StepContext) -> str:
+def _encode_context(step: StepContext) -> str:
     return step.payload if isinstance(step.payload, str) else ""
 
 
 def task_body(assignment: TaskBinding, state: Mapping[str, Any]) -> Body[dict[str, Any]]:
-    """Do a task; the update holds its output as plain data, in the task's channel."""
-    work = _Work(assignment, state)
-    own = _own_version(assignment)
-    if own is not None:
-        return {assignment.slug: assignment.labelled((yield from work.by_own_version(own)))}
-    return {assignment.slug: assignment.labelled((yield from work.done()))}
+    """Execute a task; the update holds its output as plain data, in the task's channel."""
+    execution = _TaskExecution(assignment, state)
+    override = _execution_override(assignment)
+    if override is not None:
+        return {assignment.slug: assignment.labelled((yield from execution.run_override(override)))}
+    return {assignment.slug: assignment.labelled((yield from execution.run()))}
 
 
 def own_task_body(assignment: TaskBinding, state: Mapping[str, Any]) -> Body[dict[str, Any]]:
-    """The same in our way, whatever the task's class overrides."""
-    return {assignment.slug: (yield from _Work(assignment, state).done())}
+    """Execute a task, ignoring what its class overrides."""
+    return {assignment.slug: (yield from _TaskExecution(assignment, state).run())}
 
 
 def answer_body(assignment: TaskBinding, state: Mapping[str, Any]) -> Body[dict[str, Any]]:
-    """The agent's answer alone, in our way, with what it used; nothing is read, judged or kept."""
-    work = _Work(assignment, state)
-    answer = yield from work.agent.answer_without_override()
-    if ONGOING.get() is None:  # else the task remembers it, whose part it is
-        yield from work.agent.remember(answer)
-    return {assignment.slug: {"answer": answer, "usage": work.usage.to_plain()}}
+    """Run only the agent, ignoring overrides; the update holds its answer and the usage, nothing is parsed or judged."""
+    execution = _TaskExecution(assignment, state)
+    answer = yield from execution.agent.answer_without_override()
+    if ONGOING.get() is None:  # otherwise the task around it remembers the answer
+        yield from execution.agent.remember(answer)
+    return {assignment.slug: {"answer": answer, "usage": execution.usage.to_plain()}}
 
 
 def plan_body(assignment: TaskBinding, state: Mapping[str, Any]) -> Body[dict[str, Any]]:
-    """The agent's plan alone, with what it used."""
-    work = _Work(assignment, state)
-    plan = yield from work.agent.plan()
-    told = (
+    """Make only the agent's plan; the update holds the plan and the usage."""
+    execution = _TaskExecution(assignment, state)
+    plan = yield from execution.agent.plan()
+    fields = (
         None
         if plan is None
-        else {"plan": plan.text, "ready": plan.ready, "steps": [one.model_dump() for one in plan.steps]}
+        else {"plan": plan.text, "ready": plan.ready, "steps": [step.model_dump() for step in plan.steps]}
     )
-    return {assignment.slug: {"plan": told, "usage": work.usage.to_plain()}}
+    return {assignment.slug: {"plan": fields, "usage": execution.usage.to_plain()}}
 
 
 def skipped_output(assignment: TaskBinding, state: Mapping[str, Any]) -> TaskOutput:
-    """What stands for the output of a conditional task that is not done, with the texts of this run."""
+    """Return the output of a conditional task that is skipped, with the texts of this run."""
     task, briefing = assignment.task, briefing_of(assignment, state)
     assert isinstance(task, ConditionalTask)
-    task.output = None  # of an earlier run
-    noted(assignment.slug, [])
+    task.output = None  # left by an earlier run
+    record_task_note(assignment.slug, [])
     skipped = dict(task.get_skipped_task_output())
     skipped.update(description=briefing.description, expected_output=briefing.expected_output, agent=briefing.role)
     return TaskOutput.model_validate({**skipped, "name": task.name or briefing.description})
 
 
-def _own_version(assignment: TaskBinding) -> Any:
-    """What a user put in the place of the verb that carries out a task."""
+def _execution_override(assignment: TaskBinding) -> Any:
+    """Return the override of the verb that executes a task, if there is one."""
     task = assignment.task
-    begun = override_of(task, "execute_async") if task.async_execution else None
-    if begun is not None:
-        return partial(_awaited, begun)
+    execute_async = override_of(task, "execute_async") if task.async_execution else None
+    if execute_async is not None:
+        return partial(_run_execute_async, execute_async)
     return override_of(task, "execute_sync") or override_of(task, "aexecute_sync")
 
 
-def _awaited(begun: Callable[..., Any], **given: Any) -> Any:
-    return begun(**given).result()
+def _run_execute_async(execute_async: Callable[..., Any], **arguments: Any) -> Any:
+    return execute_async(**arguments).result()
 
 
-class _Work:
+class _TaskExecution:
     """One execution of a task."""
 
     def __init__(self, assignment: TaskBinding, state: Mapping[str, Any]) -> None:
@@ -172,8 +172,8 @@ class _Work:
     @cached_property
     def briefing(self) -> Briefing:
         ongoing = ONGOING.get()
-        if ongoing is not None and ongoing.task is self.task and self.assignment.told is not None:
-            return replace(ongoing.briefing, context=self.assignment.told)
+        if ongoing is not None and ongoing.task is self.task and self.assignment.context_text is not None:
+            return replace(ongoing.briefing, context=self.assignment.context_text)
         return briefing_of(self.assignment, self._state)
 
     @cached_property
@@ -182,7 +182,7 @@ class _Work:
 
     @property
     def guards(self) -> Guards:
-        """What judges the output."""
+        """The guardrails of the task."""
         task = self.task
         return Guards(
             guardrails=task.all_guardrails,
@@ -191,74 +191,74 @@ class _Work:
             structure=task.output_pydantic,
         )
 
-    def done(self) -> Body[dict[str, Any]]:
-        """Everything, from telling that it begins to telling that it is complete; the output as plain data."""
+    def run(self) -> Body[dict[str, Any]]:
+        """Execute the task, from its first event to its last; return the output as plain data."""
         try:
             yield Notify(partial(self.report.begin, self.briefing))
-            yield from self.begun()
+            yield from self.run_pre_hooks()
             output, problem = yield from self.attempt(None)
             if self.task.all_guardrails:
                 output, problem = yield from apply_guardrails(self.guards, output, problem, self, self.report)
-                self.charge(output)  # it may be another one
+                self.add_usage(output)  # a guardrail may have replaced it
             yield Enter("finish")
             if self.agent.recollection:
                 yield from self.agent.remember(output.raw)
-                self.charge(output)
+                self.add_usage(output)
             if problem is not None:
                 yield Notify(partial(self.report.unstructured, problem))
-            output = yield from self.ended(output)
+            output = yield from self.run_post_hooks(output)
             yield Notify(partial(self.report.publish, output))
-            yield from self.called_back(output)
-            yield from self.saved(output)
+            yield from self.run_callbacks(output)
+            yield from self.save_file(output)
         except Exception as failure:
             yield Notify(partial(self.report.fail, failure))
             raise
         yield Notify(partial(self.report.complete, output))
         return output.to_plain()
 
-    def begun(self) -> Body[None]:
-        """Let hooks see what it begins with; they may give it another context."""
+    def run_pre_hooks(self) -> Body[None]:
+        """Run the hooks before the task; they may replace the context."""
         step = HookedTask(self.task, self.assignment.agent, self.assignment.crew)
         context = yield from step.before(self.briefing.context)
         if context != self.briefing.context:
             vars(self)["briefing"] = replace(self.briefing, context=context)
 
-    def ended(self, output: TaskOutput) -> Body[TaskOutput]:
-        """The output as hooks leave it."""
+    def run_post_hooks(self, output: TaskOutput) -> Body[TaskOutput]:
+        """Run the hooks after the task; return the output as they leave it."""
         return HookedTask(self.task, self.assignment.agent, self.assignment.crew).after(output)
 
-    def by_own_version(self, own: Any) -> Body[dict[str, Any]]:
-        """What the task's class, or a patch, does in the place of all that."""
-        given = {
+    def run_override(self, override: Any) -> Body[dict[str, Any]]:
+        """Run the user's override of the task's verb in place of the whole execution."""
+        arguments = {
             "agent": self.assignment.agent,
             "context": self.briefing.context,
             "tools": list(self.assignment.given_tools),
         }
         yield Notify(partial(self.report.show_texts, self.briefing))
         plain: dict[str, Any] = yield Call(
-            function=own,
-            keywords=given,
+            function=override,
+            keywords=arguments,
             name="execute_sync",
             kind="agent",
             about=[self.briefing.description, self.briefing.context],
             enter=OngoingTask(self.task, self.briefing).enter,
-            encode=partial(_output_of_user, where=self.assignment.where),
+            encode=partial(_encode_output, where=self.assignment.where),
         )
         yield Enter("finish")
         yield Notify(partial(self.report.publish_given, plain))
         return plain
 
     def attempt(self, refused: tuple[str, str] | None) -> Body[tuple[TaskOutput, str | None]]:
-        """Let the agent work on the task; a refused attempt and its reason come into the prompt."""
-        return (yield from self._read((yield from self.agent.answer(refused))))
+        """Let the agent work on the task; a refused attempt and the reason are part of the prompt."""
+        return (yield from self.to_output((yield from self.agent.answer(refused))))
 
-    def again(self, refused: TaskOutput, reason: str) -> Body[tuple[TaskOutput, str | None]]:
-        """The task once more, after a guardrail's refusal."""
-        self.report.sent_back += 1
+    def retry(self, refused: TaskOutput, reason: str) -> Body[tuple[TaskOutput, str | None]]:
+        """Run the agent again after a guardrail refused its output."""
+        self.report.guardrail_retries += 1
         return self.attempt((refused.raw, reason))
 
-    def judged(self, guardrail: ModelGuardrail, output: TaskOutput) -> Body[Judged]:
-        """The verdict of a model: the guardrail's own, else the agent's."""
+    def judge(self, guardrail: ModelGuardrail, output: TaskOutput) -> Body[Judged]:
+        """Return a model's verdict: the guardrail's own model, else the agent's."""
         model = self.agent.model if guardrail.llm is None else self.agent.model_for(guardrail.llm)
         context = self.briefing.context
         return (
@@ -270,30 +270,30 @@ class _Work:
             )
         )
 
-    def replaced(self, output: TaskOutput, text: str) -> Body[tuple[TaskOutput, str | None]]:
-        """The output with the text that a guardrail gave for it."""
-        return self._read(text)
+    def replace_text(self, output: TaskOutput, text: str) -> Body[tuple[TaskOutput, str | None]]:
+        """Return the output with a guardrail's text in place of its own."""
+        return self.to_output(text)
 
-    def _read(self, text: str) -> Body[tuple[TaskOutput, str | None]]:
-        maker = self.task.converter_cls or self.agent.converter_override
-        found = yield from structure_output(
-            self.task, text, maker, lambda: self.agent.converter, self.agent.converter_llm, self.book, self.usage
+    def to_output(self, text: str) -> Body[tuple[TaskOutput, str | None]]:
+        converter = self.task.converter_cls or self.agent.converter_override
+        structured = yield from structure_output(
+            self.task, text, converter, lambda: self.agent.converter, self.agent.converter_llm, self.book, self.usage
         )
         output = TaskOutput(
             name=self.task.name or self.briefing.description,
             description=self.briefing.description,
             expected_output=self.briefing.expected_output,
-            raw=text if found.raw is None else found.raw,
-            pydantic=found.pydantic,
-            json_dict=found.json_dict,
+            raw=text if structured.raw is None else structured.raw,
+            pydantic=structured.pydantic,
+            json_dict=structured.json_dict,
             agent=self.briefing.role,
             output_format=self.task.output_format,
         )
-        self.charge(output)
-        return output, found.problem
+        self.add_usage(output)
+        return output, structured.problem
 
-    def charge(self, output: TaskOutput) -> None:
-        """Let the output tell what was used and said so far."""
+    def add_usage(self, output: TaskOutput) -> None:
+        """Add the usage, the messages and the tool failures so far to the output."""
         set_fields(
             output,
             usage=self.usage.total,
@@ -303,10 +303,10 @@ class _Work:
             tool_failures=list(self.agent.failures),
         )
 
-    def called_back(self, output: TaskOutput) -> Body[None]:
-        """Tell the user's functions: the task's own, then the crew's; each once."""
-        crews = self.assignment.crew.task_callback if self.assignment.crew else None
-        for callback in dict.fromkeys((self.task.callback, *self.task.callbacks, crews)):
+    def run_callbacks(self, output: TaskOutput) -> Body[None]:
+        """Call the user's callbacks: the task's own, then the crew's; each once."""
+        crew_callback = self.assignment.crew.task_callback if self.assignment.crew else None
+        for callback in dict.fromkeys((self.task.callback, *self.task.callbacks, crew_callback)):
             if callback is not None:
                 yield Call(
                     function=callback,
@@ -314,31 +314,31 @@ class _Work:
                     name=getattr(callback, "__name__", type(callback).__name__),
                     kind="callback",
                     about=output.raw,
-                    encode=_nothing,
+                    encode=_discard,
                 )
 
-    def saved(self, output: TaskOutput) -> Body[None]:
-        """Write the output to its file."""
+    def save_file(self, output: TaskOutput) -> Body[None]:
+        """Write the output to the task's file, if it has one."""
         path = self.briefing.output_file
         if path is None:
             return
         content = _file_content(output)
         yield Call(
-            function=partial(_save, path, content, bool(self.task.create_directory), output, title(self.task)),
+            function=partial(_write_output, path, content, bool(self.task.create_directory), output, title(self.task)),
             name=path,
             kind="file",
             about=content,
         )
 
 
-def _output_of_user(returned: Any, *, where: str) -> dict[str, Any]:
+def _encode_output(returned: Any, *, where: str) -> dict[str, Any]:
     if isinstance(returned, TaskOutput):
         return returned.to_plain()
-    raise TypeError(f"{where}: its own `execute_sync` returned {returned!r:.80}; let it return a `TaskOutput`")
+    raise TypeError(f"{where}: its own `execute_sync` returned {returned!r:.80}; it must return a `TaskOutput`")
 
 
-def _nothing(_: Any) -> None:
-    """What a callback returns does not matter."""
+def _discard(_: Any) -> None:
+    """Ignore what a callback returns."""
 
 
 def _file_content(output: TaskOutput) -> str:
@@ -349,18 +349,18 @@ def _file_content(output: TaskOutput) -> str:
     return output.pydantic.model_dump_json() if output.pydantic is not None else output.raw
 
 
-def _save(path: str, content: str, create: bool, output: TaskOutput, where: str) -> None:
+def _write_output(path: str, content: str, create: bool, output: TaskOutput, where: str) -> None:
     root = Path.cwd().resolve()
     target = root / path
     try:
         if not target.resolve().is_relative_to(root):
-            raise PermissionError(f"it leads to `{target.resolve()}`, outside of that folder")
+            raise PermissionError(f"it resolves to `{target.resolve()}`, outside of that folder")
         if create:
             target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(content, "utf-8")
-    except (OSError, ValueError) as error:  # ValueError: a name or a text that no file takes
+    except (OSError, ValueError) as error:  # ValueError: an invalid name or text
         raise OutputNotSaved(
-            f"{where}: its output is finished, but could not be written to `{path}` below `{root}`: {error}. The output is "
-            "in `.output` of this error, and in the checkpoint: mend the path and resume, which repeats only the writing.",
+            f"{where}: its output is finished, but could not be written to `{path}` in `{root}`: {error}. The output is "
+            "in `.output` of this error, and in the checkpoint: fix the path and resume, which repeats only the write.",
             output,
         ) from error

@@ -1,9 +1,7 @@
-"""What an agent is told of a task in a run: the texts of both, their placeholders filled from the inputs.
+"""The texts of a task and its agent for one run, their placeholders filled from the inputs.
 
-The task that a user's own version of `execute_sync` or `execute_task` was called for.
-
-Such a version commonly calls ours. That call then works with the texts of this run, whatever the definition shows meanwhile,
-and what it uses is counted for the task.
+An override of `execute_sync` or `execute_task` commonly calls our version. `OngoingTask` lets that call work with the texts
+of this run, whatever the definition shows meanwhile, and counts its usage for the task.
 """
 
 import json
@@ -25,16 +23,16 @@ from crewgraph.definitions.task.task import Task
 from crewgraph.errors import StorageError
 from crewgraph.llm.usage import UsageLedger
 
-__all__ = ["AT_WORK", "ONGOING", "TRIGGER", "Briefing", "OngoingTask", "briefing_alone", "briefing_of"]
+__all__ = ["CURRENT_TASK", "ONGOING", "TRIGGER", "Briefing", "OngoingTask", "briefing_of", "standalone_briefing"]
 
 
 TRIGGER = "crewai_trigger_payload"
-"""The input that holds what came with the event that started a run."""
+"""The input with the payload of the event that triggered the run."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Briefing:
-    """The texts of a run, their placeholders filled."""
+    """The texts of a task and its agent, rendered for a run."""
 
     role: str
     goal: str
@@ -43,23 +41,23 @@ class Briefing:
     expected_output: str
     output_file: str | None
     context: str
-    """What other tasks found out; empty where nothing is given."""
+    """The outputs of other tasks; empty without any."""
 
     trigger: str = ""
-    """What came with the event that started the run; empty where the task is not told."""
+    """The payload of the event that triggered the run; empty where the task does not get it."""
 
     files: Mapping[str, FileRecord] = field(default_factory=dict[str, FileRecord])
     """The files of the run, by name."""
 
 
 def briefing_of(assignment: TaskBinding, state: Mapping[str, Any]) -> Briefing:
-    """The texts of a task and its agent for a run with this state; without inputs, texts stay as they are.
+    """Render the texts of a task and its agent for a run with this state; without inputs, texts stay as they are.
 
     Raises:
         MissingInput: a placeholder has no value among the inputs.
         StorageError: the state holds something else than outputs where the context should be.
-        DefinitionError: an input is nothing that a text can show.
-        TypeError: the inputs in the state are no dict.
+        DefinitionError: an input cannot be rendered as text.
+        TypeError: the inputs in the state are not a dict.
     """
     inputs: Mapping[str, Any] = state.get(INPUTS) or {}
     if not isinstance(inputs, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -67,18 +65,18 @@ def briefing_of(assignment: TaskBinding, state: Mapping[str, Any]) -> Briefing:
             f'`inputs` in the state is {inputs!r:.80}; give a dict of names and values: {{"topic": "rain"}}'
         )
     task, agent = assignment.task, assignment.agent
-    if assignment.told is not None:
-        return briefing_alone(task, agent, assignment.told)
-    asked, worker = task.rendered_texts(inputs), agent.rendered_texts(inputs)
+    if assignment.context_text is not None:
+        return standalone_briefing(task, agent, assignment.context_text)
+    task_texts, agent_texts = task.rendered_texts(inputs), agent.rendered_texts(inputs)
     return Briefing(
-        role=worker["role"] or "",
-        goal=worker["goal"] or "",
-        backstory=worker["backstory"] or "",
+        role=agent_texts["role"] or "",
+        goal=agent_texts["goal"] or "",
+        backstory=agent_texts["backstory"] or "",
         description=_with_plan(
-            append_chat_history(asked["description"] or "", inputs, assignment.book), assignment, state
+            append_chat_history(task_texts["description"] or "", inputs, assignment.book), assignment, state
         ),
-        expected_output=asked["expected_output"] or "",
-        output_file=asked["output_file"],
+        expected_output=task_texts["expected_output"] or "",
+        output_file=task_texts["output_file"],
         context=context_outputs(assignment, state),
         trigger=_trigger(task, assignment.crew, inputs),
         files=files_in(inputs),
@@ -86,25 +84,25 @@ def briefing_of(assignment: TaskBinding, state: Mapping[str, Any]) -> Briefing:
 
 
 def _with_plan(description: str, assignment: TaskBinding, state: Mapping[str, Any]) -> str:
-    """What is to be done, with what the crew's plan says of it."""
+    """Append the crew's plan for the task to its description."""
     crew = assignment.crew
-    if assignment.planned is None or crew is None or PLANNING not in state:
+    if assignment.plan_number is None or crew is None or PLANNING not in state:
         return description
     try:
         plan = CrewPlan.model_validate(state[PLANNING]["pydantic"])
     except (TypeError, LookupError, ValidationError):
         raise StorageError(
-            f"`{PLANNING}` in the state is no plan of a crew; if the state was edited, give the output of a task "
-            "(`TaskOutput(...).to_plain()`) whose `pydantic` is one"
+            f"`{PLANNING}` in the state is not a crew's plan; if the state was edited, set it to the output of a task "
+            "(`TaskOutput(...).to_plain()`) whose `pydantic` is a plan"
         ) from None
-    steps = plan.by_number(len(crew.tasks)).get(assignment.planned)
+    steps = plan.by_number(len(crew.tasks)).get(assignment.plan_number)
     return assignment.book.slice("planned_task", task=description, plan=steps) if steps else description
 
 
-def briefing_alone(task: Task, agent: BaseAgent | None, context: str) -> Briefing:
-    """The texts of a task outside of a crew's graph: as the definitions show them.
+def standalone_briefing(task: Task, agent: BaseAgent | None, context: str) -> Briefing:
+    """Return the texts of a task outside of a crew's graph, as the definitions show them.
 
-    What triggered the run is that of the agent's last kickoff.
+    The trigger payload is that of the crew's last kickoff.
     """
     crew = agent.crew if agent is not None and isinstance(agent.crew, Crew) else None
     return Briefing(
@@ -122,7 +120,7 @@ def briefing_alone(task: Task, agent: BaseAgent | None, context: str) -> Briefin
 def _trigger(task: Task, crew: Crew | None, inputs: Mapping[str, Any]) -> str:
     payload = inputs.get(TRIGGER)
     allowed = task.allow_crewai_trigger_context
-    if allowed is None:  # who is asked first is told, unless he is not to know
+    if allowed is None:  # by default, only the first task gets it
         allowed = crew is not None and bool(crew.tasks) and crew.tasks[0] is task
     if not allowed or payload is None or payload == "":
         return ""
@@ -131,23 +129,23 @@ def _trigger(task: Task, crew: Crew | None, inputs: Mapping[str, Any]) -> str:
 
 @dataclass
 class OngoingTask:
-    """A task at work, known to the code that a user's version of a verb runs."""
+    """The task being executed, for code that is called by a user's override of a verb."""
 
     task: Task
     briefing: Briefing
     usage: UsageLedger = field(default_factory=UsageLedger)
-    """What our versions used, when called from the user's."""
+    """The usage of our versions when the user's override calls them."""
 
     reviewed: bool = False
-    """Whether our version of the agent's verb was called, which shows its answer to people where the task asks for it."""
+    """Whether our version of the agent's verb was called, which has its answer reviewed where the task asks for it."""
 
     def enter(self) -> None:
-        """Make it known to the code of the current context."""
+        """Set this task in the current context."""
         ONGOING.set(self)
 
 
-AT_WORK: ContextVar[Task | None] = ContextVar("crewgraph_task_at_work", default=None)
+CURRENT_TASK: ContextVar[Task | None] = ContextVar("crewgraph_task_at_work", default=None)
 """The task around the running code."""
 
 ONGOING: ContextVar[OngoingTask | None] = ContextVar("crewgraph_ongoing_task", default=None)
-"""The task around the running code, where a user's version of a verb was called for it."""
+"""The task around the running code, while a user's override of a verb runs for it."""

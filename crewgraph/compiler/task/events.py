@@ -1,9 +1,7 @@
-"""What a task's execution tells: events to the audience, results to the definitions users look at.
+"""The events of a task's execution, and the results shown on its definitions.
 
-What a run of a crew notes of its tasks beside their outputs: it is shown to users, and kept in no checkpoint.
-
-A conversation holds the outputs of earlier tasks. Kept with each task it would make a database that grows with the square of
-their number.
+`RunNotes` hold each task's conversation for the user and are not checkpointed: a conversation contains the outputs of
+earlier tasks, so the database would grow with the square of their number.
 """
 
 import logging
@@ -15,7 +13,7 @@ from typing import Any
 
 from crewgraph.compiler.agent.events import AgentReport
 from crewgraph.compiler.task.binding import TaskBinding
-from crewgraph.compiler.task.briefing import AT_WORK, Briefing
+from crewgraph.compiler.task.briefing import CURRENT_TASK, Briefing
 from crewgraph.core.effects import EffectFailed
 from crewgraph.core.messages import Message
 from crewgraph.definitions.task.output import TaskOutput, set_fields
@@ -26,7 +24,7 @@ from crewgraph.events.agent import (
 )
 from crewgraph.events.task import TaskCompletedEvent, TaskFailedEvent, TaskOutputUnstructuredEvent, TaskStartedEvent
 
-__all__ = ["NOTES", "RunNotes", "TaskNote", "TaskReport", "noted"]
+__all__ = ["NOTES", "RunNotes", "TaskNote", "TaskReport", "record_task_note"]
 
 
 @dataclass(frozen=True)
@@ -35,12 +33,12 @@ class TaskNote:
 
     ended: datetime
     messages: list[dict[str, Any]]
-    """Its conversation, as the model saw it last."""
+    """The conversation, as the model last saw it."""
 
 
 @dataclass(frozen=True)
 class RunNotes:
-    """A run's tasks, by their channels."""
+    """The notes of a run, by the channels of its tasks."""
 
     tasks: dict[str, TaskNote] = field(default_factory=dict[str, TaskNote])
 
@@ -49,10 +47,10 @@ class RunNotes:
 
 
 NOTES: ContextVar[RunNotes | None] = ContextVar("crewgraph_run_notes", default=None)
-"""The notes of the run around the code; none where somebody else runs the graph."""
+"""The notes of the current run; None where the graph is run by other code."""
 
 
-def noted(slug: str, messages: list[dict[str, Any]]) -> None:
+def record_task_note(slug: str, messages: list[dict[str, Any]]) -> None:
     """Note that a task is done."""
     notes = NOTES.get()
     if notes is not None:
@@ -63,32 +61,32 @@ _log = logging.getLogger("crewgraph")
 
 
 class TaskReport(AgentReport):
-    """Tells of one execution of a task.
+    """Emits the events of one execution of a task, and shows its results on the definitions.
 
-    Definitions show the run that ended last; the returned output is the authority.
+    Definitions show the run that ended last; only the returned output is authoritative.
     """
 
     def __init__(self, assignment: TaskBinding) -> None:
         super().__init__(assignment, assignment.task)
         self._assignment, self._task = assignment, assignment.task
         self._started = datetime.now()
-        self._working = False
+        self._agent_started = False
 
     def begin(self, briefing: Briefing) -> None:
-        """The task begins."""
-        AT_WORK.set(self._task)
+        """The task starts."""
+        CURRENT_TASK.set(self._task)
         task, self.role = self._task, briefing.role
         set_fields(
             task,
             start_time=self._started,
             end_time=None,
             prompt_context=briefing.context,
-            # Of this run alone: roles hold inputs, so that a union over all runs would grow without end.
+            # Only of this run: roles contain inputs, so a union over all runs would grow without bound.
             processed_by_agents={briefing.role},
             delegations=0,
         )
         self.show_texts(briefing)
-        self._tell(
+        self._emit(
             TaskStartedEvent,
             context=briefing.context,
             task=task,
@@ -98,7 +96,7 @@ class TaskReport(AgentReport):
         )
 
     def show_texts(self, briefing: Briefing) -> None:
-        """Let the task and its agent show their texts of this run."""
+        """Show the texts of this run on the task and its agent."""
         self._task.show_texts(
             {
                 "description": briefing.description,
@@ -109,13 +107,13 @@ class TaskReport(AgentReport):
         self.show_agent(briefing)
 
     def show_agent(self, briefing: Briefing) -> None:
-        """Let the agent show its texts of this run: code of users reads its role where it works, or hears of it."""
+        """Show the texts of this run on the agent: user code reads the role during tasks and in events."""
         self._agent.show_texts({"role": briefing.role, "goal": briefing.goal, "backstory": briefing.backstory})
 
     def agent_begins(self, messages: Sequence[Message], tools: Sequence[Any]) -> None:
-        """The agent begins an attempt."""
-        self._working = True
-        self._tell(
+        """The agent starts an attempt."""
+        self._agent_started = True
+        self._emit(
             AgentExecutionStartedEvent,
             agent=self._agent,
             task=self._task,
@@ -124,55 +122,59 @@ class TaskReport(AgentReport):
         )
 
     def agent_completes(self, answer: str) -> None:
-        """The agent answered."""
-        self._working = False
-        self._tell(AgentExecutionCompletedEvent, agent=self._agent, task=self._task, output=answer)
+        """The agent has answered."""
+        self._agent_started = False
+        self._emit(AgentExecutionCompletedEvent, agent=self._agent, task=self._task, output=answer)
 
     def unstructured(self, problem: str) -> None:
-        """The answer could not be given the structure that was asked for; its text is kept."""
+        """The answer could not be converted to the structure asked for; its text is used."""
         _log.warning("%s: no structured output, the text is kept: %s", self._assignment.where, problem)
-        self._tell(TaskOutputUnstructuredEvent, task=self._task, error=problem)
+        self._emit(TaskOutputUnstructuredEvent, task=self._task, error=problem)
 
     def publish(self, output: TaskOutput) -> None:
-        """The output is there: whoever looks at the task sees it from now on."""
+        """Set the task's output, which the user sees from now on."""
         self._task.output = output
-        self._ended()
-        noted(self._assignment.slug, output.messages)
+        self._set_counts()
+        record_task_note(self._assignment.slug, output.messages)
 
     def publish_given(self, plain: Mapping[str, Any]) -> None:
-        """The output of a user's own version is there; what else there was to tell, that version has told."""
+        """Set the output of a user's override, which has emitted its events itself."""
         self._task.output = TaskOutput.from_plain(plain, self._task.output_pydantic)
-        noted(self._assignment.slug, [])
+        record_task_note(self._assignment.slug, [])
 
-    def _ended(self) -> None:
+    def _set_counts(self) -> None:
         used, errors = self.counts["used"], self.counts["errors"]
         set_fields(
-            self._task, end_time=datetime.now(), used_tools=used, tools_errors=errors, retry_count=self.sent_back
+            self._task,
+            end_time=datetime.now(),
+            used_tools=used,
+            tools_errors=errors,
+            retry_count=self.guardrail_retries,
         )
 
     def complete(self, output: TaskOutput) -> None:
-        """Everything is done."""
-        self._tell(TaskCompletedEvent, output=output, task=self._task)
+        """The task is complete."""
+        self._emit(TaskCompletedEvent, output=output, task=self._task)
 
     def fail(self, failure: Exception) -> None:
-        """The task failed; the failure is given the task's name on its way to the caller."""
-        self._ended()
+        """The task failed; the failure gets a note with the task's name."""
+        self._set_counts()
         cause = failure.__cause__ if isinstance(failure, EffectFailed) and failure.__cause__ else failure
         cause.add_note(f"in {self._assignment.where}")
         error = f"{self._assignment.where}: {failure if isinstance(failure, EffectFailed) else cause}"
-        self._tell_agent_failed(error)
-        self._tell(TaskFailedEvent, error=error, error_type=type(cause), task=self._task)
+        self._emit_agent_error(error)
+        self._emit(TaskFailedEvent, error=error, error_type=type(cause), task=self._task)
 
     def agent_fails(self, failure: Exception) -> None:
-        """A coworker could not do what it was asked; the failure is given its name on the way."""
+        """A coworker failed; the failure gets a note with its name."""
         cause = failure.__cause__ if isinstance(failure, EffectFailed) and failure.__cause__ else failure
         cause.add_note(f"in {self._assignment.where}")
-        self._tell_agent_failed(f"{self._assignment.where}: {failure}")
+        self._emit_agent_error(f"{self._assignment.where}: {failure}")
 
     def handed_over(self, role: str) -> None:
-        """The agent has handed work to a coworker."""
+        """The agent has delegated work to a coworker."""
         self._task.increment_delegations(role)
 
-    def _tell_agent_failed(self, error: str) -> None:
-        if self._working:
-            self._tell(AgentExecutionErrorEvent, agent=self._agent, task=self._task, error=error)
+    def _emit_agent_error(self, error: str) -> None:
+        if self._agent_started:
+            self._emit(AgentExecutionErrorEvent, agent=self._agent, task=self._task, error=error)

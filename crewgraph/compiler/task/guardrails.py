@@ -1,6 +1,6 @@
-"""Guardrails: each judges the output; a refusal sends the agent back with the reason.
+"""Guardrails: each judges the output, and a refusal sends the agent back with the reason.
 
-A model judges an output: asked for a verdict as JSON, once more where it cannot be read.
+Guardrails described in words are judged by a model, which replies with a verdict as JSON.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,17 +36,17 @@ Judged = dict[str, Any]
 
 
 class Judgeable(Protocol):
-    """What guardrails judge: the output of a task, or of an agent's kickoff."""
+    """An output that guardrails judge: of a task, or of an agent's kickoff."""
 
     raw: str
 
     def to_plain(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return the output as plain data."""
         ...
 
     @classmethod
     def from_plain(cls, data: Mapping[str, Any], model: type[BaseModel] | None = None) -> Self:
-        """The output that `to_plain` described."""
+        """Return the output that `to_plain` encoded."""
         ...
 
 
@@ -59,51 +59,51 @@ class Guards:
 
     guardrails: Sequence[Any]
     retries: int
-    """How often each one's refusal sends the agent back."""
+    """How often the refusals of each guardrail send the agent back."""
 
     where: str
-    """Whose they are, for messages."""
+    """Whose guardrails these are, for messages."""
 
     structure: type[BaseModel] | None = None
-    """What the output's `pydantic` is an instance of."""
+    """The pydantic model of the output."""
 
 
 class Attempt(Protocol[Out]):
-    """Does the work once more, or reads a text that replaces its output."""
+    """Repeats the work after a refusal, and applies the replacements of guardrails."""
 
-    def again(self, refused: Out, reason: str) -> Body[tuple[Out, str | None]]:
-        """A new output, and why it has no structure, where one was asked for and could not be made."""
+    def retry(self, refused: Out, reason: str) -> Body[tuple[Out, str | None]]:
+        """Return a new output, and why it has no structure if one was asked for."""
         ...
 
-    def judged(self, guardrail: ModelGuardrail, output: Out) -> Body[Judged]:
-        """The verdict of a model."""
+    def judge(self, guardrail: ModelGuardrail, output: Out) -> Body[Judged]:
+        """Return the verdict of a model."""
         ...
 
-    def replaced(self, output: Out, text: str) -> Body[tuple[Out, str | None]]:
-        """The output with another text, its structure made anew."""
+    def replace_text(self, output: Out, text: str) -> Body[tuple[Out, str | None]]:
+        """Return the output with another text, converted again."""
         ...
 
 
 class GuardrailObserver(Protocol):
-    """Who is told of verdicts."""
+    """Is notified of verdicts."""
 
     def judging(self, guardrail: Any, retries: int) -> None:
         """A guardrail is about to judge."""
         ...
 
     def judged(self, verdict: Judged, retries: int) -> None:
-        """It has judged."""
+        """A guardrail has judged."""
         ...
 
     def guardrail_failed(self, error: str, retries: int) -> None:
-        """It could not judge."""
+        """A guardrail could not judge."""
         ...
 
 
 def apply_guardrails(
-    guards: Guards, output: Out, problem: str | None, attempt: Attempt[Out], audience: GuardrailObserver
+    guards: Guards, output: Out, problem: str | None, attempt: Attempt[Out], observer: GuardrailObserver
 ) -> Body[tuple[Out, str | None]]:
-    """The output that every guardrail accepts, and why it has no structure, if it was to have one.
+    """Return the output that every guardrail accepts, and why it has no structure if one was asked for.
 
     Raises:
         GuardrailFailed: a guardrail refused every attempt.
@@ -113,36 +113,36 @@ def apply_guardrails(
         while True:
             verdict: Judged = {"accepted": False, "error": f"it does not fit the structure asked for: {problem}"}
             if problem is None:
-                yield Notify(partial(audience.judging, guardrail, retries))
+                yield Notify(partial(observer.judging, guardrail, retries))
                 try:
-                    verdict = yield from _judgement(guards, number, retries, output, attempt)
-                except EffectFailed as failure:  # told without an effect, so that a resumed run asks again
-                    audience.guardrail_failed(str(failure), retries)
+                    verdict = yield from _judge(guards, number, retries, output, attempt)
+                except EffectFailed as failure:  # not an effect, so that a resumed run judges again
+                    observer.guardrail_failed(str(failure), retries)
                     raise
-            yield Notify(partial(audience.judged, verdict, retries))
+            yield Notify(partial(observer.judged, verdict, retries))
             if verdict["accepted"]:
-                output, problem = yield from _accepted(verdict, guards, output, attempt)
+                output, problem = yield from _apply_verdict(verdict, guards, output, attempt)
                 break
             if retries >= guards.retries:
                 raise GuardrailFailed(_exhausted(guards, guardrail, number, verdict["error"]))
             retries += 1
-            output, problem = yield from attempt.again(output, verdict["error"])
+            output, problem = yield from attempt.retry(output, verdict["error"])
     return output, problem
 
 
-def _accepted(verdict: Judged, guards: Guards, output: Out, attempt: Attempt[Out]) -> Body[tuple[Out, str | None]]:
+def _apply_verdict(verdict: Judged, guards: Guards, output: Out, attempt: Attempt[Out]) -> Body[tuple[Out, str | None]]:
     if verdict["output"] is not None:
         return type(output).from_plain(verdict["output"], guards.structure), None
     if verdict["text"] is not None and verdict["text"] != output.raw:
-        return (yield from attempt.replaced(output, verdict["text"]))
+        return (yield from attempt.replace_text(output, verdict["text"]))
     return output, None
 
 
-def _judgement(guards: Guards, number: int, retries: int, output: Out, attempt: Attempt[Out]) -> Body[Judged]:
+def _judge(guards: Guards, number: int, retries: int, output: Out, attempt: Attempt[Out]) -> Body[Judged]:
     guardrail: Any = guards.guardrails[number]
     judge = model_guardrail(guardrail)
     if judge is not None:
-        return (yield from attempt.judged(judge, output))
+        return (yield from attempt.judge(judge, output))
     name = _name_of(guardrail)
     return (
         yield Call(
@@ -153,12 +153,12 @@ def _judgement(guards: Guards, number: int, retries: int, output: Out, attempt: 
             about=[number, retries, output.to_plain()],
             span=f"Guardrail: {name}",
             given={"output": output.raw},
-            encode=partial(_read, kind=type(output), where=f"guardrail `{name}` of {guards.where}"),
+            encode=partial(_encode_verdict, kind=type(output), where=f"guardrail `{name}` of {guards.where}"),
         )
     )
 
 
-def _read(returned: Any, *, kind: type[Judgeable], where: str) -> Judged:
+def _encode_verdict(returned: Any, *, kind: type[Judgeable], where: str) -> Judged:
     try:
         result = GuardrailResult.from_tuple(returned)
     except (TypeError, ValueError) as error:
@@ -187,35 +187,35 @@ def _exhausted(guards: Guards, guardrail: Any, number: int, reason: str) -> str:
     )
     return (
         f"{guards.where} failed guardrail validation after {guards.retries} retries. Last error: {reason}. "
-        f"The {which} refused every attempt: look at what it asks for, or raise `guardrail_max_retries`."
+        f"The {which} refused every attempt: check what it requires, or raise `guardrail_max_retries`."
     )
 
 
-_M = TypeVar("_M", bound=BaseModel)
+_Schema = TypeVar("_Schema", bound=BaseModel)
 _ATTEMPTS = 2
 
 
 def judge_output(
     guardrail: ModelGuardrail, output: str, task: str, context: str, model: Model, book: Book, usage: UsageLedger
 ) -> Body[Judged]:
-    """The verdict of a model about an output.
+    """Let a model judge an output.
 
     Args:
-        guardrail: what it is asked.
-        output: the text that is judged.
-        task: what was to be done.
-        context: what was known to whoever wrote it, where the guardrail does not say.
-        model: who judges.
-        book: the wording.
-        usage: where requests are counted.
+        guardrail: the guardrail.
+        output: the text to judge.
+        task: the description of the task.
+        context: the context the output was written with, where the guardrail names none.
+        model: the judge.
+        book: the prompts.
+        usage: counts the requests.
 
     Raises:
-        OutputInvalid: the model gave no verdict that can be read.
+        OutputInvalid: the model gave no verdict that can be parsed.
     """
     if isinstance(guardrail, HallucinationGuardrail):
-        reason = yield from _unfaithful(guardrail, output, context, model, book, usage)
+        reason = yield from _unfaithfulness(guardrail, output, context, model, book, usage)
     else:
-        reason = yield from _against(guardrail, output, task, model, book, usage)
+        reason = yield from _rule_violation(guardrail, output, task, model, book, usage)
     return {
         "accepted": reason is None,
         "error": reason,
@@ -224,50 +224,50 @@ def judge_output(
     }
 
 
-def _against(
+def _rule_violation(
     guardrail: ModelGuardrail, output: str, task: str, model: Model, book: Book, usage: UsageLedger
 ) -> Body[str | None]:
-    """Why an output does not keep to a rule; None where it does."""
+    """Return why an output violates a rule; None if it does not."""
     schema = described(LLMGuardrailResult)
     messages: list[Message] = [
         {"role": "system", "content": book.slice("guardrail_system", rule=guardrail.description, schema=schema)},
         {"role": "user", "content": book.slice("guardrail_text", task=task, output=output)},
     ]
-    said = yield from _asked(messages, LLMGuardrailResult, guardrail, model, book, usage)
-    return None if said.valid else said.feedback or "refused without a reason"
+    verdict = yield from _request_verdict(messages, LLMGuardrailResult, guardrail, model, book, usage)
+    return None if verdict.valid else verdict.feedback or "refused without a reason"
 
 
-def _unfaithful(
+def _unfaithfulness(
     guardrail: HallucinationGuardrail, output: str, context: str, model: Model, book: Book, usage: UsageLedger
 ) -> Body[str | None]:
-    """What an output says without grounds; None where the context backs it."""
-    known = [guardrail.context if guardrail.context is not None else context, guardrail.tool_response]
-    grounds = "\n\n".join(one for one in known if one)
+    """Return why an output is not backed by the context; None if it is."""
+    parts = [guardrail.context if guardrail.context is not None else context, guardrail.tool_response]
+    grounds = "\n\n".join(part for part in parts if part)
     messages: list[Message] = [
         {"role": "system", "content": book.slice("faithfulness_system", schema=described(Faithfulness))},
         {"role": "user", "content": book.slice("faithfulness_text", context=grounds, output=output)},
     ]
-    said = yield from _asked(messages, Faithfulness, guardrail, model, book, usage)
+    verdict = yield from _request_verdict(messages, Faithfulness, guardrail, model, book, usage)
     threshold = guardrail.threshold
-    if said.verdict == "FAITHFUL" if threshold is None else said.score >= threshold:
+    if verdict.verdict == "FAITHFUL" if threshold is None else verdict.score >= threshold:
         return None
-    wanted = "" if threshold is None else f", at least {threshold:g} are asked for"
-    return f"{said.verdict}, {said.score:g} of 10{wanted}: {said.reasons or 'no reasons were given'}"
+    required = "" if threshold is None else f", at least {threshold:g} are asked for"
+    return f"{verdict.verdict}, {verdict.score:g} of 10{required}: {verdict.reasons or 'no reasons were given'}"
 
 
-def _asked(
+def _request_verdict(
     messages: list[Message],
-    schema: type[_M],
+    schema: type[_Schema],
     guardrail: ModelGuardrail,
     model: Model,
     book: Book,
     usage: UsageLedger,
-) -> Body[_M]:
-    asked = yield from request_structured(messages, schema, model, book, usage, attempts=_ATTEMPTS, stage="guardrail")
-    if asked.found is not None:
-        return asked.found
+) -> Body[_Schema]:
+    reply = yield from request_structured(messages, schema, model, book, usage, attempts=_ATTEMPTS, stage="guardrail")
+    if reply.value is not None:
+        return reply.value
     raise OutputInvalid(
-        f"the guardrail `{shorten(guardrail.description, 60)}` got no verdict from the model `{model.name}`, also when it was "
-        f"asked again: {asked.problem}. Its last reply: {shorten(asked.text, 200)!r}. Give the judging to a model that writes "
-        f"JSON: `{type(guardrail).__name__}(..., llm=...)`."
+        f"the guardrail `{shorten(guardrail.description, 60)}` got no verdict from the model `{model.name}`, even after "
+        f"a retry: {reply.problem}. Its last reply: {shorten(reply.text, 200)!r}. Use a model that writes JSON as the judge: "
+        f"`{type(guardrail).__name__}(..., llm=...)`."
     )

@@ -1,4 +1,4 @@
-"""What the agents of a crew were taught, for the prompts of their tasks."""
+"""The training data of a crew's agents, for the prompts of their tasks."""
 
 import os
 from collections.abc import Mapping
@@ -17,9 +17,9 @@ __all__ = ["FILE", "NO_TRAINING_DATA", "TrainingData", "training_data_of"]
 
 
 FILE = "trained_agents_data.json"
-"""The file in the working directory that is read where no other one is named."""
+"""The file in the working directory that is read where no other is configured."""
 
-_NAMING = ("CREWGRAPH_TRAINED_AGENTS_FILE", "CREWAI_TRAINED_AGENTS_FILE")
+_FILE_VARIABLES = ("CREWGRAPH_TRAINED_AGENTS_FILE", "CREWAI_TRAINED_AGENTS_FILE")
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class TrainingData:
     by_role: Mapping[str, tuple[str, ...]]
 
     def of(self, *roles: str) -> tuple[str, ...]:
-        """The instructions for whoever has the first of these roles that was taught."""
+        """Return the instructions for the first of these roles that has any."""
         return next((self.by_role[role] for role in roles if role in self.by_role), ())
 
 
@@ -37,45 +37,47 @@ NO_TRAINING_DATA = TrainingData(MappingProxyType({}))
 
 
 def training_data_of(crew: Crew) -> TrainingData:
-    """What the agents of a crew were taught: its `training_data`, else what the file says that it is to use.
+    """Return the training data of a crew: its `training_data`, else that of the configured file.
 
-    The same object again where nothing has changed.
+    The same object is returned while nothing changes.
 
     Raises:
-        RunError: the file that is named is not there, or `training_data` is no such thing.
+        RunError: the configured file does not exist, or `training_data` is invalid.
         StorageError: the file cannot be read.
     """
     if crew.training_data:
-        return _given(crew)
-    named = crew.trained_agents_file or next((value for name in _NAMING if (value := os.environ.get(name))), None)
-    path = Path(FILE) if named is None else training_path(named, wanted="`trained_agents_file`")
+        return _data_of_crew(crew)
+    configured = crew.trained_agents_file or next(
+        (value for name in _FILE_VARIABLES if (value := os.environ.get(name))), None
+    )
+    path = Path(FILE) if configured is None else training_path(configured, wanted="`trained_agents_file`")
     try:
-        state = path.stat()
+        stat = path.stat()
     except FileNotFoundError:
-        if named is None:
+        if configured is None:
             return NO_TRAINING_DATA
-        raise RunError(f"there is no training file `{path.absolute()}`; `crew.train(...)` makes it") from None
+        raise RunError(f"there is no training file `{path.absolute()}`; `crew.train(...)` creates it") from None
     except OSError as error:
         raise StorageError(f"the training file `{path}` cannot be read: {error}") from error
-    return _read(path.absolute(), state.st_mtime_ns, state.st_size)
+    return _read(path.absolute(), stat.st_mtime_ns, stat.st_size)
 
 
 @lru_cache(16)
 def _read(path: Path, changed: int, size: int) -> TrainingData:
-    return _lessons(read_training(path).agents)
+    return _training_data(read_training(path).agents)
 
 
-def _given(crew: Crew) -> TrainingData:
-    known: TrainingData | None = crew.kept.get(("lessons", repr(crew.training_data)))
-    if known is None:
+def _data_of_crew(crew: Crew) -> TrainingData:
+    data: TrainingData | None = crew.kept.get(("lessons", repr(crew.training_data)))
+    if data is None:
         try:
-            known = _lessons({role: TrainedAgent.model_validate(one) for role, one in crew.training_data.items()})
+            data = _training_data({role: TrainedAgent.model_validate(one) for role, one in crew.training_data.items()})
         except ValidationError as error:
             example = '{"Writer": {"suggestions": ["Be short."], "quality": 7, "final_summary": "..."}}'
-            raise RunError(f"`training_data` of the crew is to be like {example}: {error}") from error
-        crew.kept.put(("lessons", repr(crew.training_data)), known)
-    return known
+            raise RunError(f"`training_data` of the crew must look like {example}: {error}") from error
+        crew.kept.put(("lessons", repr(crew.training_data)), data)
+    return data
 
 
-def _lessons(agents: Mapping[str, TrainedAgent]) -> TrainingData:
+def _training_data(agents: Mapping[str, TrainedAgent]) -> TrainingData:
     return TrainingData({role: tuple(one.suggestions) for role, one in agents.items() if one.suggestions})

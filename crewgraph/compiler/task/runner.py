@@ -1,4 +1,4 @@
-"""An agent at work on a task: by its own version of the verb, by our loop, or by its executor."""
+"""An agent working on a task: through an override of its verb, the built-in loop, or its executor."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -12,7 +12,7 @@ from crewgraph.compiler.agent.executor import create_executor
 from crewgraph.compiler.agent.human_review import configured_provider
 from crewgraph.compiler.agent.people import Reviewer, feedback_on
 from crewgraph.compiler.agent.plan.planner import AgentPlan
-from crewgraph.compiler.agent.prompt import Opening, retold
+from crewgraph.compiler.agent.prompt import Opening, with_rejection
 from crewgraph.compiler.agent.runner import AgentRunner, Refused
 from crewgraph.compiler.agent.toolbox import PreparedTool
 from crewgraph.compiler.task.binding import TaskBinding, bind_delegated_task
@@ -33,16 +33,16 @@ __all__ = ["TaskRunner"]
 
 
 class TaskRunner(AgentRunner):
-    """An agent at work on a task.
+    """An agent working on a task.
 
     Args:
-        assignment: who, on what, with which tools.
-        briefing: the texts of the run.
-        report: who is told.
-        usage: where requests are counted.
-        book: the wording.
-        inputs: of the run, for the texts of coworkers.
-        depth: how many others handed this work on before it came here.
+        assignment: the task, its agent and its tools.
+        briefing: the texts of the task and its agent, rendered for this run.
+        report: emits the events.
+        usage: counts the requests.
+        book: the prompts.
+        inputs: the inputs of the run, for the texts of coworkers.
+        depth: how many times the work was delegated before it came here.
     """
 
     def __init__(
@@ -62,17 +62,19 @@ class TaskRunner(AgentRunner):
 
     @property
     def conversation(self) -> list[dict[str, Any]]:
-        """What was said in its last attempt, before its answer, in the form that OpenAI's clients use."""
+        """The messages of the last attempt, without the answer, in OpenAI's format."""
         return openai_messages(self._dialogue.transcript.messages) if self._dialogue else []
 
     def answer(self, refused: Refused | None = None) -> Body[str]:
-        """Its answer; a refused attempt and the reason come into the prompt.
+        """Work on the task and return the answer; a refused attempt and the reason are part of the prompt.
 
         Raises:
             TimeLimitReached: the work took longer than `max_execution_time`.
         """
         yield from self.load_resources()
-        first_attempt = not refused and not self._depth  # else people have seen it, or see what is made of it
+        first_attempt = (
+            not refused and not self._depth
+        )  # a retry was reviewed before, and a delegated answer becomes part of another
         override = override_of(self._agent, "execute_task") or override_of(self._agent, "aexecute_task")
         if override is not None:
             answer = yield from self._run_override(override, refused)
@@ -87,7 +89,7 @@ class TaskRunner(AgentRunner):
         return answer
 
     def answer_without_override(self, refused: Refused | None = None) -> Body[str]:
-        """Its answer in our way, whatever its class overrides."""
+        """Work on the task ignoring what the agent's class overrides."""
         answer = yield from self._run_attempt(refused)
         yield Notify(partial(self._report.agent_completes, answer))
         return answer
@@ -117,11 +119,11 @@ class TaskRunner(AgentRunner):
         return answer
 
     def remember(self, answer: str) -> Body[None]:
-        """Leave an answer in its memories."""
+        """Save an answer in the agent's memories."""
         if self.recollection:
-            stage = "model" if self._depth else "finish"  # a coworker's work is a part of a step
+            stage = "model" if self._depth else "finish"  # a coworker's run is part of a step
             messages, usage = self.conversation, self._usage
-            yield from self.recollection.done(self._briefing, answer, messages, self.assessor, usage, stage)
+            yield from self.recollection.save_task(self._briefing, answer, messages, self.assessor, usage, stage)
 
     def _store_observation(self, tool: str, observation: str) -> Body[None]:
         if isinstance(self.tools.find(tool), Delegation):
@@ -129,14 +131,14 @@ class TaskRunner(AgentRunner):
         yield from super()._store_observation(tool, observation)
 
     def plan(self) -> Body[AgentPlan | None]:
-        """Its plan for the task."""
+        """Make a plan for the task."""
         yield from self.load_resources()
         return (yield from self.make_plan(self._briefing))
 
     def _answer_in_scope(self, opening: Opening, dialogue: Dialogue, refused: Refused | None) -> Body[str]:
         yield from self.begin_capabilities()
         lessons = training_notes(self._assignment, self._briefing, self._book)
-        memories = yield from self.recollection.told(self._briefing.description, self._briefing.context)
+        memories = yield from self.recollection.recall(self._briefing.description, self._briefing.context)
         briefing = self._briefing
         knowledge = yield from self.knowledge_notes(briefing.description, briefing.expected_output, briefing.context)
         context_notes = (*lessons, *memories, *knowledge)
@@ -144,7 +146,7 @@ class TaskRunner(AgentRunner):
         if notes:
             dialogue = Dialogue(replace(opening, notes=notes).messages, self._briefing.context)
         if (reviewer := self._reviewer) is not None:
-            messages = yield from reviewer.begins(dialogue.transcript.messages)
+            messages = yield from reviewer.opening_messages(dialogue.transcript.messages)
             if messages != dialogue.transcript.messages:
                 dialogue = Dialogue(partial(_fixed_opening, messages), "")
         self._dialogue = dialogue
@@ -164,7 +166,7 @@ class TaskRunner(AgentRunner):
 
     @cached_property
     def _team(self) -> DelegationTeam:
-        """Those it may hand work to, whichever tool it uses for that."""
+        """The coworkers the agent may delegate to, whichever tool it uses for that."""
         max_delegations = DEFAULT_MAX_DELEGATIONS if self._binding.crew is None else self._binding.crew.max_delegations
         return DelegationTeam(
             run_coworker=self._run_coworker,
@@ -178,12 +180,12 @@ class TaskRunner(AgentRunner):
         return agent.rendered_texts(self._inputs)["role"] or ""
 
     def _run_coworker(self, agent: BaseAgent, request: str, context: str) -> Body[str]:
-        """The work of a coworker: neither judged nor kept as an output of its own."""
+        """Run a coworker on a request; its answer is neither judged nor stored as an output of its own."""
         crew, texts = self._binding.crew, agent.rendered_texts(self._inputs)
         expected_output, role = self._book.slice("manager_request"), texts["role"] or ""
         task = DelegatedTask.of(self._task, role, description=request, expected_output=expected_output, agent=agent)
         may_delegate = crew is not None and self._depth + 1 < crew.max_delegation_depth
-        bound = bind_delegated_task(task, agent, crew, context, node=self._assignment.slug, deeper=may_delegate)
+        bound = bind_delegated_task(task, agent, crew, context, node=self._assignment.slug, may_delegate=may_delegate)
         assignment = replace(bound, lessons=self._assignment.lessons)
         briefing = Briefing(
             role=role,
@@ -212,12 +214,12 @@ class TaskRunner(AgentRunner):
 
     @property
     def _needs_review(self) -> bool:
-        """Whether people are asked about its answers; in a training they are asked anyway."""
+        """Whether people review the answers; a training asks them anyway."""
         return bool(self._task.human_input) and round_of(self._assignment) is None
 
     @property
     def _reviewer(self) -> Reviewer | None:
-        """Who was given to look at answers; None where the run asks a person."""
+        """The configured provider of reviews; None where the run asks a person itself."""
         provider = configured_provider()
         if provider is None:
             return None
@@ -225,11 +227,11 @@ class TaskRunner(AgentRunner):
         return Reviewer(provider=provider, binding=self._assignment, task=self._task, ongoing=ongoing)
 
     def _review(self, answer: str, improve: Callable[[str, str], Body[str]]) -> Body[str]:
-        """The answer that a person accepts; what they say of one goes back to the agent, as often as it takes."""
+        """Return the answer a person accepts; feedback goes back to the agent until there is one."""
         if (reviewer := self._reviewer) is not None:
             request: list[Message] = [{"role": "user", "content": self._briefing.description}]
             messages_so_far = request if self._dialogue is None else self._dialogue.transcript.messages
-            answer, messages = yield from reviewer.accepted(answer, messages_so_far, self._usage)
+            answer, messages = yield from reviewer.review(answer, messages_so_far, self._usage)
             if self._dialogue is not None:
                 self._dialogue = Dialogue(partial(_fixed_opening, messages), "")
             return answer
@@ -238,7 +240,7 @@ class TaskRunner(AgentRunner):
         return answer
 
     def _improve(self, answer: str, feedback: str) -> Body[str]:
-        """Another answer, in the conversation that the one before came from."""
+        """Continue the conversation of an answer with feedback on it."""
         dialogue = self._dialogue
         assert dialogue is not None  # there is an answer to improve
         dialogue.add({"role": "assistant", "content": answer})
@@ -248,7 +250,7 @@ class TaskRunner(AgentRunner):
         return self.run_with_timeout(reply, dialogue.transcript.messages)
 
     def _run_override(self, override: Any, refused: Refused | None) -> Body[str]:
-        """What the agent's class, or a patch, does in the place of our loop, and people have accepted."""
+        """Run the `execute_task` of the agent's class, or of a patch, until people accept the answer."""
         answer, reviewed = yield from self._call_override(override, refused)
         if self._needs_review and not reviewed:
             return (yield from self._review(answer, partial(self._retry_override, override)))
@@ -258,9 +260,9 @@ class TaskRunner(AgentRunner):
         return (yield from self._call_override(override, (answer, feedback)))[0]
 
     def _call_override(self, override: Any, refused: Refused | None) -> Body[tuple[str, bool]]:
-        """An answer of the agent's class or patch, and whether people have seen it already, for it called our version."""
+        """Call an override; return its answer, and whether people have reviewed it, as it called our version."""
         ongoing = OngoingTask(self._task, self._briefing)
-        context = retold(self._briefing.context, refused, self._book)
+        context = with_rejection(self._briefing.context, refused, self._book)
         outcome: dict[str, Any] = yield Call(
             function=partial(_after_setup, self._agent, override),
             keywords={"task": self._task, "context": context, "tools": self.given_tools},
@@ -279,7 +281,7 @@ class TaskRunner(AgentRunner):
 
 
 def _after_setup(agent: BaseAgent, override: Callable[..., Any], **arguments: Any) -> Any:
-    create_executor(agent, arguments["tools"], arguments["task"])  # what the class needs for its work, in this process
+    create_executor(agent, arguments["tools"], arguments["task"])  # sets up what the override needs, in this process
     return override(**arguments)
 
 

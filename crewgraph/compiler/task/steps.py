@@ -1,4 +1,4 @@
-"""A task as a graph of its own: model, tools, guardrail and finish, with conditional edges, from the same body."""
+"""A task as a subgraph with a node per step: model, tools, guardrail and finish, all running the same body."""
 
 import operator
 from collections.abc import Collection, Mapping, Sequence
@@ -24,7 +24,7 @@ _ROUTES = {
     "tools": ("model", "guardrail", "finish"),
     "guardrail": ("model", "finish"),
 }
-"""Where a step may lead; after the last one, the task ends."""
+"""The steps that may follow each step; after the last one, the task ends."""
 
 STAGES = (*_ROUTES, "finish")
 """The steps of a task, by the names of their nodes."""
@@ -33,16 +33,16 @@ STAGES = (*_ROUTES, "finish")
 def step_graph(
     assignment: TaskBinding, sources: Collection[str], *, stored: bool, before: Sequence[str], after: Sequence[str]
 ) -> "CompiledStateGraph[Any, Any, Any, Any]":
-    """The graph of a task, to be a node of its crew's graph.
+    """Build the graph of a task, which becomes a node of its crew's graph.
 
     Args:
         assignment: the task.
         sources: the channels of the crew that it reads.
-        stored: False where the graph is compiled to keep nothing.
-        before: steps to stop before.
-        after: steps to stop after.
+        stored: False where the graph is compiled without a checkpointer.
+        before: steps to interrupt before.
+        after: steps to interrupt after.
     """
-    stages = _needed(assignment)
+    stages = _needed_stages(assignment)
     stepper = Stepper(partial(task_body, assignment), stages, stored=stored)
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(
         _state(assignment, sources),
@@ -54,8 +54,8 @@ def step_graph(
     graph.add_edge(START, "model")
     for stage, targets in _ROUTES.items():
         if stage in stages:
-            there = [target for target in targets if target in stages]
-            graph.add_conditional_edges(stage, _route(there), there)
+            existing = [target for target in targets if target in stages]
+            graph.add_conditional_edges(stage, _route(existing), existing)
     graph.add_edge("finish", END)
     return graph.compile(
         checkpointer=None if stored else False,
@@ -65,7 +65,7 @@ def step_graph(
     )
 
 
-def _needed(assignment: TaskBinding) -> list[str]:
+def _needed_stages(assignment: TaskBinding) -> list[str]:
     missing = {
         "tools": not (assignment.tools or fetches_tools(assignment.agent)),
         "guardrail": not assignment.task.all_guardrails,
@@ -82,7 +82,7 @@ def _state(assignment: TaskBinding, sources: Collection[str]) -> Any:
 
 def _route(targets: Sequence[str]) -> RunnableCallable:
     def route(state: Mapping[str, Any]) -> str:
-        # Whoever edited the state may have left behind what a step has done already: any step finds out what comes next.
+        # After an edit of the state, the pending stage may be done already: any step finds out what comes next.
         pending: Mapping[str, Any] = state.get(PENDING) or {}
         return next((target for target in targets if target == pending.get("stage")), targets[0])
 

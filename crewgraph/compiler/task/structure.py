@@ -1,4 +1,4 @@
-"""From a text to the structure a task asks for: read it, find it, or have the model write it."""
+"""Structured output of tasks: parsed from the answer, else converted by the user's converter or by a model."""
 
 import json
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
 from crewgraph.schema import described
 
-__all__ = ["Structured", "fitted", "structure_output"]
+__all__ = ["Structured", "convert_text", "structure_output"]
 
 
 _ATTEMPTS = 3
@@ -31,113 +31,113 @@ _ATTEMPTS = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Structured:
-    """What a text was turned into."""
+    """The result of converting a text."""
 
     pydantic: BaseModel | None = None
     json_dict: dict[str, Any] | None = None
     raw: str | None = None
-    """What stands in the place of the text."""
+    """A replacement for the text."""
 
     problem: str | None = None
     """Why there is no structure, where one was asked for."""
 
 
 def structure_output(
-    task: Task, text: str, maker: Any, model: Callable[[], Model], llm: Any, book: Book, usage: UsageLedger
+    task: Task, text: str, converter_class: Any, model: Callable[[], Model], llm: Any, book: Book, usage: UsageLedger
 ) -> Body[Structured]:
-    """The structure that `task` asks for, out of `text`.
+    """Convert a text to the structure that a task asks for.
 
     Args:
         task: says what is asked for.
-        text: what the agent wrote.
-        maker: makes the converter that is asked where the text has none, if that is the user's.
-        model: gives who is asked instead.
-        llm: the same as the user gave it, for a class of his.
-        book: the wording.
-        usage: where requests are counted.
+        text: the agent's answer.
+        converter_class: creates the user's own converter, which is used where the text cannot be parsed.
+        model: returns the model that is used instead.
+        llm: the same model as the user gave it, for the converter.
+        book: the prompts.
+        usage: counts the requests.
     """
     schema = task.output_pydantic or task.output_json or task.response_model
     if schema is None:
         return Structured()
-    found, problem = read_structure(text, schema)
-    if found is None and maker is not None:
-        found, problem = yield from _by_own_class(maker, task, text, schema, llm, book, usage)
-    elif found is None:
-        found, problem = yield from fitted(text, schema, model, book, usage)
-    if found is None:
+    instance, problem = read_structure(text, schema)
+    if instance is None and converter_class is not None:
+        instance, problem = yield from _convert_with_class(converter_class, task, text, schema, llm, book, usage)
+    elif instance is None:
+        instance, problem = yield from convert_text(text, schema, model, book, usage)
+    if instance is None:
         return Structured(problem=problem)
     if task.output_json is not None:
-        fields: Any = found.model_dump(mode="json")
+        fields: Any = instance.model_dump(mode="json")
         if isinstance(fields, dict):
             return Structured(json_dict=cast(dict[str, Any], fields))
         return Structured(
             problem=f"`output_json` gives dicts, and `{schema.__name__}` is none; give it as `output_pydantic`"
         )
     if task.output_pydantic is None:
-        return Structured(raw=found.model_dump_json())
-    return Structured(pydantic=found)
+        return Structured(raw=instance.model_dump_json())
+    return Structured(pydantic=instance)
 
 
-def fitted(
+def convert_text(
     text: str, schema: type[BaseModel], model: Callable[[], Model], book: Book, usage: UsageLedger
 ) -> Body[tuple[BaseModel | None, str]]:
-    """The instance of a schema in a text, or None and why there is none; the model is needed where it cannot be read."""
-    found, problem = read_structure(text, schema)
-    if found is not None:
-        return found, ""
+    """Return the instance of a schema in a text, or None and the reason; the model is only needed if parsing fails."""
+    instance, problem = read_structure(text, schema)
+    if instance is not None:
+        return instance, ""
     try:
-        asked = model()
-    except NoModelError:  # somebody who works without a model, as a graph does
+        converter = model()
+    except NoModelError:  # the agent works without a model, e.g. with a graph
         return None, f"{problem}, and the agent has no model to ask; give it `llm=`"
-    return (yield from _asked(text, schema, asked, book, usage, problem))
+    return (yield from _convert_with_model(text, schema, converter, book, usage, problem))
 
 
-def _by_own_class(
-    maker: Any, task: Task, text: str, schema: type[BaseModel], llm: Any, book: Book, usage: UsageLedger
+def _convert_with_class(
+    converter_class: Any, task: Task, text: str, schema: type[BaseModel], llm: Any, book: Book, usage: UsageLedger
 ) -> Body[tuple[BaseModel | None, str]]:
-    """What a converter of the user's makes of the text; its requests are a part of one effect."""
+    """Convert a text with the user's converter; its requests are part of one effect."""
     instructions = book.slice("conversion_system", schema=described(schema))
     counted = OngoingCall()
     try:
-        made: dict[str, Any] = yield Call(
-            function=partial(_converted, maker, task.output_json is not None),
+        outcome: dict[str, Any] = yield Call(
+            function=partial(_run_converter, converter_class, task.output_json is not None),
             keywords={"llm": as_llm(llm), "text": text, "model": schema, "instructions": instructions},
-            name=maker.__name__,
+            name=converter_class.__name__,
             kind="converter",
             about=[text, schema.__name__],
             enter=partial(ONGOING.set, counted),
-            encode=lambda made: {**_told(made), "used": counted.used},
+            encode=lambda outcome: {**_encode_converted(outcome), "used": counted.used},
         )
     except EffectFailed as failure:
-        return None, f"`{maker.__name__}` did not convert it: {failure}"
+        return None, f"`{converter_class.__name__}` did not convert it: {failure}"
     name = getattr(llm, "model", None)
-    for one in made["used"]:
-        usage.count(name if isinstance(name, str) else maker.__name__, one)
-    if "fields" in made:  # as JSON, which strict models read in their way
+    for tokens in outcome["used"]:
+        usage.count(name if isinstance(name, str) else converter_class.__name__, tokens)
+    if "fields" in outcome:  # as JSON, which strict models validate by other rules
         try:
-            return schema.model_validate_json(json.dumps(made["fields"]), by_alias=False, by_name=True), ""
+            return schema.model_validate_json(json.dumps(outcome["fields"]), by_alias=False, by_name=True), ""
         except ValidationError as error:
-            return None, f"`{maker.__name__}` made something else of it: {error}"
-    found, problem = read_structure(made["text"], schema)
-    return found, problem and f"`{maker.__name__}` made something else of it: {problem}"
+            return None, f"`{converter_class.__name__}` made something else of it: {error}"
+    instance, problem = read_structure(outcome["text"], schema)
+    return instance, problem and f"`{converter_class.__name__}` made something else of it: {problem}"
 
 
-def _converted(maker: Any, as_json: bool, **given: Any) -> Any:
-    made, asked = maker(**given), "to_json" if as_json else "to_pydantic"
-    own = override_of(made, asked) or override_of(made, "convert")  # a class may have written `convert` alone
-    return own() if own is not None else getattr(made, asked)()
+def _run_converter(converter_class: Any, as_json: bool, **arguments: Any) -> Any:
+    converter, method = converter_class(**arguments), "to_json" if as_json else "to_pydantic"
+    override = override_of(converter, method) or override_of(converter, "convert")  # a class may only define `convert`
+    return override() if override is not None else getattr(converter, method)()
 
 
-def _told(made: Any) -> dict[str, Any]:
-    """What a converter gave, as plain data: fields by their names, or a text that holds JSON."""
-    if isinstance(made, Exception):  # some converters give their failure back
-        raise made
-    if isinstance(made, BaseModel):
-        return {"fields": made.model_dump(mode="json", by_alias=False, round_trip=True)}
-    return {"text": made if isinstance(made, str) else json.dumps(made)}
+def _encode_converted(converted: Any) -> dict[str, Any]:
+    """Return what a converter returned as plain data: fields by name, or a text that holds JSON."""
+    if isinstance(converted, Exception):  # some converters return their failure
+        raise converted
+    if isinstance(converted, BaseModel):
+        return {"fields": converted.model_dump(mode="json", by_alias=False, round_trip=True)}
+    return {"text": converted if isinstance(converted, str) else json.dumps(converted)}
 
 
-def _asked(
+def _convert_with_model(
     text: str, schema: type[BaseModel], model: Model, book: Book, usage: UsageLedger, problem: str
 ) -> Body[tuple[BaseModel | None, str]]:
     transcript = Transcript(
@@ -150,13 +150,13 @@ def _asked(
         try:
             reply: Reply = yield ModelCall(model=model, transcript=transcript)
         except EffectFailed as failure:
-            # What the agent wrote is worth more than its structure: the task keeps it.
+            # The answer matters more than its structure: the task continues with the text.
             return None, f"the model could not be asked: {failure}"
         usage.answered(model, reply)
         answer = reply_text(reply["content"])
-        found, problem = read_structure(answer, schema)
-        if found is not None:
-            return found, ""
+        instance, problem = read_structure(answer, schema)
+        if instance is not None:
+            return instance, ""
         transcript.add({"role": "assistant", "content": answer})
         transcript.add({"role": "user", "content": book.slice("conversion_again", error=problem)})
     return None, problem

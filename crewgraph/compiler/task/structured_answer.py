@@ -1,4 +1,4 @@
-"""A model is asked for an answer of a certain form, and asked again where it cannot be read."""
+"""Requests for structured replies, repeated when a reply cannot be parsed."""
 
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -17,42 +17,42 @@ from crewgraph.prompts.book import Book
 __all__ = ["StructuredReply", "request_structured"]
 
 
-_M = TypeVar("_M", bound=BaseModel)
+_Schema = TypeVar("_Schema", bound=BaseModel)
 
 
 @dataclass(frozen=True)
-class StructuredReply(Generic[_M]):
-    """What became of a request for an answer of a certain form."""
+class StructuredReply(Generic[_Schema]):
+    """The result of requesting a structured reply."""
 
-    found: _M | None
-    """The answer; None where none of the replies could be read."""
+    value: _Schema | None
+    """The parsed reply; None where no reply could be parsed."""
 
     text: str
     """The last reply."""
 
     problem: str
-    """Why that cannot be read; empty where it was."""
+    """Why the last reply cannot be parsed; empty where it was."""
 
 
 def request_structured(
     messages: list[Message],
-    schema: type[_M],
+    schema: type[_Schema],
     model: Model,
     book: Book,
     usage: UsageLedger,
     *,
     attempts: int = 3,
     stage: str = "model",
-) -> Body[StructuredReply[_M]]:
-    """The answer of a model in the form of a schema.
+) -> Body[StructuredReply[_Schema]]:
+    """Request a reply that is an instance of a schema.
 
     Args:
-        messages: what it is asked; they say what the form is.
-        schema: the form.
-        model: who is asked.
-        book: the wording.
-        usage: where requests are counted.
-        attempts: how often it is asked at the most.
+        messages: the messages, which describe the schema.
+        schema: the pydantic model.
+        model: the model.
+        book: the prompts.
+        usage: counts the requests.
+        attempts: the maximum number of requests.
         stage: the step of a task that the requests belong to.
     """
     transcript = Transcript(messages)

@@ -1,7 +1,4 @@
-"""What a training adds to the work on a task: a person is asked, and the agent improves its answer.
-
-A round of a training, known to the code of its run.
-"""
+"""Training: a person gives feedback on each answer, the agent improves it, and a model draws lessons from the feedback."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
@@ -30,20 +27,20 @@ __all__ = ["TRAINING", "TrainingRound", "apply_feedback", "round_of", "summarize
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingRound:
-    """A run of a crew in which a person says what is to be better."""
+    """A run of a crew in which a person gives feedback."""
 
     crew: Crew
     iteration: int
-    """Which round it is, from 1."""
+    """The number of the round, from 1."""
 
     ask: Callable[[TaskOutput], Any]
-    """Asks for feedback on an answer; gives a text, empty where the answer is good. May be async."""
+    """Asks for feedback on an output; returns a text, empty to accept the answer. May be async."""
 
-    said: Mapping[str, Sequence[str]]
-    """What was said in earlier rounds, by the roles of agents as they are written."""
+    earlier_feedback: Mapping[str, Sequence[str]]
+    """The feedback of earlier rounds, by the roles of agents as they are written."""
 
-    keep: Callable[[Feedback], None]
-    """Keeps what was said in this one."""
+    save: Callable[[Feedback], None]
+    """Saves feedback of this round."""
 
 
 TRAINING: ContextVar[TrainingRound | None] = ContextVar("crewgraph_training", default=None)
@@ -51,41 +48,41 @@ TRAINING: ContextVar[TrainingRound | None] = ContextVar("crewgraph_training", de
 
 
 def round_of(assignment: TaskBinding) -> TrainingRound | None:
-    """The round that a task is a part of; None where nobody is trained, or another crew is."""
-    found = TRAINING.get()
-    return found if found is not None and found.crew is assignment.crew else None
+    """Return the round a task is part of; None where no agent is trained, or another crew's."""
+    training = TRAINING.get()
+    return training if training is not None and training.crew is assignment.crew else None
 
 
 def apply_feedback(
-    assignment: TaskBinding, briefing: Briefing, answer: str, improved: Callable[[str, str], Body[str]]
+    assignment: TaskBinding, briefing: Briefing, answer: str, improve: Callable[[str, str], Body[str]]
 ) -> Body[str]:
-    """The answer to a task, in a training as it is after a person has said what is to be better.
+    """Return the answer to a task; in a training, as the agent improved it after feedback.
 
     Args:
         assignment: the task.
         briefing: the texts of the run.
         answer: the agent's answer.
-        improved: what the agent makes of it, from the answer and what was said.
+        improve: lets the agent improve an answer, given that and the feedback.
     """
     training = round_of(assignment)
     if training is None:
         return answer
-    said = yield from _asked(training, assignment, briefing, answer)
-    better = (yield from improved(answer, said)) if said else answer
+    human_feedback = yield from _request_feedback(training, assignment, briefing, answer)
+    improved_answer = (yield from improve(answer, human_feedback)) if human_feedback else answer
     feedback = Feedback(
         iteration=training.iteration,
         task=assignment.slug,
         agent=assignment.agent.template("role") or "",
         initial_output=answer,
-        human_feedback=said,
-        improved_output=better,
+        human_feedback=human_feedback,
+        improved_output=improved_answer,
     )
-    yield Call(function=partial(training.keep, feedback), name="training", kind="record", about=feedback.model_dump())
-    return better
+    yield Call(function=partial(training.save, feedback), name="training", kind="record", about=feedback.model_dump())
+    return improved_answer
 
 
-def _asked(training: TrainingRound, assignment: TaskBinding, briefing: Briefing, answer: str) -> Body[str]:
-    """What a person says of an answer; it is kept as soon as it is said."""
+def _request_feedback(training: TrainingRound, assignment: TaskBinding, briefing: Briefing, answer: str) -> Body[str]:
+    """Ask a person for feedback, which is recorded at once."""
     output = TaskOutput(
         name=assignment.task.name or briefing.description,
         description=briefing.description,
@@ -101,34 +98,36 @@ def _asked(training: TrainingRound, assignment: TaskBinding, briefing: Briefing,
             name="feedback",
             kind="question",
             about=[training.iteration, answer],
-            encode=partial(_text, where=assignment.where),
+            encode=partial(_encode_feedback, where=assignment.where),
         )
     )
 
 
 def training_notes(assignment: TaskBinding, briefing: Briefing, book: Book) -> tuple[str, ...]:
-    """What the agent is told of what it was taught; in a training, of what was said in earlier rounds."""
+    """Return the lessons for the agent's prompt; in a training, the feedback of earlier rounds."""
     role, training = assignment.agent.template("role") or "", round_of(assignment)
-    lessons = assignment.lessons.of(role, briefing.role) if training is None else training.said.get(role, ())
-    return (book.slice("lessons", lessons="\n".join(f"- {one}" for one in lessons)),) if lessons else ()
+    lessons = (
+        assignment.lessons.of(role, briefing.role) if training is None else training.earlier_feedback.get(role, ())
+    )
+    return (book.slice("lessons", lessons="\n".join(f"- {lesson}" for lesson in lessons)),) if lessons else ()
 
 
-def summarize_feedback(agent: BaseAgent, said: Sequence[Feedback], model: Model, book: Book) -> Body[TrainedAgent]:
-    """What a model draws for an agent from what people said of its answers.
+def summarize_feedback(agent: BaseAgent, feedback: Sequence[Feedback], model: Model, book: Book) -> Body[TrainedAgent]:
+    """Let a model draw lessons for an agent from the feedback on its answers.
 
     Raises:
-        OutputInvalid: the model wrote nothing that can be read.
+        OutputInvalid: the model wrote nothing that can be parsed.
     """
     rounds = [
         book.slice(
             "training_of_answer",
-            number=str(one.iteration),
-            task=one.task,
-            answer=one.initial_output,
-            human_feedback=one.human_feedback,
-            improved=one.improved_output,
+            number=str(item.iteration),
+            task=item.task,
+            answer=item.initial_output,
+            human_feedback=item.human_feedback,
+            improved=item.improved_output,
         )
-        for one in said
+        for item in feedback
     ]
     text = book.slice(
         "training_text", role=agent.written("role"), goal=agent.written("goal"), rounds="\n\n".join(rounds)
@@ -137,19 +136,21 @@ def summarize_feedback(agent: BaseAgent, said: Sequence[Feedback], model: Model,
         {"role": "system", "content": book.slice("training_system", schema=described(TrainedAgent))},
         {"role": "user", "content": text},
     ]
-    asked = yield from request_structured(messages, TrainedAgent, model, book, UsageLedger())
-    if asked.found is not None:
-        return asked.found
+    reply = yield from request_structured(messages, TrainedAgent, model, book, UsageLedger())
+    if reply.value is not None:
+        return reply.value
     raise OutputInvalid(
-        f"the model `{model.name}` drew no lessons for agent `{agent.role}` that can be read, also when it was asked again: "
-        f"{asked.problem}. Its last reply: {shorten(asked.text, 200)!r}. What people said is kept: give the agent a model that "
-        "writes JSON and train on with the same file, which asks nobody again."
+        f"the model `{model.name}` drew no lessons for agent `{agent.role}` that can be parsed, even after retries: "
+        f"{reply.problem}. Its last reply: {shorten(reply.text, 200)!r}. The feedback is saved: give the agent a model that "
+        "writes JSON and continue the training with the same file, which asks nobody again."
     )
 
 
-def _text(said: Any, *, where: str) -> str:
-    if said is None:
+def _encode_feedback(feedback: Any, *, where: str) -> str:
+    if feedback is None:
         return ""
-    if not isinstance(said, str):
-        raise TypeError(f"{where}: `feedback` returned {said!r:.80}; let it return a text, empty to accept the answer")
-    return said.strip()
+    if not isinstance(feedback, str):
+        raise TypeError(
+            f"{where}: `feedback` returned {feedback!r:.80}; it must return a text, empty to accept the answer"
+        )
+    return feedback.strip()

@@ -12,13 +12,13 @@ from langgraph.graph import END, START, StateGraph
 from pydantic import BaseModel, Field
 
 from crewgraph.compiler.agent.binding import AgentBinding, bind_agent
-from crewgraph.compiler.agent.kickoff import goes_on, kickoff_body
+from crewgraph.compiler.agent.kickoff import continue_body, kickoff_body
 from crewgraph.compiler.agent.prompt import task_prompt
 from crewgraph.compiler.crew.state import INPUTS, schema
 from crewgraph.compiler.preflight import check_agent
 from crewgraph.compiler.task.binding import TaskBinding, single_binding
 from crewgraph.compiler.task.body import answer_body, own_task_body, plan_body
-from crewgraph.compiler.task.briefing import ONGOING, briefing_alone
+from crewgraph.compiler.task.briefing import ONGOING, standalone_briefing
 from crewgraph.compiler.task.events import RunNotes
 from crewgraph.compiler.task.guardrails import judge_output
 from crewgraph.core.effects import Body
@@ -145,7 +145,7 @@ async def ajudge(guardrail: ModelGuardrail, output: TaskOutput) -> tuple[bool, A
 def prompt(task: Task) -> str:
     """What a task asks for; see `Task.prompt`."""
     book = english() if task.agent is None else task.agent.wording()
-    return task_prompt(task, briefing_alone(task, task.agent, ""), book)
+    return task_prompt(task, standalone_briefing(task, task.agent, ""), book)
 
 
 def _executed(
@@ -200,7 +200,7 @@ def replied(
 
 def gone_on(work: AgentBinding, task: Task | None, said: Sequence[Message]) -> Program[dict[str, Any]]:
     """A conversation of an agent's to its next answer; see `goes_on`."""
-    body = partial(goes_on, work, task, said)
+    body = partial(continue_body, work, task, said)
     done = yield from body_alone(f"Going on: {work.slug}", work.slug, body, work=work)
     if task is not None:
         _counted(task, done["usage"])

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from crewgraph.compiler.agent.memory_calls import FORGETTING
+from crewgraph.compiler.agent.memory_calls import CREW_WITHOUT_MEMORY
 from crewgraph.compiler.agent.models import first_llm, model_of
 from crewgraph.compiler.crew.marking import mark_outputs
 from crewgraph.core.effects import Body
@@ -134,11 +134,11 @@ def _tested(
 
 def _ran(crew: Crew, inputs: dict[str, Any], checkpointer: Checkpointer) -> Program[Any]:
     """A round, of which the crew remembers nothing, as it is to be judged by what it does without."""
-    token = FORGETTING.set(crew)
+    token = CREW_WITHOUT_MEMORY.set(crew)
     try:
         return (yield from kickoff_program(crew, inputs, RunOptions(checkpointer=checkpointer)))
     finally:
-        FORGETTING.reset(token)
+        CREW_WITHOUT_MEMORY.reset(token)
 
 
 def _outputs(crew: Crew, output: Any) -> list[tuple[Task, TaskOutput]]:

@@ -9,7 +9,7 @@ from typing import Any, cast
 from uuid import uuid4
 
 from crewgraph.compiler.agent.knowledge import read_once
-from crewgraph.compiler.agent.models import results_apart
+from crewgraph.compiler.agent.models import isolated_tool_cache
 from crewgraph.core.cancellation import giving_up
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.run_options import DEFAULT_OPTIONS, RunOptions
@@ -37,7 +37,7 @@ def kickoff_for_each(
 
     def one(item: "_Item") -> _Outcome:
         try:
-            with results_apart(crew):
+            with isolated_tool_cache(crew):
                 own = override_of(crew, "kickoff")
                 if own is not None:
                     return own(inputs=item.inputs)
@@ -71,7 +71,7 @@ async def akickoff_for_each(
 
     async def one(item: "_Item") -> CrewOutput:
         async with gate:
-            with results_apart(crew):  # of this item alone: `gather` gives each a context of its own
+            with isolated_tool_cache(crew):  # of this item alone: `gather` gives each a context of its own
                 own = override_of(crew, "kickoff_async") or override_of(crew, "akickoff")
                 if own is not None:
                     return await own(inputs=item.inputs)

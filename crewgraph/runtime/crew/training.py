@@ -179,7 +179,9 @@ class _Work:
             yield CallBack(self.save)
         roles = {one.agent for one in training.feedback}
         said = {role: [one.human_feedback for one in training.of(role, before=iteration)] for role in roles}
-        token = TRAINING.set(TrainingRound(crew=self.crew, iteration=iteration, ask=asks, said=said, keep=self._hears))
+        token = TRAINING.set(
+            TrainingRound(crew=self.crew, iteration=iteration, ask=asks, earlier_feedback=said, save=self._hears)
+        )
         try:
             yield from _ran(self.crew, training.inputs, training.threads[iteration - 1], checkpointer)
         finally:

@@ -12,7 +12,7 @@ from typing import Any, cast
 from langgraph.types import Command, StateUpdate
 from pydantic import ValidationError
 
-from crewgraph.compiler.crew.graph import group_from
+from crewgraph.compiler.crew.graph import parallel_group
 from crewgraph.compiler.crew.state import INPUTS, PLANNING
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.core.operations import Program, Saving, adrive, drive
@@ -286,7 +286,7 @@ class ForkStart:
         """The places of the last kept task and of those that run beside it."""
         start = 0
         while True:
-            stop = start + len(group_from(self.tasks, start))
+            stop = start + len(parallel_group(self.tasks, start))
             if stop >= len(self.outputs):
                 return range(start, stop)
             start = stop

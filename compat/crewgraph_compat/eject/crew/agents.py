@@ -93,7 +93,7 @@ class _Member:
         crew = assignment.crew
         task = DelegatedTask.of(assignment.task, agent.role, description="{task}", expected_output="{}", agent=agent)
         deeper = crew is not None and depth + 1 < crew.max_delegation_depth
-        self._assignment = bind_delegated_task(task, agent, crew, "", node=assignment.slug, deeper=deeper)
+        self._assignment = bind_delegated_task(task, agent, crew, "", node=assignment.slug, may_delegate=deeper)
         others = colleagues(crew, task, agent) if crew is not None and deeper else ()
         self._team = CoworkerTools(others, self._assignment, parts, depth + 1) if others else None
         self._tools: list[str] = []

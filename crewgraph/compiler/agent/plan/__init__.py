@@ -1,1 +1,1 @@
-"""The plan that an agent makes for a task (`planning`, `reasoning`), and how it is carried out; a crew's is in `crew_plan`."""
+"""Plans of agents for their tasks (`planning`, `reasoning`) and their execution; a crew's plan is in `compiler.crew.planning`."""

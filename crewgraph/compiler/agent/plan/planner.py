@@ -1,4 +1,4 @@
-"""How an agent makes a plan: as a text or in steps, refined until it is ready."""
+"""Making a plan, as a text or in steps, refined until it is ready."""
 
 import re
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Any, Protocol, cast
 
 from pydantic import ValidationError
 
-from crewgraph.compiler.agent.prompt import retold
+from crewgraph.compiler.agent.prompt import with_rejection
 from crewgraph.compiler.agent.protocol import reply_text
 from crewgraph.compiler.task.briefing import Briefing
 from crewgraph.core.digests import Transcript
@@ -22,12 +22,12 @@ from crewgraph.text import extract_json
 
 __all__ = ["AgentPlan", "Planner", "make_plan", "task_text"]
 
-_MOST = 10
-"""Plans that are made where nobody says how many."""
+_DEFAULT_ATTEMPTS = 10
+"""The maximum number of plans if none is set."""
 
 _VERDICT = re.compile(r"[\s*_`#>]*\b(NOT[\s_-]+READY|READY)\b")
 
-_STEP = {
+_STEP_SCHEMA = {
     "type": "object",
     "properties": {
         "step_number": {"type": "integer", "description": "From 1."},
@@ -42,7 +42,7 @@ _STEP = {
     "required": ["step_number", "description", "tool_to_use", "depends_on"],
 }
 
-_HAND_IN: ToolSpec = {
+_PLAN_TOOL: ToolSpec = {
     "name": "create_reasoning_plan",
     "description": "Hands in the plan for a task.",
     "parameters": {
@@ -55,14 +55,14 @@ _HAND_IN: ToolSpec = {
     },
 }
 
-_HAND_IN_STEPS: ToolSpec = {
+_STEPS_TOOL: ToolSpec = {
     "name": "create_reasoning_plan",
     "description": "Hands in the plan for a task, in steps.",
     "parameters": {
         "type": "object",
         "properties": {
             "plan": {"type": "string", "description": "The plan in a sentence."},
-            "steps": {"type": "array", "items": _STEP, "description": "Its steps, in order."},
+            "steps": {"type": "array", "items": _STEP_SCHEMA, "description": "Its steps, in order."},
             "ready": {"type": "boolean", "description": "Whether the task can be done by this plan."},
         },
         "required": ["plan", "steps", "ready"],
@@ -72,25 +72,25 @@ _HAND_IN_STEPS: ToolSpec = {
 
 @dataclass(frozen=True)
 class AgentPlan:
-    """How an agent is going to do a task."""
+    """An agent's plan for a task."""
 
     text: str
     ready: bool
-    """Whether the agent finds it good enough to begin."""
+    """Whether the agent considers it good enough to start."""
 
     steps: tuple[PlanStep, ...] = ()
-    """What is to be done, in order, where that was asked for."""
+    """The steps in order, if steps were requested."""
 
 
 class _Report(Protocol):
     """Emits the events of planning."""
 
     def planning(self, attempt: int) -> None:
-        """A plan is about to be made."""
+        """The agent starts to plan."""
         ...
 
     def planned(self, attempt: int, plan: str, ready: bool, last: bool) -> None:
-        """A plan was made."""
+        """The agent has made a plan."""
         ...
 
     def planning_failed(self, attempt: int, error: str) -> None:
@@ -100,7 +100,7 @@ class _Report(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Planner:
-    """What is needed to make a plan."""
+    """The parameters of making a plan."""
 
     model: Model
     book: Book
@@ -115,20 +115,20 @@ class Planner:
     """An earlier attempt at the task, and why it was refused."""
 
     config: PlanningConfig | None = None
-    """How the task is divided into steps; None where a text is wanted."""
+    """How the task is divided into steps; None for a plan as a text."""
 
     earlier: str = ""
-    """What an earlier plan has led to, where the rest is planned again."""
+    """The results of an earlier plan, when the remaining steps are replanned."""
 
 
 def make_plan(planner: Planner) -> Body[AgentPlan | None]:
-    """The plan for a task: the first one that is ready, else the last one; None where none could be made.
+    """Make a plan: the first one that is ready, else the last one; None if none could be made.
 
-    A failure of the model is reported, and the work continues without a better plan. A time limit is no such failure.
+    Failures of the model are reported, and the work continues without a better plan; time limits are raised.
     """
     plan: AgentPlan | None = None
-    most = _MOST if planner.attempts is None else max(planner.attempts, 1)
-    for attempt in range(1, most + 1):
+    attempts = _DEFAULT_ATTEMPTS if planner.attempts is None else max(planner.attempts, 1)
+    for attempt in range(1, attempts + 1):
         yield Notify(partial(planner.report.planning, attempt))
         try:
             reply: Reply = yield _request(planner, plan)
@@ -138,35 +138,35 @@ def make_plan(planner: Planner) -> Body[AgentPlan | None]:
             yield Notify(partial(planner.report.planning_failed, attempt, str(failure)))
             return plan
         planner.usage.answered(planner.model, reply)
-        plan = _read(reply, planner.config)
-        yield Notify(partial(planner.report.planned, attempt, plan.text, plan.ready, attempt == most))
+        plan = _parse_plan(reply, planner.config)
+        yield Notify(partial(planner.report.planned, attempt, plan.text, plan.ready, attempt == attempts))
         if plan.ready:
             break
     return plan
 
 
 def task_text(planner: Planner, text: str) -> str:
-    """The task as the agent reads it, with what others found out."""
+    """Return a task's description with its context."""
     context = planner.briefing.context
     return planner.book.slice("task_with_context", task=text, context=context) if context else text
 
 
-def _request(planner: Planner, former: AgentPlan | None) -> ModelCall:
-    """Ask for a plan, or for a better one than a former one."""
-    task = retold(task_text(planner, planner.briefing.description), planner.refused, planner.book)
+def _request(planner: Planner, previous: AgentPlan | None) -> ModelCall:
+    """Return the request for a plan, or for an improvement of the previous one."""
+    task = with_rejection(task_text(planner, planner.briefing.description), planner.refused, planner.book)
     if planner.config is None:
-        system, asked = _for_a_text(planner, task, former)
-        hand_in = _HAND_IN
+        system, parts = _text_plan_prompt(planner, task, previous)
+        hand_in = _PLAN_TOOL
     else:
-        system, asked = _for_steps(planner, planner.config, task, former)
-        hand_in = _HAND_IN_STEPS
-    transcript = Transcript([{"role": "system", "content": system}, {"role": "user", "content": "\n\n".join(asked)}])
+        system, parts = _step_plan_prompt(planner, planner.config, task, previous)
+        hand_in = _STEPS_TOOL
+    transcript = Transcript([{"role": "system", "content": system}, {"role": "user", "content": "\n\n".join(parts)}])
     tools = (hand_in,) if planner.model.native_tools else ()
     return ModelCall(model=planner.model, transcript=transcript, tools=tools)
 
 
 def _texts(planner: Planner, task: str) -> dict[str, str]:
-    """What the prompts of planning are filled with."""
+    """Return the values for the placeholders of the planning prompts."""
     briefing = planner.briefing
     return {
         "role": briefing.role,
@@ -178,47 +178,49 @@ def _texts(planner: Planner, task: str) -> dict[str, str]:
     }
 
 
-def _for_a_text(planner: Planner, task: str, former: AgentPlan | None) -> tuple[str, list[str]]:
-    """The system prompt and the parts of the question, for a plan as a text."""
+def _text_plan_prompt(planner: Planner, task: str, previous: AgentPlan | None) -> tuple[str, list[str]]:
+    """Return the system prompt and the parts of the user prompt for a plan as a text."""
     book, texts = planner.book, _texts(planner, task)
     system = book.filled("reasoning", "initial_plan", **texts)
-    asked = [book.filled("reasoning", "create_plan_prompt", **texts)]
-    if former is not None:
+    parts = [book.filled("reasoning", "create_plan_prompt", **texts)]
+    if previous is not None:
         system = book.filled("reasoning", "refine_plan", **texts)
-        asked.append(book.filled("reasoning", "refine_plan_prompt", **texts, current_plan=former.text))
+        parts.append(book.filled("reasoning", "refine_plan_prompt", **texts, current_plan=previous.text))
     if planner.model.native_tools:
-        asked.append(book.filled("reasoning", "hand_in"))
-    return system, asked
+        parts.append(book.filled("reasoning", "hand_in"))
+    return system, parts
 
 
-def _for_steps(planner: Planner, config: PlanningConfig, task: str, former: AgentPlan | None) -> tuple[str, list[str]]:
-    """The system prompt and the parts of the question, for a plan in steps; prompts of the user's take the place of ours."""
+def _step_plan_prompt(
+    planner: Planner, config: PlanningConfig, task: str, previous: AgentPlan | None
+) -> tuple[str, list[str]]:
+    """Return the system prompt and the parts of the user prompt for a plan in steps; the user's prompts replace ours."""
     book = planner.book
     texts = {
         **_texts(planner, f"{task}\n\n{planner.earlier}" if planner.earlier else task),
         "max_steps": str(config.max_steps),
-        "current_plan": "" if former is None else former.text,
+        "current_plan": "" if previous is None else previous.text,
     }
 
-    def worded(own: str | None, ours: str) -> str:
+    def fill(own: str | None, ours: str) -> str:
         return ours if own is None else filled(own, **texts)
 
-    asked = [worded(config.plan_prompt, book.filled("planning", "create_plan_prompt", **texts))]
-    if former is not None:
-        asked.append(worded(config.refine_prompt, book.filled("planning", "refine_plan_prompt", **texts)))
+    parts = [fill(config.plan_prompt, book.filled("planning", "create_plan_prompt", **texts))]
+    if previous is not None:
+        parts.append(fill(config.refine_prompt, book.filled("planning", "refine_plan_prompt", **texts)))
     form = book.filled("planning", "hand_in") if planner.model.native_tools else book.filled("planning", "written")
-    return worded(config.system_prompt, book.filled("planning", "system_prompt", **texts)), [*asked, form]
+    return fill(config.system_prompt, book.filled("planning", "system_prompt", **texts)), [*parts, form]
 
 
-def _read(reply: Reply, config: PlanningConfig | None) -> AgentPlan:
-    """The plan in a reply: handed in by a call, written as JSON, or as text with a verdict at its end."""
-    most = 0 if config is None else config.max_steps
+def _parse_plan(reply: Reply, config: PlanningConfig | None) -> AgentPlan:
+    """Parse a plan from a tool call, from JSON, or from text with a verdict at its end."""
+    max_steps = 0 if config is None else config.max_steps
     for call in reply["tool_calls"]:
-        found = call["args"] if isinstance(call["args"], dict) else extract_json(call["args"])
-        if (plan := _of_fields(found, most)) is not None:
+        fields = call["args"] if isinstance(call["args"], dict) else extract_json(call["args"])
+        if (plan := _plan_of_fields(fields, max_steps)) is not None:
             return plan
     text = reply_text(reply["content"]).strip()
-    if (plan := _of_fields(extract_json(text), most)) is not None:
+    if (plan := _plan_of_fields(extract_json(text), max_steps)) is not None:
         return plan
     verdicts = list(_VERDICT.finditer(text))
     if not verdicts or verdicts[-1][1] != "READY":
@@ -226,22 +228,22 @@ def _read(reply: Reply, config: PlanningConfig | None) -> AgentPlan:
     return AgentPlan(text[: verdicts[-1].start()].strip() or text, ready=True)
 
 
-def _of_fields(found: Any, most: int) -> AgentPlan | None:
-    if not isinstance(found, Mapping):
+def _plan_of_fields(value: Any, max_steps: int) -> AgentPlan | None:
+    if not isinstance(value, Mapping):
         return None
-    fields = cast(Mapping[str, Any], found)
+    fields = cast(Mapping[str, Any], value)
     if not isinstance(fields.get("plan"), str):
         return None
     ready = str(fields.get("ready")).lower() == "true"
-    return AgentPlan(fields["plan"].strip(), ready, _steps(fields.get("steps"))[:most])
+    return AgentPlan(fields["plan"].strip(), ready, _steps(fields.get("steps"))[:max_steps])
 
 
-def _steps(found: Any) -> tuple[PlanStep, ...]:
-    """Steps as a model wrote them, numbered in their order; what is none is left out."""
-    written: list[PlanStep] = []
-    for one in cast("list[Any]", found) if isinstance(found, list) else []:
+def _steps(value: Any) -> tuple[PlanStep, ...]:
+    """Parse steps in order, skipping invalid ones."""
+    steps: list[PlanStep] = []
+    for item in cast("list[Any]", value) if isinstance(value, list) else []:
         try:
-            written.append(PlanStep.model_validate(one))
+            steps.append(PlanStep.model_validate(item))
         except ValidationError:
             continue
-    return tuple(written)
+    return tuple(steps)

@@ -1,4 +1,4 @@
-"""The events of an agent that carries out its plan."""
+"""The events of executing an agent's plan."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -25,60 +25,62 @@ class AgentPlanReport:
     """Emits the events of the steps of a plan.
 
     Args:
-        agent: who works.
-        task: on what; None where messages are answered.
-        role: what the agent is called in this run.
+        agent: the agent.
+        task: the task; None for a kickoff with messages.
+        role: the agent's role in this run.
     """
 
     def __init__(self, agent: Any, task: Any, role: str) -> None:
         self._agent, self._task, self._role = agent, task, role
 
-    def begins(self, step: TodoItem) -> None:
-        """A step begins."""
-        self._tell(PlanStepStartedEvent, **_of(step), tool_to_use=step.tool_to_use)
+    def step_started(self, step: TodoItem) -> None:
+        """A step starts."""
+        self._emit(PlanStepStartedEvent, **_step_fields(step), tool_to_use=step.tool_to_use)
 
-    def ends(self, step: TodoItem, success: bool, result: str, error: str | None) -> None:
+    def step_ended(self, step: TodoItem, success: bool, result: str, error: str | None) -> None:
         """A step has ended."""
         fields: dict[str, Any] = {"success": success, "result": result, "error": error}
-        self._tell(PlanStepCompletedEvent, **_of(step), tool_to_use=step.tool_to_use, **fields)
+        self._emit(PlanStepCompletedEvent, **_step_fields(step), tool_to_use=step.tool_to_use, **fields)
 
     def observing(self, step: TodoItem) -> None:
-        """A model is asked about the outcome of a step."""
-        self._tell(StepObservationStartedEvent, **_of(step))
+        """A model is asked to assess a step."""
+        self._emit(StepObservationStartedEvent, **_step_fields(step))
 
-    def observed(self, step: TodoItem, seen: StepObservation) -> None:
-        """It has answered."""
-        told = seen.model_dump(exclude={"suggested_refinements"})
-        refinements = None if seen.suggested_refinements is None else _words(seen.suggested_refinements)
-        self._tell(StepObservationCompletedEvent, **_of(step), **told, suggested_refinements=refinements)
+    def observed(self, step: TodoItem, observation: StepObservation) -> None:
+        """The step was assessed."""
+        fields = observation.model_dump(exclude={"suggested_refinements"})
+        refinements = (
+            None if observation.suggested_refinements is None else _refinement_texts(observation.suggested_refinements)
+        )
+        self._emit(StepObservationCompletedEvent, **_step_fields(step), **fields, suggested_refinements=refinements)
 
-    def unobserved(self, step: TodoItem, error: str) -> None:
-        """It gave no answer that can be read."""
-        self._tell(StepObservationFailedEvent, **_of(step), error=error)
+    def observation_failed(self, step: TodoItem, error: str) -> None:
+        """The assessment failed or could not be parsed."""
+        self._emit(StepObservationFailedEvent, **_step_fields(step), error=error)
 
     def refined(self, step: TodoItem, refinements: Sequence[StepRefinement]) -> None:
-        """Steps to come were worded anew."""
-        fields: dict[str, Any] = {"refined_step_count": len(refinements), "refinements": _words(refinements)}
-        self._tell(PlanRefinementEvent, step_number=step.step_number, **fields)
+        """Pending steps were reworded."""
+        fields: dict[str, Any] = {"refined_step_count": len(refinements), "refinements": _refinement_texts(refinements)}
+        self._emit(PlanRefinementEvent, step_number=step.step_number, **fields)
 
     def replanned(self, reason: str, count: int, done: int) -> None:
-        """The steps to come are planned anew."""
+        """The remaining steps are replanned."""
         fields: dict[str, Any] = {"replan_reason": reason, "replan_count": count, "completed_steps_preserved": done}
-        self._tell(PlanReplanTriggeredEvent, step_number=0, **fields)
+        self._emit(PlanReplanTriggeredEvent, step_number=0, **fields)
 
     def achieved(self, step: TodoItem, done: int, left: int) -> None:
-        """The task is done, although there are steps left."""
-        self._tell(GoalAchievedEarlyEvent, step_number=step.step_number, steps_completed=done, steps_remaining=left)
+        """The goal is achieved before all steps are done."""
+        self._emit(GoalAchievedEarlyEvent, step_number=step.step_number, steps_completed=done, steps_remaining=left)
 
-    def _tell(self, event: Callable[..., BaseEvent], **fields: Any) -> None:
+    def _emit(self, event: Callable[..., BaseEvent], **fields: Any) -> None:
         if crewai_event_bus.wants(event) and not is_replayed():  # pyright: ignore[reportArgumentType]
-            told = event(from_task=self._task, from_agent=self._agent, agent_role=self._role, **fields)
-            crewai_event_bus.emit(self._agent, told)
+            emitted = event(from_task=self._task, from_agent=self._agent, agent_role=self._role, **fields)
+            crewai_event_bus.emit(self._agent, emitted)
 
 
-def _of(step: TodoItem) -> dict[str, Any]:
+def _step_fields(step: TodoItem) -> dict[str, Any]:
     return {"step_number": step.step_number, "step_description": step.description}
 
 
-def _words(refinements: Sequence[StepRefinement]) -> list[str]:
-    return [f"Step {one.step_number}: {one.new_description}" for one in refinements]
+def _refinement_texts(refinements: Sequence[StepRefinement]) -> list[str]:
+    return [f"Step {refinement.step_number}: {refinement.new_description}" for refinement in refinements]
