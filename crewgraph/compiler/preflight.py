@@ -48,7 +48,7 @@ def check_ready(binding: AgentBinding) -> Model | None:
     """
     agent = binding.agent
     if override_of(agent, "execute_task") or override_of(agent, "aexecute_task"):
-        return None  # which may do without
+        return None  # the override may not need a model
     runner = AgentRunner(binding, agent.written("role"), AgentReport(binding, None), UsageLedger(), binding.book)
     return as_model(agent.llm) if runner.executor is None else None
 
@@ -74,7 +74,7 @@ def check_supported(agent: BaseAgent) -> None:
         CompileError: hosted applications, an MCP server that cannot be found, or a remote agent that does not speak JSON-RPC.
     """
     if agent.apps and override_of(agent, "get_platform_tools") is None:
-        agent.get_platform_tools(agent.apps)  # says why there are none
+        agent.get_platform_tools(agent.apps)  # raises with the reason
     for capability in capabilities_of(agent):
         capability.check()
 
@@ -118,8 +118,8 @@ def _refused_fields(agent: BaseAgent) -> Iterator[str]:
 def _refuse(refused: list[str]) -> None:
     if refused:
         raise CompileError(
-            f"crewgraph does not offer {', '.join(refused)}: agents of CrewAI's hosted repository are read there alone. Give the "
-            "agent its role, goal and backstory here; it is refused rather than ignored."
+            f"crewgraph does not offer {', '.join(refused)}: agents of CrewAI's hosted repository can only be loaded by CrewAI. "
+            "Give the agent its role, goal and backstory instead."
         )
 
 
@@ -129,13 +129,13 @@ def _matching_rules(where: str, definition: object, rules: tuple[_Rule, ...]) ->
 
 _IdleRule = tuple[str, Callable[[Any], bool], str]
 
-_IN_CHECKPOINTS = "what a run knows of itself stands in its checkpoints"
-_NOTHING_SENT = "nothing is sent to anybody"
-_NO_KNOWLEDGE = "it is for knowledge, of which there is none"
+_IN_CHECKPOINTS = "the record of a run is in its checkpoints"
+_NOTHING_SENT = "nothing is sent to anyone"
+_NO_KNOWLEDGE = "it applies to knowledge, of which there is none"
 
 _IDLE_CREW: tuple[_IdleRule, ...] = (
     ("share_crew", lambda crew: bool(crew.share_crew), _NOTHING_SENT),
-    ("tracing", lambda crew: bool(crew.tracing), "runs are traced by LangSmith, where LANGSMITH_TRACING says so"),
+    ("tracing", lambda crew: bool(crew.tracing), "runs are traced by LangSmith if LANGSMITH_TRACING is set"),
     (
         "task_execution_output_json_files",
         lambda crew: bool(crew.task_execution_output_json_files),
@@ -147,7 +147,7 @@ _IDLE_CREW: tuple[_IdleRule, ...] = (
         lambda crew: (
             crew.embedder is not None and not _has_memory(crew) and not any(map(_has_knowledge, [crew, *crew.agents]))
         ),
-        "it is for memory and knowledge, of which the crew has none",
+        "it applies to memory and knowledge, of which the crew has none",
     ),
     (
         "manager_llm",
@@ -177,13 +177,13 @@ _IDLE_AGENT: tuple[_IdleRule, ...] = (
     (
         "use_better_compaction",
         lambda agent: not getattr(agent, "use_better_compaction", True),
-        "conversations that are too long are condensed in one way",
+        "there is only one way of condensing conversations",
     ),
     ("callbacks", lambda agent: bool(agent.callbacks), "give `step_callback`, or a `callback` to the task"),
     (
         "code_execution_mode",
         lambda agent: getattr(agent, "code_execution_mode", "safe") != "safe" and not agent.allow_code_execution,
-        "it runs no code",
+        "the agent runs no code",
     ),
 )
 

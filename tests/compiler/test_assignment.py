@@ -168,8 +168,7 @@ def test_everything_that_is_refused_is_named_at_once():
     text = refused(Crew(agents=[one, other], tasks=[task(one, name="a")]))
     assert text == (
         "crewgraph does not offer `from_repository` of agent `Clerk`, `from_repository` of agent `Guest`: agents of CrewAI's "
-        "hosted repository are read there alone. Give the agent its role, goal and backstory here; it is refused rather than "
-        "ignored."
+        "hosted repository can only be loaded by CrewAI. Give the agent its role, goal and backstory instead."
     )
 
 

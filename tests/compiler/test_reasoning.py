@@ -122,7 +122,7 @@ def test_a_failing_request_is_told_and_the_work_begins_without_a_plan(caplog: py
     done = play_task(planning(ConnectionError("no line"), "7"))
     assert done.result["raw"] == "7"
     assert "Your task:\nCount the files\n\nThe result" in asked(done, 1)
-    assert "no plan could be made, the agent begins: ConnectionError: no line" in caplog.text
+    assert "no plan could be made, the agent starts without a new one: ConnectionError: no line" in caplog.text
 
 
 def test_a_request_that_fails_later_leaves_the_plan_before():

@@ -122,7 +122,7 @@ def test_a_storage_that_fails_is_told_and_the_work_goes_on(mode: Mode, caplog: p
     with heard() as events:
         assert mode.kickoff(asking(worker), INPUTS).raw == "noon"
     assert "knowledge_search_query_failed" in [one.type for one in events]
-    assert "could not be searched, it goes on without" in caplog.text and "the shelf is gone" in caplog.text
+    assert "could not be searched, it continues without" in caplog.text and "the shelf is gone" in caplog.text
 
 
 def test_a_resumed_run_asks_nothing_twice(mode: Mode):

@@ -133,7 +133,7 @@ def test_a_tools_question_is_the_crews(mode: Mode):
 
 def test_a_langgraph_agent_needs_a_model_with_tool_calls(mode: Mode):
     diver = LangGraphAgentAdapter("Diver", "g", "b", tools=[look], llm=ScriptedLLM([]))
-    with pytest.raises(CompileError, match="agent `Diver`: its model `scripted` has no tool calls of its own"):
+    with pytest.raises(CompileError, match="agent `Diver`: its model `scripted` has no native tool calls"):
         mode.kickoff(crew(task("dive", diver)))
     assert mode.kickoff(crew(task("dive", LangGraphAgentAdapter("D", "g", "b", llm=ScriptedLLM(["x"]))))).raw == "x"
 

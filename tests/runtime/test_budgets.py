@@ -65,7 +65,7 @@ def test_a_run_stops_before_the_next_request_and_goes_on_when_its_budget_is_rais
     assert error.used["clerk"]["scripted"].total_tokens == 22
     assert str(error) == (
         "the run of crew `crew` stopped: 22 tokens are spent, and its `max_tokens` is 20 tokens. Used by: clerk 22 tokens in 2 "
-        'requests to `scripted`. Raise it (`crew.max_tokens = ...`) and go on with `crew.resume("a")`, which repeats nothing '
+        'requests to `scripted`. Raise it (`crew.max_tokens = ...`) and continue with `crew.resume("a")`, which repeats nothing '
         "and counts what was spent before."
     )
     with pytest.raises(BudgetExceeded):
@@ -373,7 +373,7 @@ def test_a_stream_ends_with_the_stop(mode: Mode):
 
 
 def test_without_a_checkpointer_the_stop_says_that_nothing_is_kept(mode: Mode):
-    with pytest.raises(BudgetExceeded, match="kept nowhere") as stopped:
+    with pytest.raises(BudgetExceeded, match="not checkpointed") as stopped:
         mode.kickoff(chain(counted("one"), max_tokens=5), checkpointer=False)
     assert stopped.value.thread_id is None
     assert stopped.value.output.raw == "one"
@@ -405,7 +405,7 @@ def test_a_model_without_a_price_is_refused_before_anything_is_paid_for(mode: Mo
 
 def test_a_model_that_does_not_tell_its_tokens_is_warned_of_once(mode: Mode):
     made = chain(ScriptedLLM(["a", "b", "c"], usage={}), max_tokens=5)
-    with pytest.warns(UserWarning, match="`scripted` does not tell how many tokens it uses") as told:
+    with pytest.warns(UserWarning, match="`scripted` does not report how many tokens it uses") as told:
         mode.kickoff(made)
     assert len(told) == 1
 

@@ -102,7 +102,7 @@ def test_a_task_that_cannot_be_judged_does_not_lose_the_others(mode: Mode, bad: 
     result = examined(mode, two(), 1, judge_of(dive=bad, rise=mark(6)))
     dive, rise = result.scores
     assert (dive.score, rise.score, rise.error) == (None, 6, None)
-    assert dive.error is not None and "no mark that can be read" in dive.error
+    assert dive.error is not None and "no mark that can be parsed" in dive.error
     assert "task `dive` could not be judged" in caplog.text
     assert result.evaluation_usage.successful_requests == 4
 

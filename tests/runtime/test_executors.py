@@ -399,7 +399,7 @@ def test_a_question_that_only_the_executor_keeps_is_an_error(mode: Mode):
         return {"messages": [AIMessage(str(interrupt("dive here?")))]}
 
     apart = graph_of(ask, checkpointer=InMemorySaver()).with_config(configurable={"thread_id": "1"})
-    with pytest.raises(RunError, match="asks a person, and the question is kept in a checkpointer of its own"):
+    with pytest.raises(RunError, match="is interrupted, and the interrupt is stored in its own checkpointer"):
         mode.kickoff(crew(task("dive", worker(apart))), checkpointer=False)
 
 
@@ -451,14 +451,14 @@ def search(what: str) -> str:
     ("executor", "more", "told"),
     [
         (7, {}, r"`agent_executor` is 7, which cannot be called"),
-        (dict, {}, r"`agent_executor` is `dict`, which knows nothing of this agent"),
+        (dict, {}, r"`agent_executor` is `dict`, which does not know this agent"),
         (
             graph_of(strange, state=Strange),
             {},
-            r"takes nothing of what there is to give: .*Put a function in front of it",
+            r"takes none of the available inputs: .*Put a function in front of it",
         ),
         (fake("x"), {"max_rpm": 7}, r"its `max_rpm` cannot limit the requests of its `agent_executor`"),
-        (graph_of(says("x")), {"tools": [search]}, r"its tools \(search\) cannot be given to its `agent_executor`"),
+        (graph_of(says("x")), {"tools": [search]}, r"its tools \(search\) cannot be passed to its `agent_executor`"),
     ],
 )
 def test_what_cannot_work_is_refused_before_anything_is_done(
@@ -472,7 +472,7 @@ def test_what_cannot_work_is_refused_before_anything_is_done(
 
 def test_an_executor_of_crewai_itself_is_refused(mode: Mode):
     theirs: Any = type("CrewAgentExecutor", (), {"__module__": "crewai.agents.crew_agent_executor"})()
-    with pytest.raises(CompileError, match="`CrewAgentExecutor`, which knows nothing of this agent"):
+    with pytest.raises(CompileError, match="`CrewAgentExecutor`, which does not know this agent"):
         mode.kickoff(crew(task("dive", worker(theirs))))
 
 

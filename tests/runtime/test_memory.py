@@ -360,8 +360,8 @@ def test_a_storage_that_fails_is_told_once_and_the_run_goes_on(mode: Mode):
         assert mode.kickoff(made).raw == "done"
     texts = sorted(str(one.message) for one in warned)
     assert [text.partition(": ")[2].partition(":")[0] for text in texts] == [
-        "the external memory could not be searched, the run goes on without",
-        "the short term memory could not be searched, the run goes on without",
+        "the external memory could not be searched, the run continues without",
+        "the short term memory could not be searched, the run continues without",
     ]
     assert all("task `one` of agent `worker`" in text and "OSError: the disk is gone" in text for text in texts)
     failed = [one for one in told(events) if one[0].endswith("failed")]

@@ -176,5 +176,7 @@ def test_one_that_fails_is_told_and_the_run_goes_on(mode: Mode):
         def remember(self, content: str, **more: Any) -> None:
             raise OSError("full")
 
-    with pytest.warns(MemoryFailed, match=r"the memory could not be searched, the run goes on without: OSError: gone"):
+    with pytest.warns(
+        MemoryFailed, match=r"the memory could not be searched, the run continues without: OSError: gone"
+    ):
         assert mode.kickoff(crew(task("one", agent(ScriptedLLM(["x"]))), memory=Broken())).raw == "x"

@@ -123,8 +123,8 @@ def test_a_judge_that_never_gives_a_verdict_fails_the_task_and_a_resume_goes_on_
     with heard() as events, pytest.raises(OutputInvalid) as caught:
         mode.kickoff(made, thread_id="t")
     assert str(caught.value) == (
-        "the guardrail `Be kind` got no verdict from the model `scripted`, also when it was asked again: it holds no JSON. Its "
-        "last reply: 'really fine'. Give the judging to a model that writes JSON: `LLMGuardrail(..., llm=...)`."
+        "the guardrail `Be kind` got no verdict from the model `scripted`, even after a retry: it holds no JSON. Its last reply: "
+        "'really fine'. Use a model that writes JSON as the judge: `LLMGuardrail(..., llm=...)`."
     )
     assert caught.value.__notes__[0] == "in task `letter` of agent `worker`"
     assert len([event for event in events if isinstance(event, LLMGuardrailFailedEvent)]) == 1

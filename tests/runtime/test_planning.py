@@ -114,7 +114,7 @@ def test_where_a_number_is_no_tasks_the_order_counts(mode: Mode):
 def test_a_task_that_the_plan_forgets_is_told_and_done_without(mode: Mode, caplog: pytest.LogCaptureFixture):
     team, _, worker = planned("dive", "rise", plan=[plan_of("PLAN-1")])
     mode.kickoff(team)
-    assert "says nothing of `rise`" in caplog.text
+    assert "says nothing about `rise`" in caplog.text
     assert "How to go about it" not in asked(worker)[1]
 
 
@@ -129,7 +129,7 @@ def test_without_any_plan_that_can_be_read_no_task_is_begun(mode: Mode):
     team, planner, worker = planned("dive", plan=["no", "no", "no plan"])
     with (
         heard() as events,
-        pytest.raises(OutputInvalid, match=r"no plan that can be read(.|\n)*'no plan'(.|\n)*planning_llm"),
+        pytest.raises(OutputInvalid, match=r"no plan that can be parsed(.|\n)*'no plan'(.|\n)*planning_llm"),
     ):
         mode.kickoff(team)
     assert (len(planner.requests), worker.requests) == (3, [])

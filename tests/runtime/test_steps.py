@@ -194,7 +194,7 @@ def test_a_run_in_steps_is_resumed_in_steps(mode: Mode):
 
 def test_a_node_that_does_not_exist_is_told_with_those_that_do():
     made, _ = adding(done=[])
-    with pytest.raises(CompileError, match="no node `tool` to stop at; there are `sum`, `model`, `tools`"):
+    with pytest.raises(CompileError, match="no node `tool` to stop at; the nodes are `sum`, `model`, `tools`"):
         made.compile(granularity="step", interrupt_before=["tool"])
     with pytest.raises(CompileError, match='with `granularity="step"` the steps of tasks'):
         made.compile(interrupt_before=["tools"])

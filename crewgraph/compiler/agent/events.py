@@ -81,7 +81,9 @@ class AgentReport:
     def planned(self, attempt: int, plan: str, ready: bool, last: bool) -> None:
         """The agent has made a plan."""
         if last and not ready:
-            message = "%s: its plan is not ready, and there are no more attempts; the agent begins with it as it is"
+            message = (
+                "%s: its plan is not ready, and there are no more attempts; the agent starts with the plan as it is"
+            )
             _log.warning(message, self._binding.where)
         self._emit(
             AgentReasoningCompletedEvent,
@@ -94,7 +96,7 @@ class AgentReport:
 
     def planning_failed(self, attempt: int, error: str) -> None:
         """Planning failed; the agent starts without a plan, or with the previous one."""
-        _log.warning("%s: no plan could be made, the agent begins: %s", self._binding.where, error)
+        _log.warning("%s: no plan could be made, the agent starts without a new one: %s", self._binding.where, error)
         self._emit(
             AgentReasoningFailedEvent, attempt=attempt, error=error, from_task=self._task, from_agent=self._agent
         )
@@ -266,24 +268,24 @@ class KnowledgeReport:
     def query_failed(self, error: str) -> None:
         """No query could be written; the task's own text is used."""
         _log.warning(
-            "%s: no query could be worded, its knowledge is searched for the task itself: %s", self._where, error
+            "%s: no query could be written, its knowledge is searched for the text of the task: %s", self._where, error
         )
         self._emit(KnowledgeQueryFailedEvent, error=error)
 
     def search_failed(self, query: str, error: str) -> None:
         """Knowledge could not be searched; the work continues without it."""
-        _log.warning("%s: its knowledge could not be searched, it goes on without: %s", self._where, error)
+        _log.warning("%s: its knowledge could not be searched, it continues without: %s", self._where, error)
         self._emit(KnowledgeSearchQueryFailedEvent, query=query, error=error)
 
-    def found(self, query: str, agent_knowledge: str, crew_knowledge: str) -> None:
+    def found(self, query: str, from_agent: str, from_crew: str) -> None:
         """The search is done, in the agent's knowledge and in the crew's."""
         if isinstance(self._agent, Agent):
             self._agent.knowledge_search_query = query
             self._agent.agent_knowledge_context, self._agent.crew_knowledge_context = (
-                agent_knowledge or None,
-                crew_knowledge or None,
+                from_agent or None,
+                from_crew or None,
             )
-        retrieved = "\n\n".join(filter(None, (agent_knowledge, crew_knowledge)))
+        retrieved = "\n\n".join(filter(None, (from_agent, from_crew)))
         self._emit(KnowledgeRetrievalCompletedEvent, query=query, retrieved_knowledge=retrieved)
 
     def _emit(self, event: type[KnowledgeEventBase], **fields: Any) -> None:

@@ -178,7 +178,7 @@ class Executor:
         """
         callback = UsageCallback(self._role)
         if isinstance(self._runnable, RunnableLambda) and not hasattr(self._runnable, "func"):
-            return self._ainvoke(inputs, callback)  # a function that is async alone
+            return self._ainvoke(inputs, callback)  # a function without a sync version
         return self._read(self._runnable.invoke(inputs, {**self._config, **callback.config}), callback)
 
     async def arun(self, inputs: Any) -> Any:
@@ -191,13 +191,13 @@ class Executor:
     def _read(self, returned: Any, callback: UsageCallback) -> dict[str, Any]:
         if isinstance(returned, Mapping) and "__interrupt__" in returned:
             raise RunError(
-                f"{self._where}: its `agent_executor` asks a person, and the question is kept in a checkpointer of its own. "
-                "Compile it without one, and run the crew with one: the question is then the crew's."
+                f"{self._where}: its `agent_executor` is interrupted, and the interrupt is stored in its own checkpointer. "
+                "Compile it without one, and run the crew with one: the interrupt is then the crew's."
             )
         answer = _text(cast(object, returned))
         if answer is None or not answer.strip():
             raise OutputInvalid(
-                f"{self._where}: its `agent_executor` returned {returned!r:.200}, which holds no answer. Let it return a text, "
+                f"{self._where}: its `agent_executor` returned {returned!r:.200}, which contains no answer. Return a text, "
                 f'a message, a pydantic model, or a dict with "messages" or with one of {_quoted(_ANSWER_NAMES)}.'
             )
         return {"answer": answer, "usage": callback.usage.to_plain()}
@@ -205,13 +205,13 @@ class Executor:
     def _check(self) -> None:
         if not self._input_kind:
             raise CompileError(
-                f"{self._where}: its `agent_executor` takes nothing of what there is to give: {_quoted(_INPUT_NAMES)}. Put a "
-                'function in front of it: `RunnableLambda(lambda given: {"question": given["input"]}) | graph`.'
+                f"{self._where}: its `agent_executor` takes none of the available inputs: {_quoted(_INPUT_NAMES)}. Put a "
+                'function in front of it: `RunnableLambda(lambda inputs: {"question": inputs["input"]}) | graph`.'
             )
         if self._tools and (isinstance(self._input_kind, str) or "tools" not in self._input_kind):
             raise CompileError(
-                f"{self._where}: its tools ({', '.join(self._tools)}) cannot be given to its `agent_executor`, which has its "
-                'own. Leave them out, or let it take a dict with "tools".'
+                f"{self._where}: its tools ({', '.join(self._tools)}) cannot be passed to its `agent_executor`, which has its "
+                'own. Remove them, or let it take a dict with "tools".'
             )
 
 
@@ -219,15 +219,15 @@ def _runnable(source: Any, where: str) -> Runnable[Any, Any]:
     if type(source).__module__.partition(".")[0] == "crewai" or isinstance(source, type):
         name = source.__name__ if isinstance(source, type) else type(source).__name__
         raise CompileError(
-            f"{where}: `agent_executor` is `{name}`, which knows nothing of this agent. Leave it out for our own loop, or give "
-            "an object: a LangChain runnable, a compiled LangGraph graph, or a function of the prompt."
+            f"{where}: `agent_executor` is `{name}`, which does not know this agent. Omit it to use the built-in loop, or "
+            "pass an object: a LangChain runnable, a compiled LangGraph graph, or a function of the prompt."
         )
     if isinstance(source, Runnable):
         return cast("Runnable[Any, Any]", source)
     function: Callable[..., Any] | None = getattr(source, "invoke", None) or (source if callable(source) else None)
     if function is None:
         raise CompileError(
-            f"{where}: `agent_executor` is {source!r:.80}, which cannot be called. Give a LangChain runnable, a compiled "
+            f"{where}: `agent_executor` is {source!r:.80}, which cannot be called. Pass a LangChain runnable, a compiled "
             "LangGraph graph, or a function of the prompt."
         )
     if inspect.iscoroutinefunction(function):
@@ -241,10 +241,10 @@ def _input_kind_of(runnable: Runnable[Any, Any]) -> str | tuple[str, ...]:
     if names is not None:
         if "messages" in names:
             return ("messages",)
-        return tuple(name for name in _INPUT_NAMES if name in names and name != "tools")  # a checkpoint holds no tools
+        return tuple(name for name in _INPUT_NAMES if name in names and name != "tools")  # tools cannot be checkpointed
     try:
         schema = runnable.get_input_jsonschema()
-    except PydanticUserError:  # of a type that pydantic does not know
+    except PydanticUserError:  # its input type is unknown to pydantic
         return _INPUT_NAMES
     kinds = {option.get("type") for option in schema.get("anyOf", [schema])}
     if "array" in kinds:

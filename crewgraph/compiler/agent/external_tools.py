@@ -17,14 +17,14 @@ __all__ = ["LookAhead", "load_external_tools"]
 
 
 def load_external_tools(
-    capabilities: Sequence[Capability], tools: Iterable[Any], taken: Iterable[str], book: Book
+    capabilities: Sequence[Capability], tools: Iterable[Any], reserved: Iterable[str], book: Book
 ) -> Body[list[Any]]:
     """Fetch the tools of an agent's capabilities; they are recorded, so that a resumed run has the same.
 
     Args:
         capabilities: the agent's capabilities.
         tools: its other tools, as objects.
-        taken: the names of these.
+        reserved: the names of these.
         book: the prompts.
 
     Raises:
@@ -33,7 +33,7 @@ def load_external_tools(
         ToolFailed: there is no place to run code.
     """
     yield from _check_images(tools)
-    names, fetched = [*taken], list[Any]()
+    names, fetched = [*reserved], list[Any]()
     for capability in capabilities:
         fetched += yield from capability.fetched([*names, *(tool.name for tool in fetched)], book)
     return fetched

@@ -54,7 +54,7 @@ def has_terminal() -> bool:
         return True
     try:
         return sys.stdin is not None and sys.stdin.isatty()
-    except ValueError:  # it was closed
+    except ValueError:  # closed
         return False
 
 
@@ -70,7 +70,7 @@ def ask_at_terminal(prompt: str) -> str:
         EOFError: the terminal was closed.
     """
     with _terminal_lock:
-        return input(printable(prompt))  # models have written a part of it
+        return input(printable(prompt))  # may contain text of a model
 
 
 def read_line(prompt: str, seconds: float) -> str | None:
@@ -83,15 +83,15 @@ def read_line(prompt: str, seconds: float) -> str | None:
     """
     if sys.platform == "win32" or _is_input_replaced():
         return input(prompt)
-    print(prompt, end="", flush=True)  # noqa: T201 - a question to whoever sits there
+    print(prompt, end="", flush=True)  # noqa: T201 - a question at the terminal
     terminal = sys.stdin.fileno()
-    with selectors.DefaultSelector() as selector:  # `select.select` knows the first 1024 files of a process alone
+    with selectors.DefaultSelector() as selector:  # `select.select` is limited to file descriptors below 1024
         selector.register(terminal, selectors.EVENT_READ)
         ready = selector.select(max(seconds, 0))
     if not ready:
         print(flush=True)  # noqa: T201
         return None
-    # A terminal hands out whole lines. Not through `sys.stdin`: what it had read ahead could not be waited for.
+    # A terminal returns whole lines. Not through `sys.stdin`, whose read-ahead a selector does not see.
     line = os.read(terminal, _CHUNK)
     if not line:
         raise EOFError(f"the terminal was closed while `{prompt.strip()}` was asked")

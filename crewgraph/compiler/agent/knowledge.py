@@ -184,7 +184,7 @@ def _write_query(lookup: Lookup) -> Body[str]:
     return query
 
 
-def _search(lookup: Lookup, knowledge: Any, whose: str, query: str) -> Body[str]:
+def _search(lookup: Lookup, knowledge: Any, owner: str, query: str) -> Body[str]:
     """Search one knowledge object."""
     if knowledge is None:
         return ""
@@ -194,9 +194,9 @@ def _search(lookup: Lookup, knowledge: Any, whose: str, query: str) -> Body[str]
             function=knowledge.query,
             afunction=getattr(knowledge, "aquery", None),
             args=([query], config.results_limit, config.score_threshold),
-            name=whose,
+            name=owner,
             kind="a search in the knowledge of",
-            about=[whose, query, config.results_limit, config.score_threshold],
+            about=[owner, query, config.results_limit, config.score_threshold],
             encode=_encode_results,
             span="Knowledge: search",
             given=query,

@@ -51,9 +51,11 @@ class Assessment(BaseModel):
     def items(self) -> list[EntityMemoryItem]:
         """The entities as the entity memory takes them."""
         return [
-            EntityMemoryItem(one.name, one.type, one.description, "\n".join(f"- {text}" for text in one.relationships))
-            for one in self.entities
-            if one.name.strip()
+            EntityMemoryItem(
+                entity.name, entity.type, entity.description, "\n".join(f"- {text}" for text in entity.relationships)
+            )
+            for entity in self.entities
+            if entity.name.strip()
         ]
 
 
@@ -252,8 +254,8 @@ class Recollection:
             yield from self._save_assessment(briefing, answer, model, usage, stage)
         if memories.external is not None:
             conversation = [*messages, {"role": "assistant", "content": answer}]
-            noted = {"description": briefing.description, "messages": conversation, "agent": briefing.role}
-            yield from self._save("external_memory", answer, noted)
+            record = {"description": briefing.description, "messages": conversation, "agent": briefing.role}
+            yield from self._save("external_memory", answer, record)
         if memories.unified is not None:
             text = self._book.slice(
                 "memory_of_task",
@@ -302,7 +304,9 @@ class Recollection:
             briefing.description, expected_output, answer, model, self._book, usage, stage
         )
         if memories.long_term is not None:
-            saved_at: str = yield Call(function=_now, name="time", kind="memory")  # the same when it is saved again
+            saved_at: str = yield Call(
+                function=_now, name="time", kind="memory"
+            )  # the same when a resumed run saves it again
             item = LongTermMemoryItem(
                 agent=briefing.role,
                 task=briefing.description,
@@ -314,7 +318,7 @@ class Recollection:
             yield from self._save("long_term_memory", item.task, item.metadata, item, [saved_at, item.metadata])
         entities = assessment.items
         if memories.entity is not None and entities:
-            about = [[one.name, one.type, one.description, one.metadata] for one in entities]
+            about = [[entity.name, entity.type, entity.description, entity.metadata] for entity in entities]
             yield from self._save("entity_memory", None, {"entity_count": len(entities)}, entities, about)
 
     def _save(
@@ -336,13 +340,13 @@ class Recollection:
             yield from self._report_failure(kind, "written", str(failure))
 
     def _report_failure(self, kind: str, operation: str, error: str) -> Body[None]:
-        if kind not in self._failed_kinds:  # one word is enough for a task
+        if kind not in self._failed_kinds:  # one warning per task
             self._failed_kinds.add(kind)
             yield Notify(partial(self._warn, kind, operation, error))
 
     def _warn(self, kind: str, operation: str, error: str) -> None:
         message = (
-            f"{self._where}: the {kind.replace('_', ' ')} could not be {operation}, the run goes on without: {error}"
+            f"{self._where}: the {kind.replace('_', ' ')} could not be {operation}, the run continues without: {error}"
         )
         warnings.warn(message, MemoryFailed, stacklevel=user_stacklevel())
 

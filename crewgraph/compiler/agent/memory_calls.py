@@ -142,7 +142,7 @@ def _current_store() -> Any:
         store: Any = get_store()
     except (KeyError, RuntimeError):
         return None
-    # Without an index a LangGraph store answers a search with whatever it holds.
+    # Without an index, a LangGraph store returns arbitrary entries.
     return store if getattr(store, "index_config", None) else None
 
 
@@ -173,7 +173,7 @@ def search_memories(
             texts[kind] = memory_texts(kind, search())
         except GraphBubbleUp:
             raise
-        except Exception as error:  # noqa: BLE001 - told, and the work goes on without
+        except Exception as error:  # noqa: BLE001 - reported, and the work continues without it
             failed[kind] = f"{type(error).__name__}: {error}"
     text = format_memories(texts, book)
     milliseconds = (time.perf_counter() - started) * 1000
@@ -201,7 +201,7 @@ def _search(kind: str, memory: Any, description: str, query: str) -> Callable[[]
     def search() -> Any:
         return call(memory.search, search_text, **options)
 
-    # A version of the user's own tells nothing itself.
+    # A user's own version does not emit events.
     return (
         search
         if is_builtin(memory, "search")
@@ -220,7 +220,7 @@ def save_memory(memory: Any, kind: str, value: str | None, metadata: dict[str, A
         item: what is saved in place of a text.
     """
 
-    def save() -> None:  # what a version of the user's own returns is nobody's
+    def save() -> None:  # the result of a user's own version is ignored
         if item is None:
             call(memory.save, value=value, metadata=metadata)
         else:

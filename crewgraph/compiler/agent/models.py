@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 
-# Beside the definitions and not in them: a copy of a definition begins with nothing.
+# Not attributes of the definitions: a copy of a definition must start without them.
 _controllers: WeakKeyDictionary[BaseAgent | Crew, RPMController] = WeakKeyDictionary()
 _handlers: WeakKeyDictionary[Crew, CacheHandler] = WeakKeyDictionary()
 _lock = Lock()
@@ -65,7 +65,7 @@ def _own_controller(definition: BaseAgent | Crew) -> RPMController | None:
         return None
     with _lock:
         controller = _controllers.setdefault(definition, RPMController())
-        if controller.max_rpm != definition.max_rpm:  # at first, and when it was changed
+        if controller.max_rpm != definition.max_rpm:  # new, or changed by the user
             controller.max_rpm = definition.max_rpm
         return controller
 
@@ -110,8 +110,8 @@ def _with_retries(
 ) -> Model:
     if not isinstance(model, FallbackModel):
         return _retrying(limit(model))
-    *others, last = [limit(member) for member in model.models]
-    return FallbackModel([*others, _retrying(last)], partial(_emit_fallback, agent, task))
+    *earlier, last = [limit(member) for member in model.models]
+    return FallbackModel([*earlier, _retrying(last)], partial(_emit_fallback, agent, task))
 
 
 def _limited(

@@ -178,7 +178,7 @@ class AgentConversation:
         """
         history = list(self.messages_so_far)
         system_parts = [self._system_text]
-        while history and history[0]["role"] == "system":  # some providers take one system message only, in front
+        while history and history[0]["role"] == "system":  # some providers accept only one, at the start
             system_parts.append(reply_text(history.pop(0)["content"]))
         parts = [
             *self.files.notes(self.book),

@@ -54,8 +54,8 @@ def approve_tool_call(call: PreparedCall, asker: Asker) -> Body[RequestedCall]:
     """Ask a person to approve a call, if its tool requires that; the model is shown a refusal as the result."""
     if not (yield from _needs_approval(call)):
         return RequestedCall(call)
-    known = yield from _cached_outcome(call)
-    return (yield from _request_approval(call, asker)) if known is None else RequestedCall(None, known)
+    cached = yield from _cached_outcome(call)
+    return (yield from _request_approval(call, asker)) if cached is None else RequestedCall(None, cached)
 
 
 def _cached_outcome(call: PreparedCall) -> Body[ToolOutcome | None]:
@@ -72,8 +72,8 @@ def _request_approval(call: PreparedCall, asker: Asker) -> Body[RequestedCall]:
     tool, rejection = call.tool, None
     while True:
         args_json = json.dumps(call.args, ensure_ascii=False, indent=2)
-        text = asker.book.slice("asking_approval", agent=asker.agent, tool=tool.name, args=args_json)
-        reply = yield asker.ask(APPROVAL, text, "tools", tool=tool.name, args=call.args, refused=rejection)
+        question = asker.book.slice("asking_approval", agent=asker.agent, tool=tool.name, args=args_json)
+        reply = yield asker.ask(APPROVAL, question, "tools", tool=tool.name, args=call.args, refused=rejection)
         verdict = _parse_verdict(reply)
         if verdict is True:
             return RequestedCall(call)
@@ -83,8 +83,8 @@ def _request_approval(call: PreparedCall, asker: Asker) -> Body[RequestedCall]:
                 return RequestedCall(PreparedCall(tool, args), changed=args != call.args)
             rejection = args.text
         elif isinstance(verdict, str):
-            told = asker.book.slice("approval_refused", reason=verdict or "no")
-            return RequestedCall(None, ToolOutcome(text=told, failed=True, final=False))
+            text = asker.book.slice("approval_refused", reason=verdict or "no")
+            return RequestedCall(None, ToolOutcome(text=text, failed=True, final=False))
         else:
             rejection = f"{reply!r:.200} cannot be taken. {_EXPECTED_VERDICT}"
 
@@ -330,7 +330,7 @@ def _condense(context: ReActContext, dialogue: Dialogue, cause: EffectFailed) ->
 def _complete(
     context: ReActContext, transcript: Transcript, specs: tuple[ToolSpec, ...], stop: tuple[str, ...]
 ) -> Body[Reply]:
-    """Request a reply, retrying failures that nobody below has retried already."""
+    """Request a reply, retrying failures that have not been retried at a lower level."""
     while True:
         try:
             reply: Reply = yield ModelCall(model=context.model, transcript=transcript, tools=specs, stop=stop)

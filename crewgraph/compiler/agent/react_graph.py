@@ -38,8 +38,8 @@ def react_graph(model: Model, tools: Toolbox, max_requests: int, book: Book, whe
     """
     if tools and not model.native_tools:
         raise CompileError(
-            f"{where}: its model `{model.name}` has no tool calls of its own, which LangGraph's graph of model and tools needs. "
-            "Give it another one, or use an `Agent`, which calls tools by a text protocol, too."
+            f"{where}: its model `{model.name}` has no native tool calls, which the LangGraph graph of model and tools needs. "
+            "Use another model, or an `Agent`, which can also call tools by a text protocol."
         )
     steps = _Steps(model, tools, max_requests, book)
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(MessagesState)
@@ -87,7 +87,7 @@ class _Steps:
         prepared = self._tools.prepare_call(call["name"], call["args"])
         if not isinstance(prepared, PreparedCall):
             return prepared
-        assert isinstance(prepared.effect, ToolCall)  # its tools are no bodies
+        assert isinstance(prepared.effect, ToolCall)  # none of its tools runs a body
         return prepared.effect
 
     def answer(self, state: MessagesState) -> dict[str, Any]:

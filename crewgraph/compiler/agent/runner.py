@@ -74,7 +74,7 @@ class AgentRunner(AgentResources):
     ) -> None:
         super().__init__(binding, book, task, files)
         self._role, self._report, self._usage = role, report, usage
-        self._known: str | None = None
+        self._knowledge: str | None = None
         self.plan_outcome: PlanOutcome | None = None
         """The plan of the last attempt and its results."""
         self.failures: list[ToolFailureRecord] = []
@@ -188,7 +188,7 @@ class AgentRunner(AgentResources):
         Raises:
             SourceError: a knowledge source cannot be used.
         """
-        if self._known is None:
+        if self._knowledge is None:
             agent, crew, has_model = self._agent, self._binding.crew, self.executor is None
             lookup = Lookup(
                 agent=agent,
@@ -201,8 +201,8 @@ class AgentRunner(AgentResources):
                 usage=self._usage,
                 report=KnowledgeReport(agent, self._task, self._binding.where),
             )
-            self._known = yield from query_knowledge(lookup)
-        return (self._known,) if self._known else ()
+            self._knowledge = yield from query_knowledge(lookup)
+        return (self._knowledge,) if self._knowledge else ()
 
     def make_plan(self, briefing: Briefing, refused: Refused | None = None) -> Body[AgentPlan | None]:
         """Make a plan; a refused attempt and the reason are part of the prompt."""
@@ -223,7 +223,7 @@ class AgentRunner(AgentResources):
         )
 
     def _plan_execution(
-        self, agent: Agent, briefing: Briefing, refused: Refused | None, told: tuple[str, ...]
+        self, agent: Agent, briefing: Briefing, refused: Refused | None, other_notes: tuple[str, ...]
     ) -> PlanExecution:
         config = agent.planning_config or PlanningConfig.simplest()
         model = self.model if config.llm is None else self.model_for(config.llm)
@@ -240,8 +240,10 @@ class AgentRunner(AgentResources):
             system_prompt=agent_system_prompt(
                 texts, self.tools, self._book, native=native, capability_notes=capability_notes
             ),
-            notes=told,
-            parallel=not any(isinstance(one.tool.tool.source, CoworkerTool) for one in self._available_tools.values()),
+            notes=other_notes,
+            parallel=not any(
+                isinstance(tool.tool.tool.source, CoworkerTool) for tool in self._available_tools.values()
+            ),
             counts=self._report.counts,
             report=AgentPlanReport(agent, self._task, self._role),
             runs_steps=self.executor is None,
@@ -256,8 +258,8 @@ class AgentRunner(AgentResources):
 
     @property
     def _step_callback(self) -> Callable[..., Any] | None:
-        own, crew = getattr(self._agent, "step_callback", None), self._binding.crew
-        return own or (crew.step_callback if crew else None)
+        callback, crew = getattr(self._agent, "step_callback", None), self._binding.crew
+        return callback or (crew.step_callback if crew else None)
 
     def _store_observation(self, tool: str, observation: str) -> Body[None]:
         """Save a tool's result in the agent's memory."""
@@ -277,8 +279,8 @@ class AgentRunner(AgentResources):
         failing = FailingTool(
             source, tool if found_tool is None else found_tool.name, self._agent, self._task, self._binding.crew
         )
-        read = extract_json(args) if isinstance(args, str) else args
-        args = args if read is None else read
+        parsed = extract_json(args) if isinstance(args, str) else args
+        args = args if parsed is None else parsed
         record = failing.record(args, failure)
         if record is None:
             return

@@ -55,7 +55,7 @@ def wire_sequential(
         first: the node before them.
     """
     frontier = _Frontier((first,))
-    schemas = _Schemas([one.slug for one in tasks])
+    schemas = _Schemas([bound.slug for bound in tasks])
     position = 0
     while position < len(tasks):
         group = parallel_group(tasks, position)
@@ -72,7 +72,7 @@ def wire_sequential(
         else:
             for assignment in group:
                 _connect(graph, frontier, assignment.slug)
-            frontier = _Frontier(tuple(one.slug for one in group), wait_for_all=len(group) > 1)
+            frontier = _Frontier(tuple(bound.slug for bound in group), wait_for_all=len(group) > 1)
         position += len(group)
     _connect(graph, frontier, END)
 
@@ -123,7 +123,7 @@ class _Schemas:
 
     def __init__(self, slugs: Sequence[str]) -> None:
         self._slugs = slugs
-        self._position = {slug: n for n, slug in enumerate(slugs)}
+        self._position = {slug: position for position, slug in enumerate(slugs)}
         self._prefixes: dict[int, _ReadSchema] = {}
 
     def of(self, assignment: TaskBinding) -> _ReadSchema:
@@ -146,10 +146,10 @@ def _conditional(
     graph: "StateGraph[Any, Any, Any, Any]", frontier: _Frontier, assignment: TaskBinding, before: TaskBinding
 ) -> _Frontier:
     """Add a conditional edge to the task or to its skip node, from the nodes before it."""
-    skip = f"skip {assignment.slug}"  # a blank: no task's node is called like that; see `task_of`
+    skip = f"skip {assignment.slug}"  # the space keeps it apart from names of tasks; see `node_task`
     graph.add_node(skip, _skip_node(assignment), input_schema=schema(skip, [INPUTS, *_shared_channels(assignment)]))
     sources = frontier.nodes
-    if frontier.wait_for_all:  # an edge with a condition leaves from one node: let the branches meet in one
+    if frontier.wait_for_all:  # a conditional edge has one source: join the branches first
         join = f"before {assignment.slug}"
         graph.add_node(join, _JOIN)
         _connect(graph, frontier, join)
@@ -195,7 +195,7 @@ def _condition(assignment: TaskBinding, before: TaskBinding, skip: str) -> Any:
     async def achoose(state: _State, config: RunnableConfig) -> str:
         return branch(await acall(evaluate, state))
 
-    # What a branch reads is told by this annotation; without it, only what the node before it reads.
+    # LangGraph reads this annotation: without it, the branch would only get what the node before it reads.
     choose.__annotations__["state"] = schema("judged", [before.slug])
     return RunnableCallable(choose, achoose, name=f"if {assignment.slug}", trace=False)
 
@@ -248,7 +248,7 @@ class Granularity:
             if name not in known:
                 listed = ", ".join(f"`{assignment}`" for assignment in (*slugs, *steps))
                 hint = "" if steps else ', and with `granularity="step"` the steps of tasks'
-                raise CompileError(f"there is no node `{name}` to stop at; there are {listed}{hint}.")
+                raise CompileError(f"there is no node `{name}` to stop at; the nodes are {listed}{hint}.")
         return [name for name in names if name in slugs]
 
 
@@ -280,7 +280,7 @@ def crew_graph(
         raise CompileError("the crew has no tasks; give it `tasks=[...]`.")
     if not crew.agents and crew.process is Process.sequential:
         raise CompileError("the crew has no agents; list the agents of its tasks in `agents=[...]`.")
-    if faults := validate_crew(crew):  # it was meaningful when it was made, and changed since
+    if faults := validate_crew(crew):  # may have changed since the crew was created
         raise CompileError("\n".join(map(str, faults)))
     check_crew(crew)
     warn_without_effect(crew)

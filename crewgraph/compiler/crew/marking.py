@@ -52,6 +52,8 @@ def _mark_output(output: TaskOutput, model: Model, book: Book) -> Body[dict[str,
     except EffectFailed as failure:
         return {"error": str(failure), "usage": usage.to_plain()}
     if reply.value is None:
-        problem = f"no mark that can be read, also when asked again: {reply.problem}; last reply: {shorten(reply.text, 120)!r}"
+        problem = (
+            f"no mark that can be parsed, even after retries: {reply.problem}; last reply: {shorten(reply.text, 120)!r}"
+        )
         return {"error": problem, "usage": usage.to_plain()}
     return {**reply.value.model_dump(), "usage": usage.to_plain()}

@@ -49,7 +49,7 @@ class RunMeter(ActiveNodes):
     def __init__(self, crew: Crew, around: Meter | None, *, resumed: bool, thread: str | None, kept: bool) -> None:
         super().__init__(around)
         for name in BUDGETS:
-            validate_budget(name, getattr(crew, name))  # it may have been changed since it was made
+            validate_budget(name, getattr(crew, name))  # may have changed since the crew was created
         self.crew, self.resumed, self.thread, self.kept = crew, resumed, thread, kept
         self._started_at, self._seconds_before = time.monotonic(), 0.0
         self._first_checkpoints: dict[str, str] = {}
@@ -71,7 +71,7 @@ class RunMeter(ActiveNodes):
 
     def recalls(self, place: Place, above: Iterable[Place]) -> bool:
         with self._lock:
-            # Of each graph the first checkpoint that is seen is the one it was resumed at; what comes later was heard live.
+            # The first checkpoint seen of each graph is the one it was resumed at; later ones are from this process.
             first = all(self._first_checkpoints.setdefault(namespace, name) == name for namespace, name in above)
             return self.resumed and first and place not in self._charged
 
@@ -91,8 +91,8 @@ class RunMeter(ActiveNodes):
             if not tokens.get("total_tokens") and model not in self._models_without_usage:
                 self._models_without_usage.add(model)
                 warnings.warn(
-                    f"the model `{model}` does not tell how many tokens it uses: its requests do not count for the budgets of "
-                    f"crew `{self.crew.name}`. A `BaseLLM` of your own tells them with `_track_token_usage_internal`.",
+                    f"the model `{model}` does not report how many tokens it uses: its requests do not count for the budgets of "
+                    f"crew `{self.crew.name}`. A `BaseLLM` of your own reports them with `_track_token_usage_internal`.",
                     stacklevel=user_stacklevel(),
                 )
 
@@ -122,11 +122,11 @@ class RunMeter(ActiveNodes):
         amount, spent = _AMOUNTS[budget], self.spent(budget)
         crew = f"crew `{self.crew.name}`" if self.crew.name else "the crew"
         if self.thread is not None:
-            advice = f'Raise it (`crew.{budget} = ...`) and go on with `crew.resume("{self.thread}")`'
+            advice = f'Raise it (`crew.{budget} = ...`) and continue with `crew.resume("{self.thread}")`'
         elif self.kept:
             advice = f"Raise it (`crew.{budget} = ...`) and resume the graph around it"
         else:
-            advice = f"It was kept nowhere (`checkpointer=False`): raise `{budget}` and start anew"
+            advice = f"It was not checkpointed (`checkpointer=False`): raise `{budget}` and start again"
         resumable = ", which repeats nothing and counts what was spent before" if self.kept else ""
         return BudgetExceeded(
             f"the run of {crew} stopped: {amount(spent)} are spent, and its `{budget}` is {amount(limit)}. "
@@ -177,7 +177,7 @@ def check_prices(crew: Crew, agents: Iterable[BaseAgent]) -> None:
 def unknown_price(crew: Crew, model: str) -> UnknownPrice:
     """Return the error for a model without a price in a run with a cost budget."""
     return UnknownPrice(
-        f"`max_cost` of crew `{crew.name}` cannot be kept: the price of the model `{model}` is unknown. Tell it, in USD per "
+        f"`max_cost` of crew `{crew.name}` cannot be enforced: the price of the model `{model}` is unknown. Set it, in USD per "
         f'million tokens: `crewgraph.llm.prices.register("{model}", input=..., output=...)`, `LLM(..., price={{"input": ..., '
         '"output": ...}})`, or a file in CREWGRAPH_PRICES; a price of 0 is one, too.'
     )
@@ -224,7 +224,7 @@ class MeteredGraph(CompiledStateGraph[Any, Any, Any, Any]):
         private = {name: attributes.pop(name) for name in list(attributes) if name.startswith("_")}
         super().__init__(**attributes)
         vars(self).update(private)
-        self.crew = crew  # what stands in `vars` is what LangGraph's `copy` gives to this again
+        self.crew = crew  # in `vars`, so that LangGraph's `copy` passes it to `__init__`
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Run the graph and stream its parts; see LangGraph.

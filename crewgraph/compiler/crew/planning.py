@@ -125,7 +125,7 @@ def _make_plan(
     messages = _messages(planning, briefing)
     usage = UsageLedger()
     yield Notify(partial(report.begin, briefing))
-    yield Notify(partial(report.agent_begins, messages, ()))
+    yield Notify(partial(report.agent_started, messages, ()))
     reply: StructuredReply[CrewPlan] = yield Scope(
         name=f"Agent: {briefing.role}",
         body=lambda: request_structured(messages, CrewPlan, model, planning.book, usage),
@@ -134,7 +134,7 @@ def _make_plan(
     )
     if reply.value is None:
         raise OutputInvalid(_parse_failure(reply, model))
-    yield Notify(partial(report.agent_completes, reply.text))
+    yield Notify(partial(report.agent_completed, reply.text))
     yield Notify(partial(_warn_of_unplanned, reply.value, tasks))
     output = TaskOutput(
         name=planning.task.name,
@@ -177,9 +177,9 @@ def _messages(planning: TaskBinding, briefing: Briefing) -> list[Message]:
 
 def _parse_failure(reply: StructuredReply[CrewPlan], model: Model) -> str:
     return (
-        f"the model `{model.name}` wrote no plan that can be read, also when it was asked again: {reply.problem}. Its last "
-        f"reply: {shorten(reply.text, 200)!r}. No task was begun. Give the planning to a model that writes JSON "
-        "(`Crew(planning_llm=...)`) and resume, or leave `planning` out."
+        f"the model `{model.name}` wrote no plan that can be parsed, even after retries: {reply.problem}. Its last "
+        f"reply: {shorten(reply.text, 200)!r}. No task was started. Plan with a model that writes JSON "
+        "(`Crew(planning_llm=...)`) and resume, or turn `planning` off."
     )
 
 
@@ -188,5 +188,6 @@ def _warn_of_unplanned(plan: CrewPlan, tasks: Sequence[TaskBinding]) -> None:
     missing = [task.slug for number, task in enumerate(tasks, 1) if number not in planned]
     if missing:
         _log.warning(
-            "the plan of the crew says nothing of %s, done without", ", ".join(f"`{slug}`" for slug in missing)
+            "the plan of the crew says nothing about %s, which run without a plan",
+            ", ".join(f"`{slug}`" for slug in missing),
         )

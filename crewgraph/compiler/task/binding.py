@@ -76,14 +76,14 @@ def bind_tasks(crew: Crew) -> list[TaskBinding]:
     Raises:
         CompileError: a task has no agent, or two tools have the same name.
     """
-    taken, adapted = {INPUTS, STEPS, PENDING}, dict[int, GuardedTool]()
+    reserved, adapted = {INPUTS, STEPS, PENDING}, dict[int, GuardedTool]()
     if crew.planning:
-        taken.add(PLANNING)
+        reserved.add(PLANNING)
     bindings: list[TaskBinding] = []
     for n, task in enumerate(crew.tasks):
         agent = worker_of(crew, task)
-        name = slug(_title(task), taken=taken)
-        taken.add(name)
+        name = slug(_title(task), taken=reserved)
+        reserved.add(name)
         context = _context(task, crew.tasks[:n], bindings)
         tools = [*_user_tools(task, agent), *granted_tools(agent, colleagues(crew, task, agent))]
         bindings.append(

@@ -245,7 +245,7 @@ class _TaskExecution:
             encode=partial(_encode_output, where=self.assignment.where),
         )
         yield Enter("finish")
-        yield Notify(partial(self.report.publish_given, plain))
+        yield Notify(partial(self.report.publish_override_output, plain))
         return plain
 
     def attempt(self, refused: tuple[str, str] | None) -> Body[tuple[TaskOutput, str | None]]:

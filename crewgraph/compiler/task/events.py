@@ -110,7 +110,7 @@ class TaskReport(AgentReport):
         """Show the texts of this run on the agent: user code reads the role during tasks and in events."""
         self._agent.show_texts({"role": briefing.role, "goal": briefing.goal, "backstory": briefing.backstory})
 
-    def agent_begins(self, messages: Sequence[Message], tools: Sequence[Any]) -> None:
+    def agent_started(self, messages: Sequence[Message], tools: Sequence[Any]) -> None:
         """The agent starts an attempt."""
         self._agent_started = True
         self._emit(
@@ -121,7 +121,7 @@ class TaskReport(AgentReport):
             task_prompt=str(messages[-1]["content"]),
         )
 
-    def agent_completes(self, answer: str) -> None:
+    def agent_completed(self, answer: str) -> None:
         """The agent has answered."""
         self._agent_started = False
         self._emit(AgentExecutionCompletedEvent, agent=self._agent, task=self._task, output=answer)
@@ -137,7 +137,7 @@ class TaskReport(AgentReport):
         self._set_counts()
         record_task_note(self._assignment.slug, output.messages)
 
-    def publish_given(self, plain: Mapping[str, Any]) -> None:
+    def publish_override_output(self, plain: Mapping[str, Any]) -> None:
         """Set the output of a user's override, which has emitted its events itself."""
         self._task.output = TaskOutput.from_plain(plain, self._task.output_pydantic)
         record_task_note(self._assignment.slug, [])
@@ -165,13 +165,13 @@ class TaskReport(AgentReport):
         self._emit_agent_error(error)
         self._emit(TaskFailedEvent, error=error, error_type=type(cause), task=self._task)
 
-    def agent_fails(self, failure: Exception) -> None:
+    def agent_failed(self, failure: Exception) -> None:
         """A coworker failed; the failure gets a note with its name."""
         cause = failure.__cause__ if isinstance(failure, EffectFailed) and failure.__cause__ else failure
         cause.add_note(f"in {self._assignment.where}")
         self._emit_agent_error(f"{self._assignment.where}: {failure}")
 
-    def handed_over(self, role: str) -> None:
+    def delegated(self, role: str) -> None:
         """The agent has delegated work to a coworker."""
         self._task.increment_delegations(role)
 

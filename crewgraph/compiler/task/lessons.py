@@ -71,7 +71,9 @@ def _data_of_crew(crew: Crew) -> TrainingData:
     data: TrainingData | None = crew.kept.get(("lessons", repr(crew.training_data)))
     if data is None:
         try:
-            data = _training_data({role: TrainedAgent.model_validate(one) for role, one in crew.training_data.items()})
+            data = _training_data(
+                {role: TrainedAgent.model_validate(agent) for role, agent in crew.training_data.items()}
+            )
         except ValidationError as error:
             example = '{"Writer": {"suggestions": ["Be short."], "quality": 7, "final_summary": "..."}}'
             raise RunError(f"`training_data` of the crew must look like {example}: {error}") from error
@@ -80,4 +82,4 @@ def _data_of_crew(crew: Crew) -> TrainingData:
 
 
 def _training_data(agents: Mapping[str, TrainedAgent]) -> TrainingData:
-    return TrainingData({role: tuple(one.suggestions) for role, one in agents.items() if one.suggestions})
+    return TrainingData({role: tuple(agent.suggestions) for role, agent in agents.items() if agent.suggestions})

@@ -72,9 +72,8 @@ class TaskRunner(AgentRunner):
             TimeLimitReached: the work took longer than `max_execution_time`.
         """
         yield from self.load_resources()
-        first_attempt = (
-            not refused and not self._depth
-        )  # a retry was reviewed before, and a delegated answer becomes part of another
+        # Only once per task: not for retries after a guardrail, nor for coworkers, whose answers are part of another one.
+        gets_feedback = not refused and not self._depth
         override = override_of(self._agent, "execute_task") or override_of(self._agent, "aexecute_task")
         if override is not None:
             answer = yield from self._run_override(override, refused)
@@ -82,16 +81,16 @@ class TaskRunner(AgentRunner):
         else:
             answer = yield from self._run_attempt(refused)
             improve = self._improve
-        if first_attempt:
+        if gets_feedback:
             answer = yield from apply_feedback(self._assignment, self._briefing, answer, improve)
         if override is None:
-            yield Notify(partial(self._report.agent_completes, answer))
+            yield Notify(partial(self._report.agent_completed, answer))
         return answer
 
     def answer_without_override(self, refused: Refused | None = None) -> Body[str]:
         """Work on the task ignoring what the agent's class overrides."""
         answer = yield from self._run_attempt(refused)
-        yield Notify(partial(self._report.agent_completes, answer))
+        yield Notify(partial(self._report.agent_completed, answer))
         return answer
 
     def _run_attempt(self, refused: Refused | None) -> Body[str]:
@@ -151,7 +150,7 @@ class TaskRunner(AgentRunner):
                 dialogue = Dialogue(partial(_fixed_opening, messages), "")
         self._dialogue = dialogue
         messages = dialogue.transcript.messages
-        yield Notify(partial(self._report.agent_begins, messages, self.given_tools))
+        yield Notify(partial(self._report.agent_started, messages, self.given_tools))
         return (yield from self.reply(dialogue, self._briefing.context))
 
     @cached_property
@@ -173,7 +172,7 @@ class TaskRunner(AgentRunner):
             role_of=self._role_of,
             book=self._book,
             max_delegations=max_delegations,
-            on_delegated=self._report.handed_over,
+            on_delegated=self._report.delegated,
         )
 
     def _role_of(self, agent: BaseAgent) -> str:
@@ -205,7 +204,7 @@ class TaskRunner(AgentRunner):
         try:
             answer = yield from runner.answer()
         except Exception as failure:
-            yield Notify(partial(report.agent_fails, failure))
+            yield Notify(partial(report.agent_failed, failure))
             raise
         finally:
             self.failures += runner.failures
@@ -229,8 +228,8 @@ class TaskRunner(AgentRunner):
     def _review(self, answer: str, improve: Callable[[str, str], Body[str]]) -> Body[str]:
         """Return the answer a person accepts; feedback goes back to the agent until there is one."""
         if (reviewer := self._reviewer) is not None:
-            request: list[Message] = [{"role": "user", "content": self._briefing.description}]
-            messages_so_far = request if self._dialogue is None else self._dialogue.transcript.messages
+            opening: list[Message] = [{"role": "user", "content": self._briefing.description}]
+            messages_so_far = opening if self._dialogue is None else self._dialogue.transcript.messages
             answer, messages = yield from reviewer.review(answer, messages_so_far, self._usage)
             if self._dialogue is not None:
                 self._dialogue = Dialogue(partial(_fixed_opening, messages), "")
@@ -285,7 +284,7 @@ def _after_setup(agent: BaseAgent, override: Callable[..., Any], **arguments: An
     return override(**arguments)
 
 
-def _fixed_opening(messages: Sequence[Message], _context: str, _done: str) -> Sequence[Message]:
+def _fixed_opening(messages: Sequence[Message], _context: str, _summary: str) -> Sequence[Message]:
     return messages
 
 

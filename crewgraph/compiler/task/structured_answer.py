@@ -61,9 +61,9 @@ def request_structured(
         reply: Reply = yield ModelCall(model=model, transcript=transcript, stage=stage)
         usage.answered(model, reply)
         text = final_text(reply)
-        found, problem = read_structure(text, schema)
-        if found is not None:
-            return StructuredReply(found, text, "")
+        value, problem = read_structure(text, schema)
+        if value is not None:
+            return StructuredReply(value, text, "")
         if text:
             transcript.add({"role": "assistant", "content": text})
         transcript.add({"role": "user", "content": book.slice("conversion_again", error=problem)})

@@ -115,14 +115,17 @@ def _numbered(steps: Sequence[PlanStep], offset: int, done_numbers: Sequence[int
     numbers: dict[int, int] = {}
     items: list[TodoItem] = []
     for number, step in enumerate(steps, offset + 1):
-        dependencies = [numbers.get(one, one if one in done_numbers else None) for one in step.depends_on]
+        dependencies = [
+            numbers.get(dependency, dependency if dependency in done_numbers else None)
+            for dependency in step.depends_on
+        ]
         items.append(
             TodoItem(
                 id=str(number),
                 step_number=number,
                 description=step.description,
                 tool_to_use=step.tool_to_use,
-                depends_on=sorted({one for one in dependencies if one is not None}),
+                depends_on=sorted({dependency for dependency in dependencies if dependency is not None}),
             )
         )
         numbers.setdefault(step.step_number, number)
@@ -144,7 +147,7 @@ def _run_steps(work: PlanExecution, plan_outcome: PlanOutcome, steps: Sequence[T
     try:
         outcomes: list[dict[str, Any]] = (yield Together(scopes)) if len(scopes) > 1 else [(yield scopes[0])]
     finally:
-        for context in contexts:  # each counts for itself, for they may work in threads of their own
+        for context in contexts:  # counted separately, as they may run in threads
             work.planner.usage.add(context.usage.to_plain())
             for name, number in context.counts.items():
                 work.counts[name] = work.counts.get(name, 0) + number

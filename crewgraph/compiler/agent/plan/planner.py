@@ -202,8 +202,8 @@ def _step_plan_prompt(
         "current_plan": "" if previous is None else previous.text,
     }
 
-    def fill(own: str | None, ours: str) -> str:
-        return ours if own is None else filled(own, **texts)
+    def fill(custom: str | None, default: str) -> str:
+        return default if custom is None else filled(custom, **texts)
 
     parts = [fill(config.plan_prompt, book.filled("planning", "create_plan_prompt", **texts))]
     if previous is not None:
@@ -224,7 +224,7 @@ def _parse_plan(reply: Reply, config: PlanningConfig | None) -> AgentPlan:
         return plan
     verdicts = list(_VERDICT.finditer(text))
     if not verdicts or verdicts[-1][1] != "READY":
-        return AgentPlan(text, ready=False)  # with the reasons, which the next one is to remove
+        return AgentPlan(text, ready=False)  # with the reasons, for the next attempt
     return AgentPlan(text[: verdicts[-1].start()].strip() or text, ready=True)
 
 
