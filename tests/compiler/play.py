@@ -1,4 +1,4 @@
-"""Bodies without a graph: their effects are carried out one by one, and written down."""
+"""Runs bodies without a graph, performing their effects one by one and recording them."""
 
 from collections.abc import Callable, Mapping
 from contextvars import copy_context
@@ -16,39 +16,39 @@ __all__ = ["Play", "agent", "assigned", "play", "play_task", "says", "task"]
 
 @dataclass
 class Play:
-    """What a body did."""
+    """The recorded run of a body."""
 
     result: Any = None
-    done: list[str] = field(default_factory=list[str])
-    """The kinds of its effects, those in scopes and those performed together included."""
+    effects: list[str] = field(default_factory=list[str])
+    """The kinds of its effects, including those in scopes and those performed together."""
 
-    asked: list[list[Message]] = field(default_factory=list[list[Message]])
-    """The conversation of each request to a model, as it was sent."""
+    requests: list[list[Message]] = field(default_factory=list[list[Message]])
+    """The messages of each model request."""
 
-    offered: list[tuple[ToolSpec, ...]] = field(default_factory=list[tuple[ToolSpec, ...]])
-    """The tools that went with each request."""
+    offered_tools: list[tuple[ToolSpec, ...]] = field(default_factory=list[tuple[ToolSpec, ...]])
+    """The tools of each model request."""
 
-    stops: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
-    """The stop words that went with each request."""
+    stop_words: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
+    """The stop words of each model request."""
 
-    def said(self, request: int = -1) -> list[tuple[str, Any]]:
-        """The roles and texts of a request."""
-        return [(message["role"], message["content"]) for message in self.asked[request]]
+    def messages(self, request: int = -1) -> list[tuple[str, Any]]:
+        """Return roles and texts of a model request."""
+        return [(message["role"], message["content"]) for message in self.requests[request]]
 
     def perform(self, effect: Effect) -> Any:
         if isinstance(effect, Notify):
             return effect.tell()
         if isinstance(effect, Enter):
             return None
-        self.done.append(effect.kind)
+        self.effects.append(effect.kind)
         if isinstance(effect, Scope):
             return self.run(effect.body())
         if isinstance(effect, Together):
-            return [self.perform(one) for one in effect.effects]
+            return [self.perform(member) for member in effect.effects]
         if isinstance(effect, ModelCall):
-            self.asked.append(effect.transcript.messages)
-            self.offered.append(effect.tools)
-            self.stops.append(effect.stop)
+            self.requests.append(effect.transcript.messages)
+            self.offered_tools.append(effect.tools)
+            self.stop_words.append(effect.stop)
         assert isinstance(effect, Recorded)
         assert effect.key() == effect.key()
         return effect.perform({})
@@ -72,28 +72,28 @@ class Play:
 def _seen(error: Exception) -> EffectFailed:
     if isinstance(error, EffectFailed):
         return error
-    seen = EffectFailed(type(error).__name__, str(error), type(error).__module__.partition(".")[0])
-    seen.__cause__ = error
-    return seen
+    failure = EffectFailed(type(error).__name__, str(error), type(error).__module__.partition(".")[0])
+    failure.__cause__ = error
+    return failure
 
 
 def play(body: Body[Any]) -> Play:
-    """Run a body to its end, as a node of a graph does: in a context of its own."""
-    done = Play()
-    done.result = copy_context().run(done.run, body)
-    return done
+    """Run a body to its end in a context of its own, as a graph node does."""
+    played = Play()
+    played.result = copy_context().run(played.run, body)
+    return played
 
 
 def says(text: str) -> Callable[[list[dict[str, Any]]], str]:
-    """A script that gives the same answer to every request."""
+    """Return a script that answers every request with the same text."""
     return lambda _: text
 
 
 def agent(*script: Any, native: bool = False, **fields: Any) -> Agent:
-    """An agent whose model says what the script says: a list of answers, or one function of the messages."""
-    whole: Any = script[0] if len(script) == 1 and callable(script[0]) else script
-    model = ScriptedLLM(whole, native_tools=native)
-    given: dict[str, Any] = {
+    """Create an agent with a scripted model: a list of answers, or one function of the messages."""
+    answers: Any = script[0] if len(script) == 1 and callable(script[0]) else script
+    model = ScriptedLLM(answers, native_tools=native)
+    settings: dict[str, Any] = {
         "role": "Clerk",
         "goal": "Be right",
         "backstory": "Knows the files.",
@@ -101,23 +101,28 @@ def agent(*script: Any, native: bool = False, **fields: Any) -> Agent:
         "max_retry_limit": 0,
         **fields,
     }
-    return Agent(**given)
+    return Agent(**settings)
 
 
 def task(worker: Agent | None = None, **fields: Any) -> Task:
-    given: dict[str, Any] = {"description": "Count the files", "expected_output": "A number", "agent": worker, **fields}
-    return Task(**given)
+    settings: dict[str, Any] = {
+        "description": "Count the files",
+        "expected_output": "A number",
+        "agent": worker,
+        **fields,
+    }
+    return Task(**settings)
 
 
 def assigned(*tasks: Task, **fields: Any) -> list[TaskBinding]:
-    """The tasks of a crew of their agents."""
-    workers = list(dict.fromkeys(one.agent for one in tasks if one.agent is not None))
+    """Bind tasks in a crew of their agents."""
+    workers = list(dict.fromkeys(assigned_task.agent for assigned_task in tasks if assigned_task.agent is not None))
     return bind_tasks(Crew(agents=workers, tasks=list(tasks), checkpointer=False, **fields))
 
 
-def play_task(worked_on: Task, state: Mapping[str, Any] | None = None, **fields: Any) -> Play:
-    """Run the body of a task that stands alone in its crew; the result is its output as plain data."""
-    (assignment,) = assigned(worked_on, **fields)
-    done = play(task_body(assignment, {"inputs": {}, **(state or {})}))
-    done.result = done.result[assignment.slug]
-    return done
+def play_task(executed: Task, state: Mapping[str, Any] | None = None, **fields: Any) -> Play:
+    """Run the body of a single task; the result is its output as plain data."""
+    (assignment,) = assigned(executed, **fields)
+    played = play(task_body(assignment, {"inputs": {}, **(state or {})}))
+    played.result = played.result[assignment.slug]
+    return played

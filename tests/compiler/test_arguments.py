@@ -1,4 +1,4 @@
-"""Arguments that cannot be read, and the model that writes them anew."""
+"""Unparsable tool arguments, rewritten by `function_calling_llm`."""
 
 from typing import Any
 
@@ -28,70 +28,70 @@ def counting(given: str, special: ScriptedLLM | None, **crews: Any) -> Play:
 @pytest.mark.parametrize(
     "given", ["folder /a, two levels", '{"folder": "/a"}', '{"dir": "/a", "depth": 2}', "", '{"folder']
 )
-def test_what_cannot_be_read_is_written_anew_by_the_model_for_it(given: str):
+def test_unparsable_arguments_are_rewritten_by_function_calling_llm(given: str):
     special = reader(RIGHT)
-    done = counting(given, special)
-    assert done.said()[-1] == ("user", "Observation: 7 in /a, 2 deep")
+    played = counting(given, special)
+    assert played.messages()[-1] == ("user", "Observation: 7 in /a, 2 deep")
     (request,) = special.requests
     assert given in request.text
     assert "Count the files in a folder." in request.text
-    assert done.done == ["scope", "model", "model", "tools", "model"]
+    assert played.effects == ["scope", "model", "model", "tools", "model"]
 
 
-def test_it_may_say_more_than_the_arguments():
-    assert counting("?", reader(f"Thought: I see\nFinal Answer: ```json\n{RIGHT}\n```")).said()[-1] == (
+def test_its_reply_may_contain_more_than_the_arguments():
+    assert counting("?", reader(f"Thought: I see\nFinal Answer: ```json\n{RIGHT}\n```")).messages()[-1] == (
         "user",
         "Observation: 7 in /a, 2 deep",
     )
 
 
-def test_what_can_be_read_is_not_asked_about():
+def test_valid_arguments_cause_no_request():
     special = reader()
-    assert counting(RIGHT, special).said()[-1][1] == "Observation: 7 in /a, 2 deep"
+    assert counting(RIGHT, special).messages()[-1][1] == "Observation: 7 in /a, 2 deep"
     assert special.requests == []
 
 
 @pytest.mark.parametrize("answer", ["I cannot say.", '{"folder": "/a"}', "[]", "", ConnectionError("no line")])
-def test_where_it_cannot_write_them_either_the_agent_is_told_what_is_wrong(answer: Any):
+def test_if_it_fails_too_the_agent_gets_the_error(answer: Any):
     special = reader(answer)
-    done = counting('{"folder": "/a"}', special)
-    assert "`count` was not used: the argument `depth` is missing" in done.said()[-1][1]
+    played = counting('{"folder": "/a"}', special)
+    assert "`count` was not used: the argument `depth` is missing" in played.messages()[-1][1]
     assert len(special.requests) == 1
 
 
-def test_without_such_a_model_the_agent_is_told_at_once():
-    assert "the argument `depth` is missing" in counting('{"folder": "/a"}', None).said()[-1][1]
+def test_without_such_a_model_the_agent_gets_the_error_at_once():
+    assert "the argument `depth` is missing" in counting('{"folder": "/a"}', None).messages()[-1][1]
 
 
-def test_the_crews_model_does_it_for_agents_without_one():
+def test_agents_without_one_use_the_crews_function_calling_llm():
     special = reader(RIGHT)
-    assert counting("?", None, function_calling_llm=special).said()[-1][1] == "Observation: 7 in /a, 2 deep"
+    assert counting("?", None, function_calling_llm=special).messages()[-1][1] == "Observation: 7 in /a, 2 deep"
 
 
-def test_a_tool_that_is_not_there_is_nobodys_arguments():
+def test_arguments_for_an_unknown_tool_are_not_rewritten():
     special = reader()
     worker = agent(ToolUse("cuont"), "Final Answer: x", tools=[count], function_calling_llm=special)
-    assert "There is no tool `cuont`" in play_task(task(worker)).said()[-1][1]
+    assert "There is no tool `cuont`" in play_task(task(worker)).messages()[-1][1]
 
 
-def test_native_calls_are_mended_by_the_agent_itself():
+def test_native_calls_are_corrected_by_the_agent_itself():
     special = reader()
     worker = agent([ToolUse("count", {"folder": "/a"})], "x", native=True, tools=[count], function_calling_llm=special)
-    assert "the argument `depth` is missing" in play_task(task(worker)).said()[-1][1]
+    assert "the argument `depth` is missing" in play_task(task(worker)).messages()[-1][1]
     assert special.requests == []
 
 
-def test_the_step_tells_what_the_agent_wrote_and_the_request_is_counted():
+def test_the_step_shows_the_original_arguments_and_the_request_is_counted():
     steps: list[Any] = []
     special = reader(RIGHT, usage={"prompt_tokens": 100, "completion_tokens": 1})
     model = ScriptedLLM(["Action: count\nAction Input: ?", "Final Answer: x"], usage={})
     worker = agent("x", llm=model, tools=[count], function_calling_llm=special, step_callback=steps.append)
-    done = play_task(task(worker))
+    played = play_task(task(worker))
     assert (steps[0].tool_input, steps[0].result) == ("?", "7 in /a, 2 deep")
-    assert (done.result["usage"]["prompt_tokens"], done.result["usage"]["successful_requests"]) == (100, 3)
+    assert (played.result["usage"]["prompt_tokens"], played.result["usage"]["successful_requests"]) == (100, 3)
 
 
-def test_the_arguments_of_a_native_call_are_told_as_text():
+def test_the_step_shows_the_arguments_of_a_native_call_as_text():
     steps: list[Any] = []
     uses: list[Any] = [[ToolUse("count", {"folder": "/ä", "depth": 2})], "x"]
     play_task(task(agent(*uses, native=True, tools=[count], step_callback=steps.append)))

@@ -1,4 +1,4 @@
-"""What compiling finds out about tasks: names, contexts, tools; and what it refuses."""
+"""Bound tasks: their names, contexts and tools; and unsupported settings."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ def test_names_are_unique_and_none_is_that_of_the_inputs():
     assert [one.slug for one in assigned(*tasks)] == ["inputs_2", "a", "a_2", "a_2_2", "task", "count_the_files"]
 
 
-def test_one_task_may_be_done_twice():
+def test_a_task_may_be_listed_twice():
     again = step("again")
     assert sources(again, again) == {"again": (), "again_2": ("again",)}
 
@@ -48,7 +48,7 @@ def test_names_may_be_of_any_script():
 
 
 # ---------------------------------------------------------------------------------------------------- contexts
-def test_a_task_without_a_word_about_its_context_gets_all_earlier_outputs():
+def test_a_task_without_context_gets_all_earlier_outputs():
     assert sources(step("a"), step("b"), step("c")) == {"a": (), "b": ("a",), "c": ("a", "b")}
 
 
@@ -59,7 +59,7 @@ def test_a_list_is_exactly_the_context_in_its_own_order():
 
 
 @pytest.mark.parametrize("nothing", [[], (), None])
-def test_an_empty_context_is_none(nothing: Any):
+def test_an_empty_context_is_no_context(nothing: Any):
     assert sources(step("a"), step("b", context=nothing))["b"] == ()
 
 
@@ -101,13 +101,13 @@ def other_search(query: str) -> str:
     return query
 
 
-def test_a_tasks_tools_stand_for_its_agents():
+def test_a_tasks_tools_replace_its_agents():
     worker = agent("x", tools=[search])
     own, given = task(worker, name="own"), task(worker, name="given", tools=[count])
     assert [list(one.tools) for one in assigned(own, given)] == [["search"], ["count"]]
 
 
-def test_a_tool_is_read_once_for_all_tasks():
+def test_a_tool_is_adapted_once_for_all_tasks():
     worker = agent("x", tools=[search])
     first, second = assigned(task(worker), task(worker))
     assert first.tools["search"] is second.tools["search"]
@@ -118,7 +118,7 @@ def test_the_same_tool_twice_is_one():
     assert list(one.tools) == ["search"]
 
 
-def test_of_two_tools_with_one_name_the_second_is_offered_under_a_number():
+def test_the_second_of_two_tools_with_the_same_name_gets_a_number():
     with pytest.warns(UserWarning, match="task `look` has two tools .* `search` is offered as `search_2`"):
         (one,) = assigned(task(agent("x", tools=[search, other_search, search]), name="look"))
     assert list(one.tools) == ["search", "search_2"]
@@ -144,7 +144,7 @@ def test_a_task_that_lost_its_agent_is_refused():
     assert "agent" in refused(crew)
 
 
-def test_a_crew_that_was_changed_into_nonsense_is_refused_by_the_rules_it_was_made_by():
+def test_a_crew_changed_to_be_invalid_is_refused_by_its_validators():
     crew = Crew(agents=[WORKER], tasks=[step("a")])
     crew.tasks.insert(0, perhaps("first"))
     assert refused(crew).startswith(
@@ -158,12 +158,12 @@ AGENT: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", AGENT)
-def test_what_an_agent_cannot_do_yet_is_refused_by_name(name: str):
+def test_unsupported_agent_settings_are_refused_by_name(name: str):
     worker = agent("x", **{name: AGENT[name]})
     assert f"`{name}` of agent `Clerk`" in refused(Crew(agents=[worker], tasks=[task(worker)]))
 
 
-def test_everything_that_is_refused_is_named_at_once():
+def test_all_unsupported_settings_are_named_in_one_error():
     one, other = agent("x", from_repository="x"), agent("x", role="Guest", from_repository="y")
     text = refused(Crew(agents=[one, other], tasks=[task(one, name="a")]))
     assert text == (
@@ -172,12 +172,12 @@ def test_everything_that_is_refused_is_named_at_once():
     )
 
 
-def test_an_agent_that_only_a_task_knows_is_looked_at_too():
+def test_an_agent_that_only_a_task_refers_to_is_checked_too():
     other = agent("x", role="Guest", from_repository="x")
     assert "`from_repository` of agent `Guest`" in refused(Crew(agents=[WORKER], tasks=[task(other)]))
 
 
-def test_a_task_of_another_crew_gives_what_it_gave_when_that_crew_was_run():
+def test_a_task_of_another_crew_provides_its_last_output():
     there, before = step("there"), step("before")
     here = step("here", context=[there, before])
     there.output = TaskOutput(description="d", agent="a", raw="from there")
@@ -186,7 +186,7 @@ def test_a_task_of_another_crew_gives_what_it_gave_when_that_crew_was_run():
     assert context_outputs(made, {"before": {"raw": "from before"}}) == "from there\n\n----------\n\nfrom before"
 
 
-def test_a_task_of_another_crew_that_has_not_been_run_is_told():
+def test_a_task_of_another_crew_that_has_not_been_run_causes_a_warning():
     made = assigned(step("here", context=[step("there")]))[0]
     with pytest.warns(
         UserWarning, match="task `there` is used as context, but belongs to another crew that has not been run"

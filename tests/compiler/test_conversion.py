@@ -1,4 +1,4 @@
-"""From text to structure, in three steps: read it, find the JSON in it, have the model write it (three times at the most)."""
+"""Structured output: parse the answer, find the JSON in it, or have the model convert it (at most three times)."""
 
 import logging
 from typing import Any
@@ -26,8 +26,8 @@ def reporting(*script: Any, **fields: Any) -> Task:
     return task(agent(*script), **{"output_pydantic": Report, **fields})
 
 
-def requests(done: Play) -> int:
-    return done.done.count("model")
+def requests(played: Play) -> int:
+    return played.effects.count("model")
 
 
 GOOD = '{"title": "Rain", "pages": 3}'
@@ -36,10 +36,10 @@ MIXED = f"Here you are:\n```json\n{GOOD}\n```\nIs that what you wanted?"
 
 @pytest.mark.parametrize("text", [GOOD, f"  {GOOD}\n", MIXED, f"Sure: {GOOD}", "{'title': 'Rain', 'pages': 3,}"])
 def test_json_in_the_answer_costs_no_request(text: str):
-    done = play_task(reporting(text))
-    assert done.result["pydantic"] == {"title": "Rain", "pages": 3}
-    assert done.result["raw"] == text.strip()
-    assert requests(done) == 1
+    played = play_task(reporting(text))
+    assert played.result["pydantic"] == {"title": "Rain", "pages": 3}
+    assert played.result["raw"] == text.strip()
+    assert requests(played) == 1
 
 
 @pytest.mark.parametrize(
@@ -52,57 +52,57 @@ def test_json_in_the_answer_costs_no_request(text: str):
         ("[1, 2]", "the whole: Input should be an object"),
     ],
 )
-def test_other_texts_are_given_to_the_model_with_the_fields_that_are_wanted(text: str, problem: str):
-    done = play_task(reporting(text, GOOD))
-    assert done.result["pydantic"] == {"title": "Rain", "pages": 3}
-    assert done.result["raw"] == text
-    assert requests(done) == 2
-    assert done.said(1) == [
+def test_other_texts_are_sent_to_the_model_with_the_schema(text: str, problem: str):
+    played = play_task(reporting(text, GOOD))
+    assert played.result["pydantic"] == {"title": "Rain", "pages": 3}
+    assert played.result["raw"] == text
+    assert requests(played) == 2
+    assert played.messages(1) == [
         ("system", BOOK.slice("conversion_system", schema=described(Report))),
         ("user", BOOK.slice("conversion_text", text=text)),
     ]
     given_up = play_task(reporting(text, "no", text, text))
-    assert given_up.said(2)[2:] == [
+    assert given_up.messages(2)[2:] == [
         ("assistant", "no"),
         ("user", BOOK.slice("conversion_again", error="it holds no JSON")),
     ]
-    assert given_up.said(3)[-1][1] == BOOK.slice("conversion_again", error=problem)
+    assert given_up.messages(3)[-1][1] == BOOK.slice("conversion_again", error=problem)
 
 
 @pytest.mark.parametrize(("replies", "used"), [([GOOD], 2), (["no", GOOD], 3), (["no", "no", GOOD], 4)])
-def test_the_model_is_asked_three_times_at_the_most(replies: list[str], used: int):
-    done = play_task(reporting("no json", *replies))
-    assert done.result["pydantic"] == {"title": "Rain", "pages": 3}
-    assert requests(done) == used
+def test_the_model_is_asked_at_most_three_times(replies: list[str], used: int):
+    played = play_task(reporting("no json", *replies))
+    assert played.result["pydantic"] == {"title": "Rain", "pages": 3}
+    assert requests(played) == used
 
 
-def test_after_that_the_text_is_kept_and_the_task_goes_on_with_a_warning_and_an_event(
+def test_after_that_the_task_continues_with_the_text_a_warning_and_an_event(
     mode: Mode, caplog: pytest.LogCaptureFixture
 ):
-    told: list[TaskOutputUnstructuredEvent] = []
+    messages: list[TaskOutputUnstructuredEvent] = []
     worked_on = reporting("no json", "no", "no", "still no", "Final Answer: never asked")
     assert worked_on.agent is not None
     with crewai_event_bus.scoped_handlers(), caplog.at_level(logging.WARNING, "crewgraph"):
 
         @crewai_event_bus.on(TaskOutputUnstructuredEvent)
         def _(_: Any, event: TaskOutputUnstructuredEvent) -> None:
-            told.append(event)
+            messages.append(event)
 
         output = mode.kickoff(Crew(agents=[worked_on.agent], tasks=[worked_on], checkpointer=False))
     assert (output.raw, output.pydantic, output.json_dict) == ("no json", None, None)
-    assert [event.error for event in told] == ["it holds no JSON"]
+    assert [event.error for event in messages] == ["it holds no JSON"]
     assert "task `Count the files` of agent `Clerk`: no structured output, the text is kept" in caplog.text
 
 
 def test_a_model_that_fails_during_conversion_costs_the_structure_not_the_text():
-    done = play_task(reporting("no json", ConnectionError("no line")))
-    assert (done.result["raw"], done.result["pydantic"]) == ("no json", None)
+    played = play_task(reporting("no json", ConnectionError("no line")))
+    assert (played.result["raw"], played.result["pydantic"]) == ("no json", None)
 
 
 def test_output_json_gives_the_fields_as_a_dict_checked_by_the_model():
-    done = play_task(reporting('{"title": "Rain", "pages": "3"}', output_pydantic=None, output_json=Report))
-    assert (done.result["json_dict"], done.result["pydantic"]) == ({"title": "Rain", "pages": 3}, None)
-    assert done.result["output_format"] == "json"
+    played = play_task(reporting('{"title": "Rain", "pages": "3"}', output_pydantic=None, output_json=Report))
+    assert (played.result["json_dict"], played.result["pydantic"]) == ({"title": "Rain", "pages": 3}, None)
+    assert played.result["output_format"] == "json"
 
 
 class Numbers(RootModel[list[int]]):
@@ -111,29 +111,29 @@ class Numbers(RootModel[list[int]]):
 
 def test_a_model_that_is_a_list_is_an_output_pydantic_and_no_output_json(caplog: pytest.LogCaptureFixture):
     assert play_task(reporting("[1, 2]", output_pydantic=Numbers)).result["pydantic"] == [1, 2]
-    done = play_task(reporting("[1, 2]", output_pydantic=None, output_json=Numbers))
-    assert (done.result["raw"], done.result["json_dict"]) == ("[1, 2]", None)
+    played = play_task(reporting("[1, 2]", output_pydantic=None, output_json=Numbers))
+    assert (played.result["raw"], played.result["json_dict"]) == ("[1, 2]", None)
     assert "`output_json` gives dicts, and `Numbers` is none; give it as `output_pydantic`" in caplog.text
 
 
-def test_function_calling_llm_writes_the_structure_where_it_is_given():
+def test_function_calling_llm_converts_the_output_if_given():
     helper = ScriptedLLM([GOOD])
     main = agent("no json", function_calling_llm=helper)
     assert play_task(task(main, output_pydantic=Report)).result["pydantic"] == {"title": "Rain", "pages": 3}
     assert len(helper.requests) == 1
     crews = ScriptedLLM([GOOD])
-    done = play_task(reporting("no json"), function_calling_llm=crews)
-    assert done.result["pydantic"] == {"title": "Rain", "pages": 3}
+    played = play_task(reporting("no json"), function_calling_llm=crews)
+    assert played.result["pydantic"] == {"title": "Rain", "pages": 3}
     assert len(crews.requests) == 1
 
 
 def test_the_requests_of_a_conversion_are_in_the_usage():
-    done = play_task(reporting("no json", "no", GOOD))
-    assert done.result["usage"]["successful_requests"] == 3
+    played = play_task(reporting("no json", "no", GOOD))
+    assert played.result["usage"]["successful_requests"] == 3
 
 
-def test_the_schema_is_told_in_the_first_prompt():
-    user = play_task(reporting(GOOD)).said(0)[1][1]
+def test_the_schema_is_part_of_the_first_prompt():
+    user = play_task(reporting(GOOD)).messages(0)[1][1]
     assert BOOK.slice("formatted_task_instructions", output_format=described(Report)) in user
 
 
@@ -154,12 +154,12 @@ class Strict(BaseModel):
         (Strict, '{"pair": [1, "a"], "unique": [1]}', {"pair": [1, "a"], "unique": [1]}),
     ],
 )
-def test_models_with_aliases_and_strict_models_are_read_as_json(
+def test_models_with_aliases_and_strict_models_are_validated_as_json(
     mode: Mode, model: type[BaseModel], text: str, plain: dict[str, Any]
 ):
-    done = play_task(reporting(text, output_pydantic=model))
-    assert done.result["pydantic"] == plain
-    assert requests(done) == 1
+    played = play_task(reporting(text, output_pydantic=model))
+    assert played.result["pydantic"] == plain
+    assert requests(played) == 1
     worked_on = reporting(text, output_pydantic=model)
     assert worked_on.agent is not None
     output = mode.kickoff(Crew(agents=[worked_on.agent], tasks=[worked_on], checkpointer=False))
@@ -167,5 +167,5 @@ def test_models_with_aliases_and_strict_models_are_read_as_json(
 
 
 def test_json_that_is_nested_without_end_does_not_stop_the_task():
-    done = play_task(reporting("[" * 100_000, GOOD))
-    assert done.result["pydantic"] == {"title": "Rain", "pages": 3}
+    played = play_task(reporting("[" * 100_000, GOOD))
+    assert played.result["pydantic"] == {"title": "Rain", "pages": 3}

@@ -54,77 +54,77 @@ def use(name: str) -> Any:
 
 
 @pytest.mark.parametrize("native", [True, False])
-def test_what_was_done_is_condensed_and_the_task_goes_on(native: bool):
+def test_the_work_so_far_is_condensed_and_the_task_continues(native: bool):
     model = Small([use("a"), "Final Answer: wet"], characters=4000, native_tools=native)
-    done = play_task(fetching(model))
-    assert done.result["raw"] == "wet"
+    played = play_task(fetching(model))
+    assert played.result["raw"] == "wet"
     assert model.refused == 1
-    before, after = done.said(0), done.said()
+    before, after = played.messages(0), played.messages()
     assert after[0] == before[0]
     summary = BOOK.slice("summary", merged_summary="short\nshort\nshort")
     assert after[1:] == [("user", f"{before[1][1]}\n\n{summary}")]
 
 
-def test_everything_that_was_done_is_shown_to_the_one_who_condenses_in_parts_that_fit():
+def test_all_work_is_sent_for_condensing_in_parts_that_fit():
     model = Small([use("a"), "Final Answer: wet"], characters=4000, native_tools=True)
     play_task(fetching(model))
     assert len(model.parts) == 3
-    told = "".join(part.partition("\n\n")[2] for part in model.parts)
-    assert "Action: fetch" in told
-    assert told.count("rain") >= 998  # a word may stand on both sides of a cut
-    assert "Your task" not in told
+    messages = "".join(part.partition("\n\n")[2] for part in model.parts)
+    assert "Action: fetch" in messages
+    assert messages.count("rain") >= 998  # a word may stand on both sides of a cut
+    assert "Your task" not in messages
 
 
-def test_no_call_is_ever_parted_from_its_result():
+def test_no_call_is_separated_from_its_result():
     model = Small([use("a"), use("b"), use("c"), "wet"], characters=9000, native_tools=True)
-    done = play_task(fetching(model))
-    assert done.result["raw"] == "wet"
-    for messages in done.asked:
+    played = play_task(fetching(model))
+    assert played.result["raw"] == "wet"
+    for messages in played.requests:
         wanted = [call["id"] for message in messages for call in message.get("tool_calls", [])]
         assert [message["tool_call_id"] for message in messages if "tool_call_id" in message] == wanted
 
 
-def test_it_is_condensed_again_when_it_grows_again_and_the_former_summary_with_it():
+def test_it_is_condensed_again_together_with_the_previous_summary():
     model = Small([use("a"), use("b"), "Final Answer: wet"], characters=4000, shorter="it rains")
-    done = play_task(fetching(model))
-    assert done.result["raw"] == "wet"
+    played = play_task(fetching(model))
+    assert played.result["raw"] == "wet"
     assert model.refused == 2
     assert "it rains" in model.parts[3]
-    assert len(done.said()) == 2
+    assert len(played.messages()) == 2
 
 
-def test_a_part_that_is_too_long_itself_is_halved():
+def test_a_part_that_is_itself_too_long_is_halved():
     model = Small([use("a"), "Final Answer: wet"], characters=1200, window=100_000)
-    done = play_task(fetching(model, goal="g", backstory="b"))
-    assert done.result["raw"] == "wet"
+    played = play_task(fetching(model, goal="g", backstory="b"))
+    assert played.result["raw"] == "wet"
     assert max(map(len, model.parts)) <= 1200
 
 
-def test_a_model_that_does_not_condense_is_cut_short_and_asked_anew():
+def test_a_summary_that_is_not_shorter_is_cut():
     model = Small([use("a"), "Final Answer: wet"], characters=2500, shorter="long " * 1000)
-    done = play_task(fetching(model))
-    assert done.result["raw"] == "wet"
+    played = play_task(fetching(model))
+    assert played.result["raw"] == "wet"
     assert model.refused == 2
-    assert "characters more]" in done.said()[-1][1]
+    assert "characters more]" in played.messages()[-1][1]
 
 
-def test_what_others_found_out_is_condensed_where_it_is_the_longer_part():
+def test_the_context_is_condensed_if_it_is_the_longer_part():
     model = Small(["wet"], characters=3000)
     before, after = task(agent("x"), name="before"), task(agent("x", llm=model), name="after")
     _, assignment = assigned(before, after)
     found = {"raw": "rain " * 2000, "description": "d", "agent": "a", "name": "before", "expected_output": "e"}
-    done = play(task_body(assignment, {"inputs": {}, "before": found}))
-    assert done.result["after"]["raw"] == "wet"
-    assert "What others have found out so far:\nshort\nshort" in done.said()[-1][1]
-    assert "Count the files" in done.said()[-1][1]
+    played = play(task_body(assignment, {"inputs": {}, "before": found}))
+    assert played.result["after"]["raw"] == "wet"
+    assert "What others have found out so far:\nshort\nshort" in played.messages()[-1][1]
+    assert "Count the files" in played.messages()[-1][1]
 
 
-def test_a_forced_answer_stays_asked_for():
+def test_a_forced_answer_stays_forced_after_condensing():
     model = Small([use("a"), "wet"], characters=4000, native_tools=True)
-    done = play_task(fetching(model, max_iter=1))
-    assert done.result["raw"] == "wet"
-    assert done.said()[-1] == ("user", BOOK.error("force_final_answer"))
-    assert len(done.said()) == 3
+    played = play_task(fetching(model, max_iter=1))
+    assert played.result["raw"] == "wet"
+    assert played.messages()[-1] == ("user", BOOK.error("force_final_answer"))
+    assert len(played.messages()) == 3
 
 
 def test_requests_for_condensing_are_counted():
@@ -143,7 +143,7 @@ def refusing(times: int, last: str = "42") -> tuple[list[int], Callable[[list[di
     return seen, answer
 
 
-def test_a_task_that_is_too_long_all_by_itself_is_an_error_that_says_so():
+def test_a_task_that_is_too_long_by_itself_is_an_error():
     seen, always = refusing(100)
     with pytest.raises(
         ContextLengthExceeded,
@@ -153,7 +153,7 @@ def test_a_task_that_is_too_long_all_by_itself_is_an_error_that_says_so():
     assert len(seen) == 1
 
 
-def test_the_end_comes_after_a_bounded_number_of_requests():
+def test_the_number_of_requests_is_bounded():
     asked: list[int] = []
 
     def refuse_all_but_the_first(messages: list[dict[str, Any]]) -> Any:
@@ -168,7 +168,7 @@ def test_the_end_comes_after_a_bounded_number_of_requests():
 
 
 @pytest.mark.parametrize("where", ["agent", "crew"])
-def test_where_it_is_not_respected_the_error_reaches_the_caller_at_once(where: str):
+def test_without_respect_context_window_the_error_is_raised_at_once(where: str):
     model = Small([use("a"), "never"], characters=4000)
     own: dict[str, Any] = {"respect_context_window": False} if where == "agent" else {}
     crews: dict[str, Any] = {"respect_context_window": False} if where == "crew" else {}
@@ -177,27 +177,27 @@ def test_where_it_is_not_respected_the_error_reaches_the_caller_at_once(where: s
     assert model.parts == []
 
 
-def test_another_failure_while_condensing_is_what_it_is():
+def test_other_failures_while_condensing_are_raised():
     with pytest.raises(ConnectionError, match="no line"):
         play_task(fetching(Small([use("a")], characters=4000, shorter=ConnectionError("no line"))))
 
 
-def test_it_is_told(caplog: pytest.LogCaptureFixture):
+def test_condensing_is_logged_and_emits_events(caplog: pytest.LogCaptureFixture):
     play_task(fetching(Small([use("a"), "Final Answer: wet"], characters=4000)))
-    told = [record.getMessage() for record in caplog.records if "condensed" in record.getMessage()]
-    assert len(told) == 1
+    messages = [record.getMessage() for record in caplog.records if "condensed" in record.getMessage()]
+    assert len(messages) == 1
     assert re.match(
-        r"task `Count the files` of agent `Clerk`: the conversation was too long and was condensed: ", told[0]
+        r"task `Count the files` of agent `Clerk`: the conversation was too long and was condensed: ", messages[0]
     )
 
 
-def test_templates_frame_the_condensed_conversation_too():
+def test_templates_apply_to_the_condensed_conversation_too():
     model = Small([use("a"), "Final Answer: wet"], characters=4000)
-    done: Play = play_task(fetching(model, prompt_template="<{{ .Prompt }}>"))
-    assert done.said()[-1][1].endswith("short>")
+    played: Play = play_task(fetching(model, prompt_template="<{{ .Prompt }}>"))
+    assert played.messages()[-1][1].endswith("short>")
 
 
-def test_a_window_is_asked_for_only_when_it_is_needed():
+def test_the_context_window_is_only_looked_up_when_needed():
     class Unsure(ScriptedLLM):
         def get_context_window_size(self) -> int:
             raise NotImplementedError

@@ -1,4 +1,4 @@
-"""The graphs of sequential crews: their shapes, and what that means when they run."""
+"""The graphs of sequential crews: their shapes, and how they run."""
 
 import threading
 from collections.abc import Callable
@@ -53,7 +53,7 @@ def drawn(*tasks: Task) -> list[str]:
 
 
 # ------------------------------------------------------------------------------------------------------ shapes
-def test_tasks_stand_one_after_the_other():
+def test_tasks_run_in_order():
     assert drawn(step("a"), step("b"), step("c")) == [
         "__start__ --> a",
         "a --> b",
@@ -62,7 +62,7 @@ def test_tasks_stand_one_after_the_other():
     ]
 
 
-def test_asynchronous_tasks_stand_side_by_side_and_the_next_waits_for_all():
+def test_asynchronous_tasks_run_in_parallel_and_the_next_waits_for_all():
     assert drawn(step("a"), beside("b"), beside("c"), step("d")) == [
         "__start__ --> a",
         "a --> b",
@@ -109,7 +109,7 @@ def test_two_conditional_tasks_in_a_row():
     ]
 
 
-def test_asynchronous_tasks_meet_before_a_conditional_one():
+def test_asynchronous_tasks_join_before_a_conditional_one():
     assert drawn(beside("a"), beside("b"), perhaps("c"), step("d")) == [
         "__start__ --> a",
         "__start__ --> b",
@@ -159,7 +159,7 @@ def test_the_description_of_an_unnamed_task_names_its_node_before_and_after_a_ru
 
 # ------------------------------------------------------------------------------------------------------- order
 def echo(messages: list[dict[str, Any]]) -> str:
-    """What a worker is told of others' outputs, or a letter where nothing was."""
+    """Reply with the context in the prompt, or with a letter if there is none."""
     _, found, context = str(messages[-1]["content"]).partition("What others have found out so far:\n")
     return f"<{context}>" if found else "-"
 
@@ -168,7 +168,7 @@ def raws(output: CrewOutput) -> list[str]:
     return [one.raw for one in output.tasks_output]
 
 
-def test_outputs_stand_in_the_order_of_the_tasks_whatever_ended_first(mode: Mode):
+def test_outputs_are_in_the_order_of_the_tasks(mode: Mode):
     slow, quick = agent(says("slow")), agent(says("quick"))
     slow.llm.delay = 0.05
     output = mode.kickoff(crew(beside("a", slow), beside("b", quick), step("c", quick)))

@@ -38,25 +38,25 @@ def guarded(*script: Any, **fields: Any) -> Task:
     return task(agent(*script), **fields)
 
 
-def answered(done: Play) -> str:
-    return done.result["raw"]
+def answered(played: Play) -> str:
+    return played.result["raw"]
 
 
 # ------------------------------------------------------------------------------------------------- sent back
 def test_an_accepted_output_is_the_result_at_once():
-    done = play_task(guarded("good", guardrail=accepts("good")))
-    assert answered(done) == "good"
-    assert done.done == ["scope", "model", "guardrail"]
+    played = play_task(guarded("good", guardrail=accepts("good")))
+    assert answered(played) == "good"
+    assert played.effects == ["scope", "model", "guardrail"]
 
 
-def test_a_refused_agent_gets_its_whole_task_again_with_its_answer_and_the_reason():
+def test_a_retry_gets_the_task_the_refused_answer_and_the_reason():
     earlier = task(agent("the files lie in /a"), description="Find the files", name="find")
     worked_on = guarded("bad", "good", guardrail=accepts("good"), context=[earlier], description="Count in {place}")
 
     _, assignment = assigned(earlier, worked_on)
     found = TaskOutput(description="Find the files", agent="Clerk", raw="the files lie in /a").to_plain()
-    done = play(task_body(assignment, {"inputs": {"place": "town"}, "find": found}))
-    first, second = (done.said(request)[-1][1] for request in (0, 1))
+    played = play(task_body(assignment, {"inputs": {"place": "town"}, "find": found}))
+    first, second = (played.messages(request)[-1][1] for request in (0, 1))
     feedback = BOOK.error("validation_error", task_output="bad", guardrail_result_error="`bad` is wrong")
     assert second == f"{first}\n\n{feedback}"
     assert "Count in town" in first
@@ -65,8 +65,8 @@ def test_a_refused_agent_gets_its_whole_task_again_with_its_answer_and_the_reaso
 
 
 def test_feedback_is_that_of_the_last_refusal_only():
-    done = play_task(guarded("one", "two", "good", guardrail=accepts("good")))
-    last = done.said()[-1][1]
+    played = play_task(guarded("one", "two", "good", guardrail=accepts("good")))
+    last = played.messages()[-1][1]
     assert "`two` is wrong" in last
     assert "`one` is wrong" not in last
 
@@ -134,9 +134,9 @@ def test_guardrails_judge_in_order_each_what_the_one_before_let_through():
 
 
 def test_each_guardrail_has_retries_of_its_own():
-    done = play_task(guarded("a", "b", "c", "d", guardrails=[accepts("b"), accepts("d")], guardrail_max_retries=2))
-    assert answered(done) == "d"
-    assert done.done.count("model") == 4
+    played = play_task(guarded("a", "b", "c", "d", guardrails=[accepts("b"), accepts("d")], guardrail_max_retries=2))
+    assert answered(played) == "d"
+    assert played.effects.count("model") == 4
 
 
 def test_the_one_that_refused_is_named_among_several():
@@ -144,7 +144,7 @@ def test_the_one_that_refused_is_named_among_several():
         play_task(guarded("a", "b", guardrails=[accepts("a"), accepts("c")], guardrail_max_retries=1))
 
 
-def test_how_often_the_agent_was_sent_back_is_counted_over_all_of_them():
+def test_retries_are_counted_over_all_guardrails():
     worked_on = guarded("a", "b", "c", guardrails=[accepts("b"), accepts("c")])
     play_task(worked_on)
     assert worked_on.retry_count == 2
@@ -153,26 +153,26 @@ def test_how_often_the_agent_was_sent_back_is_counted_over_all_of_them():
 # --------------------------------------------------------------------------------------- what a guardrail gives
 def test_a_text_replaces_the_output_and_is_given_its_structure_again():
     replaced: Judge = lambda output: (True, '{"x": 2}')  # noqa: E731
-    done = play_task(guarded('{"x": 1}', guardrail=replaced, output_pydantic=Point))
-    assert (done.result["raw"], done.result["pydantic"]) == ('{"x": 2}', {"x": 2})
-    assert done.done.count("model") == 1
+    played = play_task(guarded('{"x": 1}', guardrail=replaced, output_pydantic=Point))
+    assert (played.result["raw"], played.result["pydantic"]) == ('{"x": 2}', {"x": 2})
+    assert played.effects.count("model") == 1
 
 
 def test_an_output_replaces_the_output_as_it_is():
     def better(output: TaskOutput) -> tuple[bool, TaskOutput]:
         return True, output.model_copy(update={"raw": "better", "pydantic": Point(x=9)})
 
-    done = play_task(guarded('{"x": 1}', guardrail=better, output_pydantic=Point))
-    assert (done.result["raw"], done.result["pydantic"]) == ("better", {"x": 9})
+    played = play_task(guarded('{"x": 1}', guardrail=better, output_pydantic=Point))
+    assert (played.result["raw"], played.result["pydantic"]) == ("better", {"x": 9})
 
 
 @pytest.mark.parametrize("kept", [None, 5, {"x": 1}, "good"])
-def test_anything_else_keeps_the_output(kept: Any):
+def test_other_results_leave_the_output_unchanged(kept: Any):
     judge: Judge = lambda output: (True, kept)  # noqa: E731
     assert answered(play_task(guarded("good", guardrail=judge))) == "good"
 
 
-def test_a_guardrail_result_may_be_given_itself():
+def test_a_guardrail_may_return_a_guardrail_result():
     judge: Judge = lambda output: GuardrailResult(success=output.raw == "good", error=None)  # noqa: E731
     assert answered(play_task(guarded("good", guardrail=judge))) == "good"
 
@@ -189,7 +189,7 @@ def test_a_guardrail_sees_the_structure():
 
 
 @pytest.mark.parametrize("returned", [None, True, "yes", (True,), (1, "x"), (True, 1, 2)])
-def test_anything_that_is_no_pair_is_an_error_that_names_the_guardrail_and_what_it_returned(returned: Any):
+def test_an_invalid_result_is_an_error_that_names_the_guardrail_and_the_result(returned: Any):
     judge: Judge = lambda output: returned  # noqa: E731
     judge.__name__ = "careless"
     with pytest.raises(TypeError) as caught:
@@ -202,8 +202,8 @@ def test_anything_that_is_no_pair_is_an_error_that_names_the_guardrail_and_what_
 
 def test_a_refusal_without_a_reason_says_so():
     judge: Judge = lambda output: (output.raw == "good", "")  # noqa: E731
-    done = play_task(guarded("bad", "good", guardrail=judge))
-    assert "refused without a reason" in done.said()[-1][1]
+    played = play_task(guarded("bad", "good", guardrail=judge))
+    assert "refused without a reason" in played.messages()[-1][1]
 
 
 def test_a_guardrail_that_raises_fails_the_task():
@@ -224,10 +224,10 @@ def test_an_answer_without_its_structure_is_a_refused_attempt():
         return True, output
 
     unreadable = ["no json"] * 4  # the answer, and three attempts to convert it
-    done = play_task(guarded(*unreadable, '{"x": 1}', guardrail=judge, output_pydantic=Point))
-    assert done.result["pydantic"] == {"x": 1}
+    played = play_task(guarded(*unreadable, '{"x": 1}', guardrail=judge, output_pydantic=Point))
+    assert played.result["pydantic"] == {"x": 1}
     assert calls == ['{"x": 1}']
-    assert "it does not fit the structure asked for: it holds no JSON" in done.said()[-1][1]
+    assert "it does not fit the structure asked for: it holds no JSON" in played.messages()[-1][1]
 
 
 def test_it_fails_like_any_other_refusal_in_the_end():
@@ -235,16 +235,16 @@ def test_it_fails_like_any_other_refusal_in_the_end():
         play_task(guarded(*["no json"] * 8, guardrail=accepts("x"), output_pydantic=Point, guardrail_max_retries=1))
 
 
-def test_a_replacement_that_has_no_structure_keeps_its_text_and_is_told(caplog: pytest.LogCaptureFixture):
+def test_a_replacement_without_structure_keeps_its_text_with_a_warning(caplog: pytest.LogCaptureFixture):
     replaced: Judge = lambda output: (True, "no json")  # noqa: E731
-    done = play_task(guarded('{"x": 1}', *["no json"] * 3, guardrail=replaced, output_pydantic=Point))
-    assert (done.result["raw"], done.result["pydantic"]) == ("no json", None)
+    played = play_task(guarded('{"x": 1}', *["no json"] * 3, guardrail=replaced, output_pydantic=Point))
+    assert (played.result["raw"], played.result["pydantic"]) == ("no json", None)
     assert "no structured output, the text is kept: it holds no JSON" in caplog.text
 
 
-# ------------------------------------------------------------------------------------------------- being told
-def test_every_verdict_is_told(mode: Mode):
-    told: list[tuple[Any, ...]] = []
+# ------------------------------------------------------------------------------------------------- events
+def test_every_verdict_emits_events(mode: Mode):
+    messages: list[tuple[Any, ...]] = []
     worked_on = guarded("bad", "good", guardrail=accepts("good"))
     assert worked_on.agent is not None
     crew = Crew(agents=[worked_on.agent], tasks=[worked_on], checkpointer=False)
@@ -252,14 +252,14 @@ def test_every_verdict_is_told(mode: Mode):
 
         @crewai_event_bus.on(LLMGuardrailStartedEvent)
         def _(_: Any, event: LLMGuardrailStartedEvent) -> None:
-            told.append(("started", event.retry_count))
+            messages.append(("started", event.retry_count))
 
         @crewai_event_bus.on(LLMGuardrailCompletedEvent)
         def _(_: Any, event: LLMGuardrailCompletedEvent) -> None:
-            told.append(("completed", event.success, event.error, event.retry_count))
+            messages.append(("completed", event.success, event.error, event.retry_count))
 
         mode.kickoff(crew)
-    assert told == [
+    assert messages == [
         ("started", 0),
         ("completed", False, "`bad` is wrong", 0),
         ("started", 1),
@@ -267,8 +267,8 @@ def test_every_verdict_is_told(mode: Mode):
     ]
 
 
-def test_a_guardrail_that_could_not_judge_is_told(mode: Mode):
-    told: list[tuple[str, int]] = []
+def test_a_guardrail_that_fails_emits_an_event(mode: Mode):
+    messages: list[tuple[str, int]] = []
 
     def judge(output: TaskOutput) -> tuple[bool, Any]:
         raise RuntimeError("boom")
@@ -280,10 +280,10 @@ def test_a_guardrail_that_could_not_judge_is_told(mode: Mode):
 
         @crewai_event_bus.on(LLMGuardrailFailedEvent)
         def _(_: Any, event: LLMGuardrailFailedEvent) -> None:
-            told.append((event.error, event.retry_count))
+            messages.append((event.error, event.retry_count))
 
         mode.kickoff(crew)
-    assert told == [("RuntimeError: boom", 0)]
+    assert messages == [("RuntimeError: boom", 0)]
 
 
 def test_a_refusal_is_shown_on_the_console_where_the_crew_is_verbose(mode: Mode, capsys: pytest.CaptureFixture[str]):

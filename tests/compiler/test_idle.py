@@ -1,4 +1,4 @@
-"""What is accepted and has no effect is told, once."""
+"""Settings without effect are accepted with one warning."""
 
 import warnings
 from collections.abc import Iterator
@@ -45,32 +45,32 @@ AGENT: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", CREW)
-def test_a_keyword_of_a_crew_without_effect_is_told(name: str):
+def test_a_crew_keyword_without_effect_causes_a_warning(name: str):
     with pytest.warns(WithoutEffect, match=f"accepted, but without effect: `{name}` of `Crew` "):
         assert crew(**{name: CREW[name]}).kickoff(checkpointer=False).raw == "x"
 
 
 @pytest.mark.parametrize("name", AGENT)
-def test_a_keyword_of_an_agent_without_effect_is_told(name: str):
+def test_an_agent_keyword_without_effect_causes_a_warning(name: str):
     with pytest.warns(WithoutEffect, match=f"without effect: `{name}` of `Agent` "):
         crew(agent("x", **{name: AGENT[name]})).compile()
 
 
-def test_several_are_told_in_one_warning_and_each_once_in_a_process():
-    with pytest.warns(WithoutEffect) as told:
+def test_several_share_a_warning_and_each_is_named_once_per_process():
+    with pytest.warns(WithoutEffect) as caught:
         crew(agent("x", embedder={}), share_crew=True, tracing=True).compile()
-    assert len(told) == 1 and told[0].filename == __file__
+    assert len(caught) == 1 and caught[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         crew(agent("x", embedder={}), share_crew=True, tracing=True).compile()
 
 
-def test_the_defaults_need_no_word():
+def test_the_defaults_cause_no_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         crew(share_crew=False, tracing=False, embedder=None).compile()
 
 
-def test_the_page_names_them_all():
+def test_the_documentation_lists_them_all():
     section = DIFFERENCES.read_text("utf-8").partition("## Accepted, without effect")[2].partition("\n## ")[0]
     assert [name for name in {**CREW, **AGENT} if f"`{name}`" not in section and f"`Agent.{name}`" not in section] == []

@@ -1,4 +1,4 @@
-"""Reading a model's reply: what it wants done, however it writes it."""
+"""Parsing replies, in whatever form models write them."""
 
 import time
 from typing import Any
@@ -148,7 +148,7 @@ def test_an_action_without_a_name_is_malformed():
     assert isinstance(wanted("Action: a\nAction Input: {}\nAction: **\nAction Input: {}"), Malformed)
 
 
-def test_what_a_model_makes_up_beyond_its_request_is_cut_off():
+def test_text_invented_after_a_request_is_cut_off():
     found = wanted(
         'Thought: look\nAction: search\nAction Input: {"q": 1}\nObservation: it rains\nThought: so\nFinal Answer: rain'
     )
@@ -159,7 +159,7 @@ def test_what_a_model_makes_up_beyond_its_request_is_cut_off():
     )
 
 
-def test_a_made_up_observation_hides_the_actions_after_it():
+def test_actions_after_an_invented_observation_are_ignored():
     text = "Action: a\nAction Input: {}\n**Observation:** fine\nAction: b\nAction Input: {}"
     assert actions(text) == [("a", "{}")]
 
@@ -205,7 +205,7 @@ def test_a_thought_alone_is_malformed_where_tools_wait_to_be_used():
 
 
 @pytest.mark.parametrize("text", ["", "  \n\t "])
-def test_nothing_is_malformed(text: str):
+def test_an_empty_reply_is_malformed(text: str):
     assert wanted(text) == Malformed(error="empty_reply", text=text)
     assert wanted(text, tools=False) == Malformed(error="empty_reply", text=text)
 
@@ -283,7 +283,7 @@ PIECES = st.sampled_from(
     calls=st.lists(st.builds(call, st.text(max_size=5), st.one_of(st.text(max_size=5), st.just({"a": 1}))), max_size=2),
     tools=st.booleans(),
 )
-def test_no_reply_makes_the_reader_fail(text: str, calls: list[ToolRequest], tools: bool):
+def test_no_reply_makes_the_parser_raise(text: str, calls: list[ToolRequest], tools: bool):
     found = parse_reply(reply(text, *calls), tools_offered=tools)
     final_text(reply(text, *calls))
     if calls:

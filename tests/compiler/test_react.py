@@ -1,4 +1,4 @@
-"""The loop of thought and action, played without a graph: what is sent to the model, and what becomes of its replies."""
+"""The ReAct loop, run without a graph: what is sent to the model, and how its replies are handled."""
 
 from typing import Any
 
@@ -40,43 +40,43 @@ def clerk_task(*script: Any, native: bool = False, tools: list[Any] | None = Non
     return task(agent(*script, native=native, **own, **fields))
 
 
-def answered(done: Play) -> str:
-    return done.result["raw"]
+def answered(played: Play) -> str:
+    return played.result["raw"]
 
 
 # ------------------------------------------------------------------------------------------- the conversations
 def test_a_task_without_tools_is_one_request():
-    done = play_task(clerk_task("42", tools=[]))
-    assert answered(done) == "42"
-    assert done.done == ["scope", "model"]
-    assert [role for role, _ in done.said()] == ["system", "user"]
-    assert (done.offered, done.stops) == ([()], [()])
+    played = play_task(clerk_task("42", tools=[]))
+    assert answered(played) == "42"
+    assert played.effects == ["scope", "model"]
+    assert [role for role, _ in played.messages()] == ["system", "user"]
+    assert (played.offered_tools, played.stop_words) == ([()], [()])
 
 
 def test_the_text_protocol_as_it_is_sent():
-    done = play_task(
+    played = play_task(
         clerk_task(
             'Thought: I count.\nAction: count\nAction Input: {"folder": "/a"}\nObservation: 99',
             "Thought: I know.\nFinal Answer: 7 files",
         )
     )
-    assert answered(done) == "7 files"
-    assert done.done == ["scope", "model", "tools", "model"]
-    assert done.said()[2:] == [
+    assert answered(played) == "7 files"
+    assert played.effects == ["scope", "model", "tools", "model"]
+    assert played.messages()[2:] == [
         ("assistant", 'Thought: I count.\nAction: count\nAction Input: {"folder": "/a"}'),
         ("user", "Observation: 7 in /a"),
     ]
-    assert done.stops == [("\nObservation:",)] * 2
-    assert done.offered == [(), ()]
-    system = done.said()[0][1]
+    assert played.stop_words == [("\nObservation:",)] * 2
+    assert played.offered_tools == [(), ()]
+    system = played.messages()[0][1]
     assert "[count, broken, final]" in system
     assert "Count the files in a folder." in system
 
 
 def test_native_calls_as_they_are_sent():
-    done = play_task(clerk_task([ToolUse("count", {"folder": "/a"})], "7 files", native=True))
-    assert answered(done) == "7 files"
-    assert done.asked[1][2:] == [
+    played = play_task(clerk_task([ToolUse("count", {"folder": "/a"})], "7 files", native=True))
+    assert answered(played) == "7 files"
+    assert played.requests[1][2:] == [
         {
             "role": "assistant",
             "content": "",
@@ -84,23 +84,23 @@ def test_native_calls_as_they_are_sent():
         },
         {"role": "tool", "content": "7 in /a", "tool_call_id": "call_0_0", "name": "count"},
     ]
-    assert [spec["name"] for spec in done.offered[0]] == ["count", "broken", "final"]
-    assert done.stops == [(), ()]
-    assert "Action Input" not in done.said()[0][1]
+    assert [spec["name"] for spec in played.offered_tools[0]] == ["count", "broken", "final"]
+    assert played.stop_words == [(), ()]
+    assert "Action Input" not in played.messages()[0][1]
 
 
 def test_a_model_with_native_calls_that_writes_the_text_protocol_is_understood():
-    done = play_task(clerk_task('Action: count\nAction Input: {"folder": "/a"}', "Final Answer: 7", native=True))
-    assert answered(done) == "7"
-    assert done.said()[2:] == [
+    played = play_task(clerk_task('Action: count\nAction Input: {"folder": "/a"}', "Final Answer: 7", native=True))
+    assert answered(played) == "7"
+    assert played.messages()[2:] == [
         ("assistant", 'Action: count\nAction Input: {"folder": "/a"}'),
         ("user", "Observation: 7 in /a"),
     ]
 
 
 def test_the_agents_role_and_the_tasks_texts_reach_the_model():
-    done = play_task(clerk_task("42", tools=[]))
-    (_, system), (_, user) = done.said()
+    played = play_task(clerk_task("42", tools=[]))
+    (_, system), (_, user) = played.messages()
     assert system.startswith("You are Clerk.\nKnows the files.\n")
     assert "Be right" in system
     assert "Count the files" in user
@@ -111,24 +111,24 @@ def test_the_agents_role_and_the_tasks_texts_reach_the_model():
 def test_several_calls_in_one_reply_run_together_and_come_back_in_order():
     uses = [ToolUse("count", {"folder": name}) for name in ("/c", "/a", "/b")]
     for native in (True, False):
-        done = play_task(clerk_task(uses, "Final Answer: all", native=native))
-        assert done.done == ["scope", "model", "together", "tools", "tools", "tools", "model"]
-        texts = [text for role, text in done.said() if role == "tool"] or done.said()[-1][1].splitlines()
+        played = play_task(clerk_task(uses, "Final Answer: all", native=native))
+        assert played.effects == ["scope", "model", "together", "tools", "tools", "tools", "model"]
+        texts = [text for role, text in played.messages() if role == "tool"] or played.messages()[-1][1].splitlines()
         assert [text.removeprefix("Observation: ") for text in texts] == ["7 in /c", "7 in /a", "7 in /b"]
 
 
 def test_an_unknown_tool_is_answered_with_the_names_of_the_others():
-    done = play_task(clerk_task(ToolUse("delete", {"folder": "/"}), "Final Answer: sorry"))
-    assert done.done == ["scope", "model", "model"]
-    assert done.said()[-1] == (
+    played = play_task(clerk_task(ToolUse("delete", {"folder": "/"}), "Final Answer: sorry"))
+    assert played.effects == ["scope", "model", "model"]
+    assert played.messages()[-1] == (
         "user",
         "Observation: There is no tool `delete`. Use one of: `count`, `broken`, `final`.",
     )
 
 
 def test_a_call_without_any_tools_is_answered_too():
-    done = play_task(clerk_task([ToolUse("count", {"folder": "/"})], "sorry", tools=[], native=True))
-    assert done.said()[-1] == (
+    played = play_task(clerk_task([ToolUse("count", {"folder": "/"})], "sorry", tools=[], native=True))
+    assert played.messages()[-1] == (
         "tool",
         "There is no tool `count`, and there are no others. Answer without one.",
     )
@@ -136,28 +136,28 @@ def test_a_call_without_any_tools_is_answered_too():
 
 @pytest.mark.parametrize("name", ["Count", "COUNT", "co_unt", "count ", "`count`"])
 def test_a_tools_name_need_not_be_written_exactly(name: str):
-    done = play_task(clerk_task(f'Action: {name}\nAction Input: {{"folder": "/a"}}', "Final Answer: 7"))
-    assert done.said()[-1] == ("user", "Observation: 7 in /a")
+    played = play_task(clerk_task(f'Action: {name}\nAction Input: {{"folder": "/a"}}', "Final Answer: 7"))
+    assert played.messages()[-1] == ("user", "Observation: 7 in /a")
 
 
-def test_wrong_arguments_are_told_to_the_model_and_nothing_is_called():
-    done = play_task(clerk_task(ToolUse("count", {"directory": "/a"}), "Final Answer: sorry"))
-    assert done.done == ["scope", "model", "model"]
-    told = done.said()[-1][1]
-    assert told.startswith("Observation: ")
-    assert "`folder`" in told
+def test_invalid_arguments_are_reported_to_the_model_and_nothing_is_called():
+    played = play_task(clerk_task(ToolUse("count", {"directory": "/a"}), "Final Answer: sorry"))
+    assert played.effects == ["scope", "model", "model"]
+    observation = played.messages()[-1][1]
+    assert observation.startswith("Observation: ")
+    assert "`folder`" in observation
 
 
-def test_a_failing_tool_is_told_to_the_model():
-    done = play_task(clerk_task(ToolUse("broken", {"folder": "/a"}), "Final Answer: sorry"))
-    assert answered(done) == "sorry"
-    assert done.said()[-1] == ("user", "Observation: `broken` failed: OSError: no folder /a")
+def test_a_failing_tool_is_reported_to_the_model():
+    played = play_task(clerk_task(ToolUse("broken", {"folder": "/a"}), "Final Answer: sorry"))
+    assert answered(played) == "sorry"
+    assert played.messages()[-1] == ("user", "Observation: `broken` failed: OSError: no folder /a")
 
 
 def test_good_and_bad_calls_of_one_reply_keep_their_places():
     uses = [ToolUse("nothing"), ToolUse("count", {"folder": "/a"}), ToolUse("broken", {"folder": "/b"})]
-    done = play_task(clerk_task(uses, "Final Answer: mixed"))
-    assert done.said()[-1][1].splitlines() == [
+    played = play_task(clerk_task(uses, "Final Answer: mixed"))
+    assert played.messages()[-1][1].splitlines() == [
         "Observation: There is no tool `nothing`. Use one of: `count`, `broken`, `final`.",
         "Observation: 7 in /a",
         "Observation: `broken` failed: OSError: no folder /b",
@@ -173,45 +173,45 @@ def test_calls_and_failures_are_counted_on_the_task():
 
 
 def test_a_tools_result_can_be_the_answer():
-    done = play_task(clerk_task(ToolUse("final", {"value": "42"})))
-    assert answered(done) == "the answer is 42"
-    assert done.done == ["scope", "model", "tools"]
+    played = play_task(clerk_task(ToolUse("final", {"value": "42"})))
+    assert answered(played) == "the answer is 42"
+    assert played.effects == ["scope", "model", "tools"]
 
 
 def test_a_failed_tool_is_never_the_answer():
-    done = play_task(clerk_task(ToolUse("final", {"value": "bad"}), "Final Answer: sorry"))
-    assert answered(done) == "sorry"
+    played = play_task(clerk_task(ToolUse("final", {"value": "bad"}), "Final Answer: sorry"))
+    assert answered(played) == "sorry"
 
 
 def test_the_first_answer_among_several_calls_counts_and_all_are_made():
     uses = [ToolUse("count", {"folder": "/a"}), ToolUse("final", {"value": "1"}), ToolUse("final", {"value": "2"})]
-    done = play_task(clerk_task(uses))
-    assert answered(done) == "the answer is 1"
-    assert done.done.count("tools") == 3
+    played = play_task(clerk_task(uses))
+    assert answered(played) == "the answer is 1"
+    assert played.effects.count("tools") == 3
 
 
 # ------------------------------------------------------------------------------------------------------ bounds
 def test_after_max_iter_requests_the_model_must_answer_without_tools():
     use = ToolUse("count", {"folder": "/a"})
-    done = play_task(clerk_task(use, use, "Thought: fine\nFinal Answer: what I have", max_iter=2))
-    assert answered(done) == "what I have"
-    assert done.done.count("model") == 3
-    assert done.said()[-1] == ("user", BOOK.error("force_final_answer"))
-    assert (done.offered[-1], done.stops[-1]) == ((), ())
+    played = play_task(clerk_task(use, use, "Thought: fine\nFinal Answer: what I have", max_iter=2))
+    assert answered(played) == "what I have"
+    assert played.effects.count("model") == 3
+    assert played.messages()[-1] == ("user", BOOK.error("force_final_answer"))
+    assert (played.offered_tools[-1], played.stop_words[-1]) == ((), ())
 
 
-def test_a_text_that_is_no_form_at_all_is_the_answer_when_forced():
+def test_text_without_any_protocol_is_the_forced_answer():
     use = ToolUse("count", {"folder": "/a"})
     assert answered(play_task(clerk_task(use, "seven, I think", max_iter=1))) == "seven, I think"
 
 
-def test_no_steps_at_all_means_an_answer_at_once():
-    done = play_task(clerk_task("42", max_iter=0))
-    assert answered(done) == "42"
-    assert done.said()[-1] == ("user", BOOK.error("force_final_answer"))
+def test_max_iter_zero_forces_an_answer_at_once():
+    played = play_task(clerk_task("42", max_iter=0))
+    assert answered(played) == "42"
+    assert played.messages()[-1] == ("user", BOOK.error("force_final_answer"))
 
 
-def test_a_model_that_says_nothing_even_then_is_an_error_that_says_so():
+def test_an_empty_forced_answer_is_an_error():
     with pytest.raises(
         OutputInvalid, match=r"task `Count the files` of agent `Clerk`: after 1 steps the model `scripted`"
     ):
@@ -219,9 +219,9 @@ def test_a_model_that_says_nothing_even_then_is_an_error_that_says_so():
 
 
 def test_a_malformed_reply_is_repaired_in_the_conversation():
-    done = play_task(clerk_task("Thought: I should count.", "Action:\nAction Input: {}", "Final Answer: 7"))
-    assert answered(done) == "7"
-    assert done.said()[2:] == [
+    played = play_task(clerk_task("Thought: I should count.", "Action:\nAction Input: {}", "Final Answer: 7"))
+    assert answered(played) == "7"
+    assert played.messages()[2:] == [
         ("assistant", "Thought: I should count."),
         ("user", BOOK.error("thought_only")),
         ("assistant", "Action:\nAction Input: {}"),
@@ -230,15 +230,15 @@ def test_a_malformed_reply_is_repaired_in_the_conversation():
 
 
 def test_repairs_count_as_steps():
-    done = play_task(clerk_task("Thought: a", "Thought: b", "Final Answer: end", max_iter=2))
-    assert answered(done) == "end"
-    assert done.done.count("model") == 3
+    played = play_task(clerk_task("Thought: a", "Thought: b", "Final Answer: end", max_iter=2))
+    assert answered(played) == "end"
+    assert played.effects.count("model") == 3
 
 
-def test_two_empty_replies_are_asked_again_and_leave_no_empty_message():
-    done = play_task(clerk_task("", "  ", "Final Answer: 7"))
-    assert answered(done) == "7"
-    assert done.said()[2:] == [("user", BOOK.error("empty_reply"))] * 2
+def test_two_empty_replies_are_retried_and_leave_no_empty_message():
+    played = play_task(clerk_task("", "  ", "Final Answer: 7"))
+    assert answered(played) == "7"
+    assert played.messages()[2:] == [("user", BOOK.error("empty_reply"))] * 2
 
 
 def test_a_third_empty_reply_in_a_row_is_an_error():
@@ -259,8 +259,8 @@ def test_a_failing_model_fails_the_task_and_the_error_names_it():
     assert failing.end_time is not None
 
 
-# ------------------------------------------------------------------------------------------------- being told
-def test_an_agents_step_callback_gets_every_step_in_the_place_of_the_crews():
+# ------------------------------------------------------------------------------------------------- events
+def test_an_agents_step_callback_replaces_the_crews():
     own: list[AgentAction | AgentFinish] = []
     crews: list[AgentAction | AgentFinish] = []
     worked_on = clerk_task(
@@ -288,11 +288,11 @@ def test_a_crews_step_callback_is_for_agents_that_have_none():
     assert [step.output for step in steps] == ["7"]
 
 
-def test_what_the_model_reported_is_summed_over_all_requests():
+def test_usage_is_summed_over_all_requests():
     model = ScriptedLLM(
         [ToolUse("count", {"folder": "/a"}), "Final Answer: 7"], usage={"prompt_tokens": 10, "completion_tokens": 2}
     )
-    done = play_task(task(agent("x", llm=model, tools=[count])))
-    assert done.result["usage"]["successful_requests"] == 2
-    assert done.result["usage"]["prompt_tokens"] == 20
-    assert done.result["usage"]["total_tokens"] == 24
+    played = play_task(task(agent("x", llm=model, tools=[count])))
+    assert played.result["usage"]["successful_requests"] == 2
+    assert played.result["usage"]["prompt_tokens"] == 20
+    assert played.result["usage"]["total_tokens"] == 24

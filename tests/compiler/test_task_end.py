@@ -1,4 +1,4 @@
-"""How a task ends: its output is set, functions are told, the file is written, the end is told; and how it fails."""
+"""The end of a task: output, callbacks, file, event; and failures."""
 
 from functools import partial
 from pathlib import Path
@@ -37,7 +37,7 @@ def written(path: str) -> str:
 
 
 # ------------------------------------------------------------------------------------------------- in order
-def test_the_output_is_set_then_functions_are_told_then_the_file_is_written_then_the_end_is_told(mode: Mode):
+def test_the_end_of_a_task_is_output_callbacks_file_event(mode: Mode):
     happened: list[str] = []
 
     def look(who: str, _: Any = None) -> None:
@@ -59,24 +59,24 @@ def test_the_output_is_set_then_functions_are_told_then_the_file_is_written_then
     ]
 
 
-def test_one_function_for_task_and_crew_is_told_once():
-    told: list[TaskOutput] = []
+def test_one_callback_for_task_and_crew_is_called_once():
+    events: list[TaskOutput] = []
 
     def callback(output: TaskOutput) -> None:
-        told.append(output)
+        events.append(output)
 
     play_task(task(agent("42"), callback=callback), task_callback=callback)
-    assert [output.raw for output in told] == ["42"]
+    assert [output.raw for output in events] == ["42"]
 
 
 def test_a_callback_may_wait_for_something(mode: Mode):
-    told: list[str] = []
+    events: list[str] = []
 
     async def callback(output: TaskOutput) -> None:
-        told.append(output.raw)
+        events.append(output.raw)
 
     mode.kickoff(crew_of(task(agent("42"), callback=callback)))
-    assert told == ["42"]
+    assert events == ["42"]
 
 
 def test_the_task_shows_what_happened():
@@ -135,7 +135,7 @@ def test_the_task_shows_the_path_it_was_written_to_and_keeps_the_template():
     assert (worked_on.output_file, worked_on.template("output_file")) == ("out/rain.md", "out/{topic}.md")
 
 
-def test_a_path_that_needs_an_input_nobody_gave_is_refused_before_anything_is_done():
+def test_a_path_with_a_missing_input_is_refused_before_the_task_starts():
     worked_on = task(agent("42"), output_file="{topic}.md")
     with pytest.raises(MissingInput, match="`output_file` of task `Count the files` needs the input `topic`"):
         play_task(worked_on)
@@ -159,7 +159,7 @@ def test_a_link_out_of_the_working_directory_is_not_followed(tmp_path_factory: p
     assert list(elsewhere.iterdir()) == []
 
 
-def test_a_path_that_no_file_system_takes_is_told_like_any_other_failure():
+def test_an_invalid_path_fails_like_any_other_save():
     with pytest.raises(OutputNotSaved, match="null"):
         play_task(task(agent("42"), output_file="{topic}.md"), {"inputs": {"topic": "a\0b"}})
 
@@ -177,12 +177,12 @@ def test_a_failed_save_keeps_the_output_and_resume_repeats_only_the_save(mode: M
     assert len(worked_on.agent.llm.requests) == 1
 
 
-def test_a_failed_callback_is_told_again_by_resume_and_nothing_else_is_repeated(mode: Mode):
-    told: list[str] = []
+def test_resume_repeats_only_the_failed_callback(mode: Mode):
+    events: list[str] = []
 
     def callback(output: TaskOutput) -> None:
-        told.append(output.raw)
-        if len(told) == 1:
+        events.append(output.raw)
+        if len(events) == 1:
             raise RuntimeError("the line was busy")
 
     worked_on = task(agent("42"), callback=callback)
@@ -190,12 +190,12 @@ def test_a_failed_callback_is_told_again_by_resume_and_nothing_else_is_repeated(
     with pytest.raises(RuntimeError, match="the line was busy"):
         mode.kickoff(crew, thread_id="1")
     assert mode.resume(crew, "1").raw == "42"
-    assert told == ["42", "42"]
+    assert events == ["42", "42"]
     assert worked_on.agent is not None
     assert len(worked_on.agent.llm.requests) == 1
 
 
-def test_a_guardrail_that_could_not_judge_is_asked_again_by_resume(mode: Mode):
+def test_resume_repeats_a_guardrail_that_failed(mode: Mode):
     asked: list[str] = []
 
     def judge(output: TaskOutput) -> tuple[bool, Any]:
@@ -214,14 +214,14 @@ def test_a_guardrail_that_could_not_judge_is_asked_again_by_resume(mode: Mode):
     assert len(worked_on.agent.llm.requests) == 1
 
 
-def test_a_failure_ends_the_task_and_is_told(mode: Mode):
-    told: list[str] = []
+def test_a_failure_ends_the_task_and_emits_events(mode: Mode):
+    events: list[str] = []
     worked_on = task(agent(ConnectionError("no line")))
     with crewai_event_bus.scoped_handlers():
-        crewai_event_bus.register_handler(TaskFailedEvent, lambda source, event: told.append(event.error))
+        crewai_event_bus.register_handler(TaskFailedEvent, lambda source, event: events.append(event.error))
         with pytest.raises(ConnectionError, match="no line"):
             mode.kickoff(crew_of(worked_on))
-    assert told == ["task `Count the files` of agent `Clerk`: ConnectionError: no line"]
+    assert events == ["task `Count the files` of agent `Clerk`: ConnectionError: no line"]
     assert (worked_on.end_time is not None, worked_on.output) == (True, None)
 
 
@@ -233,6 +233,6 @@ def test_the_usage_of_refused_attempts_and_conversions_is_a_part_of_the_output()
     def judge(output: TaskOutput) -> tuple[bool, Any]:
         return output.raw == "better", "do better"
 
-    done = play_task(task(agent("", llm=model), guardrail=judge, output_pydantic=Point))
-    assert done.result["usage"]["successful_requests"] == 4
-    assert done.result["usage"]["total_tokens"] == 16
+    played = play_task(task(agent("", llm=model), guardrail=judge, output_pydantic=Point))
+    assert played.result["usage"]["successful_requests"] == 4
+    assert played.result["usage"]["total_tokens"] == 16

@@ -17,7 +17,7 @@ BARE: dict[str, Any] = {
 
 
 def said(**fields: Any) -> list[tuple[str, Any]]:
-    return play_task(task(agent("42", **fields))).said(0)
+    return play_task(task(agent("42", **fields))).messages(0)
 
 
 PLAIN = said()
@@ -47,7 +47,7 @@ def test_without_a_system_prompt_a_template_of_the_system_message_frames_its_par
 def test_what_follows_the_answer_in_its_template_ends_it():
     cut = play_task(task(agent("42</say> and so on", **BARE)))
     assert cut.result["raw"] == "42"
-    assert cut.stops == [("</say>",)]
+    assert cut.stop_words == [("</say>",)]
 
 
 def test_answers_end_there_in_both_protocols_and_when_they_are_forced():
@@ -58,11 +58,11 @@ def test_answers_end_there_in_both_protocols_and_when_they_are_forced():
     for native, stop in ((False, ("\nObservation:", "</say>")), (True, ("</say>",))):
         model = ScriptedLLM([{"name": "count", "args": {"folder": "/"}}, "7"], native_tools=native)
         worked_on = task(agent("x", llm=model, tools=[count], max_iter=1, response_template="{{ .Response }}</say>"))
-        assert play_task(worked_on).stops == [stop, ("</say>",)]
+        assert play_task(worked_on).stop_words == [stop, ("</say>",)]
 
 
 def test_an_answer_that_nothing_follows_is_not_ended():
-    assert play_task(task(agent("42", response_template="<say>{{ .Response }}"))).stops == [()]
+    assert play_task(task(agent("42", response_template="<say>{{ .Response }}"))).stop_words == [()]
 
 
 def test_who_the_agent_is_may_stand_in_the_template_and_nothing_else_is_filled():
@@ -86,7 +86,7 @@ def test_a_template_without_its_slot_is_refused(name: str):
 def test_a_system_message_that_is_always_the_same_is_told():
     with pytest.warns(UserWarning, match=r"`system_template` has no `\{\{ \.System \}\}`"):
         worker = agent("42", system_template="Answer in JSON.")
-    assert play_task(task(worker)).said(0) == [("system", "Answer in JSON."), PLAIN[1]]
+    assert play_task(task(worker)).messages(0) == [("system", "Answer in JSON."), PLAIN[1]]
 
 
 # -------------------------------------------------------------------------------------------------------- dates

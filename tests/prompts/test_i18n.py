@@ -196,4 +196,4 @@ def test_a_file_in_i18n_is_the_crews_prompt_file(written: Any):
     worker = agent("x")
     crew = Crew(agents=[worker], tasks=[task(worker)], i18n=I18N(prompt_file=path))
     assert crew.prompt_file == path
-    assert play_task(task(worker)).said(0)[1][1].startswith("Your task:\n")
+    assert play_task(task(worker)).messages(0)[1][1].startswith("Your task:\n")

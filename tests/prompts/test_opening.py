@@ -20,7 +20,7 @@ def count(folder: str, deep: bool = False) -> str:
 
 
 def opening(worked_on: Task, state: dict[str, Any] | None = None) -> list[tuple[str, Any]]:
-    return play_task(worked_on, state).said(0)
+    return play_task(worked_on, state).messages(0)
 
 
 # ------------------------------------------------------------------------------------------------- whole texts
@@ -91,7 +91,7 @@ def told(raws: list[str], **fields: Any) -> str:
     last = task(agent("42"), **fields)
     *_, assignment = assigned(*earlier, last)
     state = {f"step_{n}": TaskOutput(description="d", agent="a", raw=raw).to_plain() for n, raw in enumerate(raws)}
-    return play(task_body(assignment, {"inputs": {}, **state})).said(0)[-1][1]
+    return play(task_body(assignment, {"inputs": {}, **state})).messages(0)[-1][1]
 
 
 def test_what_others_found_out_follows_the_task_with_a_divider_between_each():

@@ -168,7 +168,7 @@ def test_a_verdict_is_kept_and_not_asked_for_again(mode: Mode):
 class Stages(Play):
     def perform(self, effect: Effect) -> Any:
         if isinstance(effect, ModelCall):
-            self.done.append(effect.stage)
+            self.effects.append(effect.stage)
         return super().perform(effect)
 
 
@@ -177,7 +177,7 @@ def test_the_judges_requests_belong_to_the_guardrails_step():
     (assignment,) = bind_tasks(crew(one, checkpointer=False))
     seen = Stages()
     seen.run(task_body(assignment, {"inputs": {}}))
-    assert seen.done == ["scope", "model", "model", "scope", "guardrail", "model", "guardrail", "model"]
+    assert seen.effects == ["scope", "model", "model", "scope", "guardrail", "model", "guardrail", "model"]
 
 
 def test_a_missing_key_of_a_judge_is_told_before_anybody_works(mode: Mode):

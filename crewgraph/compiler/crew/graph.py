@@ -60,11 +60,11 @@ def wire_sequential(
     while position < len(tasks):
         group = parallel_group(tasks, position)
         for assignment in group:
-            read = schemas.of(assignment)
+            read_schema = schemas.of(assignment)
             graph.add_node(
                 assignment.slug,
-                task_node(assignment, read.channels),
-                input_schema=read.schema,
+                task_node(assignment, read_schema.channels),
+                input_schema=read_schema.schema,
                 metadata=task_metadata(assignment),
             )
         if isinstance(group[0].task, ConditionalTask):

@@ -40,17 +40,19 @@ class RunMeter(ActiveNodes):
 
     Args:
         crew: the crew; its budgets are read whenever they are checked.
-        around: the meter of the enclosing run.
+        parent: the meter of the enclosing run.
         resumed: whether the run may continue one from an earlier process.
         thread: the thread id; None if the run has no thread of its own.
-        kept: whether the run is checkpointed.
+        checkpointed: whether the run is checkpointed.
     """
 
-    def __init__(self, crew: Crew, around: Meter | None, *, resumed: bool, thread: str | None, kept: bool) -> None:
-        super().__init__(around)
+    def __init__(
+        self, crew: Crew, parent: Meter | None, *, resumed: bool, thread: str | None, checkpointed: bool
+    ) -> None:
+        super().__init__(parent)
         for name in BUDGETS:
             validate_budget(name, getattr(crew, name))  # may have changed since the crew was created
-        self.crew, self.resumed, self.thread, self.kept = crew, resumed, thread, kept
+        self.crew, self.resumed, self.thread, self.checkpointed = crew, resumed, thread, checkpointed
         self._started_at, self._seconds_before = time.monotonic(), 0.0
         self._first_checkpoints: dict[str, str] = {}
         self._models_without_usage: set[str] = set()
@@ -123,11 +125,11 @@ class RunMeter(ActiveNodes):
         crew = f"crew `{self.crew.name}`" if self.crew.name else "the crew"
         if self.thread is not None:
             advice = f'Raise it (`crew.{budget} = ...`) and continue with `crew.resume("{self.thread}")`'
-        elif self.kept:
+        elif self.checkpointed:
             advice = f"Raise it (`crew.{budget} = ...`) and resume the graph around it"
         else:
             advice = f"It was not checkpointed (`checkpointer=False`): raise `{budget}` and start again"
-        resumable = ", which repeats nothing and counts what was spent before" if self.kept else ""
+        resumable = ", which repeats nothing and counts what was spent before" if self.checkpointed else ""
         return BudgetExceeded(
             f"the run of {crew} stopped: {amount(spent)} are spent, and its `{budget}` is {amount(limit)}. "
             f"{self._usage_summary()}{advice}{resumable}.",
@@ -179,7 +181,7 @@ def unknown_price(crew: Crew, model: str) -> UnknownPrice:
     return UnknownPrice(
         f"`max_cost` of crew `{crew.name}` cannot be enforced: the price of the model `{model}` is unknown. Set it, in USD per "
         f'million tokens: `crewgraph.llm.prices.register("{model}", input=..., output=...)`, `LLM(..., price={{"input": ..., '
-        '"output": ...}})`, or a file in CREWGRAPH_PRICES; a price of 0 is one, too.'
+        '"output": ...})`, or a file in CREWGRAPH_PRICES; a price of 0 is one, too.'
     )
 
 
@@ -271,7 +273,7 @@ class MeteredGraph(CompiledStateGraph[Any, Any, Any, Any]):
             METER.get(),
             resumed=input is None or isinstance(input, Command) or place.again,
             thread=place.thread or None if stored and not place.task else None,
-            kept=stored,
+            checkpointed=stored,
         )
 
 

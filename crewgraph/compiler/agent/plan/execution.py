@@ -80,20 +80,24 @@ class PlanExecution:
         return task_text(self.planner, with_rejection(text, self.planner.refused, self.book))
 
 
-def execute_plan(work: PlanExecution) -> Body[PlanOutcome]:
+def execute_plan(execution: PlanExecution) -> Body[PlanOutcome]:
     """Make a plan and run its steps; none are run if the plan is not ready.
 
     Raises:
         EffectFailed: a request to a model failed.
     """
-    plan = yield from make_plan(work.planner)
-    outcome = PlanOutcome(plan, TodoList(items=_todos(plan) if work.runs_steps else []))
+    plan = yield from make_plan(execution.planner)
+    outcome = PlanOutcome(plan, TodoList(items=_todos(plan) if execution.runs_steps else []))
     while ready := outcome.todos.get_ready_todos():
-        reason = yield from _run_steps(work, outcome, ready if work.parallel else ready[:1])
+        reason = yield from _run_steps(execution, outcome, ready if execution.parallel else ready[:1])
         if reason is None:
             continue
         outcome.reason = reason
-        if not reason or outcome.replans == work.config.max_replans or not (yield from _replan(work, outcome, reason)):
+        if (
+            not reason
+            or outcome.replans == execution.config.max_replans
+            or not (yield from _replan(execution, outcome, reason))
+        ):
             break
     outcome.reason = outcome.reason or None
     return outcome
@@ -132,47 +136,47 @@ def _numbered(steps: Sequence[PlanStep], offset: int, done_numbers: Sequence[int
     return items
 
 
-def _run_steps(work: PlanExecution, plan_outcome: PlanOutcome, steps: Sequence[TodoItem]) -> Body[str | None]:
+def _run_steps(execution: PlanExecution, plan_outcome: PlanOutcome, steps: Sequence[TodoItem]) -> Body[str | None]:
     """Run steps that are ready.
 
     Returns:
         why the remaining steps must be replanned; empty if the task is done; None to continue.
     """
-    contexts = [work.new_context() for _ in steps]
+    contexts = [execution.new_context() for _ in steps]
     scopes: list[Scope] = []
     for step, context in zip(steps, contexts, strict=True):
         plan_outcome.todos.mark_running(step.step_number)
-        yield Notify(partial(work.report.step_started, step.model_copy()))
-        scopes.append(_step_scope(work, plan_outcome.todos, step, context))
+        yield Notify(partial(execution.report.step_started, step.model_copy()))
+        scopes.append(_step_scope(execution, plan_outcome.todos, step, context))
     try:
         outcomes: list[dict[str, Any]] = (yield Together(scopes)) if len(scopes) > 1 else [(yield scopes[0])]
     finally:
         for context in contexts:  # counted separately, as they may run in threads
-            work.planner.usage.add(context.usage.to_plain())
+            execution.planner.usage.add(context.usage.to_plain())
             for name, number in context.counts.items():
-                work.counts[name] = work.counts.get(name, 0) + number
+                execution.counts[name] = execution.counts.get(name, 0) + number
     verdicts: list[str] = []
     for step, outcome in zip(steps, outcomes, strict=True):
-        verdict = yield from _assess_step(work, plan_outcome.todos, step, outcome)
+        verdict = yield from _assess_step(execution, plan_outcome.todos, step, outcome)
         verdicts += [] if verdict is None else [verdict]
     return None if not verdicts else "" if "" in verdicts else verdicts[0]
 
 
-def _step_scope(work: PlanExecution, todos: TodoList, step: TodoItem, context: ReActContext) -> Scope:
-    book, briefing = work.book, work.planner.briefing
+def _step_scope(execution: PlanExecution, todos: TodoList, step: TodoItem, context: ReActContext) -> Scope:
+    book, briefing = execution.book, execution.planner.briefing
     dependencies = [item for item in todos.items if item.step_number in step.depends_on]
-    parts = [book.filled("planning", "step", description=work.task, expected_output=briefing.expected_output)]
+    parts = [book.filled("planning", "step", description=execution.task, expected_output=briefing.expected_output)]
     parts += [book.filled("planning", "step_results", results=_step_results(dependencies))] if dependencies else []
     parts.append(book.filled("planning", "step_now", step=step.description))
     parts += [book.filled("planning", "step_tool", tool=step.tool_to_use)] if step.tool_to_use else []
     texts = {"role": briefing.role, "goal": briefing.goal, "backstory": briefing.backstory}
 
-    def opening(_: str, done: str) -> list[Message]:
-        summary = [book.slice("summary", merged_summary=done)] if done else []
-        return prompt_messages(work.agent, work.system_prompt, "\n\n".join((*parts, *summary)), texts)
+    def opening(_: str, progress: str) -> list[Message]:
+        summary = [book.slice("summary", merged_summary=progress)] if progress else []
+        return prompt_messages(execution.agent, execution.system_prompt, "\n\n".join((*parts, *summary)), texts)
 
     name = f"Step {step.step_number}: {shorten(step.description, 60)}"
-    body = partial(_run_step, work.config, context, Dialogue(opening, ""), name)
+    body = partial(_run_step, execution.config, context, Dialogue(opening, ""), name)
     return Scope(name=name, body=body, stage="model", shown={"what": f"step {step.step_number} of a plan"})
 
 
@@ -197,17 +201,19 @@ def _run_step(config: PlanningConfig, context: ReActContext, dialogue: Dialogue,
     return {"ok": True, "text": text}
 
 
-def _assess_step(work: PlanExecution, todos: TodoList, step: TodoItem, outcome: dict[str, Any]) -> Body[str | None]:
+def _assess_step(
+    execution: PlanExecution, todos: TodoList, step: TodoItem, outcome: dict[str, Any]
+) -> Body[str | None]:
     """Record the result of a step.
 
     Returns:
         why the remaining steps must be replanned; empty if the task is done; None to continue.
     """
-    config, report = work.config, work.report
+    config, report = execution.config, execution.report
     text: str = outcome["text"]
     observation = StepObservation(step_completed_successfully=outcome["ok"])
     if config.observes:
-        observation = yield from observe_step(work.planner, work.task, step, outcome, todos, report)
+        observation = yield from observe_step(execution.planner, execution.task, step, outcome, todos, report)
     high, replan = config.reasoning_effort == "high", observation.needs_full_replan
     failed = not (outcome["ok"] and observation.step_completed_successfully) or (high and replan)
     (todos.mark_failed if failed else todos.mark_completed)(step.step_number, text)
@@ -297,14 +303,14 @@ def _refine_steps(todos: TodoList, step: TodoItem, observation: StepObservation,
         yield Notify(partial(report.refined, step.model_copy(), refinements))
 
 
-def _replan(work: PlanExecution, outcome: PlanOutcome, reason: str) -> Body[bool]:
+def _replan(execution: PlanExecution, outcome: PlanOutcome, reason: str) -> Body[bool]:
     """Replace the pending steps with those of a new plan; return whether there are any."""
     outcome.replans += 1
     todos = outcome.todos
-    yield Notify(partial(work.report.replanned, reason, outcome.replans, todos.completed_count))
+    yield Notify(partial(execution.report.replanned, reason, outcome.replans, todos.completed_count))
     finished = [item for item in todos.items if item.status != "pending"]
-    earlier = work.book.filled("planning", "replan", steps=_step_results(finished), reason=reason)
-    plan = yield from make_plan(replace(work.planner, earlier=earlier))
+    earlier = execution.book.filled("planning", "replan", steps=_step_results(finished), reason=reason)
+    plan = yield from make_plan(replace(execution.planner, earlier=earlier))
     if plan is None or not plan.ready or not plan.steps:
         return False
     outcome.plan = plan
