@@ -31,7 +31,7 @@ class Capability(Protocol):
     crew: Crew | None
     task: Task | None
     fetches_tools: bool = False
-    """Whether `fetched` may return tools."""
+    """Whether `fetch_tools` may return tools."""
 
     def __init__(self, agent: BaseAgent, crew: Crew | None, task: Task | None) -> None:
         self.agent, self.crew, self.task = agent, crew, task
@@ -54,7 +54,7 @@ class Capability(Protocol):
         """
         return []
 
-    def fetched(self, taken: Iterable[str], book: Book) -> Body[list[Any]]:
+    def fetch_tools(self, taken: Iterable[str], book: Book) -> Body[list[Any]]:
         """Return the tools that are fetched when work starts; their specs are recorded for resumed runs.
 
         Args:
@@ -64,7 +64,7 @@ class Capability(Protocol):
         yield from ()
         return []
 
-    def adapted(self, tool: EventTool, book: Book) -> EventTool:
+    def adapt_tool(self, tool: EventTool, book: Book) -> EventTool:
         """Adapt one of the agent's tools for its loop."""
         return tool
 
@@ -108,7 +108,7 @@ class MCPServers(Capability):
         for reference in self._references:
             described_tools(reference, self.agent)
 
-    def fetched(self, taken: Iterable[str], book: Book) -> Body[list[Any]]:
+    def fetch_tools(self, taken: Iterable[str], book: Book) -> Body[list[Any]]:
         servers = self._references
         if not servers:
             return []

@@ -86,16 +86,16 @@ class Delegation(EventTool):
 
     def _body(self, begin: Mark, args: dict[str, Any], allowed: bool) -> Body[ToolOutcome]:
         yield begin
-        started, hooks = (yield Notify(partial(self.starting, args))), self.hooks
+        started, hooks = (yield Notify(partial(self.report_start, args))), self.hooks
         if not hooks:
             result = yield from self._delegate(args, allowed)
-            return self.ended(args, (yield Notify(partial(self.finished, args, started, result))))
-        checked = self.checked((yield hook("before_tool_call", hooks.before, hooks.abefore, args)))
+            return self.raise_if_fatal(args, (yield Notify(partial(self.report_end, args, started, result))))
+        checked = self.revalidate((yield hook("before_tool_call", hooks.before, hooks.abefore, args)))
         args = checked["args"]
-        result = self.stopped(checked) or (yield from self._delegate(args, allowed))
+        result = self.blocked_result(checked) or (yield from self._delegate(args, allowed))
         outcome = self.outcome_of(result)
         outcome = yield hook("after_tool_call", hooks.after, hooks.aafter, args, outcome, result["result"])
-        return self.ended(args, (yield Notify(partial(self.finished, args, started, result, outcome))))
+        return self.raise_if_fatal(args, (yield Notify(partial(self.report_end, args, started, result, outcome))))
 
     def _delegate(self, args: dict[str, Any], allowed: bool) -> Body[Done]:
         book, roles = self.team.book, self._roles

@@ -80,7 +80,7 @@ class FailingTool:
         if record is not None:
             tell_failure(record, self.policy, self.tool, self.agent, self.task)
 
-    def end(self, args: dict[str, Any] | str, failure: dict[str, Any]) -> None:
+    def raise_if_fatal(self, args: dict[str, Any] | str, failure: dict[str, Any]) -> None:
         """End the task if the policy is to raise.
 
         Raises:
@@ -223,7 +223,7 @@ class EventTool:
     def _report_cached(self, args: dict[str, Any], result: Done | None) -> ToolOutcome | None:
         if result is None or self.hooks:  # hooks run with the call itself
             return None
-        return self.finished(args, self.starting(args), result)
+        return self.report_end(args, self.report_start(args), result)
 
     def prepare(self, written: dict[str, Any] | str) -> dict[str, Any] | Refusal:
         """Return the validated arguments, or what is wrong with them; hooks may still correct invalid ones."""
@@ -238,38 +238,38 @@ class EventTool:
         return ToolCall(tool=self, args=args)
 
     def run(self, args: dict[str, Any], config: "RunnableConfig") -> ToolOutcome:
-        started, hooks = self.starting(args), self.hooks
+        started, hooks = self.report_start(args), self.hooks
         if not hooks:
-            return self.ended(args, self.finished(args, started, self.tool.run(args, config)))
-        checked = self.checked(hooks.before(args))
+            return self.raise_if_fatal(args, self.report_end(args, started, self.tool.run(args, config)))
+        checked = self.revalidate(hooks.before(args))
         args = checked["args"]
-        result = self.stopped(checked) or self.tool.run(args, config)
+        result = self.blocked_result(checked) or self.tool.run(args, config)
         outcome = hooks.after(args, self.outcome_of(result), result["result"])
-        return self.ended(args, self.finished(args, started, result, outcome))
+        return self.raise_if_fatal(args, self.report_end(args, started, result, outcome))
 
     async def arun(self, args: dict[str, Any], config: "RunnableConfig") -> ToolOutcome:
-        started, hooks = self.starting(args), self.hooks
+        started, hooks = self.report_start(args), self.hooks
         if not hooks:
-            return self.ended(args, self.finished(args, started, await self.tool.arun(args, config)))
-        checked = self.checked(await hooks.abefore(args))
+            return self.raise_if_fatal(args, self.report_end(args, started, await self.tool.arun(args, config)))
+        checked = self.revalidate(await hooks.abefore(args))
         args = checked["args"]
-        result = self.stopped(checked) or await self.tool.arun(args, config)
+        result = self.blocked_result(checked) or await self.tool.arun(args, config)
         outcome = await hooks.aafter(args, self.outcome_of(result), result["result"])
-        return self.ended(args, self.finished(args, started, result, outcome))
+        return self.raise_if_fatal(args, self.report_end(args, started, result, outcome))
 
     @property
     def hooks(self) -> ToolHooks:
         """The user's hooks around its calls."""
         return ToolHooks(self.tool.tool, self.agent, self.task, self.crew)
 
-    def checked(self, use: HookedToolUse) -> HookedToolUse:
+    def revalidate(self, use: HookedToolUse) -> HookedToolUse:
         """Validate the arguments as the hooks left them."""
         if "blocked" in use:
             return use
         prepared = self.tool.prepare(use["args"])
         return {**use, "refused": prepared.text} if isinstance(prepared, Refusal) else {**use, "args": prepared}
 
-    def stopped(self, use: HookedToolUse) -> Done | None:
+    def blocked_result(self, use: HookedToolUse) -> Done | None:
         """Return the result of a call that was blocked or refused; None if the call is to be made."""
         if "blocked" in use:
             return Done(ok=False, result=use["blocked"], blocked=True)
@@ -278,7 +278,7 @@ class EventTool:
         failure = ToolFailure(message=use["refused"], reason=ToolFailureReason.INVALID_INPUT)
         return Done(ok=False, result=use["refused"], failure=failure.model_dump(mode="json"))
 
-    def starting(self, args: dict[str, Any]) -> datetime:
+    def report_start(self, args: dict[str, Any]) -> datetime:
         """Emit the event of the call's start; return the time."""
         if crewai_event_bus.wants(ToolUsageStartedEvent) and not is_replayed():
             crewai_event_bus.emit(self.agent, ToolUsageStartedEvent(**self._event_fields(args)))
@@ -296,7 +296,7 @@ class EventTool:
             outcome["failure"] = result["failure"]
         return {**outcome, "shown": shown} if shown else outcome
 
-    def finished(
+    def report_end(
         self, args: dict[str, Any], started: datetime, result: Done, outcome: ToolOutcome | None = None
     ) -> ToolOutcome:
         """Emit the event of the call's end, with the outcome as hooks left it; return that outcome."""
@@ -319,21 +319,21 @@ class EventTool:
             )
             crewai_event_bus.emit(self.agent, event)
         if "failure" in outcome:
-            self.failing.report(args, outcome["failure"])
+            self.failing_tool.report(args, outcome["failure"])
         return outcome
 
-    def ended(self, args: dict[str, Any], outcome: ToolOutcome) -> ToolOutcome:
+    def raise_if_fatal(self, args: dict[str, Any], outcome: ToolOutcome) -> ToolOutcome:
         """Return the outcome, unless it is a failure that ends the task.
 
         Raises:
             ToolExecutionFailedError: it is; nothing is recorded then, so that a resumed run calls the tool again.
         """
         if "failure" in outcome:
-            self.failing.end(args, outcome["failure"])
+            self.failing_tool.raise_if_fatal(args, outcome["failure"])
         return outcome
 
     @property
-    def failing(self) -> FailingTool:
+    def failing_tool(self) -> FailingTool:
         """The handling of its failures."""
         return FailingTool(self.tool.tool.source, self.name, self.agent, self.task, self.crew)
 

@@ -97,9 +97,9 @@ _INPUT_NAMES = ("messages", "input", "context", "tools", "tool_names")
 
 def create_executor(agent: BaseAgent, tools: Sequence[Any] | None = None, task: Any = None) -> Any:
     """Return an agent's executor, as the user gave it or its class creates it; None for the built-in loop."""
-    own = override_of(agent, "create_agent_executor") if agent.agent_executor is None else None
-    if own is not None:
-        own(**accepted(agent, "create_agent_executor", {"tools": tools, "task": task}, first=False))
+    override = override_of(agent, "create_agent_executor") if agent.agent_executor is None else None
+    if override is not None:
+        override(**accepted(agent, "create_agent_executor", {"tools": tools, "task": task}, first=False))
     if agent.agent_executor is None and getattr(agent, "executor_class", None) is not None:
         return _from_class(cast(Any, agent).executor_class, agent, tools, task)
     return agent.agent_executor

@@ -35,7 +35,7 @@ def load_external_tools(
     yield from _check_images(tools)
     names, fetched = [*reserved], list[Any]()
     for capability in capabilities:
-        fetched += yield from capability.fetched([*names, *(tool.name for tool in fetched)], book)
+        fetched += yield from capability.fetch_tools([*names, *(tool.name for tool in fetched)], book)
     return fetched
 
 

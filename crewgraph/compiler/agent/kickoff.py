@@ -138,7 +138,7 @@ class _Kickoff:
             context="",
         )
 
-    def retry(self, output: LiteAgentOutput, reason: str) -> Body[_Output]:
+    def retry(self, refused: LiteAgentOutput, reason: str) -> Body[_Output]:
         """Continue the conversation after the guardrail refused the answer."""
         self.report.guardrail_retries += 1
         assert self.dialogue is not None  # there is an answer to refuse

@@ -118,17 +118,17 @@ def final_text(reply: Reply) -> str:
 
 def _actions(text: str, first: re.Match[str]) -> Actions | Malformed:
     invented = _OBSERVATION.search(text, first.end())
-    text_kept = text[: invented.start()].rstrip() if invented else text.rstrip()
-    starts = [first, *_ACTION.finditer(text_kept, first.end())]
+    own_text = text[: invented.start()].rstrip() if invented else text.rstrip()
+    starts = [first, *_ACTION.finditer(own_text, first.end())]
     actions: list[Action] = []
     for start, after in zip(starts, [*starts[1:], None], strict=True):
-        stop = _action_end(text_kept, start.end(), after.start() if after else len(text_kept))
+        stop = _action_end(own_text, start.end(), after.start() if after else len(own_text))
         name = start["name"].strip(" \t\r*_").strip().strip("`\"'[]")
-        input_label = _INPUT.search(text_kept, start.end(), stop)
-        actions.append(Action(tool=name, args=_clean_input(text_kept[input_label.end() : stop]) if input_label else ""))
+        input_label = _INPUT.search(own_text, start.end(), stop)
+        actions.append(Action(tool=name, args=_clean_input(own_text[input_label.end() : stop]) if input_label else ""))
     if not all(action.tool for action in actions):
-        return Malformed(error="no_action_name", text=text_kept)
-    return Actions(actions=tuple(actions), thought=_thought(text_kept[: first.start()]), text=text_kept)
+        return Malformed(error="no_action_name", text=own_text)
+    return Actions(actions=tuple(actions), thought=_thought(own_text[: first.start()]), text=own_text)
 
 
 def _action_end(text: str, start: int, stop: int) -> int:

@@ -29,7 +29,15 @@ from crewgraph.text import extract_json
 from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.structured import prompt_text
 
-__all__ = ["ReActContext", "RequestedCall", "approve_tool_call", "react_loop", "repair_arguments", "run_step_callback"]
+__all__ = [
+    "ReActContext",
+    "RequestedCall",
+    "approve_tool_call",
+    "discard_result",
+    "react_loop",
+    "repair_arguments",
+    "run_step_callback",
+]
 
 
 _log = logging.getLogger("crewgraph")
@@ -487,9 +495,9 @@ def run_step_callback(
             name=getattr(callback, "__name__", type(callback).__name__),
             kind="step callback",
             about=[number, dataclasses.asdict(step)],
-            encode=_discard,
+            encode=discard_result,
         )
 
 
-def _discard(_: Any) -> None:
+def discard_result(_: Any) -> None:
     """Ignore what a callback returns."""

@@ -287,7 +287,7 @@ class AgentRunner(AgentResources):
         self.failures.append(record)
         if not is_used:  # otherwise reported with the call
             yield Notify(partial(failing.report, args, failure))
-            failing.end(args, failure)
+            failing.raise_if_fatal(args, failure)
         yield Notify(partial(self._agent.record_tool_failures, tuple(self.failures)))
 
     def _react_context(self) -> ReActContext:

@@ -172,11 +172,11 @@ class AgentResources:
     @cached_property
     def _prepared_tools(self) -> Mapping[str, PreparedTool]:
         """The tools as the loop uses them."""
-        return {name: self._adapted(tool) for name, tool in self._available_tools.items()}
+        return {name: self._adapt(tool) for name, tool in self._available_tools.items()}
 
-    def _adapted(self, tool: EventTool) -> PreparedTool:
+    def _adapt(self, tool: EventTool) -> PreparedTool:
         for capability in self.capabilities:
-            tool = capability.adapted(tool, self._book)
+            tool = capability.adapt_tool(tool, self._book)
         return tool
 
     @cached_property

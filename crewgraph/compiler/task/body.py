@@ -10,6 +10,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+from crewgraph.compiler.agent.react import discard_result
 from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.compiler.task.briefing import ONGOING, Briefing, OngoingTask, briefing_of
@@ -314,7 +315,7 @@ class _TaskExecution:
                     name=getattr(callback, "__name__", type(callback).__name__),
                     kind="callback",
                     about=output.raw,
-                    encode=_discard,
+                    encode=discard_result,
                 )
 
     def save_file(self, output: TaskOutput) -> Body[None]:
@@ -335,10 +336,6 @@ def _encode_output(returned: Any, *, where: str) -> dict[str, Any]:
     if isinstance(returned, TaskOutput):
         return returned.to_plain()
     raise TypeError(f"{where}: its own `execute_sync` returned {returned!r:.80}; it must return a `TaskOutput`")
-
-
-def _discard(_: Any) -> None:
-    """Ignore what a callback returns."""
 
 
 def _file_content(output: TaskOutput) -> str:

@@ -160,7 +160,7 @@ class TaskRunner(AgentRunner):
     def _with_delegation(self, tool: EventTool) -> PreparedTool:
         source = tool.tool.tool.source
         if not isinstance(source, CoworkerTool) or override_of(source, "_run") is not None:
-            return self._adapted(tool)
+            return self._adapt(tool)
         return Delegation(tool.tool, tool.agent, tool.task, self._team, source, crew=tool.crew)
 
     @cached_property

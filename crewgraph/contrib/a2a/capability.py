@@ -55,7 +55,7 @@ class RemoteAgentsCapability(Capability):
         for remote in self._remotes:
             _card_of(remote, self.agent)
 
-    def fetched(self, taken: Iterable[str], book: Book) -> Body[list[Any]]:
+    def fetch_tools(self, taken: Iterable[str], book: Book) -> Body[list[Any]]:
         """The remote agents as tools.
 
         Raises:
@@ -71,7 +71,7 @@ class RemoteAgentsCapability(Capability):
         address = remote.endpoint
         return Call(function=_card_of, args=(remote, self.agent), name=address, kind="the card of", about=[address])
 
-    def adapted(self, tool: EventTool, book: Book) -> EventTool:
+    def adapt_tool(self, tool: EventTool, book: Book) -> EventTool:
         source = tool.tool.tool.source
         if not isinstance(source, RemoteAgentTool) or override_of(source, "_run") is not None:
             return tool

@@ -72,19 +72,19 @@ class RemoteAtHand(EventTool):
 
     def _body(self, begin: Mark, args: dict[str, Any], talk: _Conversation | None, turn: int) -> Body[ToolOutcome]:
         yield begin
-        started, hooks = (yield Notify(partial(self.starting, args))), self.hooks
+        started, hooks = (yield Notify(partial(self.report_start, args))), self.hooks
         if not hooks:
             done = yield from self._done(str(args["message"]), talk, turn)
             outcome = self.outcome_of(done)
         else:
-            ready = self.checked((yield hook("before_tool_call", hooks.before, hooks.abefore, args)))
+            ready = self.revalidate((yield hook("before_tool_call", hooks.before, hooks.abefore, args)))
             args = ready["args"]
-            done = self.stopped(ready) or (yield from self._done(str(args["message"]), talk, turn))
+            done = self.blocked_result(ready) or (yield from self._done(str(args["message"]), talk, turn))
             outcome = self.outcome_of(done)
             outcome = yield hook("after_tool_call", hooks.after, hooks.aafter, args, outcome, done["result"])
-        told: ToolOutcome = yield Notify(partial(self.finished, args, started, done, outcome))
+        told: ToolOutcome = yield Notify(partial(self.report_end, args, started, done, outcome))
         asks = talk is not None and talk.last is not None and talk.last["state"] in _ASKS_BACK
-        return self.ended(args, {**told, "final": False} if asks else told)
+        return self.raise_if_fatal(args, {**told, "final": False} if asks else told)
 
     def _done(self, text: str, talk: _Conversation | None, turn: int) -> Body[Done]:
         most = self.source.remote.max_turns
