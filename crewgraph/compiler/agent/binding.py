@@ -21,7 +21,7 @@ from crewgraph.tools.code import is_code_interpreter
 from crewgraph.tools.mcp.tool import own_resolver
 from crewgraph.tools.use import GuardedTool
 
-__all__ = ["AgentBinding", "bind_agent", "granted_tools", "guarded_tools", "own_tools"]
+__all__ = ["AgentBinding", "bind_agent", "capability_tools", "granted_tools", "guarded_tools"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,22 +66,22 @@ def bind_agent(agent: BaseAgent) -> AgentBinding:
         agent=agent,
         slug=slug(agent.written("role"), taken={INPUTS}),
         given_tools=user_tools,
-        tools=guarded_tools([*user_tools, *own_tools(agent, user_tools, None)], {}, where),
+        tools=guarded_tools([*user_tools, *capability_tools(agent, user_tools, None)], {}, where),
     )
 
 
-def granted_tools(agent: BaseAgent, others: Sequence[BaseAgent]) -> list[Any]:
+def granted_tools(agent: BaseAgent, coworkers: Sequence[BaseAgent]) -> list[Any]:
     """Return the tools for delegation, and those an agent's class returns for applications and MCP servers.
 
     Args:
         agent: the agent.
-        others: the agents it may delegate to.
+        coworkers: the agents it may delegate to.
     """
     sources = (
         ("get_platform_tools", agent.apps),
         ("get_mcp_tools", agent.mcps),
     )
-    granted: list[Any] = list(agent.get_delegation_tools(others)) if others else []
+    granted: list[Any] = list(agent.get_delegation_tools(coworkers)) if coworkers else []
     for method, setting in sources:
         override = override_of(agent, method) if setting else None
         if override is not None:
@@ -92,36 +92,38 @@ def granted_tools(agent: BaseAgent, others: Sequence[BaseAgent]) -> list[Any]:
     return granted
 
 
-def own_tools(agent: BaseAgent, given: Sequence[Any], crew: Crew | None, task: Task | None = None) -> list[Any]:
+def capability_tools(
+    agent: BaseAgent, user_tools: Sequence[Any], crew: Crew | None, task: Task | None = None
+) -> list[Any]:
     """Return the tools of an agent's settings and capabilities.
 
     Args:
         agent: the agent.
-        given: its other tools.
+        user_tools: its other tools.
         crew: the crew.
         task: the task.
     """
     tools: list[Any] = []
     if isinstance(agent, Agent):
         tools += agent.get_multimodal_tools() if agent.multimodal else []
-        if agent.allow_code_execution and not any(map(is_code_interpreter, given)):
+        if agent.allow_code_execution and not any(map(is_code_interpreter, user_tools)):
             tools += agent.get_code_execution_tools()
-    tools = [tool for tool in tools if not any(isinstance(other, type(tool)) for other in given)]
+    tools = [tool for tool in tools if not any(isinstance(other, type(tool)) for other in user_tools)]
     for capability in capabilities_of(agent, crew, task):
-        tools += capability.tools([*given, *tools])
+        tools += capability.tools([*user_tools, *tools])
     return tools
 
 
-def guarded_tools(given: Sequence[Any], adapted: dict[int, GuardedTool], where: str) -> dict[str, GuardedTool]:
+def guarded_tools(sources: Sequence[Any], adapted: dict[int, GuardedTool], where: str) -> dict[str, GuardedTool]:
     """Wrap tools and index them by name, numbering duplicates; each tool is adapted once, as that is slow.
 
     Args:
-        given: the tools.
+        sources: the tools.
         adapted: the tools adapted so far, by their ids; new ones are added.
         where: whose tools these are, for messages.
     """
     tools: dict[str, GuardedTool] = {}
-    for source in given:
+    for source in sources:
         if id(source) not in adapted:
             adapted[id(source)] = GuardedTool(as_tool(source), passing=(JournalError,))
         tool = adapted[id(source)]

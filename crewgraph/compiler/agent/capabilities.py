@@ -43,7 +43,7 @@ class Capability(Protocol):
             CompileError: a setting is not supported; says why, and what to use instead.
         """
 
-    def look_ahead(self) -> None:
+    def check_available(self) -> None:
         """Check before a run that external resources are available. Blocks."""
 
     def tools(self, given: Sequence[Any]) -> list[Any]:
@@ -104,7 +104,7 @@ class MCPServers(Capability):
         except DefinitionError as error:
             raise CompileError(f"`mcps` of agent `{self.agent.role}`: {error}") from error
 
-    def look_ahead(self) -> None:
+    def check_available(self) -> None:
         for reference in self._references:
             described_tools(reference, self.agent)
 

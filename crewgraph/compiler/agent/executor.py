@@ -165,7 +165,7 @@ class Executor:
             return text
         available: dict[str, Any] = {"messages": converted, "input": text, "context": context}
         if "tools" in self._input_kind:
-            available["tools"] = [_langchain(tool) for tool in self._tools.values()]
+            available["tools"] = [_as_structured_tool(tool) for tool in self._tools.values()]
         available["tool_names"] = ", ".join(self._tools)
         return {name: available[name] for name in self._input_kind}
 
@@ -179,22 +179,22 @@ class Executor:
         callback = UsageCallback(self._role)
         if isinstance(self._runnable, RunnableLambda) and not hasattr(self._runnable, "func"):
             return self._ainvoke(inputs, callback)  # a function without a sync version
-        return self._read(self._runnable.invoke(inputs, {**self._config, **callback.config}), callback)
+        return self._to_result(self._runnable.invoke(inputs, {**self._config, **callback.config}), callback)
 
     async def arun(self, inputs: Any) -> Any:
         """Async version of `run`."""
         return await self._ainvoke(inputs, UsageCallback(self._role))
 
     async def _ainvoke(self, inputs: Any, callback: UsageCallback) -> Any:
-        return self._read(await self._runnable.ainvoke(inputs, {**self._config, **callback.config}), callback)
+        return self._to_result(await self._runnable.ainvoke(inputs, {**self._config, **callback.config}), callback)
 
-    def _read(self, returned: Any, callback: UsageCallback) -> dict[str, Any]:
+    def _to_result(self, returned: Any, callback: UsageCallback) -> dict[str, Any]:
         if isinstance(returned, Mapping) and "__interrupt__" in returned:
             raise RunError(
                 f"{self._where}: its `agent_executor` is interrupted, and the interrupt is stored in its own checkpointer. "
                 "Compile it without one, and run the crew with one: the interrupt is then the crew's."
             )
-        answer = _text(cast(object, returned))
+        answer = _answer_text(cast(object, returned))
         if answer is None or not answer.strip():
             raise OutputInvalid(
                 f"{self._where}: its `agent_executor` returned {returned!r:.200}, which contains no answer. Return a text, "
@@ -265,14 +265,14 @@ def _state_names(runnable: Runnable[Any, Any]) -> set[str] | None:
         return None
 
 
-def _langchain(tool: EventTool) -> StructuredTool:
+def _as_structured_tool(tool: EventTool) -> StructuredTool:
     def func(**args: Any) -> str:
-        ready = tool.prepare(args)
-        return ready.text if isinstance(ready, Refusal) else tool.run(ready, ensure_config())["text"]
+        prepared = tool.prepare(args)
+        return prepared.text if isinstance(prepared, Refusal) else tool.run(prepared, ensure_config())["text"]
 
     async def coroutine(**args: Any) -> str:
-        ready = tool.prepare(args)
-        return ready.text if isinstance(ready, Refusal) else (await tool.arun(ready, ensure_config()))["text"]
+        prepared = tool.prepare(args)
+        return prepared.text if isinstance(prepared, Refusal) else (await tool.arun(prepared, ensure_config()))["text"]
 
     spec = tool.spec
     return StructuredTool(
@@ -284,7 +284,7 @@ def _langchain(tool: EventTool) -> StructuredTool:
     )
 
 
-def _text(returned: object) -> str | None:
+def _answer_text(returned: object) -> str | None:
     """Return the answer in a result, or None."""
     if isinstance(returned, str):
         return returned
@@ -292,22 +292,24 @@ def _text(returned: object) -> str | None:
         return str(returned.text)
     if isinstance(returned, BaseModel):
         return returned.model_dump_json()
-    return _from_state(cast("Mapping[str, Any]", returned)) if isinstance(returned, Mapping) else None
+    return _answer_of_state(cast("Mapping[str, Any]", returned)) if isinstance(returned, Mapping) else None
 
 
-def _from_state(state: Mapping[str, Any]) -> str | None:
+def _answer_of_state(state: Mapping[str, Any]) -> str | None:
     if isinstance(structured := state.get("structured_response"), BaseModel):
         return structured.model_dump_json()
     messages: Any = state.get("messages")
     if isinstance(messages, Sequence) and messages:
         replies = [
-            m for m in convert_to_messages(cast("Sequence[Any]", messages)) if m.type in ("ai", "AIMessageChunk")
+            message
+            for message in convert_to_messages(cast("Sequence[Any]", messages))
+            if message.type in ("ai", "AIMessageChunk")
         ]
         return str(replies[-1].text) if replies else None
     texts = [state[name] for name in _ANSWER_NAMES if state.get(name) is not None]
     if not texts:
         texts = [value for value in state.values() if isinstance(value, str)]
-    return _text(texts[0]) if len(texts) == 1 else None
+    return _answer_text(texts[0]) if len(texts) == 1 else None
 
 
 def _quoted(names: Sequence[str]) -> str:

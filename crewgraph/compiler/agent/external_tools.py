@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from crewgraph.compiler.agent.binding import AgentBinding, own_tools
+from crewgraph.compiler.agent.binding import AgentBinding, capability_tools
 from crewgraph.compiler.agent.capabilities import Capability, capabilities_of, fetches_tools
 from crewgraph.core.effects import Body, Call
 from crewgraph.core.loops.bridge import in_thread
@@ -13,7 +13,7 @@ from crewgraph.definitions.agent.delegation_tools import CoworkerTool
 from crewgraph.prompts.book import Book
 from crewgraph.tools.code import CodeInterpreterTool
 
-__all__ = ["LookAhead", "load_external_tools"]
+__all__ = ["ExternalResourceCheck", "load_external_tools"]
 
 
 def load_external_tools(
@@ -45,7 +45,7 @@ def _check_images(tools: Iterable[Any]) -> Body[None]:
             yield Call(function=tool.check, name=tool.image, kind="a look for the image", about=tool.image)
 
 
-class LookAhead(Operation):
+class ExternalResourceCheck(Operation):
     """Checks external resources before a run does anything; connections it opens stay open for the run.
 
     Args:
@@ -65,7 +65,7 @@ class LookAhead(Operation):
         agents = [*(binding.agent for binding in bindings), *coworkers]
         self.agents = list({id(agent): agent for agent in agents}.values())
         for agent in coworkers:
-            sources += own_tools(agent, agent.tools or (), None)
+            sources += capability_tools(agent, agent.tools or (), None)
         self.images = {source.image: source for source in sources if isinstance(source, CodeInterpreterTool)}
         self.opened = opened
 
@@ -75,7 +75,7 @@ class LookAhead(Operation):
         with self.opened.used():
             for agent in self.agents:
                 for capability in capabilities_of(agent):
-                    capability.look_ahead()
+                    capability.check_available()
 
     async def arun(self) -> None:
         if self.images or any(map(fetches_tools, self.agents)):

@@ -18,7 +18,7 @@ from crewgraph.compiler.agent.protocol import reply_text
 from crewgraph.compiler.agent.runner import AgentRunner
 from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.compiler.task.briefing import Briefing
-from crewgraph.compiler.task.guardrails import Guards, Judged, apply_guardrails, judge_output
+from crewgraph.compiler.task.guardrails import Guards, Verdict, apply_guardrails, judge_output
 from crewgraph.compiler.task.structure import convert_text
 from crewgraph.core.effects import Body, Notify, Scope
 from crewgraph.core.files import files_in
@@ -147,7 +147,7 @@ class _Kickoff:
         answer = yield from self.runner.run_with_timeout(partial(self.runner.reply, self.dialogue), messages)
         return (yield from self._record_answer(answer))
 
-    def judge(self, guardrail: ModelGuardrail, output: LiteAgentOutput) -> Body[Judged]:
+    def judge(self, guardrail: ModelGuardrail, output: LiteAgentOutput) -> Body[Verdict]:
         """Return a model's verdict (the guardrail's own, else the agent's), with the conversation as context."""
         model = self.runner.model if guardrail.llm is None else self.runner.model_for(guardrail.llm)
         transcript = "\n\n".join(reply_text(message["content"]) for message in self.messages)

@@ -29,7 +29,7 @@ from crewgraph.knowledge.passage import KnowledgeConfig, SearchResult, extract_k
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
 
-__all__ = ["LoadKnowledge", "Lookup", "knowledge_of", "query_knowledge", "read_once"]
+__all__ = ["KnowledgeQuery", "LoadKnowledge", "knowledge_of", "load_knowledge_once", "query_knowledge"]
 
 
 def knowledge_of(agent: BaseAgent, crew: Crew | None) -> tuple[Any, Any]:
@@ -49,7 +49,7 @@ _once: ContextVar[_LoadedOnce | None] = ContextVar("_once", default=None)
 
 
 @contextmanager
-def read_once() -> Generator[None]:
+def load_knowledge_once() -> Generator[None]:
     """Load the sources of each knowledge once for all runs in this context."""
     token = _once.set(_LoadedOnce())
     try:
@@ -82,16 +82,16 @@ class LoadKnowledge(Operation):
         self.knowledge = list(found_knowledge.values())
 
     def run(self) -> None:
-        once = _once.get()
-        if once is None:
+        loaded = _once.get()
+        if loaded is None:
             for knowledge in self.knowledge:
                 knowledge.load()
             return
-        with once.lock:
+        with loaded.lock:
             for knowledge in self.knowledge:
-                if id(knowledge) not in once.done:
+                if id(knowledge) not in loaded.done:
                     knowledge.load()
-                    once.done.add(id(knowledge))
+                    loaded.done.add(id(knowledge))
 
     async def arun(self) -> None:
         if self.knowledge:
@@ -99,7 +99,7 @@ class LoadKnowledge(Operation):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lookup:
+class KnowledgeQuery:
     """The parameters of a knowledge query."""
 
     agent: BaseAgent
@@ -126,7 +126,7 @@ class Lookup:
         return "\n\n".join(filter(None, (self.text, self.expected, self.context)))
 
 
-def query_knowledge(lookup: Lookup) -> Body[str]:
+def query_knowledge(lookup: KnowledgeQuery) -> Body[str]:
     """Query the knowledge for a task; return a note for its prompt, empty if nothing was found.
 
     Failures are reported and the work continues without knowledge; only a source that cannot be used ends it.
@@ -155,7 +155,7 @@ def query_knowledge(lookup: Lookup) -> Body[str]:
     return lookup.book.slice("knowledge", knowledge=text) if text else ""
 
 
-def _write_query(lookup: Lookup) -> Body[str]:
+def _write_query(lookup: KnowledgeQuery) -> Body[str]:
     """Let the model write the query; fall back to the task's own text."""
     if lookup.model is None:
         return lookup.text
@@ -184,7 +184,7 @@ def _write_query(lookup: Lookup) -> Body[str]:
     return query
 
 
-def _search(lookup: Lookup, knowledge: Any, owner: str, query: str) -> Body[str]:
+def _search(lookup: KnowledgeQuery, knowledge: Any, owner: str, query: str) -> Body[str]:
     """Search one knowledge object."""
     if knowledge is None:
         return ""

@@ -11,7 +11,7 @@ from crewgraph.compiler.agent.dialogue import Dialogue
 from crewgraph.compiler.agent.event_tool import EventTool, FailingTool
 from crewgraph.compiler.agent.events import AgentReport, KnowledgeReport
 from crewgraph.compiler.agent.executor import run_executor
-from crewgraph.compiler.agent.knowledge import Lookup, query_knowledge
+from crewgraph.compiler.agent.knowledge import KnowledgeQuery, query_knowledge
 from crewgraph.compiler.agent.memory import Recollection
 from crewgraph.compiler.agent.memory_calls import MemoryUser
 from crewgraph.compiler.agent.models import controllers_of
@@ -190,7 +190,7 @@ class AgentRunner(AgentResources):
         """
         if self._knowledge is None:
             agent, crew, has_model = self._agent, self._binding.crew, self.executor is None
-            lookup = Lookup(
+            query = KnowledgeQuery(
                 agent=agent,
                 crew=crew,
                 text=text,
@@ -201,7 +201,7 @@ class AgentRunner(AgentResources):
                 usage=self._usage,
                 report=KnowledgeReport(agent, self._task, self._binding.where),
             )
-            self._knowledge = yield from query_knowledge(lookup)
+            self._knowledge = yield from query_knowledge(query)
         return (self._knowledge,) if self._knowledge else ()
 
     def make_plan(self, briefing: Briefing, refused: Refused | None = None) -> Body[AgentPlan | None]:

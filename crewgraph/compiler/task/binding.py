@@ -5,7 +5,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from crewgraph.compiler.agent.binding import AgentBinding, granted_tools, guarded_tools, own_tools
+from crewgraph.compiler.agent.binding import AgentBinding, capability_tools, granted_tools, guarded_tools
 from crewgraph.compiler.agent.capabilities import capabilities_key
 from crewgraph.compiler.crew.manager import colleagues, worker_of
 from crewgraph.compiler.crew.state import INPUTS, PLANNING, TASK
@@ -80,11 +80,11 @@ def bind_tasks(crew: Crew) -> list[TaskBinding]:
     if crew.planning:
         reserved.add(PLANNING)
     bindings: list[TaskBinding] = []
-    for n, task in enumerate(crew.tasks):
+    for number, task in enumerate(crew.tasks):
         agent = worker_of(crew, task)
         name = slug(_title(task), taken=reserved)
         reserved.add(name)
-        context = _context(task, crew.tasks[:n], bindings)
+        context = _context(task, crew.tasks[:number], bindings)
         tools = [*_user_tools(task, agent), *granted_tools(agent, colleagues(crew, task, agent))]
         bindings.append(
             TaskBinding(
@@ -93,10 +93,10 @@ def bind_tasks(crew: Crew) -> list[TaskBinding]:
                 agent=agent,
                 slug=name,
                 context=context,
-                number=n,
+                number=number,
                 given_tools=tools,
-                tools=guarded_tools([*tools, *own_tools(agent, tools, crew, task)], adapted, title(task)),
-                plan_number=n + 1 if crew.planning else None,
+                tools=guarded_tools([*tools, *capability_tools(agent, tools, crew, task)], adapted, title(task)),
+                plan_number=number + 1 if crew.planning else None,
             )
         )
     return bindings
@@ -124,7 +124,7 @@ def single_binding(task: Task, agent: BaseAgent, context: str | None, tools: Seq
         context=(),
         context_text=context or "",
         given_tools=user_tools,
-        tools=guarded_tools([*user_tools, *own_tools(agent, user_tools, crew, task)], {}, title(task)),
+        tools=guarded_tools([*user_tools, *capability_tools(agent, user_tools, crew, task)], {}, title(task)),
     )
 
 
@@ -144,8 +144,8 @@ def bind_delegated_task(
     Raises:
         CompileError: the coworker may delegate to an agent that the crew does not have.
     """
-    others = colleagues(crew, task, agent) if crew is not None and may_delegate else ()
-    user_tools = [*_user_tools(task, agent), *granted_tools(agent, others)]
+    coworkers = colleagues(crew, task, agent) if crew is not None and may_delegate else ()
+    user_tools = [*_user_tools(task, agent), *granted_tools(agent, coworkers)]
     return TaskBinding(
         crew=crew,
         task=task,
@@ -154,7 +154,7 @@ def bind_delegated_task(
         context=(),
         context_text=context,
         given_tools=user_tools,
-        tools=guarded_tools([*user_tools, *own_tools(agent, user_tools, crew, task)], {}, title(task)),
+        tools=guarded_tools([*user_tools, *capability_tools(agent, user_tools, crew, task)], {}, title(task)),
     )
 
 

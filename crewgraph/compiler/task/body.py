@@ -15,7 +15,7 @@ from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.compiler.task.briefing import ONGOING, Briefing, OngoingTask, briefing_of
 from crewgraph.compiler.task.events import TaskReport, record_task_note
-from crewgraph.compiler.task.guardrails import Guards, Judged, apply_guardrails, judge_output
+from crewgraph.compiler.task.guardrails import Guards, Verdict, apply_guardrails, judge_output
 from crewgraph.compiler.task.runner import TaskRunner
 from crewgraph.compiler.task.structure import structure_output
 from crewgraph.core.effects import Body, Call, Enter, Notify, Scope
@@ -32,7 +32,7 @@ from crewgraph.llm.usage import UsageLedger
 from crewgraph.overrides import override_of
 from crewgraph.text import shorten
 
-__all__ = ["HookedTask", "answer_body", "own_task_body", "plan_body", "skipped_output", "task_body"]
+__all__ = ["HookedTask", "answer_body", "plan_body", "skipped_output", "task_body", "task_body_without_override"]
 
 
 _PRE, _POST = InterceptionPoint.PRE_STEP, InterceptionPoint.POST_STEP
@@ -110,7 +110,7 @@ def task_body(assignment: TaskBinding, state: Mapping[str, Any]) -> Body[dict[st
     return {assignment.slug: assignment.labelled((yield from execution.run()))}
 
 
-def own_task_body(assignment: TaskBinding, state: Mapping[str, Any]) -> Body[dict[str, Any]]:
+def task_body_without_override(assignment: TaskBinding, state: Mapping[str, Any]) -> Body[dict[str, Any]]:
     """Execute a task, ignoring what its class overrides."""
     return {assignment.slug: (yield from _TaskExecution(assignment, state).run())}
 
@@ -258,7 +258,7 @@ class _TaskExecution:
         self.report.guardrail_retries += 1
         return self.attempt((refused.raw, reason))
 
-    def judge(self, guardrail: ModelGuardrail, output: TaskOutput) -> Body[Judged]:
+    def judge(self, guardrail: ModelGuardrail, output: TaskOutput) -> Body[Verdict]:
         """Return a model's verdict: the guardrail's own model, else the agent's."""
         model = self.agent.model if guardrail.llm is None else self.agent.model_for(guardrail.llm)
         context = self.briefing.context

@@ -28,10 +28,10 @@ from crewgraph.prompts.book import Book
 from crewgraph.schema import described
 from crewgraph.text import shorten
 
-__all__ = ["Attempt", "GuardrailObserver", "Guards", "Judgeable", "Judged", "apply_guardrails", "judge_output"]
+__all__ = ["Attempt", "GuardrailObserver", "Guards", "Judgeable", "Verdict", "apply_guardrails", "judge_output"]
 
 
-Judged = dict[str, Any]
+Verdict = dict[str, Any]
 """A verdict as plain data: accepted, text, output, error."""
 
 
@@ -75,7 +75,7 @@ class Attempt(Protocol[Out]):
         """Return a new output, and why it has no structure if one was asked for."""
         ...
 
-    def judge(self, guardrail: ModelGuardrail, output: Out) -> Body[Judged]:
+    def judge(self, guardrail: ModelGuardrail, output: Out) -> Body[Verdict]:
         """Return the verdict of a model."""
         ...
 
@@ -91,7 +91,7 @@ class GuardrailObserver(Protocol):
         """A guardrail is about to judge."""
         ...
 
-    def judged(self, verdict: Judged, retries: int) -> None:
+    def judged(self, verdict: Verdict, retries: int) -> None:
         """A guardrail has judged."""
         ...
 
@@ -111,7 +111,7 @@ def apply_guardrails(
     for number, guardrail in enumerate(guards.guardrails):
         retries = 0
         while True:
-            verdict: Judged = {"accepted": False, "error": f"it does not fit the structure asked for: {problem}"}
+            verdict: Verdict = {"accepted": False, "error": f"it does not fit the structure asked for: {problem}"}
             if problem is None:
                 yield Notify(partial(observer.judging, guardrail, retries))
                 try:
@@ -130,7 +130,9 @@ def apply_guardrails(
     return output, problem
 
 
-def _apply_verdict(verdict: Judged, guards: Guards, output: Out, attempt: Attempt[Out]) -> Body[tuple[Out, str | None]]:
+def _apply_verdict(
+    verdict: Verdict, guards: Guards, output: Out, attempt: Attempt[Out]
+) -> Body[tuple[Out, str | None]]:
     if verdict["output"] is not None:
         return type(output).from_plain(verdict["output"], guards.structure), None
     if verdict["text"] is not None and verdict["text"] != output.raw:
@@ -138,7 +140,7 @@ def _apply_verdict(verdict: Judged, guards: Guards, output: Out, attempt: Attemp
     return output, None
 
 
-def _judge(guards: Guards, number: int, retries: int, output: Out, attempt: Attempt[Out]) -> Body[Judged]:
+def _judge(guards: Guards, number: int, retries: int, output: Out, attempt: Attempt[Out]) -> Body[Verdict]:
     guardrail: Any = guards.guardrails[number]
     judge = model_guardrail(guardrail)
     if judge is not None:
@@ -158,7 +160,7 @@ def _judge(guards: Guards, number: int, retries: int, output: Out, attempt: Atte
     )
 
 
-def _encode_verdict(returned: Any, *, kind: type[Judgeable], where: str) -> Judged:
+def _encode_verdict(returned: Any, *, kind: type[Judgeable], where: str) -> Verdict:
     try:
         result = GuardrailResult.from_tuple(returned)
     except (TypeError, ValueError) as error:
@@ -197,7 +199,7 @@ _ATTEMPTS = 2
 
 def judge_output(
     guardrail: ModelGuardrail, output: str, task: str, context: str, model: Model, book: Book, usage: UsageLedger
-) -> Body[Judged]:
+) -> Body[Verdict]:
     """Let a model judge an output.
 
     Args:

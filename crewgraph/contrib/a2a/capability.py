@@ -46,7 +46,7 @@ class RemoteAgentsCapability(Capability):
     def check(self) -> None:
         _ = self._remotes
 
-    def look_ahead(self) -> None:
+    def check_available(self) -> None:
         """Ask for the cards.
 
         Raises:

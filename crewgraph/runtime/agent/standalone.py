@@ -17,7 +17,7 @@ from crewgraph.compiler.agent.prompt import task_prompt
 from crewgraph.compiler.crew.state import INPUTS, schema
 from crewgraph.compiler.preflight import check_agent
 from crewgraph.compiler.task.binding import TaskBinding, single_binding
-from crewgraph.compiler.task.body import answer_body, own_task_body, plan_body
+from crewgraph.compiler.task.body import answer_body, plan_body, task_body_without_override
 from crewgraph.compiler.task.briefing import ONGOING, standalone_briefing
 from crewgraph.compiler.task.events import RunNotes
 from crewgraph.compiler.task.guardrails import judge_output
@@ -156,7 +156,7 @@ def _executed(
         raise RunError(f"{title(task)} has no agent assigned; give it `agent=`, or pass one: `execute_sync(agent)`")
     assignment = single_binding(task, agent, context, tools)
     notes = RunNotes()
-    plain = yield from _ran(assignment, own_task_body, notes)
+    plain = yield from _ran(assignment, task_body_without_override, notes)
     output = TaskOutput.from_plain(plain, task.output_pydantic)
     if assignment.slug in notes.tasks:
         output.messages = notes.tasks[assignment.slug].messages
@@ -199,7 +199,7 @@ def replied(
 
 
 def gone_on(work: AgentBinding, task: Task | None, said: Sequence[Message]) -> Program[dict[str, Any]]:
-    """A conversation of an agent's to its next answer; see `goes_on`."""
+    """A conversation of an agent's to its next answer; see `continue_body`."""
     body = partial(continue_body, work, task, said)
     done = yield from body_alone(f"Going on: {work.slug}", work.slug, body, work=work)
     if task is not None:

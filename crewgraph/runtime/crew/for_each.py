@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, cast
 from uuid import uuid4
 
-from crewgraph.compiler.agent.knowledge import read_once
+from crewgraph.compiler.agent.knowledge import load_knowledge_once
 from crewgraph.compiler.agent.models import isolated_tool_cache
 from crewgraph.core.cancellation import giving_up
 from crewgraph.definitions.crew.crew import Crew
@@ -46,11 +46,11 @@ def kickoff_for_each(
             return error
 
     if max_concurrency is None or len(items) < 2:
-        with read_once():
+        with load_knowledge_once():
             return _settled(crew, items, [one(item) for item in items])
     pool = ThreadPoolExecutor(min(max_concurrency, len(items)), thread_name_prefix="crewgraph-each")
     try:
-        with giving_up(), read_once():
+        with giving_up(), load_knowledge_once():
             started = [pool.submit(copy_context().run, one, item) for item in items]
             outcomes = [future.result() for future in started]
         return _settled(crew, items, outcomes)
@@ -79,7 +79,7 @@ async def akickoff_for_each(
                     return await Crew.kickoff_async(crew, item.inputs)
                 return await akickoff_crew(crew, item.inputs, replace(options, thread_id=item.thread_id))
 
-    with read_once():
+    with load_knowledge_once():
         outcomes = await asyncio.gather(*(one(item) for item in items), return_exceptions=True)
     return _settled(crew, items, outcomes)
 

@@ -8,7 +8,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 
-from crewgraph.compiler.agent.external_tools import LookAhead
+from crewgraph.compiler.agent.external_tools import ExternalResourceCheck
 from crewgraph.compiler.agent.knowledge import LoadKnowledge
 from crewgraph.compiler.agent.memory_calls import check_memories
 from crewgraph.compiler.crew.metered_graph import check_prices
@@ -165,7 +165,7 @@ def _prepared(
     run = CrewRun(crew, run_place(crew, options.thread_id, options.checkpointer), options.granularity, opened)
     run.check_worded(given)
     if not run.place.known:
-        yield LookAhead(run.tasks, opened)
+        yield ExternalResourceCheck(run.tasks, opened)
         yield LoadKnowledge(run.steps)
     return run, given
 

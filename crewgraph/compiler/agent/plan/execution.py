@@ -214,22 +214,22 @@ def _assess_step(
     observation = StepObservation(step_completed_successfully=outcome["ok"])
     if config.observes:
         observation = yield from observe_step(execution.planner, execution.task, step, outcome, todos, report)
-    high, replan = config.reasoning_effort == "high", observation.needs_full_replan
-    failed = not (outcome["ok"] and observation.step_completed_successfully) or (high and replan)
+    high_effort, replan = config.reasoning_effort == "high", observation.needs_full_replan
+    failed = not (outcome["ok"] and observation.step_completed_successfully) or (high_effort and replan)
     (todos.mark_failed if failed else todos.mark_completed)(step.step_number, text)
     error = (observation.replan_reason or (None if outcome["ok"] else text)) if failed else None
     yield Notify(partial(report.step_ended, step.model_copy(), not failed, text, error))
     if failed:
         return (
             (observation.replan_reason or _DEFAULT_REPLAN_REASON)
-            if high or (replan and config.reasoning_effort == "medium")
+            if high_effort or (replan and config.reasoning_effort == "medium")
             else None
         )
-    if high and observation.goal_already_achieved:
+    if high_effort and observation.goal_already_achieved:
         if todos.pending_count:
             yield Notify(partial(report.achieved, step.model_copy(), todos.completed_count, todos.pending_count))
         return ""
-    if high and observation.suggested_refinements:
+    if high_effort and observation.suggested_refinements:
         yield from _refine_steps(todos, step, observation, report)
     return None
 
