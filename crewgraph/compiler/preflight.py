@@ -54,7 +54,7 @@ def check_ready(binding: AgentBinding) -> Model | None:
 
 
 def check_coworkers(bindings: Sequence[AgentBinding]) -> None:
-    """Check before a run that the agents that work may be delegated to have the models they need.
+    """Check before a run that coworkers who may be delegated to have the models they need.
 
     Raises:
         ModelError: one needs a model and has none.

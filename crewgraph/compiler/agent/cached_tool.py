@@ -70,9 +70,9 @@ class CachedTool:
         """Whether a call whose outcome is unknown after a crash must not be repeated."""
         return self._tool.once
 
-    def prepare(self, written: Any) -> dict[str, Any] | Refusal:
+    def prepare(self, raw_args: Any) -> dict[str, Any] | Refusal:
         """Return the validated arguments, or what is wrong with them."""
-        return self._tool.prepare(written)
+        return self._tool.prepare(raw_args)
 
     def run(self, args: dict[str, Any], config: "RunnableConfig") -> Outcome:
         """Return the cached result, or call the tool."""

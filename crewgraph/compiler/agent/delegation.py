@@ -63,11 +63,11 @@ class Delegation(EventTool):
             return super().spec  # the user's own description
         return {**super().spec, "description": self.source.described(self._roles, self.team.book)}
 
-    def prepare(self, written: dict[str, Any] | str) -> dict[str, Any] | Refusal:
+    def prepare(self, raw_args: dict[str, Any] | str) -> dict[str, Any] | Refusal:
         """Return the validated arguments, or what is wrong with them."""
-        parsed = extract_json(written) if isinstance(written, str) else written
+        parsed = extract_json(raw_args) if isinstance(raw_args, str) else raw_args
         return super().prepare(
-            normalize_coworker(cast("dict[str, Any]", parsed)) if isinstance(parsed, dict) else written
+            normalize_coworker(cast("dict[str, Any]", parsed)) if isinstance(parsed, dict) else raw_args
         )
 
     def effect(self, args: dict[str, Any]) -> Scope:

@@ -90,11 +90,11 @@ class Dialogue:
         Raises:
             EffectFailed: the request for a summary failed.
         """
-        work = self._messages_after_opening()
+        messages = self._messages_after_opening()
         transcript = "\n\n".join(
             [
                 self._summary,
-                *(f"{message['role']}: {reply_text(message['content'])}" for message in plain_messages(work)),
+                *(f"{message['role']}: {reply_text(message['content'])}" for message in plain_messages(messages)),
             ]
         )
         if max(len(transcript), len(self._context)) < _MIN_LENGTH:
@@ -104,7 +104,7 @@ class Dialogue:
             self._reset(())
         else:
             self._context = yield from self._summarize(self._context, condenser)
-            self._reset(work)
+            self._reset(messages)
         return True
 
     def _messages_after_opening(self) -> list[Message]:

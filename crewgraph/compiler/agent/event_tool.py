@@ -225,11 +225,11 @@ class EventTool:
             return None
         return self.report_end(args, self.report_start(args), result)
 
-    def prepare(self, written: dict[str, Any] | str) -> dict[str, Any] | Refusal:
+    def prepare(self, raw_args: dict[str, Any] | str) -> dict[str, Any] | Refusal:
         """Return the validated arguments, or what is wrong with them; hooks may still correct invalid ones."""
-        args = self.tool.prepare(written)
+        args = self.tool.prepare(raw_args)
         if isinstance(args, Refusal) and self.hooks:
-            parsed = extract_json(written) if isinstance(written, str) else written
+            parsed = extract_json(raw_args) if isinstance(raw_args, str) else raw_args
             return cast("dict[str, Any]", parsed) if isinstance(parsed, dict) else args
         return args
 

@@ -103,21 +103,21 @@ class AgentReport:
 
     def condensing(self) -> None:
         """The conversation is too long and is about to be condensed."""
-        self._emit(ContextWindowSummarizationStartedEvent, **self._asked)
+        self._emit(ContextWindowSummarizationStartedEvent, **self._condensation_fields)
 
     def not_condensed(self, error: str) -> None:
         """The conversation could not be condensed."""
-        self._emit(ContextWindowSummarizationFailedEvent, **self._asked, error=error)
+        self._emit(ContextWindowSummarizationFailedEvent, **self._condensation_fields, error=error)
 
     @property
-    def _asked(self) -> dict[str, Any]:
+    def _condensation_fields(self) -> dict[str, Any]:
         llm = self._agent.llm
         name = llm if isinstance(llm, str) else getattr(llm, "model", None)
         return {"from_task": self._task, "from_agent": self._agent, "model": name if isinstance(name, str) else None}
 
     def condensed(self, error: str) -> None:
         """The conversation was too long and was condensed."""
-        self._emit(ContextWindowSummarizationCompletedEvent, **self._asked)
+        self._emit(ContextWindowSummarizationCompletedEvent, **self._condensation_fields)
         _log.warning("%s: the conversation was too long and was condensed: %s", self._binding.where, error)
 
     def step(self, step: AgentAction | AgentFinish, number: int) -> None:
@@ -277,7 +277,7 @@ class KnowledgeReport:
         _log.warning("%s: its knowledge could not be searched, it continues without: %s", self._where, error)
         self._emit(KnowledgeSearchQueryFailedEvent, query=query, error=error)
 
-    def found(self, query: str, from_agent: str, from_crew: str) -> None:
+    def retrieved(self, query: str, from_agent: str, from_crew: str) -> None:
         """The search is done, in the agent's knowledge and in the crew's."""
         if isinstance(self._agent, Agent):
             self._agent.knowledge_search_query = query

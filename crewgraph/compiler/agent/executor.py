@@ -45,9 +45,9 @@ class UsageCallback(BaseCallbackHandler):
 
     run_inline = True
 
-    def __init__(self, who: str = "") -> None:
+    def __init__(self, role: str = "") -> None:
         self.usage = UsageLedger()
-        self._who = who
+        self._role = role
         self._names: dict[UUID, str] = {}
 
     def on_chat_model_start(
@@ -72,7 +72,7 @@ class UsageCallback(BaseCallbackHandler):
         name, meter = self._names.pop(run_id, "model"), METER.get()
         self.usage.count(name, reported)
         if meter is not None and not ASKING.get():
-            meter.answered(self._who, name, reported)
+            meter.answered(self._role, name, reported)
 
     @property
     def config(self) -> RunnableConfig:

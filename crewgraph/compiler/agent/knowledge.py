@@ -150,7 +150,7 @@ def query_knowledge(lookup: KnowledgeQuery) -> Body[str]:
     query = yield from _write_query(lookup)
     agent_text = yield from _search(lookup, agent_knowledge, "agent", query)
     crew_text = "" if crew_knowledge is agent_knowledge else (yield from _search(lookup, crew_knowledge, "crew", query))
-    yield Notify(partial(lookup.report.found, query, agent_text, crew_text))
+    yield Notify(partial(lookup.report.retrieved, query, agent_text, crew_text))
     text = "\n\n".join(filter(None, (agent_text, crew_text)))
     return lookup.book.slice("knowledge", knowledge=text) if text else ""
 

@@ -1,4 +1,4 @@
-"""The memories of an agent at work: searched for its prompt, and written with what it finds out.
+"""The memories an agent uses during its work: searched for the prompt, and written with the results.
 
 A model assesses results (quality, suggestions, entities) and extracts statements for a unified memory.
 """
@@ -188,8 +188,8 @@ class Recollection:
         where: the name of the work in messages.
     """
 
-    def __init__(self, memories: Memories, who: MemoryUser, book: Book, where: str) -> None:
-        self._memories, self._who, self._book, self._where = memories, who, book, where
+    def __init__(self, memories: Memories, user: MemoryUser, book: Book, where: str) -> None:
+        self._memories, self._user, self._book, self._where = memories, user, book, where
         self._failed_kinds: set[str] = set()
 
     def __bool__(self) -> bool:
@@ -207,11 +207,11 @@ class Recollection:
             return ()
         result: dict[str, Any] = yield Call(
             function=search_memories,
-            args=(self._memories, self._who, description, context, self._book, limit),
+            args=(self._memories, self._user, description, context, self._book, limit),
             name="search",
             about=[description, context, list(self._memories.kinds), self._memories.unified is not None],
             kind="memory",
-            enter=self._who.enter,
+            enter=self._user.enter,
             span="Memory: search",
             given=description,
         )
@@ -332,7 +332,7 @@ class Recollection:
                 name=kind,
                 about=about or [value, metadata],
                 kind="memory",
-                enter=self._who.enter,
+                enter=self._user.enter,
             )
         except EffectFailed as failure:
             if failure.type_name == "TimeLimitReached":

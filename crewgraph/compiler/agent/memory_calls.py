@@ -147,13 +147,13 @@ def _current_store() -> Any:
 
 
 def search_memories(
-    memories: Memories, who: MemoryUser, description: str, context: str, book: Book, limit: int
+    memories: Memories, user: MemoryUser, description: str, context: str, book: Book, limit: int
 ) -> dict[str, Any]:
     """Search all memories for a task.
 
     Args:
         memories: the memories.
-        who: the agent and task.
+        user: the agent and task.
         description: the task or question.
         context: the outputs of other tasks.
         book: the prompts.
@@ -163,8 +163,8 @@ def search_memories(
         `text`, for the prompt, empty if nothing was found; `failed`: the error of each memory that failed.
     """
     query = memory_query(description, context)
-    source = "agent" if who.task is not None else "agent_kickoff"
-    who.emit(MemoryRetrievalStartedEvent, source_type=source)
+    source = "agent" if user.task is not None else "agent_kickoff"
+    user.emit(MemoryRetrievalStartedEvent, source_type=source)
     started = time.perf_counter()
     texts: dict[str, list[str]] = {}
     failed: dict[str, str] = {}
@@ -178,9 +178,11 @@ def search_memories(
     text = format_memories(texts, book)
     milliseconds = (time.perf_counter() - started) * 1000
     if failed and not texts:
-        who.emit(MemoryRetrievalFailedEvent, source_type=source, error="; ".join(failed.values()))
+        user.emit(MemoryRetrievalFailedEvent, source_type=source, error="; ".join(failed.values()))
     else:
-        who.emit(MemoryRetrievalCompletedEvent, source_type=source, memory_content=text, retrieval_time_ms=milliseconds)
+        user.emit(
+            MemoryRetrievalCompletedEvent, source_type=source, memory_content=text, retrieval_time_ms=milliseconds
+        )
     return {"text": text, "failed": failed}
 
 

@@ -1,4 +1,4 @@
-"""An agent at work: knowledge, memories and plans go into its prompt, then a loop or an executor produces the answer."""
+"""The work of an agent: knowledge, memories and plans go into its prompt, then a loop or an executor produces the answer."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -87,7 +87,7 @@ class AgentRunner(AgentResources):
         return tuple(note for group in notes for note in group)
 
     def begin_capabilities(self) -> Body[None]:
-        """Notify the capabilities that work on an answer begins."""
+        """Notify the capabilities that work on an answer starts."""
         for capability in self.capabilities:
             yield from capability.begin()
 
@@ -106,8 +106,8 @@ class AgentRunner(AgentResources):
     @cached_property
     def recollection(self) -> Recollection:
         """The agent's memories."""
-        who = MemoryUser(self._agent, self._task, self._role)
-        return Recollection(self.memories, who, self._book, self._binding.where)
+        user = MemoryUser(self._agent, self._task, self._role)
+        return Recollection(self.memories, user, self._book, self._binding.where)
 
     @property
     def assessor(self) -> Model | None:

@@ -50,7 +50,7 @@ class PreparedTool(Tool, Protocol):
         """Whether results are cached."""
         ...
 
-    def prepare(self, written: dict[str, Any] | str) -> dict[str, Any] | Refusal:
+    def prepare(self, raw_args: dict[str, Any] | str) -> dict[str, Any] | Refusal:
         """Return the validated arguments, or what is wrong with them."""
         ...
 
@@ -104,12 +104,12 @@ class Toolbox:
         """Names, descriptions and arguments of the tools, for prompts."""
         return "\n\n".join(prompt_text(spec) for spec in self.specs)
 
-    def prepare_call(self, name: str, written: dict[str, Any] | str) -> PreparedCall | ToolOutcome:
+    def prepare_call(self, name: str, raw_args: dict[str, Any] | str) -> PreparedCall | ToolOutcome:
         """Return the call that a model requested, or the outcome that tells the model why there is none."""
         tool = self.find(name)
         if tool is None:
             return _failed_outcome(no_such_tool(name, self._tools), ToolFailureReason.UNKNOWN_TOOL, name)
-        args = tool.prepare(written)
+        args = tool.prepare(raw_args)
         if isinstance(args, Refusal):
             return _failed_outcome(args.text, ToolFailureReason.INVALID_INPUT)
         return PreparedCall(tool, args)

@@ -75,9 +75,9 @@ class AgentResources:
             ToolFailed: there is no place to run code.
         """
         if self._external_tools is None:
-            known = self._binding.tools
-            sources = [tool.tool.source for tool in known.values()]
-            self._external_tools = yield from load_external_tools(self.capabilities, sources, known, self._book)
+            tools = self._binding.tools
+            sources = [tool.tool.source for tool in tools.values()]
+            self._external_tools = yield from load_external_tools(self.capabilities, sources, tools, self._book)
             yield from self._add_task_files()
 
     def _add_task_files(self) -> Body[None]:

@@ -243,9 +243,9 @@ class Granularity:
             *(assignment.slug for assignment in tasks),
         ]
         steps = STAGES if self.granularity == "step" else ()
-        known = {*slugs, *steps, *(f"{assignment.slug}:{step}" for assignment in tasks for step in steps)}
+        names_of_nodes = {*slugs, *steps, *(f"{assignment.slug}:{step}" for assignment in tasks for step in steps)}
         for name in names:
-            if name not in known:
+            if name not in names_of_nodes:
                 listed = ", ".join(f"`{assignment}`" for assignment in (*slugs, *steps))
                 hint = "" if steps else ', and with `granularity="step"` the steps of tasks'
                 raise CompileError(f"there is no node `{name}` to stop at; the nodes are {listed}{hint}.")

@@ -270,14 +270,14 @@ def _observation_messages(
     planner: Planner, task: str, step: TodoItem, outcome: Mapping[str, Any], todos: TodoList
 ) -> list[Message]:
     book = planner.book
-    done = [item for item in todos.items if item.status in ("completed", "failed")]
+    finished = [item for item in todos.items if item.status in ("completed", "failed")]
     result: str = outcome["text"] if outcome["ok"] else f"It failed: {outcome['text']}"
     prompt = book.filled(
         "planning",
         "observation_user_prompt",
         description=task,
         expected_output=planner.briefing.expected_output,
-        done=_step_list(done),
+        done=_step_list(finished),
         step=f"{step.step_number}. {step.description}",
         result=result,
         rest=_step_list(todos.get_pending_todos()),

@@ -63,14 +63,20 @@ class AgentPlanReport:
         fields: dict[str, Any] = {"refined_step_count": len(refinements), "refinements": _refinement_texts(refinements)}
         self._emit(PlanRefinementEvent, step_number=step.step_number, **fields)
 
-    def replanned(self, reason: str, count: int, done: int) -> None:
+    def replanned(self, reason: str, count: int, completed: int) -> None:
         """The remaining steps are replanned."""
-        fields: dict[str, Any] = {"replan_reason": reason, "replan_count": count, "completed_steps_preserved": done}
+        fields: dict[str, Any] = {
+            "replan_reason": reason,
+            "replan_count": count,
+            "completed_steps_preserved": completed,
+        }
         self._emit(PlanReplanTriggeredEvent, step_number=0, **fields)
 
-    def achieved(self, step: TodoItem, done: int, left: int) -> None:
+    def achieved(self, step: TodoItem, completed: int, remaining: int) -> None:
         """The goal is achieved before all steps are done."""
-        self._emit(GoalAchievedEarlyEvent, step_number=step.step_number, steps_completed=done, steps_remaining=left)
+        self._emit(
+            GoalAchievedEarlyEvent, step_number=step.step_number, steps_completed=completed, steps_remaining=remaining
+        )
 
     def _emit(self, event: Callable[..., BaseEvent], **fields: Any) -> None:
         if crewai_event_bus.wants(event) and not is_replayed():  # pyright: ignore[reportArgumentType]
