@@ -22,15 +22,15 @@ from crewgraph.llm.usage import UsageMetrics, read_usage
 if TYPE_CHECKING:
     from crewgraph.events.frames import StreamSession
 
-__all__ = ["CONTEXT_WINDOW", "BaseLLM", "accepted"]
+__all__ = ["CONTEXT_WINDOW", "BaseLLM", "accepted_arguments"]
 
 
 _Parameters = tuple[frozenset[str], frozenset[str], bool]
 
-_known: WeakKeyDictionary[type, dict[str, tuple[Any, _Parameters]]] = WeakKeyDictionary()
+_signatures: WeakKeyDictionary[type, dict[str, tuple[Any, _Parameters]]] = WeakKeyDictionary()
 
 
-def accepted(
+def accepted_arguments(
     owner: object,
     method: str,
     offered: Mapping[str, Any],
@@ -60,15 +60,15 @@ def accepted(
 
 def _parameters(owner: object, method: str, first: bool) -> _Parameters:
     if method in getattr(owner, "__dict__", {}):
-        return _read(getattr(owner, method), first)  # an attribute of this one object
-    by_method = _known.setdefault(type(owner), {})
+        return _read_signature(getattr(owner, method), first)  # an attribute of this one object
+    by_method = _signatures.setdefault(type(owner), {})
     kept, function = by_method.get(method), getattr(type(owner), method)
     if kept is None or kept[0] is not function:  # not what it was: somebody patched the class
-        kept = by_method[method] = (function, _read(getattr(owner, method), first))
+        kept = by_method[method] = (function, _read_signature(getattr(owner, method), first))
     return kept[1]
 
 
-def _read(function: Any, first: bool) -> _Parameters:
+def _read_signature(function: Any, first: bool) -> _Parameters:
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except ValueError:  # some builtins keep their signature to themselves
@@ -92,7 +92,7 @@ else:
 CONTEXT_WINDOW = 4096
 """Tokens a model is taken to read where nobody says more."""
 
-_counting = Lock()  # one for all: held for a few additions, and models stay copyable
+_usage_lock = Lock()  # one for all: held for a few additions, and models stay copyable
 
 
 class BaseLLM(Profile):
@@ -226,7 +226,7 @@ class BaseLLM(Profile):
             "from_agent": from_agent,
             "response_model": response_model,
         }
-        return await in_thread(partial(self.call, messages, **accepted(self, "call", offered)))
+        return await in_thread(partial(self.call, messages, **accepted_arguments(self, "call", offered)))
 
     def stream_events(
         self,
@@ -266,7 +266,7 @@ class BaseLLM(Profile):
 
     def get_token_usage_summary(self) -> UsageMetrics:
         """The tokens and requests of this model since it was made."""
-        with _counting:
+        with _usage_lock:
             return UsageMetrics(**self._token_usage)
 
     def _track_token_usage_internal(self, usage_data: Mapping[str, Any]) -> None:
@@ -287,7 +287,7 @@ class BaseLLM(Profile):
             ongoing.on_text(text)
 
     def _count(self, used: UsageMetrics) -> None:
-        with _counting:
+        with _usage_lock:
             for name, number in used.model_dump().items():
                 self._token_usage[name] = self._token_usage.get(name, 0) + number
 

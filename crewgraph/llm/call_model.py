@@ -21,9 +21,9 @@ from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.messages import Content, Message, Reply, ToolRequest, ToolSpec, Usage
 from crewgraph.core.replay import is_traced
 from crewgraph.extras import load
-from crewgraph.llm.base import BaseLLM, accepted
+from crewgraph.llm.base import BaseLLM, accepted_arguments
 from crewgraph.llm.conversation import openai_messages, openai_tool, plain_messages, read_messages, text_of
-from crewgraph.llm.current_call import ASKER, ONGOING, OngoingCall
+from crewgraph.llm.current_call import CALLER, ONGOING, OngoingCall
 from crewgraph.llm.errors import ProviderErrors
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class TracedCall:
             reply["content"],
             id=self._message_id,
             tool_calls=[call for call in reply["tool_calls"] if isinstance(call["args"], dict)],
-            usage_metadata=reply["usage"] and _counted(reply["usage"]),
+            usage_metadata=reply["usage"] and _langchain_usage(reply["usage"]),
         )
         generation = outputs.ChatGeneration(message=message, text=text_of(reply["content"]))
         self._run.on_llm_end(outputs.LLMResult(generations=[[generation]]))
@@ -106,7 +106,7 @@ class TracedCall:
         return f"run-{self._run.run_id}"
 
 
-def _counted(usage: Usage) -> dict[str, Any]:
+def _langchain_usage(usage: Usage) -> dict[str, Any]:
     """Tokens in LangChain's words."""
     return {
         "input_tokens": usage["prompt_tokens"],
@@ -129,26 +129,26 @@ def read_answer(returned: object, usage: Usage | None = None) -> Reply:
             list without tool calls becomes JSON.
         usage: what the call used, where that is known.
     """
-    content, requests = _read(returned)
+    content, requests = _read_returned(returned)
     numbered = [_with_id(request, number) for number, request in enumerate(requests)]
     return {"content": content, "tool_calls": numbered, "usage": usage, "extra": {}}
 
 
-def _read(returned: object) -> tuple[Content, list[ToolRequest]]:
+def _read_returned(returned: object) -> tuple[Content, list[ToolRequest]]:
     if returned is None or isinstance(returned, str):
         return returned or "", []
     if isinstance(returned, Sequence) and not isinstance(returned, (bytes, bytearray)):
         listed = list(cast("Sequence[object]", returned))
         if listed and all(_is_call(entry) for entry in listed):
             return "", _requests(listed)
-        return _text(listed), []
+        return _as_text(listed), []
     if _is_call(returned):
         return "", _requests([returned])
     if _is_message(returned):
         spoken = {name: _part(returned, name) for name in ("content", "tool_calls")}
         message = read_messages([{"role": "assistant", **spoken}])[0]
         return message["content"], message.get("tool_calls", [])
-    return _text(returned), []
+    return _as_text(returned), []
 
 
 def _part(holder: object, name: str) -> object:
@@ -174,15 +174,15 @@ def _is_message(entry: object) -> bool:
     return hasattr(entry, "content") and (hasattr(entry, "tool_calls") or hasattr(entry, "type"))
 
 
-def _text(value: object) -> str:
+def _as_text(value: object) -> str:
     if isinstance(value, BaseModel):
         return value.model_dump_json()
     if isinstance(value, (Mapping, list)):
-        return json.dumps(value, ensure_ascii=False, default=_plain)
+        return json.dumps(value, ensure_ascii=False, default=_json_default)
     return str(value)
 
 
-def _plain(value: object) -> Any:
+def _json_default(value: object) -> Any:
     return value.model_dump(mode="json") if isinstance(value, BaseModel) else str(value)
 
 
@@ -190,7 +190,7 @@ def _with_id(request: ToolRequest, number: int) -> ToolRequest:
     return {**request, "id": request["id"] or f"call_{number}"}
 
 
-def _cut_parts(content: Sequence[Any], stop: Sequence[str]) -> list[Any]:
+def _cut_blocks(content: Sequence[Any], stop: Sequence[str]) -> list[Any]:
     left: list[Any] = []
     for part in content:
         text = part if isinstance(part, str) else part.get("text")
@@ -204,7 +204,7 @@ def _cut_parts(content: Sequence[Any], stop: Sequence[str]) -> list[Any]:
 def cut_at(content: Content, stop: Sequence[str]) -> Content:
     """A content up to the first of some texts, for models that did not stop there themselves."""
     if not isinstance(content, str):
-        return _cut_parts(content, stop)
+        return _cut_blocks(content, stop)
     ends = [found for mark in stop if mark and (found := content.find(mark)) >= 0]
     return content[: min(ends)] if ends else content
 
@@ -222,7 +222,7 @@ def as_plain_data(value: object) -> Any:
     return None
 
 
-_OURS_ALONE = frozenset({"stop"})
+_NEVER_FORWARDED = frozenset({"stop"})
 """What CrewAI does not pass: a `**kwargs` that is sent on to a provider is not to hold it."""
 
 _PARAMETERS = ("temperature", "max_tokens", "top_p", "seed", "stop", "additional_params")
@@ -298,7 +298,7 @@ class CallModel:
         return openai_messages(messages) if self.native_tools else plain_messages(messages)
 
     def _arguments(self, method: str, tools: Sequence[ToolSpec], stop: Sequence[str]) -> dict[str, Any]:
-        agent, task = ASKER.get()
+        agent, task = CALLER.get()
         offered: dict[str, Any] = {
             "tools": [openai_tool(tool) for tool in tools] if tools and self.native_tools else None,
             "stop": list(stop) or None,
@@ -306,12 +306,12 @@ class CallModel:
             "from_agent": agent,
             **dict.fromkeys(("callbacks", "available_functions", "response_model")),
         }
-        return accepted(self.source, method, offered, named_only=_OURS_ALONE)
+        return accepted_arguments(self.source, method, offered, named_only=_NEVER_FORWARDED)
 
     @property
     def provider(self) -> str:
         """Who serves the model, where somebody said so; else its class, in the form of LangChain's own names."""
-        told = next((kept["_provider"] for kept in _own(self.source) if "_provider" in kept), None)
+        told = next((kept["_provider"] for kept in _attribute_sources(self.source) if "_provider" in kept), None)
         kind = type(self.source).__name__
         return told if isinstance(told, str) else kind.removesuffix("LLM").lower() or kind.lower()
 
@@ -321,7 +321,7 @@ class CallModel:
         return self._traced
 
 
-def _own(source: Any) -> list[Mapping[str, Any]]:
+def _attribute_sources(source: Any) -> list[Mapping[str, Any]]:
     """What an object and its classes hold, without what they take over from BaseLLM."""
     classes = [vars(kind) for kind in type(source).__mro__ if kind is not BaseLLM]
     return [getattr(source, "__dict__", {}), *classes]

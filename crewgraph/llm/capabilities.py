@@ -5,19 +5,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 __all__ = [
-    "WINDOWS",
-    "calls_functions",
+    "CONTEXT_WINDOWS",
     "context_window",
-    "reads_pdfs",
-    "sees_images",
-    "sight_of",
-    "takes_stop",
-    "window_of",
+    "context_window_of",
+    "input_modalities",
+    "supports_images",
+    "supports_pdfs",
+    "supports_stop_words",
+    "supports_tools",
 ]
 
 _DEFAULT_WINDOW = 8192
 
-WINDOWS: tuple[tuple[str, int], ...] = (
+CONTEXT_WINDOWS: tuple[tuple[str, int], ...] = (
     ("gpt-5", 400_000),
     ("gpt-4.1", 1_047_576),
     ("gpt-4o", 128_000),
@@ -78,20 +78,20 @@ WINDOWS: tuple[tuple[str, int], ...] = (
 )
 """How many tokens models read, by what their names begin with; the first that fits counts."""
 
-_REASONING = re.compile(r"^(?:o[134](?:$|-)|gpt-5)")
-_PLAIN_REASONING = re.compile(r"^o1-(?:mini|preview)")
+_NO_STOP_MODELS = re.compile(r"^(?:o[134](?:$|-)|gpt-5)")
+_NO_TOOL_MODELS = re.compile(r"^o1-(?:mini|preview)")
 
-_SEEING = re.compile(
+_IMAGE_MODELS = re.compile(
     r"^(?:gpt-5|gpt-4o(?!-(?:mini-)?(?:audio|transcribe|tts))|chatgpt-4o|gpt-4\.[15]|gpt-4-(?:turbo|vision)|o1(?!-(?:mini|preview))"
     r"|o3(?!-mini)|o4|claude-(?!2|instant)|gemini|gemma-?3|llama-?4|pixtral|mistral-(?:medium-(?:3|2505|latest)|small-(?:3|2503|latest))"
     r"|magistral|llava|bakllava|moondream|minicpm-v|grok-4|nova-(?:lite|pro|premier)|qwen.*-?vl|.*vision)"
 )
-_READING = re.compile(
+_PDF_MODELS = re.compile(
     r"^(?:gpt-5|gpt-4o(?!-(?:mini-)?(?:audio|transcribe|tts))|gpt-4\.1|o1(?!-(?:mini|preview))|o3(?!-mini)|o4|claude-(?!2|instant|3-(?:opus|sonnet|haiku))|gemini)"
 )
 
-_LOCAL = {"ollama", "llamafile"}
-_LOCAL_CALLERS = (
+_LOCAL_PROVIDERS = {"ollama", "llamafile"}
+_LOCAL_TOOL_MODELS = (
     *(
         "llama3.1",
         "llama3.2",
@@ -128,10 +128,10 @@ def _bare(model: str) -> str:
 def context_window(model: str) -> int:
     """How many tokens a model reads; 8192 for a name that is not known."""
     name = _bare(model)
-    return next((size for prefix, size in WINDOWS if name.startswith(prefix)), _DEFAULT_WINDOW)
+    return next((size for prefix, size in CONTEXT_WINDOWS if name.startswith(prefix)), _DEFAULT_WINDOW)
 
 
-def window_of(llm: object, model: str) -> int:
+def context_window_of(llm: object, model: str) -> int:
     """How many tokens a model reads.
 
     Args:
@@ -143,17 +143,17 @@ def window_of(llm: object, model: str) -> int:
     return size if isinstance(size, int) and size > 0 else context_window(model)
 
 
-def sees_images(model: str) -> bool:
+def supports_images(model: str) -> bool:
     """Whether a model takes images."""
-    return _SEEING.match(_bare(model)) is not None
+    return _IMAGE_MODELS.match(_bare(model)) is not None
 
 
-def reads_pdfs(model: str) -> bool:
+def supports_pdfs(model: str) -> bool:
     """Whether a model takes PDFs as they are."""
-    return _READING.match(_bare(model)) is not None
+    return _PDF_MODELS.match(_bare(model)) is not None
 
 
-def sight_of(llm: object, model: str) -> frozenset[str]:
+def input_modalities(llm: object, model: str) -> frozenset[str]:
     """What a model can be shown: some of "image", "pdf".
 
     Args:
@@ -162,9 +162,9 @@ def sight_of(llm: object, model: str) -> frozenset[str]:
     """
     if isinstance(llm, (list, tuple)):
         given = cast("Sequence[object]", llm)
-        seen = [sight_of(one, _name_of(one, model)) for one in given]
+        seen = [input_modalities(one, _name_of(one, model)) for one in given]
         return frozenset(kind for kind in ("image", "pdf") if seen and all(kind in one for one in seen))
-    by_name = {"image": sees_images(model), "pdf": reads_pdfs(model)}
+    by_name = {"image": supports_images(model), "pdf": supports_pdfs(model)}
     asked, told = getattr(llm, "supports_multimodal", None), getattr(llm, "profile", None)
     if callable(asked):
         sees = bool(asked())
@@ -180,18 +180,18 @@ def _name_of(llm: object, otherwise: str) -> str:
     return named if isinstance(named, str) else otherwise
 
 
-def takes_stop(model: str) -> bool:
+def supports_stop_words(model: str) -> bool:
     """Whether a model takes stop words: OpenAI's reasoning models refuse a request that has them."""
-    return _REASONING.match(_bare(model)) is None
+    return _NO_STOP_MODELS.match(_bare(model)) is None
 
 
-def calls_functions(provider: str, model: str) -> bool:
+def supports_tools(provider: str, model: str) -> bool:
     """Whether a model takes tools.
 
     Hosted models do, but for a few; of those that run at home only some were taught to, and their servers
     refuse a request with tools for the others.
     """
     name = _bare(model)
-    if provider in _LOCAL:
-        return name.startswith(_LOCAL_CALLERS)
-    return _PLAIN_REASONING.match(name) is None and provider != "perplexity"
+    if provider in _LOCAL_PROVIDERS:
+        return name.startswith(_LOCAL_TOOL_MODELS)
+    return _NO_TOOL_MODELS.match(name) is None and provider != "perplexity"

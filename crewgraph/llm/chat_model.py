@@ -20,7 +20,7 @@ from crewgraph.core.messages import Message, Reply, ToolRequest, ToolSpec, Usage
 from crewgraph.errors import ModelError
 from crewgraph.extras import load
 from crewgraph.llm.call_model import as_plain_data, cut_at, read_answer
-from crewgraph.llm.capabilities import takes_stop
+from crewgraph.llm.capabilities import supports_stop_words
 from crewgraph.llm.conversation import openai_tool, text_of
 from crewgraph.llm.errors import ProviderErrors
 from crewgraph.llm.usage import read_usage
@@ -28,7 +28,7 @@ from crewgraph.llm.usage import read_usage
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-__all__ = ["ChatModel", "across_event_loops", "counting_when_streamed"]
+__all__ = ["ChatModel", "across_event_loops", "with_streamed_usage"]
 
 
 def across_event_loops(model: Any) -> Any:
@@ -48,7 +48,7 @@ def across_event_loops(model: Any) -> Any:
     return ours.model_copy(update={"root_async_client": client, "async_client": client.chat.completions})
 
 
-def counting_when_streamed(model: Any) -> Any:
+def with_streamed_usage(model: Any) -> Any:
     """A LangChain model that reports its usage, too, where its answer is streamed because somebody looks at the run.
 
     langchain-openai leaves the report out for servers other than OpenAI's. Who switches streaming or its report on or off
@@ -70,9 +70,9 @@ _PROBE: ToolSpec = {
 }
 _CACHED_BINDINGS = 64
 _RETRIES = 2
-_CONVERTED = 512
-_SENT_OTHERWISE = {"tool_calls", "function_call", "parsed", "refusal"}
-_NO_PARAMETER = (  # words in the names of parameters that change no answer, or that nobody else is to read
+_CACHED_MESSAGES = 512
+_HANDLED_KEYS = {"tool_calls", "function_call", "parsed", "refusal"}
+_EXCLUDED_PARAMETERS = (  # words in the names of parameters that change no answer, or that nobody else is to read
     *("key", "token", "secret", "password", "url", "base", "endpoint", "header", "credential", "client"),
     *("model_name", "stream", "retries", "timeout", "callback"),
 )
@@ -109,11 +109,11 @@ class ChatModel:
         self._offers_tools = native_tools
         self._response_format = response_format
         self._on_answer = on_answer
-        self._given = parameters or {}
+        self._extra_parameters = parameters or {}
         self._base, kwargs = _base_of(source)
         self._stop = list(dict.fromkeys([*stop, *(kwargs.get("stop") or _own_stop(self._base))]))
         self._names = [_name_of(one) for one in _models_of(source)]
-        self._takes_stop = takes_stop(self.name) and getattr(self._base, "use_responses_api", None) is not True
+        self._takes_stop = supports_stop_words(self.name) and getattr(self._base, "use_responses_api", None) is not True
         self._bindings: dict[tuple[str, bool], Any] = {}
         self._identity: Mapping[str, Any] | None = None
 
@@ -126,17 +126,17 @@ class ChatModel:
     def identity(self) -> Mapping[str, Any]:
         """Class, name and parameters; neither keys nor addresses, which change no answer."""
         if self._identity is None:
-            self._identity = self._told_identity()
+            self._identity = self._build_identity()
         return self._identity
 
-    def _told_identity(self) -> Mapping[str, Any]:
-        parameters = {**self._given, **_parameters(self._base), **_base_of(self.source)[1]}
-        told = {key: as_plain_data(value) for key, value in parameters.items() if not _hides(key)}
+    def _build_identity(self) -> Mapping[str, Any]:
+        parameters = {**self._extra_parameters, **_parameters(self._base), **_base_of(self.source)[1]}
+        told = {key: as_plain_data(value) for key, value in parameters.items() if not _is_excluded(key)}
         told = {key: value for key, value in told.items() if value not in (None, [], {})}
         if self._stop:
             told["stop"] = self._stop
         if self._response_format is not None:
-            told["response_format"] = _schema(self._response_format)
+            told["response_format"] = _response_schema(self._response_format)
         return {**told, "class": type(self._base).__name__, "model": self.name}
 
     @property
@@ -152,7 +152,7 @@ class ChatModel:
         found = getattr(self._base, "max_retries", None)
         return found if isinstance(found, int) else _RETRIES
 
-    def answering(self, response_format: type[BaseModel] | Mapping[str, Any] | None) -> "ChatModel":
+    def with_response_format(self, response_format: type[BaseModel] | Mapping[str, Any] | None) -> "ChatModel":
         """The same model with answers of another form."""
         return ChatModel(
             self.source,
@@ -160,7 +160,7 @@ class ChatModel:
             stop=self._stop,
             response_format=response_format,
             on_answer=self._on_answer,
-            parameters=self._given,
+            parameters=self._extra_parameters,
         )
 
     def complete(
@@ -171,9 +171,11 @@ class ChatModel:
         config: "RunnableConfig",
     ) -> Reply:
         """Answer a conversation."""
-        asked = self._asked(tools)
+        asked = self._runnable_for(tools)
         with ProviderErrors(self.name):
-            answer = asked.invoke(_converted.of(expanded(messages)), self._named(config), **self._keywords(stop))
+            answer = asked.invoke(
+                _message_cache.convert(expanded(messages)), self._run_config(config), **self._stop_keywords(stop)
+            )
         return self._reply(answer, stop, forms=not tools)
 
     async def acomplete(
@@ -184,49 +186,49 @@ class ChatModel:
         config: "RunnableConfig",
     ) -> Reply:
         """Answer a conversation."""
-        asked = self._asked(tools, across_loops=True)
+        asked = self._runnable_for(tools, across_loops=True)
         with ProviderErrors(self.name):
             answer = await asked.ainvoke(
-                _converted.of(await aexpanded(messages)), self._named(config), **self._keywords(stop)
+                _message_cache.convert(await aexpanded(messages)), self._run_config(config), **self._stop_keywords(stop)
             )
         return self._reply(answer, stop, forms=not tools)
 
-    def _named(self, config: "RunnableConfig") -> "RunnableConfig":
+    def _run_config(self, config: "RunnableConfig") -> "RunnableConfig":
         named: RunnableConfig = {**config, "run_name": self.name}  # in the trace the model, not its class
         return named
 
-    def _asked(self, tools: Sequence[ToolSpec], *, across_loops: bool = False) -> Any:
+    def _runnable_for(self, tools: Sequence[ToolSpec], *, across_loops: bool = False) -> Any:
         key = (json.dumps(tools, sort_keys=True, default=str) if tools else "", across_loops)
         if key not in self._bindings:
             if len(self._bindings) >= _CACHED_BINDINGS:
                 self._bindings.clear()
-            source = _mapped(self.source, counting_when_streamed)
-            source = _mapped(source, across_event_loops) if across_loops else source
-            self._bindings[key] = self._bound(source, tools)
+            source = _map_model(self.source, with_streamed_usage)
+            source = _map_model(source, across_event_loops) if across_loops else source
+            self._bindings[key] = self._bind(source, tools)
         return self._bindings[key]
 
-    def _bound(self, source: Any, tools: Sequence[ToolSpec]) -> Any:
+    def _bind(self, source: Any, tools: Sequence[ToolSpec]) -> Any:
         if tools:
-            return _mapped(source, _offering(tools))
+            return _map_model(source, _tool_binder(tools))
         if self._response_format is None:
             return source
         if isinstance(self._response_format, Mapping):
             return source.bind(response_format=dict(self._response_format))
         form = self._response_format.model_json_schema()
-        return _unread(source.with_structured_output(form, include_raw=True))
+        return _without_parser(source.with_structured_output(form, include_raw=True))
 
-    def _keywords(self, stop: Sequence[str]) -> dict[str, Any]:
+    def _stop_keywords(self, stop: Sequence[str]) -> dict[str, Any]:
         words = list(dict.fromkeys([*self._stop, *stop]))
         return {"stop": words} if stop and self._takes_stop else {}
 
     def _reply(self, answer: Any, stop: Sequence[str], *, forms: bool) -> Reply:
         raw: Any = cast("dict[str, Any]", answer).get("raw") if isinstance(answer, dict) else None
         message = cast("Any", answer) if raw is None else raw
-        reply = _read(message)
-        if len(self._names) > 1 and (by := _answering(message, self._names)) != self.name:
+        reply = _read_message(message)
+        if len(self._names) > 1 and (by := _answering_model(message, self._names)) != self.name:
             reply["model"] = by
         if forms and isinstance(self._response_format, type):
-            reply = _formed(reply)
+            reply = _structured_reply(reply)
         if self._on_answer is not None:
             self._on_answer(message, reply["usage"])
         if self._takes_stop:
@@ -269,7 +271,7 @@ def _name_of(model: Any) -> str:
     return str(getattr(model, "_llm_type", None) or type(model).__name__)
 
 
-def _answering(answer: Any, names: Sequence[str]) -> str:
+def _answering_model(answer: Any, names: Sequence[str]) -> str:
     """Which of several models an answer says it is of; providers add a date to the name."""
     told: Mapping[str, Any] = getattr(answer, "response_metadata", None) or {}
     found = str(told.get("model_name") or told.get("model") or names[0])
@@ -288,13 +290,13 @@ def _parameters(base: Any) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", found) if isinstance(found, Mapping) else {}
 
 
-def _hides(parameter: str) -> bool:
+def _is_excluded(parameter: str) -> bool:
     return parameter.startswith("_") or (
-        "tokens" not in parameter and any(word in parameter.lower() for word in _NO_PARAMETER)
+        "tokens" not in parameter and any(word in parameter.lower() for word in _EXCLUDED_PARAMETERS)
     )
 
 
-def _schema(form: type[BaseModel] | Mapping[str, Any]) -> Any:
+def _response_schema(form: type[BaseModel] | Mapping[str, Any]) -> Any:
     return as_plain_data(form) if isinstance(form, Mapping) else form.model_json_schema()
 
 
@@ -302,7 +304,7 @@ def _bind_tools(owner: Any) -> Any:
     return getattr(owner, "bind_tools", None)
 
 
-def _unread(forming: Any) -> Any:
+def _without_parser(forming: Any) -> Any:
     """The model in a chain that gives its answer beside the reading of it, which is done here."""
     steps: Any = getattr(getattr(forming, "first", None), "steps__", None) or {}
     return steps.get("raw", forming)
@@ -315,31 +317,31 @@ def _binds_tools(source: Any, base: Any) -> bool:
     if not hasattr(base, "bind_tools"):
         return False
     try:
-        _mapped(source, _offering([_PROBE]))
+        _map_model(source, _tool_binder([_PROBE]))
     except NotImplementedError:
         return False
     return True
 
 
-def _offering(tools: Sequence[ToolSpec]) -> Callable[[Any], Any]:
+def _tool_binder(tools: Sequence[ToolSpec]) -> Callable[[Any], Any]:
     listed = [openai_tool(tool) for tool in tools]
     return lambda model: model.bind_tools(listed)
 
 
-def _mapped(source: Any, change: Callable[[Any], Any]) -> Any:
+def _map_model(source: Any, change: Callable[[Any], Any]) -> Any:
     """A Runnable whose model at the end, fallbacks included, is changed; what stands in front of it stays."""
     runnables = load("langchain_core.runnables")
     if isinstance(source, runnables.RunnableWithFallbacks):
-        others = [_mapped(fallback, change) for fallback in source.fallbacks]
-        return source.model_copy(update={"runnable": _mapped(source.runnable, change), "fallbacks": others})
+        others = [_map_model(fallback, change) for fallback in source.fallbacks]
+        return source.model_copy(update={"runnable": _map_model(source.runnable, change), "fallbacks": others})
     if isinstance(source, runnables.RunnableSequence):
-        return runnables.RunnableSequence(*source.steps[:-1], _mapped(source.last, change), name=source.name)
+        return runnables.RunnableSequence(*source.steps[:-1], _map_model(source.last, change), name=source.name)
     if isinstance(source, load("langchain_core.runnables.base").RunnableBindingBase):
-        return source.model_copy(update={"bound": _mapped(source.bound, change)})
+        return source.model_copy(update={"bound": _map_model(source.bound, change)})
     return change(source)
 
 
-class _Converted:
+class _MessageCache:
     """LangChain's forms of the messages of the latest conversations: a loop asks with the same ones again and again."""
 
     def __init__(self) -> None:
@@ -347,22 +349,22 @@ class _Converted:
         # The message itself is kept, so that no other one gets its id.
         self._known: OrderedDict[int, tuple[Message, Any, Any]] = OrderedDict()
 
-    def of(self, messages: Sequence[Message]) -> list[Any]:
+    def convert(self, messages: Sequence[Message]) -> list[Any]:
         kinds = load("langchain_core.messages")
-        return [self._one(kinds, message) for message in messages]
+        return [self._convert(kinds, message) for message in messages]
 
-    def _one(self, kinds: Any, message: Message) -> Any:
+    def _convert(self, kinds: Any, message: Message) -> Any:
         known = self._known.get(id(message))
         if known is None or known[0] is not message or known[1] is not message["content"]:
             known = message, message["content"], _langchain_message(kinds, message)
             with self._lock:
                 self._known[id(message)] = known
-                if len(self._known) > _CONVERTED:
+                if len(self._known) > _CACHED_MESSAGES:
                     self._known.popitem(last=False)
         return known[2]
 
 
-_converted = _Converted()
+_message_cache = _MessageCache()
 
 
 def _langchain_message(kinds: Any, message: Message) -> Any:
@@ -391,7 +393,7 @@ def _langchain_call(request: ToolRequest) -> dict[str, Any]:
     }
 
 
-def _read(answer: Any) -> Reply:
+def _read_message(answer: Any) -> Reply:
     if not hasattr(answer, "usage_metadata"):
         return read_answer(answer)  # a text completion model's string
     usage = read_usage(answer.usage_metadata)
@@ -399,9 +401,7 @@ def _read(answer: Any) -> Reply:
         metadata = answer.response_metadata
         usage = read_usage(metadata.get("token_usage")) or read_usage(metadata.get("usage"))
     wanted = [*answer.tool_calls, *answer.invalid_tool_calls]
-    kept = {
-        name: as_plain_data(value) for name, value in answer.additional_kwargs.items() if name not in _SENT_OTHERWISE
-    }
+    kept = {name: as_plain_data(value) for name, value in answer.additional_kwargs.items() if name not in _HANDLED_KEYS}
     return {
         "content": as_plain_data(answer.content),
         "tool_calls": [_request(call, number) for number, call in enumerate(wanted)],
@@ -419,7 +419,7 @@ def _request(call: Mapping[str, Any], number: int) -> ToolRequest:
     }
 
 
-def _formed(reply: Reply) -> Reply:
+def _structured_reply(reply: Reply) -> Reply:
     """A structured answer as its JSON text; some providers give it as the arguments of a tool call."""
     if reply["tool_calls"] and not text_of(reply["content"]).strip():
         args = reply["tool_calls"][0]["args"]

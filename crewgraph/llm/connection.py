@@ -19,7 +19,7 @@ from crewgraph.extras import load, require
 from crewgraph.lazy import lazy
 from crewgraph.llm.providers import Provider, Target
 
-__all__ = ["AsyncIntercepted", "BaseInterceptor", "Intercepted", "open_chat_model"]
+__all__ = ["AsyncInterceptingTransport", "BaseInterceptor", "InterceptingTransport", "open_chat_model"]
 
 
 T = TypeVar("T")
@@ -46,7 +46,7 @@ class BaseInterceptor(ABC, Generic[T, U]):
         return await in_thread(self.on_inbound, message)
 
 
-class Intercepted:
+class InterceptingTransport:
     """A transport that sends through a client of its own.
 
     Args:
@@ -78,7 +78,7 @@ class Intercepted:
         self.close()
 
 
-class AsyncIntercepted:
+class AsyncInterceptingTransport:
     """A transport around another one, on an event loop.
 
     Args:
@@ -108,9 +108,9 @@ class AsyncIntercepted:
 
 
 if TYPE_CHECKING:
-    from crewgraph.llm.responses_model import chained
+    from crewgraph.llm.responses_model import chaining_class
 else:
-    chained = lazy("crewgraph.llm.responses_model:chained")
+    chaining_class = lazy("crewgraph.llm.responses_model:chaining_class")
 
 _AZURE_VERSION = "2024-06-01"
 _NO_KEY = "none"  # the client wants a key, the server does not look at it
@@ -153,20 +153,20 @@ def open_chat_model(target: Target, settings: Mapping[str, Any]) -> Any:
     words |= {"model": target.model, "base_url": address, "api_key": key}
     match target.provider.name:
         case "azure" if address is not None and "/openai/v1" not in address:
-            return _azure(address, words)
+            return _azure_model(address, words)
         case "ollama" if find_spec("langchain_ollama") is None:
-            return _openai(target, {**words, "base_url": f"{address}/v1"})
+            return _openai_model(target, {**words, "base_url": f"{address}/v1"})
         case "ollama":
             chosen = require("langchain_ollama", extra="ollama", purpose="Ollama's own protocol").ChatOllama
-            return _placed(chosen, _ollama(words), lenient=lenient)
+            return _construct(chosen, _ollama_keywords(words), lenient=lenient)
         case "vertex_ai":
-            return _placed(_class_of(target.provider), _vertex(words), lenient=lenient)
+            return _construct(_class_of(target.provider), _vertex_keywords(words), lenient=lenient)
         case "bedrock":
-            return _placed(_class_of(target.provider), _bedrock(words), lenient=lenient)
+            return _construct(_class_of(target.provider), _bedrock_keywords(words), lenient=lenient)
         case _ if target.provider.module == "langchain_openai":
-            return _openai(target, words)
+            return _openai_model(target, words)
         case _:
-            return _placed(_class_of(target.provider), words, lenient=lenient)
+            return _construct(_class_of(target.provider), words, lenient=lenient)
 
 
 def _class_of(provider: Provider) -> Any:
@@ -181,23 +181,23 @@ def _class_of(provider: Provider) -> Any:
     return getattr(load(provider.module), provider.class_name)
 
 
-def _openai(target: Target, words: dict[str, Any]) -> Any:
+def _openai_model(target: Target, words: dict[str, Any]) -> Any:
     address = words["base_url"]
     elsewhere = address is not None and "api.openai.com" not in address and words.get("api") != "responses"
     if "max_tokens" in words and elsewhere:
         # ChatOpenAI would rename it to what OpenAI's own newer models want, which other servers do not know
         words["extra_body"] = {"max_tokens": words.pop("max_tokens"), **words.get("extra_body", {})}
-    return _openai_kin(load("langchain_openai").ChatOpenAI, words)
+    return _openai_client_model(load("langchain_openai").ChatOpenAI, words)
 
 
-def _azure(address: str, words: dict[str, Any]) -> Any:
+def _azure_model(address: str, words: dict[str, Any]) -> Any:
     endpoint, _, path = address.partition("/openai/deployments/")
     deployment = path.partition("/")[0] or words["model"]
     version = (
         words.pop("api_version", None) or os.environ.get("AZURE_API_VERSION") or os.environ.get("OPENAI_API_VERSION")
     )
     words = {name: value for name, value in words.items() if name != "base_url"}
-    return _openai_kin(
+    return _openai_client_model(
         load("langchain_openai").AzureChatOpenAI,
         {
             **words,
@@ -208,7 +208,7 @@ def _azure(address: str, words: dict[str, Any]) -> Any:
     )
 
 
-def _openai_kin(chosen: Any, words: dict[str, Any]) -> Any:
+def _openai_client_model(chosen: Any, words: dict[str, Any]) -> Any:
     """A model that is asked through the openai package; unknown words go into the request's body."""
     words |= words.pop("client_params", None) or {}
     headers: dict[str, str] = dict(words.pop("extra_headers", None) or {})
@@ -218,7 +218,7 @@ def _openai_kin(chosen: Any, words: dict[str, Any]) -> Any:
         words["default_headers"] = {**headers, **words.get("default_headers", {})}
     if words.pop("api", None) == "responses":
         words["use_responses_api"] = True
-        chosen = chained(chosen)
+        chosen = chaining_class(chosen)
     if "logprobs" in words:
         words["logprobs"] = bool(words["logprobs"])
     words["api_key"] = words["api_key"] or _NO_KEY
@@ -226,19 +226,19 @@ def _openai_kin(chosen: Any, words: dict[str, Any]) -> Any:
     interceptor = words.pop("interceptor", None)
     if interceptor is not None:
         client = load("openai").DefaultHttpxClient
-        words.setdefault("http_client", client(transport=Intercepted(client(), interceptor)))
+        words.setdefault("http_client", client(transport=InterceptingTransport(client(), interceptor)))
     if "http_async_client" not in words:
         client = load("openai").DefaultAsyncHttpxClient
         transport = LoopTransport(client)
-        seen = transport if interceptor is None else AsyncIntercepted(transport, interceptor)
+        seen = transport if interceptor is None else AsyncInterceptingTransport(transport, interceptor)
         words["http_async_client"] = client(transport=seen)
-    known, unknown = _sorted_words(chosen, words)
+    known, unknown = _split_keywords(chosen, words)
     if unknown:
         known["extra_body"] = {**unknown, **(known.get("extra_body") or {})}
     return chosen(**known)
 
 
-def _ollama(words: dict[str, Any]) -> dict[str, Any]:
+def _ollama_keywords(words: dict[str, Any]) -> dict[str, Any]:
     client: dict[str, Any] = {}
     if key := words.pop("api_key"):
         client["headers"] = {"Authorization": f"Bearer {key}"}
@@ -250,7 +250,7 @@ def _ollama(words: dict[str, Any]) -> dict[str, Any]:
     return words
 
 
-def _vertex(words: dict[str, Any]) -> dict[str, Any]:
+def _vertex_keywords(words: dict[str, Any]) -> dict[str, Any]:
     words["vertexai"] = True
     for name, variables in {
         "project": ("VERTEXAI_PROJECT", "GOOGLE_CLOUD_PROJECT"),
@@ -262,7 +262,7 @@ def _vertex(words: dict[str, Any]) -> dict[str, Any]:
     return words
 
 
-def _bedrock(words: dict[str, Any]) -> dict[str, Any]:
+def _bedrock_keywords(words: dict[str, Any]) -> dict[str, Any]:
     region = next(
         (os.environ[v] for v in ("AWS_REGION_NAME", "AWS_REGION", "AWS_DEFAULT_REGION") if v in os.environ),
         None,
@@ -273,8 +273,8 @@ def _bedrock(words: dict[str, Any]) -> dict[str, Any]:
     return words
 
 
-def _placed(chosen: Any, words: dict[str, Any], *, lenient: bool) -> Any:
-    known, unknown = _sorted_words(chosen, {name: value for name, value in words.items() if value is not None})
+def _construct(chosen: Any, words: dict[str, Any], *, lenient: bool) -> Any:
+    known, unknown = _split_keywords(chosen, {name: value for name, value in words.items() if value is not None})
     unknown.pop("stream", None)
     if unknown and "model_kwargs" in chosen.model_fields:
         known["model_kwargs"] = {**unknown, **known.get("model_kwargs", {})}
@@ -287,7 +287,7 @@ def _placed(chosen: Any, words: dict[str, Any], *, lenient: bool) -> Any:
     return chosen(**known)
 
 
-def _sorted_words(chosen: Any, words: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _split_keywords(chosen: Any, words: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The words that a LangChain class has a field for, under that field's name, and the others."""
     fields = _field_names(chosen)
     known: dict[str, Any] = {}

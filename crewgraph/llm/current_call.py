@@ -7,7 +7,7 @@ from typing import Any
 
 from crewgraph.core.messages import Usage
 
-__all__ = ["ASKER", "ONGOING", "OngoingCall"]
+__all__ = ["CALLER", "ONGOING", "OngoingCall"]
 
 
 @dataclass
@@ -41,5 +41,5 @@ class OngoingCall:
 ONGOING: ContextVar[OngoingCall | None] = ContextVar("crewgraph_ongoing_call", default=None)
 """The call around the running code; a copied context shares it, so a call's own threads report to it too."""
 
-ASKER: ContextVar[tuple[Any, Any]] = ContextVar("crewgraph_asker", default=(None, None))
+CALLER: ContextVar[tuple[Any, Any]] = ContextVar("crewgraph_asker", default=(None, None))
 """The agent that asks, and the task it works on."""

@@ -96,21 +96,21 @@ def is_context_length(error: Exception) -> bool:
     return _TOO_LONG.search(str(error)) is not None
 
 
-_STUMBLES = re.compile(
+_PARSE_FAILURES = re.compile(
     r"^(?:No generations found in stream|Unexpected response type from|Received response with null value)"
 )
 
 
 def _is_unreadable(error: Exception, trace: TracebackType | None) -> bool:
-    rooms = _rooms(trace)
+    rooms = _packages(trace)
     if isinstance(error, json.JSONDecodeError):
         return "openai" in rooms
     if isinstance(error, IndexError):
         return rooms[-1:] == ["langchain_core"]  # it takes the first of no choices
-    return type(error) in {ValueError, TypeError} and _STUMBLES.match(str(error)) is not None
+    return type(error) in {ValueError, TypeError} and _PARSE_FAILURES.match(str(error)) is not None
 
 
-def _rooms(trace: TracebackType | None) -> list[str]:
+def _packages(trace: TracebackType | None) -> list[str]:
     """The packages that an error came through, the innermost last."""
     rooms: list[str] = []
     while trace is not None:

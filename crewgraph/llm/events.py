@@ -28,17 +28,17 @@ from crewgraph.events.llm import (
 )
 from crewgraph.events.stream_context import SINKS
 from crewgraph.llm.conversation import text_of
-from crewgraph.llm.current_call import ASKER
+from crewgraph.llm.current_call import CALLER
 from crewgraph.llm.usage import LEDGERS
 from crewgraph.llm.wrapper import ModelWrapper
 
 if TYPE_CHECKING:
     from uuid import UUID
 
-__all__ = ["AskedPieces", "EventModel", "telling_pieces"]
+__all__ = ["EventModel", "StreamingChunkHandler", "with_chunk_events"]
 
 
-def telling_pieces(config: RunnableConfig, source: Any, agent: Any, task: Any, call_id: str = "") -> RunnableConfig:
+def with_chunk_events(config: RunnableConfig, source: Any, agent: Any, task: Any, call_id: str = "") -> RunnableConfig:
     """A config whose requests tell the audience of each piece of their answers, where anybody listens.
 
     Args:
@@ -50,7 +50,7 @@ def telling_pieces(config: RunnableConfig, source: Any, agent: Any, task: Any, c
     """
     if not crewai_event_bus.wants(LLMStreamChunkEvent):
         return config
-    pieces = (AskedPieces if SINKS.get() else _Pieces)(source, agent, task, call_id)
+    pieces = (StreamingChunkHandler if SINKS.get() else ChunkHandler)(source, agent, task, call_id)
     callbacks: Any = ensure_config(config).get("callbacks")
     if isinstance(callbacks, BaseCallbackManager):
         manager = callbacks.copy()
@@ -61,7 +61,7 @@ def telling_pieces(config: RunnableConfig, source: Any, agent: Any, task: Any, c
     return own
 
 
-class _Pieces(BaseCallbackHandler):
+class ChunkHandler(BaseCallbackHandler):
     """Hears a request whose model streams by itself."""
 
     run_inline = True  # on the thread or loop of the request, so that pieces keep their order
@@ -72,11 +72,11 @@ class _Pieces(BaseCallbackHandler):
 
     def on_llm_new_token(self, token: Any, *, chunk: Any = None, run_id: "UUID", **kwargs: Any) -> None:
         if text := text_of(token):
-            self.tell(text, None)
+            self.emit(text, None)
         for piece in getattr(getattr(chunk, "message", None), "tool_call_chunks", ()):
-            self.tell(piece.get("args") or "", self._called(run_id, piece))
+            self.emit(piece.get("args") or "", self._merge_tool_call(run_id, piece))
 
-    def _called(self, run_id: "UUID", piece: dict[str, Any]) -> ToolCall:
+    def _merge_tool_call(self, run_id: "UUID", piece: dict[str, Any]) -> ToolCall:
         """The tool call so far; providers give its name and id with its first piece only."""
         place = piece.get("index")
         known = self._calls.setdefault(
@@ -94,7 +94,7 @@ class _Pieces(BaseCallbackHandler):
         self._calls[run_id, place] = called
         return called
 
-    def tell(self, text: str, called: ToolCall | None) -> None:
+    def emit(self, text: str, called: ToolCall | None) -> None:
         """A piece of a text, or of a tool call."""
         event = LLMStreamChunkEvent(
             from_agent=self._agent,
@@ -107,7 +107,7 @@ class _Pieces(BaseCallbackHandler):
         crewai_event_bus.emit(self._source, event)
 
 
-class AskedPieces(_Pieces):
+class StreamingChunkHandler(ChunkHandler):
     """The same, and LangChain's models stream because of it: they do so for handlers that have these two methods."""
 
     def tap_output_iter(self, run_id: "UUID", output: Iterator[Any]) -> Iterator[Any]:
@@ -135,38 +135,38 @@ class EventModel(ModelWrapper[Model]):
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
     ) -> Reply:
         check_limits(self.name)
-        call_id = self._asking(messages, tools)
-        asking, asker = ASKING.set(True), ASKER.set((self.agent, self.task))
+        call_id = self._emit_started(messages, tools)
+        asking, asker = ASKING.set(True), CALLER.set((self.agent, self.task))
         try:
-            reply = self.model.complete(messages, tools, stop, self._telling(config, call_id))
+            reply = self.model.complete(messages, tools, stop, self._config_with_chunks(config, call_id))
         except BaseException as error:
-            self._failed(error, call_id)
+            self._emit_failed(error, call_id)
             raise
         finally:
             ASKING.reset(asking)
-            ASKER.reset(asker)
-        return self._answered(messages, reply, call_id)
+            CALLER.reset(asker)
+        return self._emit_completed(messages, reply, call_id)
 
     async def acomplete(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
     ) -> Reply:
         check_limits(self.name)
-        call_id = self._asking(messages, tools)
-        asking, asker = ASKING.set(True), ASKER.set((self.agent, self.task))
+        call_id = self._emit_started(messages, tools)
+        asking, asker = ASKING.set(True), CALLER.set((self.agent, self.task))
         try:
-            reply = await self.model.acomplete(messages, tools, stop, self._telling(config, call_id))
+            reply = await self.model.acomplete(messages, tools, stop, self._config_with_chunks(config, call_id))
         except BaseException as error:
-            self._failed(error, call_id)
+            self._emit_failed(error, call_id)
             raise
         finally:
             ASKING.reset(asking)
-            ASKER.reset(asker)
-        return self._answered(messages, reply, call_id)
+            CALLER.reset(asker)
+        return self._emit_completed(messages, reply, call_id)
 
-    def _telling(self, config: "RunnableConfig", call_id: str) -> "RunnableConfig":
-        return telling_pieces(config, self.source, self.agent, self.task, call_id)
+    def _config_with_chunks(self, config: "RunnableConfig", call_id: str) -> "RunnableConfig":
+        return with_chunk_events(config, self.source, self.agent, self.task, call_id)
 
-    def _asking(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> str:
+    def _emit_started(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> str:
         call_id = str(uuid4())
         if crewai_event_bus.wants(LLMCallStartedEvent):
             event = LLMCallStartedEvent(
@@ -176,12 +176,12 @@ class EventModel(ModelWrapper[Model]):
                 messages=[dict(message) for message in messages],
                 tools=[dict(tool) for tool in tools] or None,
                 call_id=call_id,
-                **_settings(self.model.identity),
+                **_event_settings(self.model.identity),
             )
             crewai_event_bus.emit(self.source, event)
         return call_id
 
-    def _answered(self, messages: Sequence[Message], reply: Reply, call_id: str) -> Reply:
+    def _emit_completed(self, messages: Sequence[Message], reply: Reply, call_id: str) -> Reply:
         reply = cast(Reply, plain(reply))  # half a character (an emoji cut in two) can be neither stored nor sent
         if (meter := METER.get()) is not None:
             meter.answered(str(getattr(self.agent, "role", "")), reply.get("model", self.name), reply["usage"])
@@ -201,7 +201,7 @@ class EventModel(ModelWrapper[Model]):
             crewai_event_bus.emit(self.source, event)
         return reply
 
-    def _failed(self, error: BaseException, call_id: str) -> None:
+    def _emit_failed(self, error: BaseException, call_id: str) -> None:
         if crewai_event_bus.wants(LLMCallFailedEvent):
             event = LLMCallFailedEvent(
                 from_agent=self.agent,
@@ -213,11 +213,11 @@ class EventModel(ModelWrapper[Model]):
             crewai_event_bus.emit(self.source, event)
 
 
-def _settings(identity: Mapping[str, Any]) -> dict[str, Any]:
+def _event_settings(identity: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters of a model that its events tell."""
-    told = {name: identity[name] for name in _TOLD if isinstance(identity.get(name), (int, float))}
+    told = {name: identity[name] for name in _EVENT_SETTINGS if isinstance(identity.get(name), (int, float))}
     stop: Any = identity.get("stop")
     return {**told, "stop_sequences": [*stop]} if isinstance(stop, list) and stop else told
 
 
-_TOLD = ("temperature", "top_p", "max_tokens", "seed", "frequency_penalty", "presence_penalty", "n")
+_EVENT_SETTINGS = ("temperature", "top_p", "max_tokens", "seed", "frequency_penalty", "presence_penalty", "n")

@@ -15,19 +15,19 @@ from crewgraph.llm.retry import status_of
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-__all__ = ["FallbackModel", "Told", "is_for_another"]
+__all__ = ["FallbackModel", "OnFallback", "may_fall_back"]
 
 
-Told = Callable[[str, str, Exception], None]
+OnFallback = Callable[[str, str, Exception], None]
 """Is told of a model that failed, the one that is asked in its place, and why."""
 
-_OF_THE_REQUEST = {400, 413, 422}
+_REQUEST_ERRORS = {400, 413, 422}
 """What a server answers to a request that is wrong in itself: another model would have to be asked the same."""
 
 _log = logging.getLogger(__name__)
 
 
-def is_for_another(error: BaseException) -> bool:
+def may_fall_back(error: BaseException) -> bool:
     """Whether a request that failed may be made to another model.
 
     Not one that is wrong in itself, nor a conversation that is too long, which is condensed first. A wrong key, a quota that is
@@ -37,7 +37,7 @@ def is_for_another(error: BaseException) -> bool:
         return False
     if isinstance(error, CrewgraphError) and not isinstance(error, ModelError):
         return False  # a bound was met, for instance
-    return status_of(error) not in _OF_THE_REQUEST
+    return status_of(error) not in _REQUEST_ERRORS
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class FallbackModel:
     models: Sequence[Model]
     """At least one; in the order they are asked in, with each request anew."""
 
-    told: Told | None = None
+    on_fallback: OnFallback | None = None
 
     @property
     def name(self) -> str:
@@ -85,7 +85,7 @@ class FallbackModel:
     def _attempts(self) -> "Generator[_Attempt]":
         failed: list[str] = []
         for model, following in zip(self.models, [*self.models[1:], None], strict=True):
-            yield _Attempt(model, following, self.told, failed, is_first=model is self.models[0])
+            yield _Attempt(model, following, self.on_fallback, failed, is_first=model is self.models[0])
 
 
 @dataclass(frozen=True)
@@ -93,9 +93,9 @@ class _Attempt:
     """A `with` around a request to one of the models, which holds a failure that the next one may mend."""
 
     model: Model
-    following: Model | None
-    told: Told | None
-    failed: list[str]
+    next_model: Model | None
+    on_fallback: OnFallback | None
+    failures: list[str]
     is_first: bool
 
     def named(self, reply: Reply) -> Reply:
@@ -109,13 +109,13 @@ class _Attempt:
     ) -> bool:
         if not isinstance(error, Exception):
             return False
-        if self.following is None or not is_for_another(error):
-            if self.failed:
-                error.add_note(f"`{self.model.name}` was asked because {'; '.join(self.failed)}")
+        if self.next_model is None or not may_fall_back(error):
+            if self.failures:
+                error.add_note(f"`{self.model.name}` was asked because {'; '.join(self.failures)}")
             return False
         why = f"{type(error).__name__}: {error}"
-        self.failed.append(f"`{self.model.name}` failed ({why})")
-        _log.warning("the model `%s` failed, `%s` is asked: %s", self.model.name, self.following.name, why)
-        if self.told is not None:
-            self.told(self.model.name, self.following.name, error)
+        self.failures.append(f"`{self.model.name}` failed ({why})")
+        _log.warning("the model `%s` failed, `%s` is asked: %s", self.model.name, self.next_model.name, why)
+        if self.on_fallback is not None:
+            self.on_fallback(self.model.name, self.next_model.name, error)
         return True

@@ -13,14 +13,14 @@ from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.frames import Ended, StreamFrame, StreamSession, frame_of
 from crewgraph.events.llm import LLMCallCompletedEvent, LLMCallFailedEvent, LLMCallStartedEvent, LLMCallType
 from crewgraph.events.stream_context import SINKS
-from crewgraph.llm.base import accepted
+from crewgraph.llm.base import accepted_arguments
 from crewgraph.llm.current_call import ONGOING, OngoingCall
-from crewgraph.llm.events import AskedPieces
+from crewgraph.llm.events import StreamingChunkHandler
 
-__all__ = ["call_frames", "frames_while"]
+__all__ = ["call_frames", "stream_frames"]
 
 
-def frames_while(work: Callable[[], Any]) -> Iterator[StreamFrame | Ended]:
+def stream_frames(work: Callable[[], Any]) -> Iterator[StreamFrame | Ended]:
     """What a function tells while it works in a thread of its own, and what it gave.
 
     Raises:
@@ -54,13 +54,13 @@ def call_frames(llm: Any, messages: Any, offered: dict[str, Any]) -> StreamSessi
     about: dict[str, Any] = {"from_agent": agent, "from_task": task, "model": llm.model, "call_id": call_id}
 
     def asked() -> Any:
-        pieces = AskedPieces(llm, agent, task, call_id)
+        pieces = StreamingChunkHandler(llm, agent, task, call_id)
         told: Any = messages if isinstance(messages, str) else [dict(one) for one in messages]
         crewai_event_bus.emit(llm, LLMCallStartedEvent(**about, messages=told, tools=offered.get("tools")))
-        token = ONGOING.set(OngoingCall(on_text=partial(pieces.tell, called=None)))
+        token = ONGOING.set(OngoingCall(on_text=partial(pieces.emit, called=None)))
         try:
             given = {**offered, "callbacks": [*(offered.get("callbacks") or ()), pieces]}
-            answer = llm.call(messages, **accepted(llm, "call", given))
+            answer = llm.call(messages, **accepted_arguments(llm, "call", given))
         except BaseException as error:
             crewai_event_bus.emit(llm, LLMCallFailedEvent(**about, error=f"{type(error).__name__}: {error}"))
             raise
@@ -70,4 +70,4 @@ def call_frames(llm: Any, messages: Any, offered: dict[str, Any]) -> StreamSessi
         crewai_event_bus.emit(llm, LLMCallCompletedEvent(**about, messages=told, response=answer, call_type=kind))
         return answer
 
-    return StreamSession(sync_iterator=frames_while(asked))
+    return StreamSession(sync_iterator=stream_frames(asked))

@@ -22,21 +22,21 @@ from crewgraph.extras import load
 from crewgraph.hooks.llm_hooks import model_call_hooks_already_dispatched
 from crewgraph.lazy import lazy_module
 from crewgraph.llm.base import BaseLLM
-from crewgraph.llm.capabilities import calls_functions, context_window, sees_images, takes_stop
+from crewgraph.llm.capabilities import context_window, supports_images, supports_stop_words, supports_tools
 from crewgraph.llm.chat_model import ChatModel
 from crewgraph.llm.connection import BaseInterceptor, open_chat_model
 from crewgraph.llm.conversation import read_messages, read_tools
 from crewgraph.llm.current_call import ONGOING
 from crewgraph.llm.errors import UnknownModel
 from crewgraph.llm.fallback import FallbackModel
-from crewgraph.llm.prices import Price, tell
+from crewgraph.llm.prices import Price, set_price
 from crewgraph.llm.providers import Target, locate
-from crewgraph.llm.responses import Chained
-from crewgraph.llm.result import called_back, returned
+from crewgraph.llm.responses import ResponsesMixin
+from crewgraph.llm.result import call_result, function_result
 from crewgraph.llm.runnable import RunnableModel
 from crewgraph.overrides import overridable, override_of
 
-__all__ = ["LLM", "SETTINGS", "fallback_words", "form_word", "price_word", "provider_word"]
+__all__ = ["LLM", "SETTINGS", "pop_fallbacks", "pop_price", "pop_provider", "pop_response_format"]
 
 
 SETTINGS = (
@@ -49,7 +49,7 @@ SETTINGS = (
 _MILLION = 1_000_000
 
 
-def provider_word(kwargs: dict[str, Any]) -> str | None:
+def pop_provider(kwargs: dict[str, Any]) -> str | None:
     """Who serves the model, by the several words for it; they are taken out."""
     kwargs.pop("is_litellm", None)
     named = kwargs.pop("provider", None) or kwargs.pop("custom_llm_provider", None)
@@ -63,7 +63,7 @@ def provider_word(kwargs: dict[str, Any]) -> str | None:
     return named
 
 
-def form_word(kwargs: dict[str, Any], given: Any) -> Any:
+def pop_response_format(kwargs: dict[str, Any], given: Any) -> Any:
     """The form of answers: what was given, else what Ollama's word for JSON says; that is taken out."""
     if kwargs.get("format") != "json":
         return given
@@ -72,7 +72,7 @@ def form_word(kwargs: dict[str, Any], given: Any) -> Any:
     return {"type": "json_object"} if given is None else given
 
 
-def fallback_words(kwargs: dict[str, Any]) -> list[Any]:
+def pop_fallbacks(kwargs: dict[str, Any]) -> list[Any]:
     """The models to fall back on; they are taken out.
 
     Raises:
@@ -88,7 +88,7 @@ def fallback_words(kwargs: dict[str, Any]) -> list[Any]:
     return list(cast("Sequence[Any]", given))
 
 
-def price_word(kwargs: dict[str, Any]) -> Price | None:
+def pop_price(kwargs: dict[str, Any]) -> Price | None:
     """What the model costs: `price`, in USD per million tokens, or LiteLLM's words, per token; they are taken out.
 
     Raises:
@@ -126,12 +126,12 @@ _NATIVE = {"openai", "azure", "anthropic", "gemini", "bedrock"}
 class _Named(NamedTuple):
     """A model as it was named, and as `LLM.model` shows it."""
 
-    shown: str
-    given: str
+    displayed: str
+    requested: str
     provider: str | None
 
 
-class LLM(RunnableModel, Chained, BaseLLM):
+class LLM(RunnableModel, ResponsesMixin, BaseLLM):
     """A language model by its name: `LLM("openai/gpt-4o", temperature=0.2)`.
 
     It is a definition: nothing is imported, looked up or connected before the first question. Its attributes
@@ -231,8 +231,8 @@ class LLM(RunnableModel, Chained, BaseLLM):
         """
         if not isinstance(model, str) or not model.strip():  # pyright: ignore[reportUnnecessaryIsInstance]
             raise DefinitionError(f'`LLM` takes the name of a model, such as "openai/gpt-4o", not {model!r:.60}.')
-        provider, price = provider_word(kwargs), price_word(kwargs)
-        self.fallbacks, form = fallback_words(kwargs), form_word(kwargs, response_format)
+        provider, price = pop_provider(kwargs), pop_price(kwargs)
+        self.fallbacks, form = pop_fallbacks(kwargs), pop_response_format(kwargs, response_format)
         api_base = api_base or base_url
         super().__init__(model, temperature, api_key, base_url or api_base, timeout, None, stop=stop, **kwargs)
         self.api_base = api_base
@@ -245,16 +245,16 @@ class LLM(RunnableModel, Chained, BaseLLM):
         self.callbacks = callbacks
         self.reasoning_effort = reasoning_effort
         self.stream = stream
-        self._name(model, provider, price)
+        self._resolve_name(model, provider, price)
 
-    def _name(self, model: str, provider: str | None, price: Price | None) -> None:
+    def _resolve_name(self, model: str, provider: str | None, price: Price | None) -> None:
         self._named = _Named(model, model, provider)
         try:
             target = self.target()
         except UnknownModel:
             return  # told when it is asked; the environment may still say where it is served
         if price is not None:
-            tell(target.model, price)
+            set_price(target.model, price)
         self._provider = self.llm_type = target.provider.name
         if self._provider in _NATIVE:
             self.model = target.model
@@ -262,8 +262,8 @@ class LLM(RunnableModel, Chained, BaseLLM):
 
     def target(self) -> Target:
         """Who serves it, and its name there."""
-        if self._named is not None and self.model == self._named.shown:
-            return locate(self._named.given, provider=self._named.provider, base_url=self.base_url)
+        if self._named is not None and self.model == self._named.displayed:
+            return locate(self._named.requested, provider=self._named.provider, base_url=self.base_url)
         return locate(self.model, base_url=self.base_url)
 
     def chat_model(self) -> Any:
@@ -278,8 +278,8 @@ class LLM(RunnableModel, Chained, BaseLLM):
 
     def adapter(self) -> ChatModel:
         """The model as the graph asks it; the same one as long as no attribute changes."""
-        given = {name: value for name in SETTINGS if _is_given(value := getattr(self, name))}
-        settings = {name: _kept(value) for name, value in {**given, **self.additional_params}.items()}
+        given = {name: value for name in SETTINGS if _is_set(value := getattr(self, name))}
+        settings = {name: _snapshot(value) for name, value in {**given, **self.additional_params}.items()}
         target = self.target()
         address = target.address(self.base_url)
         state = (
@@ -293,25 +293,25 @@ class LLM(RunnableModel, Chained, BaseLLM):
         with _building:
             built: tuple[Any, ChatModel] | None = vars(self).get("_built")
             if built is None or built[0] != state:
-                made = open_chat_model(target, self._opening(target, settings))
+                made = open_chat_model(target, self._connection_settings(target, settings))
                 adapter = ChatModel(
                     made,
                     native_tools=self.supports_function_calling(),
                     stop=self.stop,
                     response_format=self.response_format,
-                    on_answer=self._note,
+                    on_answer=self._record_answer,
                     parameters=settings,
                 )
                 built = vars(self)["_built"] = (state, adapter)
             return built[1]
 
-    def _opening(self, target: Target, settings: dict[str, Any]) -> dict[str, Any]:
-        opening = self.without_responses(settings)
+    def _connection_settings(self, target: Target, settings: dict[str, Any]) -> dict[str, Any]:
+        opening = self.request_settings(settings)
         if self.responses is not None:
             opening["responses"] = self.responses
         if self.interceptor is not None:
             opening["interceptor"] = self.interceptor
-        if not takes_stop(target.model):
+        if not supports_stop_words(target.model):
             opening.pop("stop", None)
         if "callbacks" in opening:
             handler = load("langchain_core.callbacks").BaseCallbackHandler
@@ -357,15 +357,15 @@ class LLM(RunnableModel, Chained, BaseLLM):
         """
         form = response_model or self.response_format
         conversation, specs = read_messages(messages), read_tools(tools)
-        reply = self._asked(form, from_agent, from_task).complete(conversation, specs, (), _config(callbacks))
-        wanted = self._wanted(reply, available_functions)
+        reply = self._model_for(form, from_agent, from_task).complete(conversation, specs, (), _config(callbacks))
+        wanted = self._requested_call(reply, available_functions)
         if wanted is None:
-            return returned(reply, form, self.responses)
+            return call_result(reply, form, self.responses)
         result = wanted()
         if inspect.iscoroutine(result):
             result.close()
             raise ModelError(f"`{reply['tool_calls'][0]['name']}` is a coroutine function: use `await llm.acall(...)`.")
-        return called_back(result)
+        return function_result(result)
 
     @overridable
     async def acall(
@@ -385,12 +385,14 @@ class LLM(RunnableModel, Chained, BaseLLM):
             )
         form = response_model or self.response_format
         conversation, specs = read_messages(messages), read_tools(tools)
-        reply = await self._asked(form, from_agent, from_task).acomplete(conversation, specs, (), _config(callbacks))
-        wanted = self._wanted(reply, available_functions)
+        reply = await self._model_for(form, from_agent, from_task).acomplete(
+            conversation, specs, (), _config(callbacks)
+        )
+        wanted = self._requested_call(reply, available_functions)
         if wanted is None:
-            return returned(reply, form, self.responses)
+            return call_result(reply, form, self.responses)
         result = await in_thread(wanted)
-        return called_back(await result if inspect.isawaitable(result) else result)
+        return function_result(await result if inspect.isawaitable(result) else result)
 
     def supports_function_calling(self) -> bool:
         """Whether the model takes tools."""
@@ -398,15 +400,15 @@ class LLM(RunnableModel, Chained, BaseLLM):
             target = self.target()
         except UnknownModel:
             return False
-        return calls_functions(target.provider.name, target.model)
+        return supports_tools(target.provider.name, target.model)
 
     def supports_stop_words(self) -> bool:
         """Whether the model stops at given texts; OpenAI's reasoning models and its Responses API refuse them."""
-        return takes_stop(self.model) and self.responses is None
+        return supports_stop_words(self.model) and self.responses is None
 
     def supports_multimodal(self) -> bool:
         """Whether it can be shown images."""
-        return sees_images(self.model)
+        return supports_images(self.model)
 
     def get_context_window_size(self) -> int:
         """How many tokens the model reads."""
@@ -419,12 +421,12 @@ class LLM(RunnableModel, Chained, BaseLLM):
     def __repr__(self) -> str:
         return f"{type(self).__name__}(model={self.model!r})"
 
-    def _asked(self, form: Any, agent: Any, task: Any) -> Model:
+    def _model_for(self, form: Any, agent: Any, task: Any) -> Model:
         """The model that answers in a form; it tells of its requests, unless somebody above does."""
         adapter = self.adapter()
-        own = adapter if form is self.response_format else adapter.answering(form)
+        own = adapter if form is self.response_format else adapter.with_response_format(form)
         if self.responses is not None:
-            self.responses.begin()
+            self.responses.start_request()
         models: list[Model] = [own, *map(resolve.as_model, self.fallbacks)]
         ongoing = ONGOING.get()
         if ongoing is None or not ongoing.observed:
@@ -432,16 +434,16 @@ class LLM(RunnableModel, Chained, BaseLLM):
         asked = FallbackModel(models) if self.fallbacks else models[0]
         if (ongoing is not None and ongoing.observed) or model_call_hooks_already_dispatched():
             return asked
-        return hooks.HookedModel(asked, self, agent, task, is_at_work=False)
+        return hooks.HookedModel(asked, self, agent, task, in_agent=False)
 
-    def _note(self, message: Any, usage: Usage | None) -> None:
+    def _record_answer(self, message: Any, usage: Usage | None) -> None:
         self._track_token_usage_internal(usage or {})
         if self.responses is not None:
-            self.responses.note(message)
+            self.responses.record_answer(message)
 
-    def _wanted(self, reply: Reply, functions: Mapping[str, Any] | None) -> Any:
+    def _requested_call(self, reply: Reply, functions: Mapping[str, Any] | None) -> Any:
         """The function that the model wants called, with its arguments; None where it wants none."""
-        if not reply["tool_calls"] or not functions or (self.responses is not None and self.responses.parses):
+        if not reply["tool_calls"] or not functions or (self.responses is not None and self.responses.parses_outputs):
             return None
         request = reply["tool_calls"][0]
         name, args = request["name"], request["args"]
@@ -455,12 +457,12 @@ class LLM(RunnableModel, Chained, BaseLLM):
         return partial(functions[name], **args)
 
 
-def _is_given(value: Any) -> bool:
+def _is_set(value: Any) -> bool:
     """Whether a setting says something; 0 does."""
     return value is not None and value is not False and value != []
 
 
-def _kept(value: Any) -> Any:
+def _snapshot(value: Any) -> Any:
     """A list or dict as it is now, so that a change of the user's own is noticed."""
     return copy(cast("object", value)) if isinstance(value, (list, dict)) else value
 

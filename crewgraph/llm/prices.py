@@ -12,10 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from crewgraph.llm.usage import UsageMetrics
 from crewgraph.settings import prices_file
 
-__all__ = ["Price", "cost", "price_of", "register", "replace", "tell"]
+__all__ = ["Price", "cost", "price_of", "register", "replace", "set_price"]
 
 _MILLION = 1_000_000
-_DATED = re.compile(r"[-@](\d{4}-\d{2}-\d{2}|\d{8}|latest)$")
+_DATE_SUFFIX = re.compile(r"[-@](\d{4}-\d{2}-\d{2}|\d{8}|latest)$")
 
 
 class Price(BaseModel):
@@ -55,7 +55,7 @@ _TABLE = TypeAdapter(dict[str, Price])
 
 
 @lru_cache(8)
-def _read(text: str) -> dict[str, Price]:
+def _parse(text: str) -> dict[str, Price]:
     return _TABLE.validate_json(text)
 
 
@@ -67,9 +67,9 @@ class _Prices:
         self.replaced = False
 
     def find(self, model: str) -> Price | None:
-        tables = [self.registered] if self.replaced else [self.registered, _of_user(), _ours()]
+        tables = [self.registered] if self.replaced else [self.registered, _user_prices(), _bundled_prices()]
         for table in tables:
-            for name in (model, _DATED.sub("", model)):
+            for name in (model, _DATE_SUFFIX.sub("", model)):
                 if name in table:
                     return table[name]
         return None
@@ -78,16 +78,16 @@ class _Prices:
 _prices = _Prices()
 
 
-def _ours() -> dict[str, Price]:
-    return _read(resources.files("crewgraph.llm").joinpath("prices.json").read_text("utf-8"))
+def _bundled_prices() -> dict[str, Price]:
+    return _parse(resources.files("crewgraph.llm").joinpath("prices.json").read_text("utf-8"))
 
 
-def _of_user() -> dict[str, Price]:
+def _user_prices() -> dict[str, Price]:
     path = prices_file()
     if path is None:
         return {}
     try:
-        return _read(Path(path).read_text("utf-8"))
+        return _parse(Path(path).read_text("utf-8"))
     except (OSError, UnicodeDecodeError, ValidationError) as error:
         raise ValueError(
             f"the prices in CREWGRAPH_PRICES={str(path)!r} cannot be read: {error}. It is a JSON file with USD per million "
@@ -121,10 +121,10 @@ def register(
     Raises:
         pydantic.ValidationError: a price is below zero.
     """
-    tell(model, Price(input=input, output=output, cached_input=cached_input, cache_write=cache_write))
+    set_price(model, Price(input=input, output=output, cached_input=cached_input, cache_write=cache_write))
 
 
-def tell(model: str, price: Price) -> None:
+def set_price(model: str, price: Price) -> None:
     """The same for a price that was made already."""
     _prices.registered = {**_prices.registered, model: price}
 

@@ -50,14 +50,14 @@ class Profile(ABC):
     @property
     def thinking(self) -> Any:
         """What Anthropic's models are told of how long they may think, where it was given."""
-        return self._word("thinking")
+        return self._provider_setting("thinking")
 
     @property
     def is_anthropic(self) -> bool:
         """Whether Anthropic serves it."""
         return getattr(self, "provider", None) == "anthropic"
 
-    def _word(self, name: str) -> Any:
+    def _provider_setting(self, name: str) -> Any:
         """A keyword that goes to the provider as it is."""
         given: dict[str, Any] = getattr(self, "additional_params", {})
         return given.get(name)

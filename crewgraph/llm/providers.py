@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from crewgraph.llm.errors import MissingKey, UnknownModel
 
-__all__ = ["CHOICES", "PROVIDERS", "Provider", "Target", "locate", "served_by"]
+__all__ = ["CHOICES", "PROVIDERS", "Provider", "Target", "find_provider", "locate"]
 
 CHOICES = (
     "  1. set OPENAI_API_KEY (and MODEL to choose the model);\n"
@@ -58,7 +58,7 @@ def _local(name: str, base_url: str | None, key: str, *bases: str) -> Provider:
 
 _OPENAI_BASES = ("OPENAI_API_BASE", "OPENAI_BASE_URL")
 
-_LISTED = (
+_ALL = (
     Provider(name="openai", key_variables=("OPENAI_API_KEY",), base_variables=_OPENAI_BASES),
     Provider(
         name="azure",
@@ -175,7 +175,7 @@ _ALIASES = {
     "vllm": "hosted_vllm",
 }
 
-PROVIDERS: dict[str, Provider] = {provider.name: provider for provider in _LISTED}
+PROVIDERS: dict[str, Provider] = {provider.name: provider for provider in _ALL}
 """Every provider by its name."""
 
 _BARE_NAMES = (
@@ -194,7 +194,7 @@ class Target:
 
     def address(self, given: str | None) -> str | None:
         """Where requests go: what was given, else the environment's, else the provider's own address."""
-        found = given or _first(self.provider.base_variables) or self.provider.base_url
+        found = given or _first_variable(self.provider.base_variables) or self.provider.base_url
         if self.provider.name == "ollama" and found:
             found = _ollama_address(found)
         if found is None and self.provider.name in _ADDRESS_NEEDED:
@@ -210,7 +210,7 @@ class Target:
         Raises:
             MissingKey: the provider refuses requests without one, and there is none.
         """
-        found = given or _first(self.provider.key_variables)
+        found = given or _first_variable(self.provider.key_variables)
         if found or not self.provider.key_needed:
             return found
         if self.provider.name == "openai" and address is not None and "api.openai.com" not in address:
@@ -224,7 +224,7 @@ class Target:
 _ADDRESS_NEEDED = {"azure", "azure_ai", "hosted_vllm", "litellm_proxy", "databricks", "watsonx"}
 
 
-def _first(variables: tuple[str, ...]) -> str | None:
+def _first_variable(variables: tuple[str, ...]) -> str | None:
     return next((value for name in variables if (value := os.environ.get(name))), None)
 
 
@@ -235,7 +235,7 @@ def _ollama_address(found: str) -> str:
     return address if re.search(r":\d+$|://[^/]+/|^https:", address) else f"{address}:11434"
 
 
-def served_by(name: str) -> Provider | None:
+def find_provider(name: str) -> Provider | None:
     """The provider of this name or alias."""
     lowered = name.lower()
     return PROVIDERS.get(_ALIASES.get(lowered, lowered))
@@ -255,20 +255,20 @@ def locate(model: str, *, provider: str | None = None, base_url: str | None = No
     """
     name = model.strip()
     prefix, slash, rest = name.partition("/")
-    chosen = served_by(provider) if provider else None
+    chosen = find_provider(provider) if provider else None
     if provider and chosen is None:
         raise UnknownModel(f"`{provider}` is no known provider. Known are: {', '.join(sorted(PROVIDERS))}.")
     if chosen is None and slash and rest:
-        chosen = served_by(prefix)
+        chosen = find_provider(prefix)
         if chosen is not None:
-            return Target(chosen, _own_name(chosen, rest))
+            return Target(chosen, _native_name(chosen, rest))
     if chosen is not None:
-        own = rest if slash and rest and served_by(prefix) is chosen else name
-        return Target(chosen, _own_name(chosen, own))
+        own = rest if slash and rest and find_provider(prefix) is chosen else name
+        return Target(chosen, _native_name(chosen, own))
     for pattern, known in _BARE_NAMES:
         if pattern.match(name.lower()):
             return Target(PROVIDERS[known], name)
-    if name and (base_url or _first(_OPENAI_BASES)):
+    if name and (base_url or _first_variable(_OPENAI_BASES)):
         return Target(PROVIDERS["openai"], name)
     raise UnknownModel(
         f"The model `{model}` belongs to no known provider. Name one in front: "
@@ -277,7 +277,7 @@ def locate(model: str, *, provider: str | None = None, base_url: str | None = No
     )
 
 
-def _own_name(provider: Provider, name: str) -> str:
+def _native_name(provider: Provider, name: str) -> str:
     if provider.name == "gemini":
         return name.removeprefix("models/")
     if provider.name == "bedrock":

@@ -18,7 +18,7 @@ from crewgraph.core.loops.bridge import acall, call
 from crewgraph.errors import LimitReached
 from crewgraph.overrides import overridable, override_of
 
-__all__ = ["LoopWaiter", "RPMController", "Waiter", "Waiting", "Window", "await_room", "wait_for_room"]
+__all__ = ["LoopWaiter", "OnWait", "RPMController", "Waiter", "Window", "await_slot", "wait_for_slot"]
 
 
 class Waiter:
@@ -81,9 +81,9 @@ class Window:
     def __init__(self) -> None:
         # A coroutine that nobody awaits any longer leaves when it is collected, which may happen inside of any line here.
         self._lock = threading.RLock()
-        self._made: deque[float] = deque()
+        self._sent: deque[float] = deque()
         self._waiting: dict[Waiter | LoopWaiter, None] = {}
-        self._placed: dict[Waiter | LoopWaiter, None] = {}
+        self._admitted: dict[Waiter | LoopWaiter, None] = {}
 
     def join(self, waiter: Waiter | LoopWaiter) -> None:
         with self._lock:
@@ -93,17 +93,17 @@ class Window:
         """In how many seconds it will be this one's turn; 0 gives it its place."""
         with self._lock:
             now = time.monotonic()
-            self._tidy(now - seconds)
-            at = now if most is None else self._at(waiter, most, seconds, now)
+            self._prune(now - seconds)
+            at = now if most is None else self._turn_time(waiter, most, seconds, now)
             if at > now:
                 return at - now
-            self._placed[waiter] = self._waiting.pop(waiter)
+            self._admitted[waiter] = self._waiting.pop(waiter)
             return 0.0
 
-    def _at(self, waiter: Waiter | LoopWaiter, most: int, seconds: float, now: float) -> float:
-        if len(self._made) + len(self._placed) + len(self._waiting) <= most:
+    def _turn_time(self, waiter: Waiter | LoopWaiter, most: int, seconds: float, now: float) -> float:
+        if len(self._sent) + len(self._admitted) + len(self._waiting) <= most:
             return now
-        last = deque([*self._made, *[now] * len(self._placed)], maxlen=most)
+        last = deque([*self._sent, *[now] * len(self._admitted)], maxlen=most)
         for other in tuple(self._waiting):
             at = last[0] + seconds if len(last) == most else now
             if other is waiter:
@@ -111,29 +111,29 @@ class Window:
             last.append(max(at, now))
         raise AssertionError("who asks for its turn has joined")
 
-    def _tidy(self, since: float) -> None:
-        while self._made and self._made[0] <= since:
-            self._made.popleft()
-        for queue in (self._waiting, self._placed):
+    def _prune(self, since: float) -> None:
+        while self._sent and self._sent[0] <= since:
+            self._sent.popleft()
+        for queue in (self._waiting, self._admitted):
             for gone in [one for one in tuple(queue) if one.is_gone]:
                 queue.pop(gone, None)
 
-    def make(self, waiter: Waiter | LoopWaiter) -> None:
+    def record(self, waiter: Waiter | LoopWaiter) -> None:
         """The request is made now."""
         with self._lock:
-            self._placed.pop(waiter, None)
-            self._made.append(time.monotonic())
+            self._admitted.pop(waiter, None)
+            self._sent.append(time.monotonic())
 
     def leave(self, waiter: Waiter | LoopWaiter) -> None:
         """It is not made: the others move up."""
         with self._lock:
             self._waiting.pop(waiter, None)
-            self._placed.pop(waiter, None)
+            self._admitted.pop(waiter, None)
             self._wake()
 
     def forget(self) -> None:
         with self._lock:
-            self._made.clear()
+            self._sent.clear()
             self._wake()
 
     def _wake(self) -> None:
@@ -147,7 +147,7 @@ class Window:
         return type(self)()
 
 
-Waiting = Callable[[float, int], None]
+OnWait = Callable[[float, int], None]
 """Is told of a request that has to wait: for about how many seconds, below which `max_rpm`."""
 
 
@@ -197,7 +197,7 @@ class RPMController(BaseModel):
         """Nothing: there is no thread to stop. Programs written for CrewAI call it at their end."""
 
 
-def wait_for_room(controllers: Sequence[Any], told: Waiting | None = None) -> None:
+def wait_for_slot(controllers: Sequence[Any], told: OnWait | None = None) -> None:
     """Wait until every controller lets a request through, and count it; KeyboardInterrupt gives the places back.
 
     Args:
@@ -207,60 +207,60 @@ def wait_for_room(controllers: Sequence[Any], told: Waiting | None = None) -> No
     Raises:
         LimitReached: nobody waits for the request's answer any longer (`max_execution_time`).
     """
-    _wait(*_parted(controllers), told)
+    _wait(*_partition(controllers), told)
 
 
-async def await_room(controllers: Sequence[Any], told: Waiting | None = None) -> None:
+async def await_slot(controllers: Sequence[Any], told: OnWait | None = None) -> None:
     """The same on an event loop; cancellation gives the places back."""
-    await _await(*_parted(controllers), told)
+    await _await(*_partition(controllers), told)
 
 
-def _wait(own: Sequence[RPMController], others: Sequence[Any], told: Waiting | None) -> None:
+def _wait(own: Sequence[RPMController], others: Sequence[Any], told: OnWait | None) -> None:
     waiter = Waiter()
-    with when_given_up(waiter.give_up), _making(own, waiter):
-        for seconds in _placed(own, waiter, told):
+    with when_given_up(waiter.give_up), _counted_request(own, waiter):
+        for seconds in _acquire(own, waiter, told):
             waiter.sleep(seconds)
         for other in others:
             call(other.check_or_wait)
 
 
-async def _await(own: Sequence[RPMController], others: Sequence[Any], told: Waiting | None) -> None:
+async def _await(own: Sequence[RPMController], others: Sequence[Any], told: OnWait | None) -> None:
     waiter = LoopWaiter()
-    with _making(own, waiter):
-        for seconds in _placed(own, waiter, told):
+    with _counted_request(own, waiter):
+        for seconds in _acquire(own, waiter, told):
             await waiter.sleep(seconds)
         for other in others:
-            await acall(_async_face(other))
+            await acall(_async_check(other))
 
 
-def _parted(controllers: Sequence[Any]) -> tuple[list[RPMController], list[Any]]:
+def _partition(controllers: Sequence[Any]) -> tuple[list[RPMController], list[Any]]:
     """Ours, and those that know only how to wait.
 
     The narrowest comes first: who waits for it holds no place of a wider one, and all take their places in the same order.
     """
-    own = {id(one): one for one in controllers if _is_own(one)}
-    others = {id(one): one for one in controllers if not _is_own(one)}
-    return sorted(own.values(), key=_width), list(others.values())
+    own = {id(one): one for one in controllers if _is_native(one)}
+    others = {id(one): one for one in controllers if not _is_native(one)}
+    return sorted(own.values(), key=_rate), list(others.values())
 
 
-def _is_own(controller: Any) -> bool:
+def _is_native(controller: Any) -> bool:
     """Whether it waits as ours do, in both faces."""
     faces = ("check_or_wait", "acheck_or_wait")
     return isinstance(controller, RPMController) and not any(override_of(controller, face) for face in faces)
 
 
-def _async_face(controller: Any) -> Callable[[], Any]:
+def _async_check(controller: Any) -> Callable[[], Any]:
     # A subclass of ours may have overridden the other face alone.
     return override_of(controller, "acheck_or_wait") or controller.check_or_wait
 
 
-def _width(controller: RPMController) -> tuple[float, int]:
+def _rate(controller: RPMController) -> tuple[float, int]:
     rate = float("inf") if controller.max_rpm is None else controller.max_rpm / controller.seconds
     return rate, id(controller)
 
 
-def _placed(
-    controllers: Sequence[RPMController], waiter: Waiter | LoopWaiter, told: Waiting | None
+def _acquire(
+    controllers: Sequence[RPMController], waiter: Waiter | LoopWaiter, told: OnWait | None
 ) -> Generator[float]:
     """The waits, in seconds, until the request has its place with all of them."""
     for one in controllers:
@@ -273,7 +273,7 @@ def _placed(
 
 
 @contextmanager
-def _making(controllers: Sequence[RPMController], waiter: Waiter | LoopWaiter) -> Generator[None]:
+def _counted_request(controllers: Sequence[RPMController], waiter: Waiter | LoopWaiter) -> Generator[None]:
     """The request is made at the end of the block; if it fails, its places are given back."""
     try:
         yield
@@ -282,4 +282,4 @@ def _making(controllers: Sequence[RPMController], waiter: Waiter | LoopWaiter) -
             one.window.leave(waiter)
         raise
     for one in controllers:
-        one.window.make(waiter)
+        one.window.record(waiter)

@@ -21,13 +21,21 @@ from crewgraph.llm.llm import LLM
 from crewgraph.llm.providers import CHOICES
 from crewgraph.overrides import override_of
 
-__all__ = ["DEFAULT_MODEL", "as_llm", "as_model", "default_llm", "default_name", "llm_like", "llm_named"]
+__all__ = [
+    "DEFAULT_MODEL",
+    "as_llm",
+    "as_model",
+    "default_llm",
+    "default_model_name",
+    "llm_from_attributes",
+    "llm_from_name",
+]
 
 
 DEFAULT_MODEL = "gpt-4.1-mini"
 """The model where only OPENAI_API_KEY is set."""
 
-_NAMING = ("MODEL", "MODEL_NAME", "OPENAI_MODEL_NAME")
+_MODEL_VARIABLES = ("MODEL", "MODEL_NAME", "OPENAI_MODEL_NAME")
 
 _adapters: WeakValueDictionary[int, ChatModel | CallModel] = WeakValueDictionary()
 
@@ -53,36 +61,36 @@ def as_model(llm: object) -> Model:
     if isinstance(llm, type):
         raise ModelError(f"`{llm.__name__}` is a class, no language model. Write `llm={llm.__name__}(...)`.")
     if isinstance(llm, str) and llm.strip():
-        return as_model(_named(llm))
-    if isinstance(llm, LLM) and not _asks_itself(llm):
-        return _of(llm)
+        return as_model(_cached_llm(llm))
+    if isinstance(llm, LLM) and not _overrides_call(llm):
+        return _with_fallbacks(llm)
     if isinstance(llm, Mapping):
         return as_model(_from_keywords(cast("Mapping[str, Any]", llm)))
-    if models := _several(llm):
-        return FallbackModel([one for given in models for one in _alone(as_model(given))])
+    if models := _as_list(llm):
+        return FallbackModel([one for given in models for one in _flatten(as_model(given))])
     known = _adapters.get(id(llm))
     if known is not None and known.source is llm:  # the adapter keeps its source alive, so the id is still its own
         return known
-    return _remembered(llm)
+    return _cached_adapter(llm)
 
 
-def _asks_itself(llm: LLM) -> bool:
+def _overrides_call(llm: LLM) -> bool:
     """Whether a subclass or a patch asks in a way of its own."""
     return override_of(llm, "call") is not None or override_of(llm, "acall") is not None
 
 
-def _of(llm: LLM) -> Model:
+def _with_fallbacks(llm: LLM) -> Model:
     """A model by its name, and what stands in for it."""
     own = llm.adapter()
     return FallbackModel([own, *map(as_model, llm.fallbacks)]) if llm.fallbacks else own
 
 
-def _several(llm: object) -> Sequence[object]:
+def _as_list(llm: object) -> Sequence[object]:
     """The models in a list; none where it is no list."""
     return cast("Sequence[object]", llm) if isinstance(llm, (list, tuple)) else ()
 
 
-def _alone(model: Model) -> Sequence[Model]:
+def _flatten(model: Model) -> Sequence[Model]:
     return model.models if isinstance(model, FallbackModel) else [model]
 
 
@@ -92,10 +100,10 @@ def default_llm() -> LLM:
     Raises:
         NoModelError: it names none.
     """
-    return _named(default_name())
+    return _cached_llm(default_model_name())
 
 
-def default_name() -> str:
+def default_model_name() -> str:
     """The name of the model that the environment names.
 
     `MODEL`, `MODEL_NAME` and `OPENAI_MODEL_NAME` are read in this order; with OPENAI_API_KEY alone it is
@@ -104,18 +112,18 @@ def default_name() -> str:
     Raises:
         NoModelError: it names none.
     """
-    named = next((value for name in _NAMING if (value := os.environ.get(name, "").strip())), None)
+    named = next((value for name in _MODEL_VARIABLES if (value := os.environ.get(name, "").strip())), None)
     if named is None and not os.environ.get("OPENAI_API_KEY"):
         raise NoModelError(f"No language model was given, and the environment names none. Do one of these:\n{CHOICES}")
     return named or DEFAULT_MODEL
 
 
 @lru_cache(64)
-def _named(name: str) -> LLM:
+def _cached_llm(name: str) -> LLM:
     return LLM(name)
 
 
-def _remembered(llm: object) -> Model:
+def _cached_adapter(llm: object) -> Model:
     if isinstance(llm, BaseLLM):
         made: ChatModel | CallModel = CallModel(llm, traced=not isinstance(llm, LLM))
     elif _is_runnable(llm):
@@ -123,7 +131,7 @@ def _remembered(llm: object) -> Model:
     elif callable(getattr(llm, "call", None)):
         made = CallModel(llm)
     else:
-        return as_model(llm_like(llm))
+        return as_model(llm_from_attributes(llm))
     _adapters[id(llm)] = made
     return made
 
@@ -134,7 +142,7 @@ def _is_runnable(llm: object) -> bool:
     return runnables is not None and isinstance(llm, runnables.Runnable)
 
 
-def llm_named(given: Any) -> Any:
+def llm_from_name(given: Any) -> Any:
     """A new `LLM` for a name or a dict of its keywords; anything else as it is, an empty name, too."""
     if isinstance(given, str):
         return LLM(given) if given.strip() else given
@@ -150,7 +158,7 @@ def _from_keywords(words: Mapping[str, Any]) -> LLM:
     return LLM(**words)
 
 
-def llm_like(llm: object) -> LLM:
+def llm_from_attributes(llm: object) -> LLM:
     """The model that an object of an older library describes, by `model`, `model_name` or `deployment_name`.
 
     Raises:
@@ -184,7 +192,7 @@ def as_llm(llm: Any) -> Any:
     """
     if llm is None:
         return default_llm()
-    found = llm_named(llm)
+    found = llm_from_name(llm)
     return found if callable(getattr(found, "call", None)) else _Called(as_model(found))
 
 
@@ -193,7 +201,7 @@ class _Called(BaseLLM):
 
     def __init__(self, asked: Model) -> None:
         super().__init__(asked.name)
-        self._asked = asked
+        self._model = asked
 
     def call(
         self,
@@ -206,6 +214,6 @@ class _Called(BaseLLM):
         response_model: Any | None = None,
     ) -> str:
         """The text of the answer."""
-        reply = self._asked.complete(read_messages(messages), (), (), {})
+        reply = self._model.complete(read_messages(messages), (), (), {})
         self._track_token_usage_internal(reply["usage"] or {})
         return text_of(reply["content"])

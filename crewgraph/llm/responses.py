@@ -21,7 +21,6 @@ from crewgraph.llm.conversation import openai_messages, text_of
 
 __all__ = [
     "BUILTIN_TOOLS",
-    "Chained",
     "CodeInterpreterFileResult",
     "CodeInterpreterLogResult",
     "CodeInterpreterResult",
@@ -29,12 +28,13 @@ __all__ = [
     "FileSearchResult",
     "FileSearchResultItem",
     "FunctionCall",
+    "ProviderSetting",
     "ReasoningSummary",
     "Responses",
     "ResponsesAPIResult",
+    "ResponsesMixin",
     "ToolCall",
     "WebSearchResult",
-    "Word",
     "responses_result",
     "tool_calls",
 ]
@@ -185,28 +185,30 @@ def responses_result(reply: Reply, items: Iterable[Mapping[str, Any]], response_
     for item in items:
         match item.get("type"):
             case "web_search_call":
-                made.web_search_results.append(_of(WebSearchResult, item))
+                made.web_search_results.append(_pick_fields(WebSearchResult, item))
             case "file_search_call":
-                found = [_of(FileSearchResultItem, one) for one in item.get("results") or ()]
-                made.file_search_results.append(_of(FileSearchResult, {"queries": [], **item, "results": found}))
+                found = [_pick_fields(FileSearchResultItem, one) for one in item.get("results") or ()]
+                made.file_search_results.append(
+                    _pick_fields(FileSearchResult, {"queries": [], **item, "results": found})
+                )
             case "code_interpreter_call":
-                outputs = [_output(one) for one in item.get("outputs") or ()]
-                made.code_interpreter_results.append(_of(CodeInterpreterResult, {**item, "results": outputs}))
+                outputs = [_interpreter_output(one) for one in item.get("outputs") or ()]
+                made.code_interpreter_results.append(_pick_fields(CodeInterpreterResult, {**item, "results": outputs}))
             case "computer_call":
                 empty: dict[str, Any] = {"action": {}, "pending_safety_checks": []}
-                made.computer_use_results.append(_of(ComputerUseResult, {**empty, **item}))
+                made.computer_use_results.append(_pick_fields(ComputerUseResult, {**empty, **item}))
             case "reasoning":
-                made.reasoning_summaries.append(_of(ReasoningSummary, {"summary": [], **item}))
+                made.reasoning_summaries.append(_pick_fields(ReasoningSummary, {"summary": [], **item}))
             case _:
                 continue
     return made
 
 
-def _of(kind: Any, item: Mapping[str, Any]) -> Any:
+def _pick_fields(kind: Any, item: Mapping[str, Any]) -> Any:
     return {name: item.get(name) for name in kind.__annotations__}
 
 
-def _output(item: Mapping[str, Any]) -> CodeInterpreterLogResult | CodeInterpreterFileResult:
+def _interpreter_output(item: Mapping[str, Any]) -> CodeInterpreterLogResult | CodeInterpreterFileResult:
     if item.get("type") == "logs":
         return {"type": "logs", "logs": str(item.get("logs", ""))}
     files = cast("list[dict[str, Any]]", item.get("files") or [{"url": item["url"]}] if "url" in item else [])
@@ -216,11 +218,11 @@ def _output(item: Mapping[str, Any]) -> CodeInterpreterLogResult | CodeInterpret
 T = TypeVar("T")
 
 
-class _Worded(Protocol):
+class _HasParams(Protocol):
     additional_params: dict[str, Any]
 
 
-class Word(Generic[T]):
+class ProviderSetting(Generic[T]):
     """An attribute that is one of the `additional_params`.
 
     Args:
@@ -237,11 +239,11 @@ class Word(Generic[T]):
     @overload
     def __get__(self, model: None, kind: type[Any]) -> Self: ...
     @overload
-    def __get__(self, model: _Worded, kind: type[Any]) -> T: ...
-    def __get__(self, model: _Worded | None, kind: type[Any]) -> Self | T:
+    def __get__(self, model: _HasParams, kind: type[Any]) -> T: ...
+    def __get__(self, model: _HasParams | None, kind: type[Any]) -> Self | T:
         return self if model is None else cast("T", model.additional_params.get(self._name, self._default))
 
-    def __set__(self, model: _Worded, value: T) -> None:
+    def __set__(self, model: _HasParams, value: T) -> None:
         model.additional_params[self._name] = value
 
 
@@ -254,14 +256,14 @@ BUILTIN_TOOLS: Mapping[str, Mapping[str, Any]] = {
 """The tools that OpenAI's servers run themselves, by their names in `builtin_tools`."""
 
 _ENCRYPTED = "reasoning.encrypted_content"
-_WORDS = ("builtin_tools", "auto_chain", "auto_chain_reasoning", "parse_tool_outputs")
+_SETTING_NAMES = ("builtin_tools", "auto_chain", "auto_chain_reasoning", "parse_tool_outputs")
 
-_UNKNOWN = frozenset({"frequency_penalty", "logit_bias", "logprobs", "n", "presence_penalty", "seed", "stop"})
+_UNSUPPORTED = frozenset({"frequency_penalty", "logit_bias", "logprobs", "n", "presence_penalty", "seed", "stop"})
 """Words of the other API, which this one's client refuses."""
 
 _log = logging.getLogger(__name__)
 
-_ANSWERED: ContextVar[Any] = ContextVar("crewgraph_responses_answer", default=None)
+_LAST_MESSAGE: ContextVar[Any] = ContextVar("crewgraph_responses_answer", default=None)
 
 
 @dataclass
@@ -271,16 +273,16 @@ class Responses:
     tools: Sequence[Mapping[str, Any]] = ()
     """The tools that OpenAI's servers run."""
 
-    begins: str | None = None
+    initial_response_id: str | None = None
     """The response that the first request goes on from."""
 
     chains: bool = False
     """Whether each request goes on from the response before."""
 
-    keeps_reasoning: bool = False
+    chains_reasoning: bool = False
     """Whether each request is given the encrypted reasoning of the response before."""
 
-    parses: bool = False
+    parses_outputs: bool = False
     """Whether `LLM.call` returns a `ResponsesAPIResult`."""
 
     last_id: str | None = field(default=None, compare=False)
@@ -289,61 +291,63 @@ class Responses:
     reasoning: list[dict[str, Any]] | None = field(default=None, compare=False)
     """The reasoning of the last response, where it is kept."""
 
-    def continued(self, payload: dict[str, Any]) -> dict[str, Any]:
+    def extend_payload(self, payload: dict[str, Any]) -> dict[str, Any]:
         """A request's body, with what it goes on from and the tools of OpenAI's servers."""
-        made = {name: value for name, value in payload.items() if name not in _UNKNOWN}
+        made = {name: value for name, value in payload.items() if name not in _UNSUPPORTED}
         if self.tools:
             made["tools"] = [*self.tools, *payload.get("tools", ())]
-        if before := self.last_id or self.begins:
+        if before := self.last_id or self.initial_response_id:
             made["previous_response_id"] = before
-        if self.keeps_reasoning:
+        if self.chains_reasoning:
             made["include"] = list(dict.fromkeys([*(payload.get("include") or ()), _ENCRYPTED]))
             made["input"] = [*(self.reasoning or ()), *payload["input"]]
         return made
 
-    def note(self, message: Any) -> None:
+    def record_answer(self, message: Any) -> None:
         """Keep what the next request needs of an answer, a LangChain message."""
         told: Mapping[str, Any] = getattr(message, "response_metadata", None) or {}
         if self.chains:
             self.last_id = told.get("id") or self.last_id
-        if self.keeps_reasoning:
-            reasoning = [one for one in _items(message) if one.get("type") == "reasoning"]
+        if self.chains_reasoning:
+            reasoning = [one for one in _content_items(message) if one.get("type") == "reasoning"]
             self.reasoning = [one for one in reasoning if one.get("encrypted_content")] or None
-        if self.parses:
-            _ANSWERED.set(message)
+        if self.parses_outputs:
+            _LAST_MESSAGE.set(message)
 
-    def begin(self) -> None:
+    def start_request(self) -> None:
         """A request begins: what was noted before is no answer to it, also where another model stands in for this one."""
-        _ANSWERED.set(None)
+        _LAST_MESSAGE.set(None)
 
     def result(self, reply: Reply) -> ResponsesAPIResult:
         """A reply, the last one that was noted in this context, with what the tools of OpenAI's servers did for it."""
-        message = _ANSWERED.get()
+        message = _LAST_MESSAGE.get()
         told: Mapping[str, Any] = getattr(message, "response_metadata", None) or {}
-        return responses_result(reply, _items(message), told.get("id"))
+        return responses_result(reply, _content_items(message), told.get("id"))
 
 
-def _items(message: Any) -> list[dict[str, Any]]:
+def _content_items(message: Any) -> list[dict[str, Any]]:
     content: object = getattr(message, "content", None)
     parts = cast("list[object]", content) if isinstance(content, list) else []
     return [cast("dict[str, Any]", one) for one in parts if isinstance(one, dict)]
 
 
-class Chained:
+class ResponsesMixin:
     """A model that OpenAI's Responses API answers where it is made with `api="responses"`."""
 
     additional_params: dict[str, Any]
     _responses: Responses | None = None
 
-    api = Word("completions", "Which of OpenAI's APIs is asked: completions or responses.")
-    instructions = Word[str | None](None, "What the model is told first, beside the conversation.")
-    store = Word[bool | None](None, "Whether OpenAI keeps the responses.")
-    previous_response_id = Word[str | None](None, "The response that the first request goes on from.")
-    include = Word[list[str] | None](None, "What else the responses are to hold.")
-    builtin_tools = Word[list[Any] | None](None, "The tools that OpenAI's servers run: names, or the API's own form.")
-    parse_tool_outputs = Word(default=False, about="Whether `call` returns a `ResponsesAPIResult`.")
-    auto_chain = Word(default=False, about="Whether each request goes on from the response before.")
-    auto_chain_reasoning = Word(default=False, about="Whether each request is given the reasoning before.")
+    api = ProviderSetting("completions", "Which of OpenAI's APIs is asked: completions or responses.")
+    instructions = ProviderSetting[str | None](None, "What the model is told first, beside the conversation.")
+    store = ProviderSetting[bool | None](None, "Whether OpenAI keeps the responses.")
+    previous_response_id = ProviderSetting[str | None](None, "The response that the first request goes on from.")
+    include = ProviderSetting[list[str] | None](None, "What else the responses are to hold.")
+    builtin_tools = ProviderSetting[list[Any] | None](
+        None, "The tools that OpenAI's servers run: names, or the API's own form."
+    )
+    parse_tool_outputs = ProviderSetting(default=False, about="Whether `call` returns a `ResponsesAPIResult`.")
+    auto_chain = ProviderSetting(default=False, about="Whether each request goes on from the response before.")
+    auto_chain_reasoning = ProviderSetting(default=False, about="Whether each request is given the reasoning before.")
 
     @property
     def responses(self) -> Responses | None:
@@ -351,11 +355,11 @@ class Chained:
         if self.api != "responses":
             return None
         wished = Responses(
-            tools=[_tool(one) for one in self.builtin_tools or ()],
-            begins=self.previous_response_id,
+            tools=[_builtin_tool(one) for one in self.builtin_tools or ()],
+            initial_response_id=self.previous_response_id,
             chains=bool(self.auto_chain),
-            keeps_reasoning=bool(self.auto_chain_reasoning),
-            parses=bool(self.parse_tool_outputs),
+            chains_reasoning=bool(self.auto_chain_reasoning),
+            parses_outputs=bool(self.parse_tool_outputs),
         )
         if (known := self._responses) is None:
             self._responses = wished
@@ -363,14 +367,18 @@ class Chained:
             self._responses = replace(wished, last_id=known.last_id, reasoning=known.reasoning)
         return self._responses
 
-    def without_responses(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+    def request_settings(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Settings without what is no field of a request's body; what has no effect is told."""
         responses = self.responses
-        idle = [word for word in (_WORDS if responses is None else sorted(_UNKNOWN - {"stop"})) if settings.get(word)]
+        idle = [
+            word
+            for word in (_SETTING_NAMES if responses is None else sorted(_UNSUPPORTED - {"stop"}))
+            if settings.get(word)
+        ]
         if idle:
             why = 'it needs api="responses"' if responses is None else "the Responses API does not know it"
             _log.warning("%r: `%s` is without effect: %s", self, "`, `".join(idle), why)
-        left = {name: value for name, value in settings.items() if name not in _WORDS}
+        left = {name: value for name, value in settings.items() if name not in _SETTING_NAMES}
         if responses is not None:
             left.pop("previous_response_id", None)
         return left
@@ -396,6 +404,6 @@ class Chained:
             self.responses.reasoning = None
 
 
-def _tool(given: Any) -> Mapping[str, Any]:
+def _builtin_tool(given: Any) -> Mapping[str, Any]:
     """A tool of OpenAI's servers: by its name, or in the API's own form where it needs more than a name."""
     return cast("Mapping[str, Any]", given) if isinstance(given, Mapping) else BUILTIN_TOOLS.get(given, {"type": given})

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from crewgraph.llm.responses import Responses
 
-__all__ = ["chained"]
+__all__ = ["chaining_class"]
 
 
 class _Chaining(BaseChatOpenAI):
@@ -16,7 +16,7 @@ class _Chaining(BaseChatOpenAI):
 
     def _get_request_payload(self, input_: Any, *, stop: list[str] | None = None, **kwargs: Any) -> dict[str, Any]:
         payload = cast("dict[str, Any]", super()._get_request_payload(input_, stop=stop, **kwargs))
-        return self.responses.continued(payload)
+        return self.responses.extend_payload(payload)
 
 
 class _ChainedChatOpenAI(_Chaining, ChatOpenAI):
@@ -27,6 +27,6 @@ class _ChainedAzure(_Chaining, AzureChatOpenAI):
     """Azure's."""
 
 
-def chained(model: type[BaseChatOpenAI]) -> type[BaseChatOpenAI]:
+def chaining_class(model: type[BaseChatOpenAI]) -> type[BaseChatOpenAI]:
     """The class of a model whose requests go on from one another."""
     return _ChainedAzure if issubclass(model, AzureChatOpenAI) else _ChainedChatOpenAI

@@ -9,10 +9,10 @@ from crewgraph.llm.conversation import text_of
 from crewgraph.llm.errors import UnreadableAnswer
 from crewgraph.llm.responses import Responses, tool_calls
 
-__all__ = ["called_back", "returned"]
+__all__ = ["call_result", "function_result"]
 
 
-def returned(reply: Reply, form: Any, responses: Responses | None) -> Any:
+def call_result(reply: Reply, form: Any, responses: Responses | None) -> Any:
     """A reply as users get it.
 
     Args:
@@ -23,7 +23,7 @@ def returned(reply: Reply, form: Any, responses: Responses | None) -> Any:
     Raises:
         UnreadableAnswer: it does not fit the form.
     """
-    if responses is not None and responses.parses:
+    if responses is not None and responses.parses_outputs:
         return responses.result(reply)
     if reply["tool_calls"]:
         return tool_calls(reply)
@@ -36,6 +36,6 @@ def returned(reply: Reply, form: Any, responses: Responses | None) -> Any:
         raise UnreadableAnswer(f"The answer does not fit `{form.__name__}`: {text!r}\n{error}") from error
 
 
-def called_back(result: object) -> str:
+def function_result(result: object) -> str:
     """What a called function gave, as users get it."""
     return result if isinstance(result, str) else str(result)

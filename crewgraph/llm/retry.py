@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["RetryingModel", "retry_after", "status_of"]
 
 
-_LATER = (429, 503)
+_RETRY_STATUSES = (429, 503)
 
 
 def status_of(error: BaseException) -> int | None:
@@ -39,7 +39,7 @@ def status_of(error: BaseException) -> int | None:
 
 def retry_after(error: BaseException) -> float | None:
     """How many seconds the server wants to be left alone (`Retry-After`, seconds or a date); None where it says nothing."""
-    if status_of(error) not in _LATER:
+    if status_of(error) not in _RETRY_STATUSES:
         return None
     headers: Any = getattr(getattr(error, "response", None), "headers", None)
     told: Any = headers.get("retry-after") if callable(getattr(headers, "get", None)) else None
@@ -55,10 +55,10 @@ def retry_after(error: BaseException) -> float | None:
     return max(seconds, 0.0) if isfinite(seconds) else None
 
 
-_CLIENTS_WAIT = 60.0
+_CLIENT_WAIT = 60.0
 """Seconds that all clients wait themselves, before each of their own retries."""
 
-_TIMES = 2
+_RETRIES = 2
 
 
 @dataclass(frozen=True)
@@ -66,16 +66,16 @@ class RetryingModel(ModelWrapper[Model]):
     """A model at work; waits are told, and end when nobody waits for the answer any longer."""
 
     model: Model
-    told: Callable[[float], None]
+    on_wait: Callable[[float], None]
     """Is told of a wait, in seconds."""
 
-    times: int = _TIMES
+    max_retries: int = _RETRIES
     """How often a request is made again."""
 
-    at_least: float = _CLIENTS_WAIT
+    min_wait: float = _CLIENT_WAIT
     """Shorter waits are left to the provider's client."""
 
-    at_most: float = field(default_factory=longest_retry_after)
+    max_wait: float = field(default_factory=longest_retry_after)
     """For longer waits the request fails."""
 
     def complete(
@@ -105,7 +105,7 @@ class RetryingModel(ModelWrapper[Model]):
         raise AssertionError("the last attempt raises")
 
     def _attempts(self) -> "Generator[_Attempt]":
-        for left in range(self.times, -1, -1):
+        for left in range(self.max_retries, -1, -1):
             yield _Attempt(self, left)
 
 
@@ -113,7 +113,7 @@ class _Attempt:
     """A `with` around a request, which holds a failure after which it is to be made again."""
 
     def __init__(self, of: RetryingModel, left: int) -> None:
-        self._of, self._left = of, left
+        self._owner, self._retries_left = of, left
         self.wait = 0.0
 
     def __enter__(self) -> None:
@@ -123,14 +123,14 @@ class _Attempt:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
         seconds = retry_after(error) if isinstance(error, Exception) else None
-        if error is None or seconds is None or seconds <= self._of.at_least or not self._left:
+        if error is None or seconds is None or seconds <= self._owner.min_wait or not self._retries_left:
             return False
-        if seconds > self._of.at_most:
+        if seconds > self._owner.max_wait:
             error.add_note(
                 f"the provider asks for {seconds:.0f} seconds of patience (`Retry-After`), and CREWGRAPH_MAX_RETRY_AFTER allows "
-                f"{self._of.at_most:g}"
+                f"{self._owner.max_wait:g}"
             )
             return False
         self.wait = seconds
-        self._of.told(seconds)
+        self._owner.on_wait(seconds)
         return True

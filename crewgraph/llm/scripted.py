@@ -96,7 +96,7 @@ class ScriptedLLM(BaseLLM):
         self.stream = stream
         self.requests = []
         self._usage = usage
-        self._place = Lock()
+        self._lock = Lock()
         self._has_functions = callable(script) or any(callable(e) and not isinstance(e, type) for e in script)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "ScriptedLLM":
@@ -122,11 +122,11 @@ class ScriptedLLM(BaseLLM):
         Raises:
             ModelError: the script has run out.
         """
-        asked, number = self._noted(messages, tools)
-        entry = self._entry(asked, number)
+        asked, number = self._record_request(messages, tools)
+        entry = self._next_entry(asked, number)
         if self.delay:
             time.sleep(self.delay)
-        return self._said(asked, number, entry)
+        return self._respond(asked, number, entry)
 
     async def acall(
         self,
@@ -139,36 +139,36 @@ class ScriptedLLM(BaseLLM):
         response_model: Any | None = None,
     ) -> str | Any:
         """Give the next answer; functions of the script are called in a thread, because they may block."""
-        asked, number = self._noted(messages, tools)
-        read = partial(self._entry, asked, number)
+        asked, number = self._record_request(messages, tools)
+        read = partial(self._next_entry, asked, number)
         entry = await in_thread(read) if self._has_functions else read()
         if self.delay:
             await asyncio.sleep(self.delay)
-        return self._said(asked, number, entry)
+        return self._respond(asked, number, entry)
 
-    def _said(self, asked: ScriptedRequest, number: int, entry: Entry) -> str | list[dict[str, Any]]:
+    def _respond(self, asked: ScriptedRequest, number: int, entry: Entry) -> str | list[dict[str, Any]]:
         if isinstance(entry, (Exception, type)):
             raise entry
-        uses = _uses(entry)
-        written = "\n".join(_written(use) for use in uses) if uses else cast("str", entry)
-        self._report(asked, written)
+        uses = _tool_uses(entry)
+        written = "\n".join(_as_text(use) for use in uses) if uses else cast("str", entry)
+        self._report_usage(asked, written)
         if uses and self.native_tools:
-            return [_native(use, f"call_{number}_{place}") for use, place in zip(uses, count())]
+            return [_as_tool_call(use, f"call_{number}_{place}") for use, place in zip(uses, count())]
         if self.stream:
             for piece in re.findall(r"\s*\S+|\s+$", written):
                 self._emit_text(piece)
         return written
 
-    def _noted(
+    def _record_request(
         self, messages: str | list[dict[str, Any]], tools: list[dict[str, Any]] | None
     ) -> tuple[ScriptedRequest, int]:
         listed = [{"role": "user", "content": messages}] if isinstance(messages, str) else [dict(m) for m in messages]
         asked = ScriptedRequest(listed, list(tools or ()))
-        with self._place:
+        with self._lock:
             self.requests.append(asked)
             return asked, len(self.requests) - 1
 
-    def _entry(self, asked: ScriptedRequest, number: int) -> Entry:
+    def _next_entry(self, asked: ScriptedRequest, number: int) -> Entry:
         if callable(self.script):
             return self.script([dict(message) for message in asked.messages])
         script = self.script
@@ -183,15 +183,15 @@ class ScriptedLLM(BaseLLM):
             return entry([dict(message) for message in asked.messages])
         return cast("Entry", entry)
 
-    def _report(self, asked: ScriptedRequest, written: str) -> None:
+    def _report_usage(self, asked: ScriptedRequest, written: str) -> None:
         if self._usage is not None:
             self._track_token_usage_internal(self._usage)
             return
-        counted: Usage = _counted(len(asked.text.split()), len(written.split()))
+        counted: Usage = _usage_of(len(asked.text.split()), len(written.split()))
         self._track_token_usage_internal(counted)
 
 
-def _counted(prompt: int, completion: int) -> Usage:
+def _usage_of(prompt: int, completion: int) -> Usage:
     return {
         "prompt_tokens": prompt,
         "completion_tokens": completion,
@@ -202,19 +202,19 @@ def _counted(prompt: int, completion: int) -> Usage:
     }
 
 
-def _uses(entry: Entry) -> list[ToolUse]:
+def _tool_uses(entry: Entry) -> list[ToolUse]:
     if isinstance(entry, str):
         return []
     if isinstance(entry, (ToolUse, Mapping)):
-        return [_use(entry)]
+        return [_tool_use(entry)]
     if isinstance(entry, (list, tuple)) and entry:
-        return [_use(use) for use in cast("Sequence[ToolUse | Mapping[str, Any]]", entry)]
+        return [_tool_use(use) for use in cast("Sequence[ToolUse | Mapping[str, Any]]", entry)]
     raise ModelError(
         f"A script holds texts, tool calls, exceptions and functions of the messages, not a `{type(entry).__name__}`."
     )
 
 
-def _use(entry: ToolUse | Mapping[str, Any]) -> ToolUse:
+def _tool_use(entry: ToolUse | Mapping[str, Any]) -> ToolUse:
     if isinstance(entry, ToolUse):
         return entry
     if "name" not in entry:
@@ -222,11 +222,11 @@ def _use(entry: ToolUse | Mapping[str, Any]) -> ToolUse:
     return ToolUse(entry["name"], entry.get("args", {}))
 
 
-def _written(use: ToolUse) -> str:
+def _as_text(use: ToolUse) -> str:
     written = json.dumps(use.args, ensure_ascii=False)
     return f"Thought: {use.thought}\nAction: {use.name}\nAction Input: {written}"
 
 
-def _native(use: ToolUse, number: str) -> dict[str, Any]:
+def _as_tool_call(use: ToolUse, number: str) -> dict[str, Any]:
     function = {"name": use.name, "arguments": json.dumps(use.args, ensure_ascii=False)}
     return {"id": number, "type": "function", "function": function}

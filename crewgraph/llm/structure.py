@@ -20,7 +20,7 @@ def read_structure(text: str, schema: type[_M]) -> tuple[_M | None, str]:
         try:  # as JSON: strict models read it in their way, and errors speak of objects and arrays
             return schema.model_validate_json(json.dumps(data)), ""
         except ValidationError as error:
-            problem = _told(error)
+            problem = _describe(error)
         except RecursionError:
             problem = "it is nested too deeply"
     return None, problem
@@ -37,6 +37,6 @@ def _candidates(text: str) -> list[Any]:
     return found
 
 
-def _told(error: ValidationError) -> str:
+def _describe(error: ValidationError) -> str:
     parts = [f"{'.'.join(map(str, e['loc'])) or 'the whole'}: {e['msg']}" for e in error.errors(include_url=False)]
     return "; ".join(parts[:8])

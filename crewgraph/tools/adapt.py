@@ -23,11 +23,11 @@ from crewgraph.errors import DefinitionError, ToolFailed
 from crewgraph.lazy import lazy
 from crewgraph.schema import call_arguments, validated
 from crewgraph.tools.arguments import Refusal, read_arguments
-from crewgraph.tools.base import BaseTool, Tool, approval_of, keep_always, tool
+from crewgraph.tools.base import BaseTool, Tool, always_cache, approval_of, tool
 from crewgraph.tools.failure import ReportedFailure, ToolFailure
 from crewgraph.tools.langchain import arguments_of, is_async_only, is_langchain_tool, wants_call_id
-from crewgraph.tools.results import Shown, is_blocks, observation, shown
-from crewgraph.tools.structured import Counted, CrewStructuredTool, claim, prompt_text, tool_spec
+from crewgraph.tools.results import Rendered, is_blocks, observation, render_blocks
+from crewgraph.tools.structured import CrewStructuredTool, UsageCounted, claim_use, prompt_text, tool_spec
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -142,7 +142,7 @@ class AdaptedTool(ABC):
         self.once = bool(getattr(source, "once", False))
         """Whether a call whose outcome is unknown after a crash must not be repeated."""
         judge = getattr(source, "cache_function", None)
-        self.cache_function = cast("Callable[..., bool] | None", None if judge is keep_always else judge)
+        self.cache_function = cast("Callable[..., bool] | None", None if judge is always_cache else judge)
         """Given arguments and result, says whether the result may be given again; None where it always may."""
 
     @property
@@ -190,7 +190,7 @@ class AdaptedTool(ABC):
     async def arun(self, args: dict[str, Any], config: "RunnableConfig") -> Any:
         """The same in an async run."""
 
-    def shown(self, result: Any) -> Shown:
+    def shown(self, result: Any) -> Rendered:
         """How a model is shown a result of `run`: a text, and images besides."""
         return observation(result), []
 
@@ -206,13 +206,13 @@ class AdaptedTool(ABC):
         return f"{type(self).__name__}({self.title!r})"
 
 
-class _OwnTool(AdaptedTool):
+class _FunctionTool(AdaptedTool):
     """A `BaseTool` or a `CrewStructuredTool`: its function, in a run of its own in the trace."""
 
     def __init__(self, source: BaseTool | CrewStructuredTool) -> None:
         super().__init__(source, source.args_schema, source.result_as_answer)
         self._model = source.args_schema
-        self._counted: Counted = source
+        self._counter: UsageCounted = source
         self._afunction: Callable[..., Any] | None = None
         if isinstance(source, BaseTool):
             self._function = source.func if isinstance(source, Tool) else source._run  # pyright: ignore[reportPrivateUsage]
@@ -220,10 +220,10 @@ class _OwnTool(AdaptedTool):
                 self._afunction = source._arun  # pyright: ignore[reportPrivateUsage]
         else:
             self._function = source.func
-        self._taken = _parameters(self._function)
+        self._accepted_names = _parameters(self._function)
 
     def run(self, args: dict[str, Any], config: "RunnableConfig") -> Any:
-        arguments = self._claimed(args)
+        arguments = self._claim_arguments(args)
 
         def work(context: Context) -> Any:
             return self._plain(context.run(partial(call, self._function, **arguments)))
@@ -231,7 +231,7 @@ class _OwnTool(AdaptedTool):
         return traced(self.spec, args, config, work)
 
     async def arun(self, args: dict[str, Any], config: "RunnableConfig") -> Any:
-        arguments = self._claimed(args)
+        arguments = self._claim_arguments(args)
 
         async def work(context: Context) -> Any:
             loop = asyncio.get_running_loop()
@@ -243,7 +243,7 @@ class _OwnTool(AdaptedTool):
     def origin(self) -> Any:
         return self.source._origin if isinstance(self.source, BaseTool) else self.source  # pyright: ignore[reportPrivateUsage]
 
-    def shown(self, result: Any) -> Shown:
+    def shown(self, result: Any) -> Rendered:
         if isinstance(self.source, BaseTool):
             return self.source._shown(result)  # pyright: ignore[reportPrivateUsage]
         return self.source.format_output_for_agent(result), []
@@ -256,11 +256,11 @@ class _OwnTool(AdaptedTool):
                 pass
         return await acall(self._function, **arguments)
 
-    def _claimed(self, args: dict[str, Any]) -> dict[str, Any]:
+    def _claim_arguments(self, args: dict[str, Any]) -> dict[str, Any]:
         arguments = call_arguments(validated(self._model, args))
-        if self._taken is not None:  # a default of the schema's is no reason to fail
-            arguments = {name: v for name, v in arguments.items() if name in self._taken or name in args}
-        claim(self._counted)
+        if self._accepted_names is not None:  # a default of the schema's is no reason to fail
+            arguments = {name: v for name, v in arguments.items() if name in self._accepted_names or name in args}
+        claim_use(self._counter)
         return arguments
 
 
@@ -277,31 +277,31 @@ class _LangChainTool(AdaptedTool):
 
     def __init__(self, source: Any) -> None:
         super().__init__(source, arguments_of(source), bool(getattr(source, "return_direct", False)))
-        self._is_async_only, self._wants_id = is_async_only(source), wants_call_id(source)
+        self._is_async_only, self._wants_call_id = is_async_only(source), wants_call_id(source)
         self._is_async = getattr(source, "coroutine", None) is not None or _overrides_arun(source)
 
     def run(self, args: dict[str, Any], config: "RunnableConfig") -> Any:
         if self._is_async_only:
             return wait_for(self.arun(args, config))
-        return self._read(self.source.invoke(self._called(args), config))
+        return self._unwrap(self.source.invoke(self._invoke_input(args), config))
 
     async def arun(self, args: dict[str, Any], config: "RunnableConfig") -> Any:
         if self._is_async:
-            return self._read(await self.source.ainvoke(self._called(args), config))
-        work = partial(self.source.invoke, self._called(args), config)
-        return self._read(await in_thread(work))
+            return self._unwrap(await self.source.ainvoke(self._invoke_input(args), config))
+        work = partial(self.source.invoke, self._invoke_input(args), config)
+        return self._unwrap(await in_thread(work))
 
-    def _called(self, args: dict[str, Any]) -> dict[str, Any]:
+    def _invoke_input(self, args: dict[str, Any]) -> dict[str, Any]:
         """What LangChain is given: a whole call where the tool wants to know the call's id."""
-        if not self._wants_id:
+        if not self._wants_call_id:
             return args
         return {"type": "tool_call", "name": self.title, "args": args, "id": f"call_{digest([self.title, args])}"}
 
-    def _read(self, returned: Any) -> Any:
-        return self._plain(returned.content if self._wants_id and hasattr(returned, "content") else returned)
+    def _unwrap(self, returned: Any) -> Any:
+        return self._plain(returned.content if self._wants_call_id and hasattr(returned, "content") else returned)
 
-    def shown(self, result: Any) -> Shown:
-        return shown(result) if is_blocks(result) else super().shown(result)
+    def shown(self, result: Any) -> Rendered:
+        return render_blocks(result) if is_blocks(result) else super().shown(result)
 
 
 def _overrides_arun(source: Any) -> bool:
@@ -322,11 +322,11 @@ def as_tool(value: Any) -> AdaptedTool:
     if isinstance(value, AdaptedTool):
         return value
     if isinstance(value, (BaseTool, CrewStructuredTool)):
-        return _OwnTool(value)
+        return _FunctionTool(value)
     if is_langchain_tool(value):
         return _LangChainTool(value)
     if inspect.isroutine(value):
-        return _OwnTool(tool(cast(Callable[..., Any], value)))
+        return _FunctionTool(tool(cast(Callable[..., Any], value)))
     hint = f" It is a class: write `{value.__name__}(...)`." if isinstance(value, type) else ""
     raise DefinitionError(
         f"{value!r} is no tool.{hint} Tools are: an instance of a subclass of `crewgraph.tools.BaseTool`, "
@@ -347,12 +347,12 @@ def as_tools(values: Iterable[Any]) -> dict[str, AdaptedTool]:
         if other is not adapted and other.origin is not adapted.origin:
             raise DefinitionError(
                 f"two tools have the same name for a model, `{adapted.name}`: "
-                f"`{other.title}` ({_kind(other)}) and `{adapted.title}` ({_kind(adapted)}). Rename one."
+                f"`{other.title}` ({_qualified_name(other)}) and `{adapted.title}` ({_qualified_name(adapted)}). Rename one."
             )
     return tools
 
 
-def _kind(adapted: AdaptedTool) -> str:
+def _qualified_name(adapted: AdaptedTool) -> str:
     origin = adapted.origin
     named = cast(Any, origin if inspect.isroutine(origin) else type(origin))
     return f"{named.__module__}.{named.__qualname__}"

@@ -14,7 +14,7 @@ from crewgraph.text import extract_json, shorten
 
 __all__ = ["Refusal", "read_arguments"]
 
-_SHOWN = 200
+_QUOTED_CHARACTERS = 200
 """How many characters of a wrong value are quoted back."""
 
 
@@ -45,14 +45,14 @@ def read_arguments(
     read = _read(spec["parameters"], written)
     if isinstance(read, Refusal):
         return _refusal(spec, [read.text])
-    if wrong := _names(spec["parameters"], read):
+    if wrong := _name_errors(spec["parameters"], read):
         return _refusal(spec, wrong)
     if not isinstance(schema, type):
         return read
-    if faults := _faults(schema, read):
-        read = _mended(read, faults, spec["parameters"].get("required", []))
-        faults = _faults(schema, read)
-    return _refusal(spec, [_told(fault) for fault in faults]) if faults else read
+    if faults := _validation_errors(schema, read):
+        read = _repaired(read, faults, spec["parameters"].get("required", []))
+        faults = _validation_errors(schema, read)
+    return _refusal(spec, [_describe(fault) for fault in faults]) if faults else read
 
 
 def _read(parameters: Mapping[str, Any], written: Any) -> dict[str, Any] | Refusal:
@@ -62,7 +62,7 @@ def _read(parameters: Mapping[str, Any], written: Any) -> dict[str, Any] | Refus
         return _read_text(parameters, written.strip())
     if isinstance(written, dict):
         return cast(dict[str, Any], written)
-    return _bare(parameters, written)
+    return _sole_argument(parameters, written)
 
 
 def _read_text(parameters: Mapping[str, Any], text: str) -> dict[str, Any] | Refusal:
@@ -76,15 +76,15 @@ def _read_text(parameters: Mapping[str, Any], text: str) -> dict[str, Any] | Ref
             return cast(dict[str, Any], value)
         if text[0] == "{":  # meant as JSON: as a bare text it would be used, and answer another question
             return Refusal(f"the arguments must be a JSON object, not {_quoted(text)}")
-        return _bare(parameters, text)
+        return _sole_argument(parameters, text)
     if isinstance(value, dict):
         return cast(dict[str, Any], value)
     if isinstance(value, str):  # JSON within JSON
-        return _read_text(parameters, value.strip()) if value.strip()[:1] == "{" else _bare(parameters, value)
-    return _bare(parameters, value, text)
+        return _read_text(parameters, value.strip()) if value.strip()[:1] == "{" else _sole_argument(parameters, value)
+    return _sole_argument(parameters, value, text)
 
 
-def _bare(parameters: Mapping[str, Any], value: Any, text: str | None = None) -> dict[str, Any] | Refusal:
+def _sole_argument(parameters: Mapping[str, Any], value: Any, text: str | None = None) -> dict[str, Any] | Refusal:
     """One value without a name: good where the tool takes, or requires, one argument."""
     names = list(parameters.get("properties", {}))
     required = list(parameters.get("required", []))
@@ -99,7 +99,7 @@ def _bare(parameters: Mapping[str, Any], value: Any, text: str | None = None) ->
     return {sole[0]: value}
 
 
-def _names(parameters: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[str]:
+def _name_errors(parameters: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[str]:
     known = parameters.get("properties", {})
     others = parameters.get("additionalProperties", False)
     unknown = [] if others is True or isinstance(others, dict) else [n for n in arguments if n not in known]
@@ -110,7 +110,7 @@ def _names(parameters: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[
     ]
 
 
-def _faults(schema: type[BaseModel], arguments: dict[str, Any]) -> list[ErrorDetails]:
+def _validation_errors(schema: type[BaseModel], arguments: dict[str, Any]) -> list[ErrorDetails]:
     try:
         validated(schema, arguments)
     except ValidationError as error:
@@ -121,14 +121,14 @@ def _faults(schema: type[BaseModel], arguments: dict[str, Any]) -> list[ErrorDet
 _CONTAINERS = ("list_", "dict_", "model_", "tuple_", "set_", "frozen_set_", "dataclass_", "mapping_")
 
 
-def _mended(arguments: dict[str, Any], faults: list[ErrorDetails], required: list[str]) -> dict[str, Any]:
+def _repaired(arguments: dict[str, Any], faults: list[ErrorDetails], required: list[str]) -> dict[str, Any]:
     mended = dict(arguments)
     for fault in faults:
         name = str(fault["loc"][0]) if fault["loc"] else ""
         value = arguments.get(name)
         if fault["type"] == "string_type" and isinstance(value, (int, float)) and not isinstance(value, bool):
             mended[name] = str(value)
-        elif name not in required and _is_nothing(value):
+        elif name not in required and _is_empty(value):
             mended.pop(name, None)
         elif not isinstance(value, str):
             continue
@@ -137,18 +137,18 @@ def _mended(arguments: dict[str, Any], faults: list[ErrorDetails], required: lis
     return mended
 
 
-def _is_nothing(value: Any) -> bool:
+def _is_empty(value: Any) -> bool:
     return value is None or (isinstance(value, str) and value.strip().lower() in ("", "null", "none"))
 
 
-def _told(fault: ErrorDetails) -> str:
+def _describe(fault: ErrorDetails) -> str:
     where = ".".join(str(part) for part in fault["loc"])
     given = _quoted(fault["input"])
     return f"`{where}`: {fault['msg']} (given: {given})" if where else f"{fault['msg']} (given: {given})"
 
 
 def _quoted(value: Any) -> str:
-    return shorten(json.dumps(value, ensure_ascii=False, default=str), _SHOWN)
+    return shorten(json.dumps(value, ensure_ascii=False, default=str), _QUOTED_CHARACTERS)
 
 
 def _refusal(spec: ToolSpec, wrong: list[str]) -> Refusal:

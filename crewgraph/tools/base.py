@@ -22,13 +22,13 @@ from crewgraph.extras import load
 from crewgraph.schema import from_signature
 from crewgraph.tools.failure import ToolFailurePolicy
 from crewgraph.tools.langchain import arguments_of, is_async_only, is_langchain_tool, langchain_tool
-from crewgraph.tools.results import Shown, result_schema_of, result_text, revived
-from crewgraph.tools.structured import CrewStructuredTool, claim, prompt_text, tool_spec
+from crewgraph.tools.results import Rendered, restore_result, result_schema_of, result_text
+from crewgraph.tools.structured import CrewStructuredTool, claim_use, prompt_text, tool_spec
 
 if TYPE_CHECKING:
     from langchain_core.tools import StructuredTool
 
-__all__ = ["BaseTool", "EnvVar", "Tool", "ToolType", "approval_of", "keep_always", "tool"]
+__all__ = ["BaseTool", "EnvVar", "Tool", "ToolType", "always_cache", "approval_of", "tool"]
 
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 else:
     ModelType = type(BaseModel)
 
-_PLAIN = (str, int, float, bool, list, dict, tuple, set)
+_PLAIN_TYPES = (str, int, float, bool, list, dict, tuple, set)
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(Field, PrivateAttr))
@@ -44,21 +44,21 @@ class ToolType(ModelType):
     """Makes the classes of tools; a value that stands in one without a type is a field all the same."""
 
     def __new__(mcs, name: str, bases: tuple[type[Any], ...], namespace: dict[str, Any], **words: Any) -> Any:
-        if untyped := _untyped(bases, namespace):
+        if untyped := _untyped_fields(bases, namespace):
             namespace = {**namespace, "__annotations__": {**_annotations(namespace), **untyped}}
             fields = ", ".join(f"`{field}`" for field in untyped)
             warn_deprecated(f"{fields} without a type in the class `{name}`", 'write the type: `name: str = "..."`')
         return super().__new__(mcs, name, bases, namespace, **words)
 
 
-def _untyped(bases: tuple[type[Any], ...], namespace: dict[str, Any]) -> dict[str, Any]:
+def _untyped_fields(bases: tuple[type[Any], ...], namespace: dict[str, Any]) -> dict[str, Any]:
     """The fields that have a value and no type, with the types that their base or their value has."""
     known = {name: field.annotation for base in reversed(bases) for name, field in _fields(base).items()}
     found = {name: value for name, value in namespace.items() if not name.startswith(("_", "model_"))}
     candidates = {
         name: known.get(name, type(cast("object", value)))
         for name, value in found.items()
-        if isinstance(value, _PLAIN) or (name in known and not _is_code(value))
+        if isinstance(value, _PLAIN_TYPES) or (name in known and not _is_method(value))
     }
     if not candidates:
         return {}
@@ -70,7 +70,7 @@ def _fields(base: type[Any]) -> dict[str, Any]:
     return base.model_fields if issubclass(base, BaseModel) else {}
 
 
-def _is_code(value: Any) -> bool:
+def _is_method(value: Any) -> bool:
     return inspect.isroutine(value) or isinstance(value, (property, staticmethod, classmethod))
 
 
@@ -82,7 +82,7 @@ def _annotations(namespace: dict[str, Any]) -> dict[str, Any]:
     return dict(namespace.get("__annotations__", {}))
 
 
-_NAME = "require_approval"
+_APPROVAL = "require_approval"
 
 
 def approval_of(tool: Any) -> bool | Callable[..., Any]:
@@ -94,17 +94,17 @@ def approval_of(tool: Any) -> bool | Callable[..., Any]:
     Raises:
         DefinitionError: It is neither.
     """
-    wish: Any = getattr(tool, _NAME, None)
+    wish: Any = getattr(tool, _APPROVAL, None)
     if wish is None:
         metadata = getattr(tool, "metadata", None)
-        wish = cast("dict[str, Any]", metadata).get(_NAME) if isinstance(metadata, dict) else None
+        wish = cast("dict[str, Any]", metadata).get(_APPROVAL) if isinstance(metadata, dict) else None
     if isinstance(wish, bool) or callable(wish):
         return wish
     if wish is None:
         return False
     raise DefinitionError(
-        f"`{_NAME}` of the tool `{tool.name}` is {wish!r:.80}. Give True, False, or a function that is given the arguments as a "
-        "dict and says whether a person is to be asked."
+        f"`{_APPROVAL}` of the tool `{tool.name}` is {wish!r:.80}. Give True, False, or a function that takes the "
+        "arguments as a dict and says whether to ask a person."
     )
 
 
@@ -121,7 +121,7 @@ class _FromSignature(BaseModel):
     """Stands where `args_schema` was not given."""
 
 
-def keep_always(_arguments: Any = None, _result: Any = None) -> bool:
+def always_cache(_arguments: Any = None, _result: Any = None) -> bool:
     """Every result may be kept."""
     return True
 
@@ -152,7 +152,7 @@ class BaseTool(BaseModel, ABC, metaclass=ToolType):
     description_updated: bool = False
     """Kept for programs that set it; it changes nothing."""
 
-    cache_function: Callable[..., bool] = keep_always
+    cache_function: Callable[..., bool] = always_cache
     """Given the arguments and the result, says whether the result may be kept and given again."""
 
     result_as_answer: bool = False
@@ -184,7 +184,7 @@ class BaseTool(BaseModel, ABC, metaclass=ToolType):
 
     @field_validator("args_schema", mode="before")
     @classmethod
-    def _none_is_not_given(cls, value: Any) -> Any:
+    def _default_schema(cls, value: Any) -> Any:
         return _FromSignature if value is None else value
 
     @model_validator(mode="after")
@@ -244,7 +244,7 @@ class BaseTool(BaseModel, ABC, metaclass=ToolType):
         Raises:
             UsageLimitReached: It was used as often as it may be.
         """
-        claim(self)
+        claim_use(self)
         return call(self._run, *args, **kwargs)
 
     async def arun(self, *args: Any, **kwargs: Any) -> Any:
@@ -253,7 +253,7 @@ class BaseTool(BaseModel, ABC, metaclass=ToolType):
         Raises:
             UsageLimitReached: It was used as often as it may be.
         """
-        claim(self)
+        claim_use(self)
         return await self._arun(*args, **kwargs)
 
     def reset_usage_count(self) -> None:
@@ -329,9 +329,9 @@ class BaseTool(BaseModel, ABC, metaclass=ToolType):
         """What its author wrote: the same for every tool that is made of it."""
         return self
 
-    def _shown(self, result: Any) -> Shown:
+    def _shown(self, result: Any) -> Rendered:
         """How a model is shown a result, plain data."""
-        return self.format_output_for_agent(revived(self.result_schema, result)), []
+        return self.format_output_for_agent(restore_result(self.result_schema, result)), []
 
     def _generate_description(self) -> None:
         """Nothing: subclasses written for CrewAI call it after they change the description."""

@@ -95,8 +95,8 @@ class ToolsHandler(BaseModel):
         """
         self.last_used_tool = calling
         if self.cache is not None and should_cache and calling.tool_name != CACHE_TOOL:
-            self.cache.add(tool=calling.tool_name, input=_written(calling.arguments), output=output)
+            self.cache.add(tool=calling.tool_name, input=_cache_key(calling.arguments), output=output)
 
 
-def _written(arguments: dict[str, Any] | None) -> str:
+def _cache_key(arguments: dict[str, Any] | None) -> str:
     return json.dumps(arguments, sort_keys=True) if arguments else ""

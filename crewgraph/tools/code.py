@@ -25,10 +25,10 @@ __all__ = ["CodeInterpreterTool", "check_docker", "container_command", "is_code_
 
 _MEMORY = "512m"
 _PROCESSES = 128
-_SHOWN = 20_000
+_MAX_OUTPUT = 20_000
 """Bytes of output that are kept; what comes beyond is thrown away."""
 
-_LOOK_SECONDS = 15
+_DOCKER_TIMEOUT = 15
 
 
 def container_command(image: str, name: str) -> list[str]:
@@ -57,10 +57,10 @@ def check_docker(image: str) -> None:
     wanted = "code of agents runs in Docker only"
     if shutil.which("docker") is None:
         raise ToolFailed(f"{wanted}, and there is no `docker` here. Install it (https://docs.docker.com/get-docker).")
-    answered, said = _asked("version", "--format", "{{.Server.Version}}")
+    answered, said = _docker("version", "--format", "{{.Server.Version}}")
     if not answered:
         raise ToolFailed(f"{wanted}, and Docker does not answer: {said}. Start it.")
-    answered, said = _asked("image", "inspect", "--format", "{{.Id}}", image)
+    answered, said = _docker("image", "inspect", "--format", "{{.Id}}", image)
     if not answered:
         raise ToolFailed(
             f"{wanted}, and it has not the image `{image}`: {said}. Fetch it: `docker pull {image}`; or name another one that "
@@ -68,13 +68,13 @@ def check_docker(image: str) -> None:
         )
 
 
-def _asked(*words: str) -> tuple[bool, str]:
+def _docker(*words: str) -> tuple[bool, str]:
     try:
         done = subprocess.run(
-            ["docker", *words], capture_output=True, text=True, errors="replace", timeout=_LOOK_SECONDS, check=False
+            ["docker", *words], capture_output=True, text=True, errors="replace", timeout=_DOCKER_TIMEOUT, check=False
         )
     except subprocess.TimeoutExpired:
-        return False, f"`docker {words[0]}` gave nothing within {_LOOK_SECONDS} seconds"
+        return False, f"`docker {words[0]}` gave nothing within {_DOCKER_TIMEOUT} seconds"
     except OSError as error:
         return False, f"`docker` cannot be run ({error.strerror})"
     said = " ".join(done.stderr.split()) or f"`docker {words[0]}` ended with {done.returncode}"
@@ -99,23 +99,23 @@ def run_in_container(code: str, *, image: str, seconds: float) -> str:
             raise ToolFailed(f"the code was not run: `docker` cannot be run ({error.strerror}).") from error
     output, ended = _Output(process), False
     try:
-        with when_given_up(Thread(target=_remove, args=(name,), daemon=True).start):
+        with when_given_up(Thread(target=_remove_container, args=(name,), daemon=True).start):
             process.wait(seconds)
         ended = True
     except subprocess.TimeoutExpired:
-        raise ToolFailed(f"the code was stopped after {seconds:g} seconds. {output.told()}") from None
+        raise ToolFailed(f"the code was stopped after {seconds:g} seconds. {output.in_words()}") from None
     finally:
         if not ended:
-            _remove(name)
+            _remove_container(name)
             process.kill()
             process.wait()
         output.close()
     if process.returncode != 0:
-        raise ToolFailed(f"{_why(process.returncode)} {output.told()}")
+        raise ToolFailed(f"{_failure_message(process.returncode)} {output.in_words()}")
     return output.text
 
 
-def _why(code: int) -> str:
+def _failure_message(code: int) -> str:
     if code in (125, 126, 127):
         return "the code was not run, Docker could not start its container."
     if code == 137:
@@ -123,10 +123,10 @@ def _why(code: int) -> str:
     return f"the code ended with exit code {code}."
 
 
-def _remove(name: str) -> None:
+def _remove_container(name: str) -> None:
     """End a container at once: to end its client is not enough."""
     try:
-        subprocess.run(["docker", "rm", "--force", name], capture_output=True, timeout=_LOOK_SECONDS, check=False)
+        subprocess.run(["docker", "rm", "--force", name], capture_output=True, timeout=_DOCKER_TIMEOUT, check=False)
     except (OSError, subprocess.TimeoutExpired):  # it bounds itself
         return
 
@@ -136,29 +136,29 @@ class _Output:
 
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
         assert process.stdout is not None
-        self._kept, self._lost = bytearray(), 0
+        self._output, self._dropped = bytearray(), 0
         self._stream: IO[bytes] = process.stdout
         self._reader = Thread(target=self._read, name="crewgraph-code", daemon=True)
         self._reader.start()
 
     def _read(self) -> None:
         while part := os.read(self._stream.fileno(), 65536):
-            room = _SHOWN - len(self._kept)
-            self._kept += part[:room]
-            self._lost += max(len(part) - room, 0)
+            room = _MAX_OUTPUT - len(self._output)
+            self._output += part[:room]
+            self._dropped += max(len(part) - room, 0)
 
     def close(self) -> None:
         """Read what there still is."""
-        self._reader.join(_LOOK_SECONDS)
+        self._reader.join(_DOCKER_TIMEOUT)
         self._stream.close()
 
     @property
     def text(self) -> str:
         """What was printed."""
-        text = bytes(self._kept).decode("utf-8", "replace")
-        return f"{text}\n({self._lost} further bytes are not shown)" if self._lost else text
+        text = bytes(self._output).decode("utf-8", "replace")
+        return f"{text}\n({self._dropped} further bytes are not shown)" if self._dropped else text
 
-    def told(self) -> str:
+    def in_words(self) -> str:
         """The same in a sentence."""
         self._reader.join(1)
         text = self.text.strip()

@@ -28,13 +28,13 @@ __all__ = [
     "active_tool_failures",
     "collect_tool_failures",
     "detect_tool_failure",
+    "emit_failure",
     "failure_from_exception",
     "handle_tool_failure",
     "merge_tool_failures",
     "record_of",
     "reportable_failure",
     "resolve_tool_failure_policy",
-    "tell_failure",
     "tool_failure_collector",
 ]
 
@@ -215,7 +215,7 @@ def record_of(
     )
 
 
-def tell_failure(record: ToolFailureRecord, policy: ToolFailurePolicy, tool: Any, agent: Any, task: Any) -> None:
+def emit_failure(record: ToolFailureRecord, policy: ToolFailurePolicy, tool: Any, agent: Any, task: Any) -> None:
     """Tell the audience of events."""
     event = tool_events.ToolFailureDetectedEvent
     if crewai_event_bus.wants(event):
@@ -252,7 +252,7 @@ def handle_tool_failure(
     if policy is ToolFailurePolicy.IGNORE:
         return None
     record = record_of(failure, tool_name, tool_args, agent, task)
-    tell_failure(record, policy, tool, agent, task)
+    emit_failure(record, policy, tool, agent, task)
     collected = _collected.get()
     if collected is not None:
         collected.append(record)

@@ -10,18 +10,18 @@ from pydantic import BaseModel, Field
 from crewgraph.errors import ToolFailed
 from crewgraph.prompts.book import english
 from crewgraph.tools.base import BaseTool
-from crewgraph.tools.results import Shown
+from crewgraph.tools.results import Rendered
 
 __all__ = ["AddImageTool", "AddImageToolSchema"]
 
-_LOOK = "Here is the image."
+_CAPTION = "Here is the image."
 
 _LARGEST = 5_000_000
 """Bytes. Providers refuse images that are much larger, and the record of the run holds them, too."""
 
-_INSTEAD = "Give an http(s) or data URL, or the path of a file below the working directory."
+_HINT = "Give an http(s) or data URL, or the path of a file below the working directory."
 
-_KINDS = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg", b"GIF87a": "gif", b"GIF89a": "gif"}
+_SIGNATURES = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg", b"GIF87a": "gif", b"GIF89a": "gif"}
 
 
 def _never(_arguments: Any = None, _result: Any = None) -> bool:
@@ -56,45 +56,45 @@ class AddImageTool(BaseTool):
             ToolFailed: there is no such image, or it may not be read.
         """
         asked = action or _texts()["default_action"]
-        image = {"type": "image_url", "image_url": {"url": _address(image_url.strip())}}
+        image = {"type": "image_url", "image_url": {"url": _image_url(image_url.strip())}}
         return {"role": "user", "content": [{"type": "text", "text": asked}, image]}
 
-    def _shown(self, result: Any) -> Shown:
-        return _LOOK, cast("list[dict[str, Any]]", result["content"])
+    def _shown(self, result: Any) -> Rendered:
+        return _CAPTION, cast("list[dict[str, Any]]", result["content"])
 
 
 def _texts() -> dict[str, str]:
     return cast("dict[str, str]", english().text("tools", "add_image"))
 
 
-def _address(given: str) -> str:
+def _image_url(given: str) -> str:
     scheme = given.partition(":")[0].lower()
     if scheme in ("http", "https"):
         return given
     if scheme == "data":
         if not given[5:].lower().startswith("image/"):
             raise ToolFailed(f"`{given[:40]}` is no image: a data URL of one begins with `data:image/`.")
-        return _bounded(given, len(given) * 3 // 4, "the data URL")
-    return _read(given)
+        return _check_size(given, len(given) * 3 // 4, "the data URL")
+    return _read_file(given)
 
 
-def _read(given: str) -> str:
+def _read_file(given: str) -> str:
     root = Path.cwd().resolve()
     try:
         path = (root / given).resolve()
         if not path.is_relative_to(root):
             raise ToolFailed(f"`{given}` is outside of the working directory; only images below it can be looked at.")
         if not path.is_file():
-            raise ToolFailed(f"`{given}` is no file. {_INSTEAD}")
-        _bounded("", path.stat().st_size, f"`{given}`")
+            raise ToolFailed(f"`{given}` is no file. {_HINT}")
+        _check_size("", path.stat().st_size, f"`{given}`")
         content = path.read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a name that no file has
         # Without the folder, which is no business of the model's.
-        raise ToolFailed(f"`{given}` cannot be read: {getattr(error, 'strerror', '') or error}. {_INSTEAD}") from error
-    return f"data:image/{_kind(given, content)};base64,{base64.b64encode(content).decode()}"
+        raise ToolFailed(f"`{given}` cannot be read: {getattr(error, 'strerror', '') or error}. {_HINT}") from error
+    return f"data:image/{_image_type(given, content)};base64,{base64.b64encode(content).decode()}"
 
 
-def _bounded(url: str, size: int, what: str) -> str:
+def _check_size(url: str, size: int, what: str) -> str:
     if size > _LARGEST:
         raise ToolFailed(
             f"{what} is too large: {size / 1e6:.1f} MB, and at most {_LARGEST / 1e6:g} MB can be looked at."
@@ -102,11 +102,11 @@ def _bounded(url: str, size: int, what: str) -> str:
     return url
 
 
-def _kind(given: str, content: bytes) -> str:
+def _image_type(given: str, content: bytes) -> str:
     """By the content, for names lie."""
     if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
         return "webp"
-    found = next((kind for beginning, kind in _KINDS.items() if content.startswith(beginning)), None)
+    found = next((kind for beginning, kind in _SIGNATURES.items() if content.startswith(beginning)), None)
     if found is None:
         raise ToolFailed(f"`{given}` is no PNG, JPEG, GIF or WebP image.")
     return found

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["arguments_of", "as_langchain_tool", "is_async_only", "is_langchain_tool", "langchain_tool", "wants_call_id"]
 
-_TAKEN = {"config", "run_manager"}
+_RESERVED = {"config", "run_manager"}
 """Argument names that LangChain keeps for itself."""
 
 
@@ -101,7 +101,7 @@ def langchain_tool(
     Raises:
         DefinitionError: An argument has a name that LangChain keeps for itself.
     """
-    if taken := sorted(_TAKEN & spec["parameters"].get("properties", {}).keys()):
+    if taken := sorted(_RESERVED & spec["parameters"].get("properties", {}).keys()):
         raise DefinitionError(
             f"the tool `{spec['name']}` has the argument `{taken[0]}`, "
             f"a name that LangChain keeps for itself. Rename the argument."

@@ -11,7 +11,7 @@ from crewgraph.tools.base import BaseTool
 
 __all__ = ["RecallMemorySchema", "RecallMemoryTool", "RememberSchema", "RememberTool", "create_memory_tools"]
 
-_NOTHING = "Nothing of that is remembered."
+_NO_MATCHES = "Nothing of that is remembered."
 
 
 def _never(_arguments: Any = None, _result: Any = None) -> bool:
@@ -21,7 +21,7 @@ def _never(_arguments: Any = None, _result: Any = None) -> bool:
 class _Texts(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
-    def _one_is_a_list(cls, given: Any) -> Any:
+    def _wrap_single_text(cls, given: Any) -> Any:
         return [given] if isinstance(given, str) else given
 
 
@@ -39,17 +39,17 @@ class RememberSchema(_Texts):
     )
 
 
-class _OfMemory(BaseTool):
+class _MemoryTool(BaseTool):
     _key: ClassVar[str]
     """What its description is called among the texts."""
 
     @model_validator(mode="after")
-    def _described(self) -> Self:
+    def _fill_description(self) -> Self:
         self.description = self.description or english().filled("tools", self._key)
         return self
 
 
-class RecallMemoryTool(_OfMemory):
+class RecallMemoryTool(_MemoryTool):
     """Searches a memory; each record is told once."""
 
     _key: ClassVar[str] = "recall_memory"
@@ -64,13 +64,15 @@ class RecallMemoryTool(_OfMemory):
 
     def _run(self, queries: list[str] | str, **kwargs: Any) -> str:
         """What is remembered, a record below the other."""
-        return _told([call(self.memory.recall, query) for query in _listed(queries)])
+        return _format_matches([call(self.memory.recall, query) for query in _as_list(queries)])
 
     async def _arun(self, queries: list[str] | str, **kwargs: Any) -> str:
-        return _told([await acall(_twin(self.memory, "recall"), query) for query in _listed(queries)])
+        return _format_matches(
+            [await acall(_async_method(self.memory, "recall"), query) for query in _as_list(queries)]
+        )
 
 
-class RememberTool(_OfMemory):
+class RememberTool(_MemoryTool):
     """Puts texts into a memory; they are kept when it returns."""
 
     _key: ClassVar[str] = "save_to_memory"
@@ -85,12 +87,12 @@ class RememberTool(_OfMemory):
 
     def _run(self, contents: list[str] | str, **kwargs: Any) -> str:
         """A word on how many texts are remembered."""
-        call(self.memory.remember_many, given := _listed(contents))
-        return _kept(given)
+        call(self.memory.remember_many, given := _as_list(contents))
+        return _confirmation(given)
 
     async def _arun(self, contents: list[str] | str, **kwargs: Any) -> str:
-        await acall(_twin(self.memory, "remember_many"), given := _listed(contents))
-        return _kept(given)
+        await acall(_async_method(self.memory, "remember_many"), given := _as_list(contents))
+        return _confirmation(given)
 
 
 def create_memory_tools(memory: Any, book: Book | None = None) -> list[BaseTool]:
@@ -107,25 +109,25 @@ def create_memory_tools(memory: Any, book: Book | None = None) -> list[BaseTool]
     return made
 
 
-def _listed(given: Any) -> list[str]:
+def _as_list(given: Any) -> list[str]:
     return [given] if isinstance(given, str) else list(given)
 
 
-def _twin(memory: Any, verb: str) -> Callable[..., Any]:
+def _async_method(memory: Any, verb: str) -> Callable[..., Any]:
     return getattr(memory, f"a{verb}", None) or getattr(memory, verb)
 
 
-def _told(found: Sequence[Any]) -> str:
+def _format_matches(found: Sequence[Any]) -> str:
     matches: dict[Any, Any] = {}
     for match in (match for matches_of_one in found for match in matches_of_one):
         matches.setdefault(getattr(getattr(match, "record", None), "id", id(match)), match)
-    return "\n".join(_shown(match) for match in matches.values()) or _NOTHING
+    return "\n".join(_format_match(match) for match in matches.values()) or _NO_MATCHES
 
 
-def _shown(match: Any) -> str:
+def _format_match(match: Any) -> str:
     shown = getattr(match, "format", None)
     return str(match) if shown is None or isinstance(match, str) else cast(str, shown())
 
 
-def _kept(texts: Sequence[str]) -> str:
+def _confirmation(texts: Sequence[str]) -> str:
     return "Remembered." if len(texts) == 1 else f"Remembered: {len(texts)} texts."

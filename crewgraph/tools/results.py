@@ -17,10 +17,10 @@ from pydantic import BaseModel, ValidationError
 from crewgraph.core.plain import plain
 from crewgraph.deprecations import user_stacklevel
 
-__all__ = ["Shown", "is_blocks", "observation", "result_schema_of", "result_text", "revived", "shown"]
+__all__ = ["Rendered", "is_blocks", "observation", "render_blocks", "restore_result", "result_schema_of", "result_text"]
 
 
-Shown = tuple[str, list[dict[str, Any]]]
+Rendered = tuple[str, list[dict[str, Any]]]
 """A text, and blocks with images beside it."""
 
 
@@ -64,7 +64,7 @@ def result_text(tool: str, schema: type[BaseModel] | None, result: Any) -> str:
     return observation(plain(result))
 
 
-def revived(schema: type[BaseModel] | None, result: Any) -> Any:
+def restore_result(schema: type[BaseModel] | None, result: Any) -> Any:
     """A result that was kept as plain data as what the tool returned, where its schema says how."""
     if schema is None or not isinstance(result, dict):
         return result
@@ -89,18 +89,18 @@ def is_blocks(result: Any) -> bool:
     )
 
 
-def shown(blocks: Iterable[Mapping[str, Any]]) -> Shown:
+def render_blocks(blocks: Iterable[Mapping[str, Any]]) -> Rendered:
     """Blocks as a model is shown them: what can be read as one text, and the images."""
     texts: list[str] = []
     images: list[dict[str, Any]] = []
     for block in blocks:
-        text, image = _read(block)
+        text, image = _read_block(block)
         texts += [text] if text else []
         images += [image] if image else []
     return "\n".join(texts), images
 
 
-def _read(block: Mapping[str, Any]) -> tuple[str, dict[str, Any] | None]:
+def _read_block(block: Mapping[str, Any]) -> tuple[str, dict[str, Any] | None]:
     kind = block.get("type")
     if kind == "text":
         return str(block.get("text", "")), None
@@ -112,16 +112,18 @@ def _read(block: Mapping[str, Any]) -> tuple[str, dict[str, Any] | None]:
         held: Mapping[str, Any] = block.get("resource") or {}
         if "text" in held:
             return str(held["text"]), None
-        return _bytes(held.get("blob"), held.get("mimeType"), str(held.get("uri") or ""))
+        return _render_bytes(held.get("blob"), held.get("mimeType"), str(held.get("uri") or ""))
     if kind == "text-plain" and isinstance(block.get("text"), str):
         return block["text"], None
     data = block.get("data", block.get("base64"))
     if data is None and kind == "image" and block.get("url"):
         return "", {"type": "image_url", "image_url": {"url": block["url"]}}
-    return _bytes(data, block.get("mimeType", block.get("mime_type")), str(block.get("url") or block.get("id") or ""))
+    return _render_bytes(
+        data, block.get("mimeType", block.get("mime_type")), str(block.get("url") or block.get("id") or "")
+    )
 
 
-def _bytes(data: Any, mime: Any, address: str) -> tuple[str, dict[str, Any] | None]:
+def _render_bytes(data: Any, mime: Any, address: str) -> tuple[str, dict[str, Any] | None]:
     """Bytes in base64: shown where they are an image that is not too large, else told of."""
     kind, size = str(mime or "data"), len(data or "") * 3 // 4
     if isinstance(data, str) and kind.startswith("image/") and size <= _LARGEST:

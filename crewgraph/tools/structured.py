@@ -24,12 +24,12 @@ from crewgraph.tools.failure import ToolFailurePolicy
 from crewgraph.tools.results import result_schema_of, result_text
 
 __all__ = [
-    "Counted",
     "CrewStructuredTool",
     "InvalidArguments",
+    "UsageCounted",
     "UsageLimitReached",
-    "chosen",
-    "claim",
+    "claim_use",
+    "find_tool",
     "model_name",
     "prompt_text",
     "tool_spec",
@@ -37,8 +37,8 @@ __all__ = [
 
 
 _T = TypeVar("_T")
-_LIMIT = 64
-_OTHER = re.compile(r"[^A-Za-z0-9_-]+")
+_MAX_LENGTH = 64
+_INVALID = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 def model_name(title: str) -> str:
@@ -48,15 +48,15 @@ def model_name(title: str) -> str:
     from the whole title keep different titles apart; they are the same in every process.
     """
     plain = "".join(c for c in unicodedata.normalize("NFKD", title) if not unicodedata.combining(c))
-    name = _OTHER.sub("_", plain).strip("_")
-    is_whole = not any(c.isalnum() and not c.isascii() for c in plain) and 0 < len(name) <= _LIMIT
+    name = _INVALID.sub("_", plain).strip("_")
+    is_whole = not any(c.isalnum() and not c.isascii() for c in plain) and 0 < len(name) <= _MAX_LENGTH
     if is_whole:
         return name
     digits = hashlib.blake2b(title.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
-    return f"{name[: _LIMIT - 9].rstrip('_') or 'tool'}_{digits}"
+    return f"{name[: _MAX_LENGTH - 9].rstrip('_') or 'tool'}_{digits}"
 
 
-def chosen(written: str, tools: Mapping[str, _T]) -> _T | None:
+def find_tool(written: str, tools: Mapping[str, _T]) -> _T | None:
     """The tool a model means by what it wrote: its name, or the same in other letters, spaces or quotes.
 
     Args:
@@ -68,11 +68,11 @@ def chosen(written: str, tools: Mapping[str, _T]) -> _T | None:
     name = model_name(written.strip().strip("`'\"*").strip())
     if (same := tools.get(name)) is not None:
         return same
-    alike = [tool for other, tool in tools.items() if _loose(other) == _loose(name)]
+    alike = [tool for other, tool in tools.items() if _loose_name(other) == _loose_name(name)]
     return alike[0] if len(alike) == 1 else None
 
 
-def _loose(name: str) -> str:
+def _loose_name(name: str) -> str:
     return name.casefold().replace("-", "_").replace("_", "")
 
 
@@ -84,7 +84,7 @@ class UsageLimitReached(LimitReached):
     """A tool was used as often as its `max_usage_count` allows."""
 
 
-class Counted(Protocol):
+class UsageCounted(Protocol):
     """Something with a count of uses."""
 
     name: str
@@ -92,7 +92,7 @@ class Counted(Protocol):
     current_usage_count: int
 
 
-def claim(tool: Counted) -> None:
+def claim_use(tool: UsageCounted) -> None:
     """Count one more use, before it happens.
 
     Raises:
@@ -113,7 +113,7 @@ class _Nothing(BaseModel):
     """What a tool without a function takes."""
 
 
-def _missing(**arguments: Any) -> Any:
+def _no_function(**arguments: Any) -> Any:
     raise ToolFailed("the tool has no function; give it `func`")
 
 
@@ -143,7 +143,7 @@ class CrewStructuredTool:
         self.name = name
         self.description = description
         self.args_schema = args_schema or (_Nothing if func is None else from_signature(func, name="Arguments"))
-        self.func = func or _missing
+        self.func = func or _no_function
         self.result_as_answer = result_as_answer
         self.max_usage_count = max_usage_count
         self.current_usage_count = current_usage_count
@@ -236,13 +236,13 @@ class CrewStructuredTool:
             UsageLimitReached: It was used as often as it may be.
         """
         arguments = self._arguments(input)
-        claim(self)
+        claim_use(self)
         return call(self.func, **(arguments | kwargs))
 
     async def ainvoke(self, input: str | dict[str, Any], config: dict[str, Any] | None = None, **kwargs: Any) -> Any:
         """The same; a function that blocks does so in a thread."""
         arguments = self._arguments(input)
-        claim(self)
+        claim_use(self)
         return await acall(self.func, **(arguments | kwargs))
 
     def _run(self, *args: Any, **kwargs: Any) -> Any:

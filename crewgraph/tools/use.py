@@ -18,7 +18,7 @@ from crewgraph.tools.structured import UsageLimitReached
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-__all__ = ["GuardedTool", "Outcome", "no_such_tool"]
+__all__ = ["GuardedTool", "Outcome", "unknown_tool_message"]
 
 _log = logging.getLogger("crewgraph.tools")
 _MESSAGE_LIMIT = 2000
@@ -111,7 +111,7 @@ class GuardedTool:
             if isinstance(error, self._passing) or is_control_flow(error):
                 raise
             _log.warning("the tool `%s` failed", self.tool.title, exc_info=error)
-            self._failed(outcome, _told(self.name, error), _failure_of(error))
+            self._failed(outcome, _describe(self.name, error), _failure_of(error))
 
     def _failed(self, outcome: Outcome, text: str, failure: ToolFailure) -> None:
         outcome.update(ok=False, result=text, failure=failure.model_dump(mode="json"))
@@ -129,12 +129,12 @@ def _failure_of(error: Exception, reason: ToolFailureReason | None = None) -> To
     return ToolFailure(message=_text(error) or kind, reason=reason or ToolFailureReason.EXCEPTION, code=kind)
 
 
-def _told(name: str, error: Exception) -> str:
+def _describe(name: str, error: Exception) -> str:
     message, kind = _text(error), type(error).__name__
     return f"`{name}` failed: {kind}: {message}" if message else f"`{name}` failed: {kind}"
 
 
-def no_such_tool(written: str, tools: Mapping[str, Any]) -> str:
+def unknown_tool_message(written: str, tools: Mapping[str, Any]) -> str:
     """What a model is told that asked for a tool nobody gave it."""
     asked = shorten(written.strip(), 100)
     if not tools:

@@ -33,7 +33,7 @@ def model_at(server: OpenAIServer, **words: Any) -> LLM:
 
 def patient(server: OpenAIServer, told: list[float]) -> RetryingModel:
     model = as_model(model_at(server, max_retries=0))
-    return RetryingModel(model, told.append, times=2, at_least=0.0, at_most=5.0)
+    return RetryingModel(model, told.append, max_retries=2, min_wait=0.0, max_wait=5.0)
 
 
 def ask(mode: Mode, model: RetryingModel) -> str:

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from until import LONG, auntil, until
 from windows import NotingWindow, noting
 
-from crewgraph.llm.rate_limit import RPMController, await_room, wait_for_room
+from crewgraph.llm.rate_limit import RPMController, await_slot, wait_for_slot
 
 
 class Passages:
@@ -31,11 +31,11 @@ class Passages:
         """A block in which all ask for room, in their order; at its end they have been let through."""
 
         def request(who: Any) -> None:
-            wait_for_room(wanted[who])
+            wait_for_slot(wanted[who])
             self.seen.append(who)
 
         async def arequest(who: Any) -> None:
-            await await_room(wanted[who])
+            await await_slot(wanted[who])
             self.seen.append(who)
 
         async def several() -> None:
@@ -146,7 +146,7 @@ def test_whoever_leaves_nobody_is_forgotten_and_no_window_sees_too_much():
 
     async def run() -> None:
         async def request(who: int) -> None:
-            await await_room(controllers[who % 2 :])
+            await await_slot(controllers[who % 2 :])
             passed.append(who)
 
         tasks = [asyncio.create_task(request(who)) for who in range(60)]
@@ -184,7 +184,7 @@ def test_a_request_counts_from_the_moment_it_is_made_not_from_when_it_had_its_fi
     began = time.monotonic()
     for _ in range(4):
         wide.check_or_wait()
-    wait_for_room([narrow, wide])
+    wait_for_slot([narrow, wide])
     assert time.monotonic() - began > 0.599
     narrow.check_or_wait()
     assert time.monotonic() - began > 0.899
@@ -206,7 +206,7 @@ def test_waiting_is_told_once_with_its_seconds(mode: Mode):
     lets = threading.Thread(target=let_through)
     lets.start()
     for _ in range(2):
-        mode.run(lambda: wait_for_room(controllers, note), lambda: await_room(controllers, note))
+        mode.run(lambda: wait_for_slot(controllers, note), lambda: await_slot(controllers, note))
     lets.join()
     ((seconds, max_rpm),) = told
     assert 300 < seconds <= 600 and max_rpm == 1
@@ -263,7 +263,7 @@ def test_a_deep_copy_counts_anew_and_a_shallow_one_goes_on(copied: Callable[[RPM
         told.append(seconds)
         other.reset_counter()
 
-    wait_for_room([other], waits)
+    wait_for_slot([other], waits)
     assert len(told) == (0 if copied is copy.deepcopy else 1)
 
 
@@ -297,7 +297,7 @@ class Counting(RPMController):
 @pytest.mark.parametrize(("make", "sync", "asynchronous"), [(Own, 1, 1), (OwnOnLoops, 1, 10), (Counting, 1, 1)])
 def test_users_controllers_are_asked_in_their_own_way(mode: Mode, make: Any, sync: int, asynchronous: int):
     controller = make()
-    mode.run(lambda: wait_for_room([controller, controller]), lambda: await_room([controller, controller]))
+    mode.run(lambda: wait_for_slot([controller, controller]), lambda: await_slot([controller, controller]))
     assert controller.asked == (asynchronous if mode.asynchronous else sync)
 
 

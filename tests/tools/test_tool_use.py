@@ -24,7 +24,7 @@ from crewgraph.tools.adapt import AdaptedTool, as_tool, as_tools
 from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.results import observation
 from crewgraph.tools.structured import CrewStructuredTool
-from crewgraph.tools.use import GuardedTool, Outcome, no_such_tool
+from crewgraph.tools.use import GuardedTool, Outcome, unknown_tool_message
 
 Mode = Callable[[protocols.Tool, dict[str, Any], RunnableConfig], Any]
 
@@ -514,5 +514,5 @@ def test_observations_are_text_or_json():
     assert observation("as it is") == "as it is"
     assert observation(outcome["result"]) == '{"é": [1, null]}'
     assert observation(None) == "null"
-    assert no_such_tool("fly ", {"walk": 1, "swim": 2}) == "There is no tool `fly`. Use one of: `walk`, `swim`."
-    assert no_such_tool("fly", {}) == "There is no tool `fly`, and there are no others. Answer without one."
+    assert unknown_tool_message("fly ", {"walk": 1, "swim": 2}) == "There is no tool `fly`. Use one of: `walk`, `swim`."
+    assert unknown_tool_message("fly", {}) == "There is no tool `fly`, and there are no others. Answer without one."

@@ -18,7 +18,7 @@ from crewgraph.prompts.book import Book
 from crewgraph.text import slug
 from crewgraph.tools.adapt import as_tool
 from crewgraph.tools.code import is_code_interpreter
-from crewgraph.tools.mcp.tool import own_resolver
+from crewgraph.tools.mcp.tool import overriding_resolver
 from crewgraph.tools.use import GuardedTool
 
 __all__ = ["AgentBinding", "bind_agent", "granted_tools", "guarded_tools", "own_tools"]
@@ -87,7 +87,7 @@ def granted_tools(agent: BaseAgent, others: Sequence[BaseAgent]) -> list[Any]:
         if own is not None:
             granted += own(wanted)
         elif wanted and method == "get_mcp_tools":
-            ways = [own_resolver(one, agent) for one in wanted]
+            ways = [overriding_resolver(one, agent) for one in wanted]
             granted += [tool for way in ways if way is not None for tool in way()]
     return granted
 

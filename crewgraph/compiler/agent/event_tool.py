@@ -35,9 +35,9 @@ from crewgraph.tools.failure import (
     ToolFailurePolicy,
     ToolFailureReason,
     ToolFailureRecord,
+    emit_failure,
     record_of,
     resolve_tool_failure_policy,
-    tell_failure,
 )
 from crewgraph.tools.results import observation
 from crewgraph.tools.use import GuardedTool
@@ -79,7 +79,7 @@ class Failing:
         """Tell the audience of events, unless it is ignored."""
         record = self.record(args, failure)
         if record is not None:
-            tell_failure(record, self.policy, self.tool, self.agent, self.task)
+            emit_failure(record, self.policy, self.tool, self.agent, self.task)
 
     def end(self, args: dict[str, Any] | str, failure: dict[str, Any]) -> None:
         """End the task, where that is what it means.

@@ -18,23 +18,23 @@ from crewgraph.events.mcp import (
 )
 from crewgraph.tools.mcp.server import MCPServer
 
-__all__ = ["told_connection", "told_execution"]
+__all__ = ["connection_events", "execution_events"]
 
 
 @contextmanager
-def told_connection(server: MCPServer, agent: Any) -> Generator[None]:
+def connection_events(server: MCPServer, agent: Any) -> Generator[None]:
     """A block in which a server is connected to and asked for its tools."""
-    about = {**_about(server), "from_agent": agent}
-    _tell(server, MCPConnectionStartedEvent, about, connect_timeout=server.connect_timeout)
+    about = {**_server_fields(server), "from_agent": agent}
+    _emit(server, MCPConnectionStartedEvent, about, connect_timeout=server.connect_timeout)
     started = datetime.now(UTC)
     try:
         yield
     except RunError as error:
         told = {"error": str(error), "error_type": type(error).__name__}
-        _tell(server, MCPConnectionFailedEvent, about, **told, started_at=started, failed_at=datetime.now(UTC))
+        _emit(server, MCPConnectionFailedEvent, about, **told, started_at=started, failed_at=datetime.now(UTC))
         raise
     ended = datetime.now(UTC)
-    _tell(
+    _emit(
         server,
         MCPConnectionCompletedEvent,
         about,
@@ -45,19 +45,19 @@ def told_connection(server: MCPServer, agent: Any) -> Generator[None]:
 
 
 @contextmanager
-def told_execution(server: MCPServer, tool: str, args: dict[str, Any]) -> Generator[dict[str, Any]]:
+def execution_events(server: MCPServer, tool: str, args: dict[str, Any]) -> Generator[dict[str, Any]]:
     """A block in which a server carries out a tool; what it gave is to be put into "result" of the dict."""
-    about = {**_about(server), "tool_name": tool, "tool_args": args}
-    _tell(server, MCPToolExecutionStartedEvent, about)
+    about = {**_server_fields(server), "tool_name": tool, "tool_args": args}
+    _emit(server, MCPToolExecutionStartedEvent, about)
     started, done = datetime.now(UTC), dict[str, Any]()
     try:
         yield done
     except RunError as error:
         told = {"error": str(error), "error_type": type(error).__name__}
-        _tell(server, MCPToolExecutionFailedEvent, about, **told, started_at=started, failed_at=datetime.now(UTC))
+        _emit(server, MCPToolExecutionFailedEvent, about, **told, started_at=started, failed_at=datetime.now(UTC))
         raise
     ended = datetime.now(UTC)
-    _tell(
+    _emit(
         server,
         MCPToolExecutionCompletedEvent,
         about,
@@ -68,10 +68,10 @@ def told_execution(server: MCPServer, tool: str, args: dict[str, Any]) -> Genera
     )
 
 
-def _about(server: MCPServer) -> dict[str, Any]:
+def _server_fields(server: MCPServer) -> dict[str, Any]:
     return {"server_name": server.name, "server_url": server.address, "transport_type": server.transport}
 
 
-def _tell(source: MCPServer, event: type[MCPEvent], about: dict[str, Any], **more: Any) -> None:
+def _emit(source: MCPServer, event: type[MCPEvent], about: dict[str, Any], **more: Any) -> None:
     if crewai_event_bus.wants(event):
         crewai_event_bus.emit(source, event(**about, **more))

@@ -33,9 +33,9 @@ __all__ = [
     "ToolFilterContext",
     "create_dynamic_tool_filter",
     "create_static_tool_filter",
+    "is_offered",
     "parse_reference",
-    "passes",
-    "references",
+    "parse_references",
 ]
 
 
@@ -92,7 +92,7 @@ def create_dynamic_tool_filter(
     return filter_func
 
 
-def passes(choose: ToolFilter | None, context: ToolFilterContext, tool: dict[str, Any]) -> bool:
+def is_offered(choose: ToolFilter | None, context: ToolFilterContext, tool: dict[str, Any]) -> bool:
     """Whether a filter lets a tool pass."""
     if choose is None:
         return True
@@ -127,7 +127,7 @@ class MCPServer(BaseModel, ABC):
     execution_timeout: float = Field(default=60, gt=0)
     """How many seconds it has for each call of a tool."""
 
-    _listed: list[dict[str, Any]] | None = PrivateAttr(default=None)
+    _cached_tools: list[dict[str, Any]] | None = PrivateAttr(default=None)
 
     @property
     @abstractmethod
@@ -149,7 +149,7 @@ class MCPServer(BaseModel, ABC):
     def name(self) -> str:
         """What a filter is told of it, and what stands before the name of a tool where another has the same."""
 
-    def veiled(self, text: str) -> str:
+    def redact(self, text: str) -> str:
         """A text without what may be secret in how it is reached: an error of a client shows whole addresses."""
         for secret in self._secrets:
             text = text.replace(secret, "...")
@@ -166,14 +166,14 @@ class MCPServer(BaseModel, ABC):
         return hashlib.blake2b(told, digest_size=16).hexdigest()
 
     @property
-    def listed(self) -> list[dict[str, Any]] | None:
+    def cached_tools(self) -> list[dict[str, Any]] | None:
         """Its tools, where it was asked for them and `cache_tools_list` is set."""
-        return self._listed
+        return self._cached_tools
 
-    def keep_listed(self, tools: list[dict[str, Any]]) -> None:
+    def cache_tools(self, tools: list[dict[str, Any]]) -> None:
         """Note its tools, where `cache_tools_list` is set."""
         if self.cache_tools_list:
-            self._listed = tools
+            self._cached_tools = tools
 
 
 class MCPServerStdio(MCPServer):
@@ -209,7 +209,7 @@ class MCPServerStdio(MCPServer):
         return [one for one in (self.env or {}).values() if len(one) > 3]
 
 
-class _Addressed(MCPServer):
+class _URLServer(MCPServer):
     """A server with an address."""
 
     url: str
@@ -259,7 +259,7 @@ class _Addressed(MCPServer):
         return re.sub(r"[./]+", "_", f"{parts.netloc.rpartition('@')[2]}{parts.path}").strip("_")
 
 
-class MCPServerHTTP(_Addressed):
+class MCPServerHTTP(_URLServer):
     """A server that is reached by streamable HTTP."""
 
     streamable: bool = True
@@ -270,7 +270,7 @@ class MCPServerHTTP(_Addressed):
         return "streamable_http" if self.streamable else "sse"
 
 
-class MCPServerSSE(_Addressed):
+class MCPServerSSE(_URLServer):
     """A server that is reached by HTTP and server-sent events, the older way."""
 
     transport: ClassVar[str] = "sse"
@@ -291,11 +291,11 @@ class ServerReference:
     """A server, and which of its tools is meant."""
 
     server: MCPServer
-    only: str | None = None
+    tool_name: str | None = None
     """The one tool that is meant; None for all that the server's filter lets pass."""
 
 
-def references(given: Sequence[Any]) -> list[ServerReference]:
+def parse_references(given: Sequence[Any]) -> list[ServerReference]:
     """What users gave, read; the same text gives the same server.
 
     Raises:
@@ -315,9 +315,9 @@ def parse_reference(given: Any) -> ServerReference:
     if isinstance(given, MCPServer):
         return ServerReference(given)
     if isinstance(given, str):
-        return _addressed(given)
+        return _from_address(given)
     if isinstance(given, Mapping):
-        return ServerReference(_described(cast(Mapping[str, Any], given)))
+        return ServerReference(_from_fields(cast(Mapping[str, Any], given)))
     if isinstance(command := getattr(given, "command", None), str):
         args, env = getattr(given, "args", None), getattr(given, "env", None)
         return ServerReference(MCPServerStdio(command=command, args=list(args or ()), env=env))
@@ -325,10 +325,10 @@ def parse_reference(given: Any) -> ServerReference:
 
 
 @lru_cache(maxsize=256)
-def _addressed(text: str) -> ServerReference:
+def _from_address(text: str) -> ServerReference:
     address, _, only = text.strip().partition("#")
     parts = urlsplit(address)
-    if parts.scheme == "https" or (parts.scheme == "http" and _is_near(parts.hostname)):
+    if parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(parts.hostname)):
         return ServerReference(MCPServerHTTP(url=address), only or None)
     if parts.scheme == "http":
         raise DefinitionError(
@@ -342,14 +342,14 @@ def _addressed(text: str) -> ServerReference:
     raise DefinitionError(f"{text!r:.80} is no address of an MCP server. {_FORMS}")
 
 
-def _is_near(host: str | None) -> bool:
+def _is_loopback(host: str | None) -> bool:
     try:
         return host == "localhost" or ip_address(host or "").is_loopback
     except ValueError:
         return False
 
 
-def _described(fields: Mapping[str, Any]) -> MCPServer:
+def _from_fields(fields: Mapping[str, Any]) -> MCPServer:
     """A server from its fields, as files hold them; `transport` or `type` may say which of those with an address it is."""
     named = {name: value for name, value in fields.items() if name not in ("transport", "type")}
     transport = str(fields.get("transport") or fields.get("type") or "").lower()

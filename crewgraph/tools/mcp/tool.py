@@ -19,23 +19,23 @@ from crewgraph.overrides import overridable, override_of
 from crewgraph.schema import from_json_schema
 from crewgraph.text import shorten
 from crewgraph.tools.base import BaseTool
-from crewgraph.tools.mcp.server import MCPServer, ServerReference, ToolFilterContext, parse_reference, passes
-from crewgraph.tools.mcp.session import acalled, called, known_tools, listed
-from crewgraph.tools.results import Shown, is_blocks, shown
+from crewgraph.tools.mcp.server import MCPServer, ServerReference, ToolFilterContext, is_offered, parse_reference
+from crewgraph.tools.mcp.session import acall_tool, cached_tools, call_tool, list_tools
+from crewgraph.tools.results import Rendered, is_blocks, render_blocks
 
 __all__ = [
     "MCPTool",
     "MCPToolResolver",
-    "described_tools",
-    "made_tools",
-    "own_resolver",
-    "own_ways",
-    "result_of",
-    "tools_of",
+    "build_tools",
+    "describe_tools",
+    "load_tools",
+    "overriding_resolver",
+    "read_result",
+    "resolver_identity",
 ]
 
 
-def result_of(answer: Mapping[str, Any]) -> Any:
+def read_result(answer: Mapping[str, Any]) -> Any:
     """What a server answered to a call, as it is recorded: a text, or blocks where there are images.
 
     Args:
@@ -45,7 +45,7 @@ def result_of(answer: Mapping[str, Any]) -> Any:
     structured = answer.get("structuredContent")
     if structured is not None and not any(block.get("type") in ("text", "image", "resource") for block in blocks):
         blocks = [{"type": "text", "text": json.dumps(structured, ensure_ascii=False)}, *blocks]
-    text, images = shown(blocks)
+    text, images = render_blocks(blocks)
     return [{"type": "text", "text": text}, *images] if images else text
 
 
@@ -73,20 +73,20 @@ class MCPTool(BaseTool):
         Raises:
             ToolFailed: the server says that it failed, or does not answer.
         """
-        with self._told(arguments) as done:
-            done["result"] = self._read(called(self.server, self.original_tool_name, arguments))
+        with self._report_events(arguments) as done:
+            done["result"] = self._read_answer(call_tool(self.server, self.original_tool_name, arguments))
         return done["result"]
 
     async def _arun(self, **arguments: Any) -> Any:
         """The same on an event loop."""
-        with self._told(arguments) as done:
-            done["result"] = self._read(await acalled(self.server, self.original_tool_name, arguments))
+        with self._report_events(arguments) as done:
+            done["result"] = self._read_answer(await acall_tool(self.server, self.original_tool_name, arguments))
         return done["result"]
 
     @contextmanager
-    def _told(self, arguments: dict[str, Any]) -> Generator[dict[str, Any]]:
+    def _report_events(self, arguments: dict[str, Any]) -> Generator[dict[str, Any]]:
         try:
-            with events.told_execution(self.server, self.original_tool_name, arguments) as done:
+            with events.execution_events(self.server, self.original_tool_name, arguments) as done:
                 yield done
         except MCPServerError as error:
             raise ToolFailed(f"`{self.name}` failed: {error}") from error
@@ -95,52 +95,52 @@ class MCPTool(BaseTool):
     def _origin(self) -> Any:
         return self.server
 
-    def _shown(self, result: Any) -> Shown:
-        return shown(result) if is_blocks(result) else super()._shown(result)
+    def _shown(self, result: Any) -> Rendered:
+        return render_blocks(result) if is_blocks(result) else super()._shown(result)
 
-    def _read(self, answer: dict[str, Any]) -> Any:
-        result = result_of(answer)
+    def _read_answer(self, answer: dict[str, Any]) -> Any:
+        result = read_result(answer)
         if not answer.get("isError"):
             return result
         told = result if isinstance(result, str) else str(result[0]["text"])
         raise ToolFailed(f"`{self.name}` failed: {shorten(told, 2000) or 'the server does not say why'}")
 
 
-def described_tools(meant: ServerReference, agent: Any) -> list[dict[str, Any]]:
+def describe_tools(meant: ServerReference, agent: Any) -> list[dict[str, Any]]:
     """The tools that a reference offers an agent, as the server describes them; asks the server.
 
     Raises:
         MCPServerError: it is not there, or has not the tool that is meant.
         Exception: whatever its filter raises.
     """
-    tools = _listed(meant.server, agent)
-    if meant.only is None:
+    tools = _list_tools(meant.server, agent)
+    if meant.tool_name is None:
         context = ToolFilterContext(agent=agent, server_name=meant.server.name)
         choose = meant.server.tool_filter
-        return [tool for tool in tools if passes(choose, context, {"original_name": tool["name"], **tool})]
-    found = [tool for tool in tools if _alike(tool["name"]) == _alike(meant.only)]
+        return [tool for tool in tools if is_offered(choose, context, {"original_name": tool["name"], **tool})]
+    found = [tool for tool in tools if _normalized(tool["name"]) == _normalized(meant.tool_name)]
     if not found:
         names = ", ".join(f"`{tool['name']}`" for tool in tools) or "none at all"
         raise MCPServerError(
-            f"the {meant.server.label} has no tool `{meant.only}`, which stands behind the # of its address. It has: "
+            f"the {meant.server.label} has no tool `{meant.tool_name}`, which stands behind the # of its address. It has: "
             f"{names}."
         )
     return found
 
 
-def _listed(server: MCPServer, agent: Any) -> list[dict[str, Any]]:
-    known = known_tools(server)
+def _list_tools(server: MCPServer, agent: Any) -> list[dict[str, Any]]:
+    known = cached_tools(server)
     if known is not None:
         return known
-    with events.told_connection(server, agent):
-        return listed(server)
+    with events.connection_events(server, agent):
+        return list_tools(server)
 
 
-def _alike(name: str) -> str:
+def _normalized(name: str) -> str:
     return re.sub(r"[\W_]+", "_", name).casefold()
 
 
-def made_tools(
+def build_tools(
     meant: Sequence[ServerReference], described: Sequence[Sequence[Mapping[str, Any]]], taken: Iterable[str] = ()
 ) -> list[MCPTool]:
     """Tools, as their servers describe them.
@@ -153,12 +153,12 @@ def made_tools(
     names, made = set(taken), list[MCPTool]()
     for one, tools in zip(meant, described, strict=True):
         for tool in tools:
-            made.append(_made(one.server, tool, names))
+            made.append(_build_tool(one.server, tool, names))
             names.add(made[-1].name)
     return made
 
 
-def tools_of(given: Sequence[Any], agent: Any) -> list[MCPTool]:
+def load_tools(given: Sequence[Any], agent: Any) -> list[MCPTool]:
     """The tools of servers, as users describe or address these, for an agent; asks the servers.
 
     Raises:
@@ -166,10 +166,10 @@ def tools_of(given: Sequence[Any], agent: Any) -> list[MCPTool]:
         MCPServerError: one is not there, or has not the tool that is meant.
     """
     meant = [parse_reference(one) for one in given]
-    return made_tools(meant, [described_tools(one, agent) for one in meant])
+    return build_tools(meant, [describe_tools(one, agent) for one in meant])
 
 
-def _made(server: MCPServer, described: Mapping[str, Any], taken: Container[str]) -> MCPTool:
+def _build_tool(server: MCPServer, described: Mapping[str, Any], taken: Container[str]) -> MCPTool:
     own = str(described["name"])
     return MCPTool(
         name=own if own not in taken else f"{server.name}_{own}",
@@ -180,7 +180,7 @@ def _made(server: MCPServer, described: Mapping[str, Any], taken: Container[str]
     )
 
 
-_WAYS = ("resolve", "_resolve_external", "_resolve_native")
+_RESOLVER_METHODS = ("resolve", "_resolve_external", "_resolve_native")
 
 
 class MCPToolResolver:
@@ -222,14 +222,14 @@ class MCPToolResolver:
 
     @overridable
     def _resolve_external(self, mcp_ref: str) -> list[BaseTool]:
-        return list(tools_of([mcp_ref], self._agent))
+        return list(load_tools([mcp_ref], self._agent))
 
     @overridable
     def _resolve_native(self, mcp_config: MCPServer) -> tuple[list[BaseTool], list[Any]]:
-        return list(tools_of([mcp_config], self._agent)), []
+        return list(load_tools([mcp_config], self._agent)), []
 
 
-def own_resolver(given: Any, agent: Any) -> Callable[[], list[Any]] | None:
+def overriding_resolver(given: Any, agent: Any) -> Callable[[], list[Any]] | None:
     """What a program put in the place of looking for one thing of `mcps`; None where nothing is."""
     resolver = MCPToolResolver(agent)
     if (resolve := override_of(resolver, "resolve")) is not None:
@@ -241,6 +241,6 @@ def own_resolver(given: Any, agent: Any) -> Callable[[], list[Any]] | None:
     return None if native is None else lambda: list(native(given)[0])
 
 
-def own_ways() -> tuple[int, ...]:
+def resolver_identity() -> tuple[int, ...]:
     """What stands in the place of the methods, by identity: a graph that was made with it is made anew without."""
-    return tuple(id(vars(MCPToolResolver)[way]) for way in _WAYS)
+    return tuple(id(vars(MCPToolResolver)[way]) for way in _RESOLVER_METHODS)
