@@ -249,7 +249,7 @@ VerboseField = Annotated[bool, BeforeValidator(_parse_verbose)]
 
 
 def _model_or_default(value: Any) -> Any:
-    """Return `llm_named(value)`; for None the model that the environment names, or None if it names none."""
+    """Return `llm_from_name(value)`; for None the model that the environment names, or None if it names none."""
     llm = llm_from_name(value)
     if llm is not None:
         return llm

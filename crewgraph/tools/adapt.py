@@ -23,7 +23,7 @@ from crewgraph.errors import DefinitionError, ToolFailed
 from crewgraph.lazy import lazy
 from crewgraph.schema import call_arguments, validated
 from crewgraph.tools.arguments import Refusal, read_arguments
-from crewgraph.tools.base import BaseTool, Tool, always_cache, approval_of, tool
+from crewgraph.tools.base import BaseTool, Tool, approval_of, keep_always, tool
 from crewgraph.tools.failure import ReportedFailure, ToolFailure
 from crewgraph.tools.langchain import arguments_of, is_async_only, is_langchain_tool, wants_call_id
 from crewgraph.tools.results import Rendered, is_blocks, observation, render_blocks
@@ -142,7 +142,7 @@ class AdaptedTool(ABC):
         self.once = bool(getattr(source, "once", False))
         """Whether a call whose outcome is unknown after a crash must not be repeated."""
         judge = getattr(source, "cache_function", None)
-        self.cache_function = cast("Callable[..., bool] | None", None if judge is always_cache else judge)
+        self.cache_function = cast("Callable[..., bool] | None", None if judge is keep_always else judge)
         """Given arguments and result, says whether the result may be given again; None where it always may."""
 
     @property

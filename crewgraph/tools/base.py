@@ -28,7 +28,7 @@ from crewgraph.tools.structured import CrewStructuredTool, claim_use, prompt_tex
 if TYPE_CHECKING:
     from langchain_core.tools import StructuredTool
 
-__all__ = ["BaseTool", "EnvVar", "Tool", "ToolType", "always_cache", "approval_of", "tool"]
+__all__ = ["BaseTool", "EnvVar", "Tool", "ToolType", "approval_of", "keep_always", "tool"]
 
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class _FromSignature(BaseModel):
     """Stands where `args_schema` was not given."""
 
 
-def always_cache(_arguments: Any = None, _result: Any = None) -> bool:
+def keep_always(_arguments: Any = None, _result: Any = None) -> bool:
     """Every result may be kept."""
     return True
 
@@ -152,7 +152,7 @@ class BaseTool(BaseModel, ABC, metaclass=ToolType):
     description_updated: bool = False
     """Kept for programs that set it; it changes nothing."""
 
-    cache_function: Callable[..., bool] = always_cache
+    cache_function: Callable[..., bool] = keep_always
     """Given the arguments and the result, says whether the result may be kept and given again."""
 
     result_as_answer: bool = False

@@ -8,7 +8,7 @@ from typing import Any
 
 from crewgraph.definitions.agent.delegation_tools import CoworkerTool
 from crewgraph.text import slug
-from crewgraph.tools.base import BaseTool, Tool, always_cache
+from crewgraph.tools.base import BaseTool, Tool, keep_always
 from crewgraph.tools.langchain import is_langchain_tool
 from crewgraph.tools.use import GuardedTool
 from crewgraph_compat.eject.user_code.expressions import SourceEdits
@@ -62,8 +62,8 @@ class ToolFunctions:
             return self._of_langchain(source, where)
         if (most := getattr(source, "max_usage_count", None)) is not None:
             self._loop.most_uses[guarded.name] = most
-        keeps = getattr(source, "cache_function", always_cache)
-        if keeps is not always_cache:
+        keeps = getattr(source, "cache_function", keep_always)
+        if keeps is not keep_always:
             self._loop.kept_if[guarded.name] = self._lifter.value(keeps, f"the cache function of {where}") or "None"
         if getattr(source, "result_as_answer", False):
             self._loop.ends_work = True
