@@ -1,6 +1,6 @@
-"""A model whose requests are told to the audience of events; what was answered from the journal is not told again.
+"""Emits events for model requests: `EventModel` for whole requests, the chunk handlers for streamed answers.
 
-The pieces of a model's answer, told to the audience as they come.
+Replies that are replayed from the journal emit no events.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,32 +39,32 @@ __all__ = ["EventModel", "StreamingChunkHandler", "with_chunk_events"]
 
 
 def with_chunk_events(config: RunnableConfig, source: Any, agent: Any, task: Any, call_id: str = "") -> RunnableConfig:
-    """A config whose requests tell the audience of each piece of their answers, where anybody listens.
+    """Return a config with a handler that emits an event per chunk of an answer, if anything listens to those.
 
     Args:
-        config: the request's.
-        source: who tells.
-        agent: the agent that asks, if one does.
-        task: what it works on, if it does.
-        call_id: the request, for those that listen.
+        config: The config of the request.
+        source: The source of the events.
+        agent: The calling agent, if any.
+        task: The task it works on, if any.
+        call_id: The id of the request.
     """
     if not crewai_event_bus.wants(LLMStreamChunkEvent):
         return config
-    pieces = (StreamingChunkHandler if SINKS.get() else ChunkHandler)(source, agent, task, call_id)
+    handler = (StreamingChunkHandler if SINKS.get() else ChunkHandler)(source, agent, task, call_id)
     callbacks: Any = ensure_config(config).get("callbacks")
     if isinstance(callbacks, BaseCallbackManager):
         manager = callbacks.copy()
-        manager.add_handler(pieces, inherit=True)
+        manager.add_handler(handler, inherit=True)
     else:
-        manager = CallbackManager.configure(inheritable_callbacks=[*(callbacks or ()), pieces])
-    own: RunnableConfig = {**config, "callbacks": manager}
-    return own
+        manager = CallbackManager.configure(inheritable_callbacks=[*(callbacks or ()), handler])
+    run_config: RunnableConfig = {**config, "callbacks": manager}
+    return run_config
 
 
 class ChunkHandler(BaseCallbackHandler):
-    """Hears a request whose model streams by itself."""
+    """Emits chunk events for models that stream on their own; it does not cause streaming."""
 
-    run_inline = True  # on the thread or loop of the request, so that pieces keep their order
+    run_inline = True  # on the thread or loop of the request, so that chunks stay in order
 
     def __init__(self, source: Any, agent: Any, task: Any, call_id: str) -> None:
         self._source, self._agent, self._task, self._call_id = source, agent, task, call_id
@@ -77,13 +77,13 @@ class ChunkHandler(BaseCallbackHandler):
             self.emit(piece.get("args") or "", self._merge_tool_call(run_id, piece))
 
     def _merge_tool_call(self, run_id: "UUID", piece: dict[str, Any]) -> ToolCall:
-        """The tool call so far; providers give its name and id with its first piece only."""
-        place = piece.get("index")
+        """Return the tool call so far; providers send its name and id with the first chunk only."""
+        index = piece.get("index")
         known = self._calls.setdefault(
-            (run_id, place), ToolCall(function=FunctionCall(arguments=""), index=place or 0, type="function")
+            (run_id, index), ToolCall(function=FunctionCall(arguments=""), index=index or 0, type="function")
         )
         function = known.function
-        called = ToolCall(
+        merged = ToolCall(
             id=known.id or piece.get("id"),
             function=FunctionCall(
                 arguments=function.arguments + (piece.get("args") or ""), name=function.name or piece.get("name")
@@ -91,24 +91,24 @@ class ChunkHandler(BaseCallbackHandler):
             index=known.index,
             type="function",
         )
-        self._calls[run_id, place] = called
-        return called
+        self._calls[run_id, index] = merged
+        return merged
 
-    def emit(self, text: str, called: ToolCall | None) -> None:
-        """A piece of a text, or of a tool call."""
+    def emit(self, text: str, tool_call: ToolCall | None) -> None:
+        """Emit an event for a chunk of text, or of a tool call."""
         event = LLMStreamChunkEvent(
             from_agent=self._agent,
             from_task=self._task,
             chunk=text,
-            tool_call=called,
+            tool_call=tool_call,
             call_id=self._call_id,
-            call_type=LLMCallType.LLM_CALL if called is None else LLMCallType.TOOL_CALL,
+            call_type=LLMCallType.LLM_CALL if tool_call is None else LLMCallType.TOOL_CALL,
         )
         crewai_event_bus.emit(self._source, event)
 
 
 class StreamingChunkHandler(ChunkHandler):
-    """The same, and LangChain's models stream because of it: they do so for handlers that have these two methods."""
+    """A chunk handler that makes LangChain models stream: they do so for handlers with these two methods."""
 
     def tap_output_iter(self, run_id: "UUID", output: Iterator[Any]) -> Iterator[Any]:
         return output
@@ -119,32 +119,32 @@ class StreamingChunkHandler(ChunkHandler):
 
 @dataclass(frozen=True)
 class EventModel(ModelWrapper[Model]):
-    """A model whose requests are told of."""
+    """A model that emits events for its requests."""
 
     model: Model
     source: Any
-    """Who tells."""
+    """The source of the events."""
 
     agent: Any = None
-    """The agent that asks, if one does."""
+    """The calling agent, if any."""
 
     task: Any = None
-    """What it works on, if it does."""
+    """The task it works on, if any."""
 
     def complete(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
     ) -> Reply:
         check_limits(self.name)
         call_id = self._emit_started(messages, tools)
-        asking, asker = ASKING.set(True), CALLER.set((self.agent, self.task))
+        asking_token, caller_token = ASKING.set(True), CALLER.set((self.agent, self.task))
         try:
             reply = self.model.complete(messages, tools, stop, self._config_with_chunks(config, call_id))
         except BaseException as error:
             self._emit_failed(error, call_id)
             raise
         finally:
-            ASKING.reset(asking)
-            CALLER.reset(asker)
+            ASKING.reset(asking_token)
+            CALLER.reset(caller_token)
         return self._emit_completed(messages, reply, call_id)
 
     async def acomplete(
@@ -152,15 +152,15 @@ class EventModel(ModelWrapper[Model]):
     ) -> Reply:
         check_limits(self.name)
         call_id = self._emit_started(messages, tools)
-        asking, asker = ASKING.set(True), CALLER.set((self.agent, self.task))
+        asking_token, caller_token = ASKING.set(True), CALLER.set((self.agent, self.task))
         try:
             reply = await self.model.acomplete(messages, tools, stop, self._config_with_chunks(config, call_id))
         except BaseException as error:
             self._emit_failed(error, call_id)
             raise
         finally:
-            ASKING.reset(asking)
-            CALLER.reset(asker)
+            ASKING.reset(asking_token)
+            CALLER.reset(caller_token)
         return self._emit_completed(messages, reply, call_id)
 
     def _config_with_chunks(self, config: "RunnableConfig", call_id: str) -> "RunnableConfig":
@@ -182,7 +182,7 @@ class EventModel(ModelWrapper[Model]):
         return call_id
 
     def _emit_completed(self, messages: Sequence[Message], reply: Reply, call_id: str) -> Reply:
-        reply = cast(Reply, plain(reply))  # half a character (an emoji cut in two) can be neither stored nor sent
+        reply = cast(Reply, plain(reply))  # lone surrogates (half of an emoji) can be neither stored nor sent
         if (meter := METER.get()) is not None:
             meter.answered(str(getattr(self.agent, "role", "")), reply.get("model", self.name), reply["usage"])
         for ledger in LEDGERS.get():
@@ -214,10 +214,10 @@ class EventModel(ModelWrapper[Model]):
 
 
 def _event_settings(identity: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of a model that its events tell."""
-    told = {name: identity[name] for name in _EVENT_SETTINGS if isinstance(identity.get(name), (int, float))}
+    """Return the model parameters that events include."""
+    settings = {name: identity[name] for name in _EVENT_SETTINGS if isinstance(identity.get(name), (int, float))}
     stop: Any = identity.get("stop")
-    return {**told, "stop_sequences": [*stop]} if isinstance(stop, list) and stop else told
+    return {**settings, "stop_sequences": [*stop]} if isinstance(stop, list) and stop else settings
 
 
 _EVENT_SETTINGS = ("temperature", "top_p", "max_tokens", "seed", "frequency_penalty", "presence_penalty", "n")

@@ -1,4 +1,4 @@
-"""A model whose requests pass the hooks that users have written."""
+"""A model whose requests run the user's LLM call hooks."""
 
 import logging
 from collections.abc import Generator, Sequence
@@ -29,7 +29,7 @@ _PRE, _POST = InterceptionPoint.PRE_MODEL_CALL, InterceptionPoint.POST_MODEL_CAL
 
 @dataclass
 class HookExecutor:
-    """Who asks a model in an agent's work, as hooks see it: `context.executor`."""
+    """The agent loop that calls a model, as hooks see it: `context.executor`."""
 
     messages: list[dict[str, Any]]
     llm: Any
@@ -41,17 +41,17 @@ class HookExecutor:
 
 @dataclass(frozen=True)
 class HookedModel(ModelWrapper[Model]):
-    """A model whose requests pass hooks; where they changed the conversation, the reply tells how it goes on."""
+    """A model that runs hooks around requests; if they change the conversation, the reply carries the new messages."""
 
     model: Model
     llm: Any
-    """The model as the user gave it."""
+    """The user's model."""
 
     agent: Any = None
     task: Any = None
     crew: Any = None
     in_agent: bool = True
-    """Whether an agent asks in its work; else somebody asks the model directly."""
+    """Whether an agent loop makes the requests; otherwise the model is called directly."""
 
     def complete(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
@@ -85,7 +85,7 @@ class HookedModel(ModelWrapper[Model]):
 
 
 class _Request:
-    """One request on its way through the hooks."""
+    """A request that passes through the hooks."""
 
     def __init__(self, model: HookedModel, messages: Sequence[Message]) -> None:
         self._model, self._messages = model, list(messages)
@@ -99,17 +99,17 @@ class _Request:
             return LLMCallHookContext(
                 messages=self._visible, llm=model.llm, agent=model.agent, task=model.task, crew=model.crew
             )
-        rounds = sum(one["role"] == "assistant" for one in self._messages)
+        rounds = sum(message["role"] == "assistant" for message in self._messages)
         return LLMCallHookContext(
             HookExecutor(self._visible, model.llm, model.agent, model.task, model.crew, iterations=rounds)
         )
 
     @contextmanager
     def blockable(self) -> Generator[None]:
-        """Where a hook may say no.
+        """Run hooks that may block the request.
 
         Raises:
-            ModelCallBlocked: one does.
+            ModelCallBlocked: A hook blocks it.
         """
         try:
             yield
@@ -119,30 +119,30 @@ class _Request:
             ) from aborted
 
     def hooked_messages(self) -> list[Message]:
-        """The conversation as the hooks before the request left it."""
+        """Return the conversation after the hooks before the request."""
         if self.context.messages is not self._visible:
-            _log.warning("a hook gave `context.messages` another list, which changes nothing: change the list in place")
+            _log.warning("a hook replaced `context.messages`, which has no effect: change the list in place")
             self.context.messages = self._visible
-        kept = self._unchanged_count
-        return [*self._messages[:kept], *read_messages(self._visible[kept:])]
+        unchanged = self._unchanged_count
+        return [*self._messages[:unchanged], *read_messages(self._visible[unchanged:])]
 
     def is_answered(self, reply: Reply) -> bool:
-        """Whether there is a text for the hooks after the request; a wish to use tools is none."""
+        """Return whether the reply is an answer to pass to the hooks, and not a request for tools."""
         self.context.response = text_of(reply["content"])
         return not reply["tool_calls"]
 
     def hooked_reply(self, reply: Reply) -> Reply:
-        """The reply as the hooks left it, with what they made of the conversation."""
+        """Return the reply after the hooks, with their changes of the conversation."""
         reply, response = Reply(**reply), self.context.response
         if not reply["tool_calls"] and isinstance(response, str) and response != text_of(reply["content"]):
             reply["content"] = response
         if self._visible != self._original:
-            kept = self._unchanged_count
-            reply["hooked"] = {"kept": kept, "then": read_messages(self._visible[kept:])}
+            unchanged = self._unchanged_count
+            reply["hooked"] = {"kept": unchanged, "then": read_messages(self._visible[unchanged:])}
         return reply
 
     @property
     def _unchanged_count(self) -> int:
-        """How many messages from the beginning are as they were."""
+        """Number of leading messages that the hooks did not change."""
         pairs = zip(self._original, self._visible, strict=False)
         return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

@@ -1,4 +1,4 @@
-"""LangChain's OpenAI models with a chain of responses: loaded where the Responses API is asked."""
+"""LangChain's OpenAI models with chained responses; imported only when the Responses API is used."""
 
 from typing import Any, cast
 
@@ -20,13 +20,13 @@ class _Chaining(BaseChatOpenAI):
 
 
 class _ChainedChatOpenAI(_Chaining, ChatOpenAI):
-    """OpenAI's own."""
+    """OpenAI's model with chained responses."""
 
 
 class _ChainedAzure(_Chaining, AzureChatOpenAI):
-    """Azure's."""
+    """Azure's model with chained responses."""
 
 
 def chaining_class(model: type[BaseChatOpenAI]) -> type[BaseChatOpenAI]:
-    """The class of a model whose requests go on from one another."""
+    """Return the subclass of a model class whose requests continue the previous response."""
     return _ChainedAzure if issubclass(model, AzureChatOpenAI) else _ChainedChatOpenAI

@@ -105,8 +105,10 @@ def _steps(
     config: "RunnableConfig",
     work: Callable[[Context], Any],
 ) -> _Steps:
-    told = {"name": spec["name"], "description": spec["description"]}
-    run = yield manager.on_tool_start(told, str(args), inputs=args, name=spec["name"], run_id=config.get("run_id"))
+    serialized = {"name": spec["name"], "description": spec["description"]}
+    run = yield manager.on_tool_start(
+        serialized, str(args), inputs=args, name=spec["name"], run_id=config.get("run_id")
+    )
     child = patch_config(config, callbacks=run.get_child())
     try:
         with set_config_context(child) as context:
@@ -141,8 +143,10 @@ class AdaptedTool(ABC):
         """Whether its result is the agent's answer."""
         self.once = bool(getattr(source, "once", False))
         """Whether a call whose outcome is unknown after a crash must not be repeated."""
-        judge = getattr(source, "cache_function", None)
-        self.cache_function = cast("Callable[..., bool] | None", None if judge is keep_always else judge)
+        cache_function = getattr(source, "cache_function", None)
+        self.cache_function = cast(
+            "Callable[..., bool] | None", None if cache_function is keep_always else cache_function
+        )
         """Given arguments and result, says whether the result may be given again; None where it always may."""
 
     @property
@@ -167,9 +171,9 @@ class AdaptedTool(ABC):
 
     def named(self, name: str) -> Self:
         """The same tool, called by another name."""
-        other = copy(self)
-        other.spec = {**self.spec, "name": name}
-        return other
+        renamed = copy(self)
+        renamed.spec = {**self.spec, "name": name}
+        return renamed
 
     def prepare(self, written: Any) -> dict[str, Any] | Refusal:
         """The arguments that a model wrote, as plain data that fits, or what is wrong with them."""
@@ -259,7 +263,9 @@ class _FunctionTool(AdaptedTool):
     def _claim_arguments(self, args: dict[str, Any]) -> dict[str, Any]:
         arguments = call_arguments(validated(self._model, args))
         if self._accepted_names is not None:  # a default of the schema's is no reason to fail
-            arguments = {name: v for name, v in arguments.items() if name in self._accepted_names or name in args}
+            arguments = {
+                name: value for name, value in arguments.items() if name in self._accepted_names or name in args
+            }
         claim_use(self._counter)
         return arguments
 
@@ -329,7 +335,7 @@ def as_tool(value: Any) -> AdaptedTool:
         return _FunctionTool(tool(cast(Callable[..., Any], value)))
     hint = f" It is a class: write `{value.__name__}(...)`." if isinstance(value, type) else ""
     raise DefinitionError(
-        f"{value!r} is no tool.{hint} Tools are: an instance of a subclass of `crewgraph.tools.BaseTool`, "
+        f"{value!r} is not a tool.{hint} Tools are: an instance of a subclass of `crewgraph.tools.BaseTool`, "
         f"a function under `@tool`, a `CrewStructuredTool`, a LangChain tool, a function with a docstring."
     )
 
@@ -354,5 +360,5 @@ def as_tools(values: Iterable[Any]) -> dict[str, AdaptedTool]:
 
 def _qualified_name(adapted: AdaptedTool) -> str:
     origin = adapted.origin
-    named = cast(Any, origin if inspect.isroutine(origin) else type(origin))
-    return f"{named.__module__}.{named.__qualname__}"
+    described = cast(Any, origin if inspect.isroutine(origin) else type(origin))
+    return f"{described.__module__}.{described.__qualname__}"

@@ -42,17 +42,17 @@ def read_arguments(
     Returns:
         The arguments as plain data, by the names the model knows them by; they fit the schema.
     """
-    read = _read(spec["parameters"], written)
-    if isinstance(read, Refusal):
-        return _refusal(spec, [read.text])
-    if wrong := _name_errors(spec["parameters"], read):
-        return _refusal(spec, wrong)
+    arguments = _read(spec["parameters"], written)
+    if isinstance(arguments, Refusal):
+        return _refusal(spec, [arguments.text])
+    if problems := _name_errors(spec["parameters"], arguments):
+        return _refusal(spec, problems)
     if not isinstance(schema, type):
-        return read
-    if faults := _validation_errors(schema, read):
-        read = _repaired(read, faults, spec["parameters"].get("required", []))
-        faults = _validation_errors(schema, read)
-    return _refusal(spec, [_describe(fault) for fault in faults]) if faults else read
+        return arguments
+    if errors := _validation_errors(schema, arguments):
+        arguments = _repaired(arguments, errors, spec["parameters"].get("required", []))
+        errors = _validation_errors(schema, arguments)
+    return _refusal(spec, [_describe(fault) for fault in errors]) if errors else arguments
 
 
 def _read(parameters: Mapping[str, Any], written: Any) -> dict[str, Any] | Refusal:
@@ -88,21 +88,21 @@ def _sole_argument(parameters: Mapping[str, Any], value: Any, text: str | None =
     """One value without a name: good where the tool takes, or requires, one argument."""
     names = list(parameters.get("properties", {}))
     required = list(parameters.get("required", []))
-    sole = names if len(names) == 1 else required
-    if len(sole) != 1:
+    candidates = names if len(names) == 1 else required
+    if len(candidates) != 1:
         return Refusal(f"the arguments must be a JSON object, not {_quoted(value)}")
-    wanted = parameters["properties"][sole[0]].get("type")
-    if wanted == "string" and text is not None:
-        return {sole[0]: text}
-    if wanted == "object":
-        return Refusal(f"the arguments must be a JSON object with `{sole[0]}`, not {_quoted(value)}")
-    return {sole[0]: value}
+    json_type = parameters["properties"][candidates[0]].get("type")
+    if json_type == "string" and text is not None:
+        return {candidates[0]: text}
+    if json_type == "object":
+        return Refusal(f"the arguments must be a JSON object with `{candidates[0]}`, not {_quoted(value)}")
+    return {candidates[0]: value}
 
 
 def _name_errors(parameters: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[str]:
     known = parameters.get("properties", {})
-    others = parameters.get("additionalProperties", False)
-    unknown = [] if others is True or isinstance(others, dict) else [n for n in arguments if n not in known]
+    additional = parameters.get("additionalProperties", False)
+    unknown = [] if additional is True or isinstance(additional, dict) else [n for n in arguments if n not in known]
     missing = [name for name in parameters.get("required", []) if name not in arguments]
     return [
         *(f"the argument `{name}` is missing" for name in missing),
@@ -121,36 +121,36 @@ def _validation_errors(schema: type[BaseModel], arguments: dict[str, Any]) -> li
 _CONTAINERS = ("list_", "dict_", "model_", "tuple_", "set_", "frozen_set_", "dataclass_", "mapping_")
 
 
-def _repaired(arguments: dict[str, Any], faults: list[ErrorDetails], required: list[str]) -> dict[str, Any]:
-    mended = dict(arguments)
-    for fault in faults:
-        name = str(fault["loc"][0]) if fault["loc"] else ""
+def _repaired(arguments: dict[str, Any], errors: list[ErrorDetails], required: list[str]) -> dict[str, Any]:
+    repaired = dict(arguments)
+    for error in errors:
+        name = str(error["loc"][0]) if error["loc"] else ""
         value = arguments.get(name)
-        if fault["type"] == "string_type" and isinstance(value, (int, float)) and not isinstance(value, bool):
-            mended[name] = str(value)
+        if error["type"] == "string_type" and isinstance(value, (int, float)) and not isinstance(value, bool):
+            repaired[name] = str(value)
         elif name not in required and _is_empty(value):
-            mended.pop(name, None)
+            repaired.pop(name, None)
         elif not isinstance(value, str):
             continue
-        elif fault["type"].startswith(_CONTAINERS) and (parsed := extract_json(value)) is not None:
-            mended[name] = parsed
-    return mended
+        elif error["type"].startswith(_CONTAINERS) and (parsed := extract_json(value)) is not None:
+            repaired[name] = parsed
+    return repaired
 
 
 def _is_empty(value: Any) -> bool:
     return value is None or (isinstance(value, str) and value.strip().lower() in ("", "null", "none"))
 
 
-def _describe(fault: ErrorDetails) -> str:
-    where = ".".join(str(part) for part in fault["loc"])
-    given = _quoted(fault["input"])
-    return f"`{where}`: {fault['msg']} (given: {given})" if where else f"{fault['msg']} (given: {given})"
+def _describe(error: ErrorDetails) -> str:
+    location = ".".join(str(part) for part in error["loc"])
+    value = _quoted(error["input"])
+    return f"`{location}`: {error['msg']} (given: {value})" if location else f"{error['msg']} (given: {value})"
 
 
 def _quoted(value: Any) -> str:
     return shorten(json.dumps(value, ensure_ascii=False, default=str), _QUOTED_CHARACTERS)
 
 
-def _refusal(spec: ToolSpec, wrong: list[str]) -> Refusal:
-    takes = outline(spec["parameters"]) if spec["parameters"].get("properties") else "no arguments"
-    return Refusal(f"`{spec['name']}` was not used: {'; '.join(wrong)}. It takes: {takes}")
+def _refusal(spec: ToolSpec, problems: list[str]) -> Refusal:
+    signature = outline(spec["parameters"]) if spec["parameters"].get("properties") else "no arguments"
+    return Refusal(f"`{spec['name']}` was not used: {'; '.join(problems)}. It takes: {signature}")

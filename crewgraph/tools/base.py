@@ -43,27 +43,27 @@ _PLAIN_TYPES = (str, int, float, bool, list, dict, tuple, set)
 class ToolType(ModelType):
     """Makes the classes of tools; a value that stands in one without a type is a field all the same."""
 
-    def __new__(mcs, name: str, bases: tuple[type[Any], ...], namespace: dict[str, Any], **words: Any) -> Any:
+    def __new__(mcs, name: str, bases: tuple[type[Any], ...], namespace: dict[str, Any], **keywords: Any) -> Any:
         if untyped := _untyped_fields(bases, namespace):
             namespace = {**namespace, "__annotations__": {**_annotations(namespace), **untyped}}
             fields = ", ".join(f"`{field}`" for field in untyped)
             warn_deprecated(f"{fields} without a type in the class `{name}`", 'write the type: `name: str = "..."`')
-        return super().__new__(mcs, name, bases, namespace, **words)
+        return super().__new__(mcs, name, bases, namespace, **keywords)
 
 
 def _untyped_fields(bases: tuple[type[Any], ...], namespace: dict[str, Any]) -> dict[str, Any]:
     """The fields that have a value and no type, with the types that their base or their value has."""
     known = {name: field.annotation for base in reversed(bases) for name, field in _fields(base).items()}
-    found = {name: value for name, value in namespace.items() if not name.startswith(("_", "model_"))}
+    values = {name: value for name, value in namespace.items() if not name.startswith(("_", "model_"))}
     candidates = {
         name: known.get(name, type(cast("object", value)))
-        for name, value in found.items()
+        for name, value in values.items()
         if isinstance(value, _PLAIN_TYPES) or (name in known and not _is_method(value))
     }
     if not candidates:
         return {}
     annotated = _annotations(namespace)
-    return {name: kind for name, kind in candidates.items() if name not in annotated}
+    return {name: annotation for name, annotation in candidates.items() if name not in annotated}
 
 
 def _fields(base: type[Any]) -> dict[str, Any]:
@@ -77,8 +77,8 @@ def _is_method(value: Any) -> bool:
 def _annotations(namespace: dict[str, Any]) -> dict[str, Any]:
     annotate = namespace.get("__annotate_func__") or namespace.get("__annotate__")
     if sys.version_info >= (3, 14) and "__annotations__" not in namespace and annotate is not None:
-        lib: Any = load("annotationlib")
-        return dict(lib.call_annotate_function(annotate, lib.Format.FORWARDREF))
+        annotationlib: Any = load("annotationlib")
+        return dict(annotationlib.call_annotate_function(annotate, annotationlib.Format.FORWARDREF))
     return dict(namespace.get("__annotations__", {}))
 
 
@@ -94,16 +94,16 @@ def approval_of(tool: Any) -> bool | Callable[..., Any]:
     Raises:
         DefinitionError: It is neither.
     """
-    wish: Any = getattr(tool, _APPROVAL, None)
-    if wish is None:
+    approval: Any = getattr(tool, _APPROVAL, None)
+    if approval is None:
         metadata = getattr(tool, "metadata", None)
-        wish = cast("dict[str, Any]", metadata).get(_APPROVAL) if isinstance(metadata, dict) else None
-    if isinstance(wish, bool) or callable(wish):
-        return wish
-    if wish is None:
+        approval = cast("dict[str, Any]", metadata).get(_APPROVAL) if isinstance(metadata, dict) else None
+    if isinstance(approval, bool) or callable(approval):
+        return approval
+    if approval is None:
         return False
     raise DefinitionError(
-        f"`{_APPROVAL}` of the tool `{tool.name}` is {wish!r:.80}. Give True, False, or a function that takes the "
+        f"`{_APPROVAL}` of the tool `{tool.name}` is {approval!r:.80}. Give True, False, or a function that takes the "
         "arguments as a dict and says whether to ask a person."
     )
 
@@ -406,5 +406,5 @@ def _from_function(function: Callable[..., Any], name: str | None, settings: dic
         raise DefinitionError(
             f"the function `{title}` has no docstring, so no model knows when to use the tool. Write one."
         )
-    schema = from_signature(function, name="".join(part.title() for part in title.split()))
+    schema = from_signature(function, name="".join(word.title() for word in title.split()))
     return Tool(name=title, description=description, args_schema=schema, func=function, **settings)

@@ -54,31 +54,31 @@ def check_docker(image: str) -> None:
     Raises:
         ToolFailed: Docker is not installed, does not run, or has not the image; the message says what to do.
     """
-    wanted = "code of agents runs in Docker only"
+    rule = "code of agents runs in Docker only"
     if shutil.which("docker") is None:
-        raise ToolFailed(f"{wanted}, and there is no `docker` here. Install it (https://docs.docker.com/get-docker).")
-    answered, said = _docker("version", "--format", "{{.Server.Version}}")
-    if not answered:
-        raise ToolFailed(f"{wanted}, and Docker does not answer: {said}. Start it.")
-    answered, said = _docker("image", "inspect", "--format", "{{.Id}}", image)
-    if not answered:
+        raise ToolFailed(f"{rule}, and there is no `docker` here. Install it (https://docs.docker.com/get-docker).")
+    ok, message = _docker("version", "--format", "{{.Server.Version}}")
+    if not ok:
+        raise ToolFailed(f"{rule}, and Docker does not answer: {message}. Start it.")
+    ok, message = _docker("image", "inspect", "--format", "{{.Id}}", image)
+    if not ok:
         raise ToolFailed(
-            f"{wanted}, and it has not the image `{image}`: {said}. Fetch it: `docker pull {image}`; or name another one that "
+            f"{rule}, and it has not the image `{image}`: {message}. Fetch it: `docker pull {image}`; or name another one that "
             "has Python in CREWGRAPH_CODE_IMAGE."
         )
 
 
-def _docker(*words: str) -> tuple[bool, str]:
+def _docker(*args: str) -> tuple[bool, str]:
     try:
-        done = subprocess.run(
-            ["docker", *words], capture_output=True, text=True, errors="replace", timeout=_DOCKER_TIMEOUT, check=False
+        result = subprocess.run(
+            ["docker", *args], capture_output=True, text=True, errors="replace", timeout=_DOCKER_TIMEOUT, check=False
         )
     except subprocess.TimeoutExpired:
-        return False, f"`docker {words[0]}` gave nothing within {_DOCKER_TIMEOUT} seconds"
+        return False, f"`docker {args[0]}` gave nothing within {_DOCKER_TIMEOUT} seconds"
     except OSError as error:
         return False, f"`docker` cannot be run ({error.strerror})"
-    said = " ".join(done.stderr.split()) or f"`docker {words[0]}` ended with {done.returncode}"
-    return done.returncode == 0, said
+    message = " ".join(result.stderr.split()) or f"`docker {args[0]}` ended with {result.returncode}"
+    return result.returncode == 0, message
 
 
 def run_in_container(code: str, *, image: str, seconds: float) -> str:
@@ -97,15 +97,15 @@ def run_in_container(code: str, *, image: str, seconds: float) -> str:
             )
         except OSError as error:
             raise ToolFailed(f"the code was not run: `docker` cannot be run ({error.strerror}).") from error
-    output, ended = _Output(process), False
+    output, has_ended = _Output(process), False
     try:
         with when_given_up(Thread(target=_remove_container, args=(name,), daemon=True).start):
             process.wait(seconds)
-        ended = True
+        has_ended = True
     except subprocess.TimeoutExpired:
         raise ToolFailed(f"the code was stopped after {seconds:g} seconds. {output.in_words()}") from None
     finally:
-        if not ended:
+        if not has_ended:
             _remove_container(name)
             process.kill()
             process.wait()
@@ -142,10 +142,10 @@ class _Output:
         self._reader.start()
 
     def _read(self) -> None:
-        while part := os.read(self._stream.fileno(), 65536):
+        while chunk := os.read(self._stream.fileno(), 65536):
             room = _MAX_OUTPUT - len(self._output)
-            self._output += part[:room]
-            self._dropped += max(len(part) - room, 0)
+            self._output += chunk[:room]
+            self._dropped += max(len(chunk) - room, 0)
 
     def close(self) -> None:
         """Read what there still is."""
@@ -210,7 +210,7 @@ class CodeInterpreterTool(BaseTool):
 
 def is_code_interpreter(tool: object) -> bool:
     """Whether a tool runs code: ours, or one that somebody wrote under the same name."""
-    return any(c.__name__ == "CodeInterpreterTool" for c in type(tool).__mro__)
+    return any(base.__name__ == "CodeInterpreterTool" for base in type(tool).__mro__)
 
 
 def _texts() -> dict[str, str]:

@@ -146,10 +146,10 @@ _collected: ContextVar[list[ToolFailureRecord] | None] = ContextVar("crewgraph_t
 @contextmanager
 def tool_failure_collector() -> Generator[list[ToolFailureRecord]]:
     """A list that the failures handled in this block are added to."""
-    found: list[ToolFailureRecord] = []
-    token = _collected.set(found)
+    failures: list[ToolFailureRecord] = []
+    token = _collected.set(failures)
     try:
-        yield found
+        yield failures
     finally:
         _collected.reset(token)
 
@@ -188,8 +188,8 @@ def resolve_tool_failure_policy(
     tool: Any = None, agent: Any = None, task: Any = None, crew: Any = None
 ) -> ToolFailurePolicy:
     """The policy that holds: the tool's own, else the task's, the agent's, the crew's, else to warn."""
-    given = (getattr(one, "tool_failure_policy", None) for one in (tool, task, agent, crew))
-    return next((ToolFailurePolicy(policy) for policy in given if policy is not None), ToolFailurePolicy.WARN)
+    policies = (getattr(owner, "tool_failure_policy", None) for owner in (tool, task, agent, crew))
+    return next((ToolFailurePolicy(policy) for policy in policies if policy is not None), ToolFailurePolicy.WARN)
 
 
 def reportable_failure(
@@ -219,7 +219,7 @@ def emit_failure(record: ToolFailureRecord, policy: ToolFailurePolicy, tool: Any
     """Tell the audience of events."""
     event = tool_events.ToolFailureDetectedEvent
     if crewai_event_bus.wants(event):
-        told = event(
+        detected = event(
             tool_name=record.tool_name,
             tool_args={} if record.tool_args is None else record.tool_args,
             tool_class=None if tool is None else type(tool).__name__,
@@ -230,7 +230,7 @@ def emit_failure(record: ToolFailureRecord, policy: ToolFailurePolicy, tool: Any
             failure=record.failure,
             policy=policy,
         )
-        crewai_event_bus.emit(agent, told)
+        crewai_event_bus.emit(agent, detected)
 
 
 def handle_tool_failure(

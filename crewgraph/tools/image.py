@@ -55,9 +55,9 @@ class AddImageTool(BaseTool):
         Raises:
             ToolFailed: there is no such image, or it may not be read.
         """
-        asked = action or _texts()["default_action"]
+        text = action or _texts()["default_action"]
         image = {"type": "image_url", "image_url": {"url": _image_url(image_url.strip())}}
-        return {"role": "user", "content": [{"type": "text", "text": asked}, image]}
+        return {"role": "user", "content": [{"type": "text", "text": text}, image]}
 
     def _shown(self, result: Any) -> Rendered:
         return _CAPTION, cast("list[dict[str, Any]]", result["content"])
@@ -67,46 +67,50 @@ def _texts() -> dict[str, str]:
     return cast("dict[str, str]", english().text("tools", "add_image"))
 
 
-def _image_url(given: str) -> str:
-    scheme = given.partition(":")[0].lower()
+def _image_url(location: str) -> str:
+    scheme = location.partition(":")[0].lower()
     if scheme in ("http", "https"):
-        return given
+        return location
     if scheme == "data":
-        if not given[5:].lower().startswith("image/"):
-            raise ToolFailed(f"`{given[:40]}` is no image: a data URL of one begins with `data:image/`.")
-        return _check_size(given, len(given) * 3 // 4, "the data URL")
-    return _read_file(given)
+        if not location[5:].lower().startswith("image/"):
+            raise ToolFailed(f"`{location[:40]}` is no image: a data URL of one begins with `data:image/`.")
+        return _check_size(location, len(location) * 3 // 4, "the data URL")
+    return _read_file(location)
 
 
-def _read_file(given: str) -> str:
+def _read_file(location: str) -> str:
     root = Path.cwd().resolve()
     try:
-        path = (root / given).resolve()
+        path = (root / location).resolve()
         if not path.is_relative_to(root):
-            raise ToolFailed(f"`{given}` is outside of the working directory; only images below it can be looked at.")
+            raise ToolFailed(
+                f"`{location}` is outside of the working directory; only images below it can be looked at."
+            )
         if not path.is_file():
-            raise ToolFailed(f"`{given}` is no file. {_HINT}")
-        _check_size("", path.stat().st_size, f"`{given}`")
+            raise ToolFailed(f"`{location}` is no file. {_HINT}")
+        _check_size("", path.stat().st_size, f"`{location}`")
         content = path.read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a name that no file has
         # Without the folder, which is no business of the model's.
-        raise ToolFailed(f"`{given}` cannot be read: {getattr(error, 'strerror', '') or error}. {_HINT}") from error
-    return f"data:image/{_image_type(given, content)};base64,{base64.b64encode(content).decode()}"
+        raise ToolFailed(f"`{location}` cannot be read: {getattr(error, 'strerror', '') or error}. {_HINT}") from error
+    return f"data:image/{_image_type(location, content)};base64,{base64.b64encode(content).decode()}"
 
 
-def _check_size(url: str, size: int, what: str) -> str:
+def _check_size(url: str, size: int, label: str) -> str:
     if size > _LARGEST:
         raise ToolFailed(
-            f"{what} is too large: {size / 1e6:.1f} MB, and at most {_LARGEST / 1e6:g} MB can be looked at."
+            f"{label} is too large: {size / 1e6:.1f} MB, and at most {_LARGEST / 1e6:g} MB can be looked at."
         )
     return url
 
 
-def _image_type(given: str, content: bytes) -> str:
+def _image_type(location: str, content: bytes) -> str:
     """By the content, for names lie."""
     if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
         return "webp"
-    found = next((kind for beginning, kind in _SIGNATURES.items() if content.startswith(beginning)), None)
-    if found is None:
-        raise ToolFailed(f"`{given}` is no PNG, JPEG, GIF or WebP image.")
-    return found
+    image_type = next(
+        (image_format for beginning, image_format in _SIGNATURES.items() if content.startswith(beginning)), None
+    )
+    if image_type is None:
+        raise ToolFailed(f"`{location}` is no PNG, JPEG, GIF or WebP image.")
+    return image_type

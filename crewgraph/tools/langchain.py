@@ -22,9 +22,9 @@ _RESERVED = {"config", "run_manager"}
 def is_langchain_tool(value: Any) -> bool:
     """Whether something is a LangChain tool, judged by what it can do."""
     # Asked of the class: on the instance the schema would be made to find out.
-    kind = cast(Any, type(value))
-    offers = all(hasattr(kind, name) for name in ("tool_call_schema", "invoke", "ainvoke"))
-    return offers and hasattr(value, "name") and hasattr(value, "description")
+    tool_class = cast(Any, type(value))
+    has_methods = all(hasattr(tool_class, name) for name in ("tool_call_schema", "invoke", "ainvoke"))
+    return has_methods and hasattr(value, "name") and hasattr(value, "description")
 
 
 def as_langchain_tool(source: Any) -> Any:
@@ -47,8 +47,10 @@ def as_langchain_tool(source: Any) -> Any:
     async def acall(**given: Any) -> Any:
         return await source.ainvoke(given)
 
-    direct, approval = source.result_as_answer, getattr(source, "require_approval", False)
-    return langchain_tool(source.spec, source.args_schema, call, acall, return_direct=direct, require_approval=approval)
+    return_direct, approval = source.result_as_answer, getattr(source, "require_approval", False)
+    return langchain_tool(
+        source.spec, source.args_schema, call, acall, return_direct=return_direct, require_approval=approval
+    )
 
 
 def arguments_of(tool: Any) -> type[BaseModel] | dict[str, Any]:
@@ -74,9 +76,9 @@ def wants_call_id(tool: Any) -> bool:
     schema = getattr(tool, "args_schema", None)
     if not (isinstance(schema, type) and issubclass(schema, BaseModel)):
         return False
-    notes = [note for field in schema.model_fields.values() for note in field.metadata]
-    kinds = [note if isinstance(note, type) else type(note) for note in notes]
-    return any(kind.__name__ == "InjectedToolCallId" for kind in kinds)
+    metadata = [item for field in schema.model_fields.values() for item in field.metadata]
+    classes = [item if isinstance(item, type) else type(item) for item in metadata]
+    return any(cls.__name__ == "InjectedToolCallId" for cls in classes)
 
 
 def langchain_tool(
@@ -101,9 +103,9 @@ def langchain_tool(
     Raises:
         DefinitionError: An argument has a name that LangChain keeps for itself.
     """
-    if taken := sorted(_RESERVED & spec["parameters"].get("properties", {}).keys()):
+    if reserved := sorted(_RESERVED & spec["parameters"].get("properties", {}).keys()):
         raise DefinitionError(
-            f"the tool `{spec['name']}` has the argument `{taken[0]}`, "
+            f"the tool `{spec['name']}` has the argument `{reserved[0]}`, "
             f"a name that LangChain keeps for itself. Rename the argument."
         )
 

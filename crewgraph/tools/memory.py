@@ -21,8 +21,8 @@ def _never(_arguments: Any = None, _result: Any = None) -> bool:
 class _Texts(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
-    def _wrap_single_text(cls, given: Any) -> Any:
-        return [given] if isinstance(given, str) else given
+    def _wrap_single_text(cls, value: Any) -> Any:
+        return [value] if isinstance(value, str) else value
 
 
 class RecallMemorySchema(_Texts):
@@ -87,12 +87,12 @@ class RememberTool(_MemoryTool):
 
     def _run(self, contents: list[str] | str, **kwargs: Any) -> str:
         """A word on how many texts are remembered."""
-        call(self.memory.remember_many, given := _as_list(contents))
-        return _confirmation(given)
+        call(self.memory.remember_many, texts := _as_list(contents))
+        return _confirmation(texts)
 
     async def _arun(self, contents: list[str] | str, **kwargs: Any) -> str:
-        await acall(_async_method(self.memory, "remember_many"), given := _as_list(contents))
-        return _confirmation(given)
+        await acall(_async_method(self.memory, "remember_many"), texts := _as_list(contents))
+        return _confirmation(texts)
 
 
 def create_memory_tools(memory: Any, book: Book | None = None) -> list[BaseTool]:
@@ -103,30 +103,30 @@ def create_memory_tools(memory: Any, book: Book | None = None) -> list[BaseTool]
         book: the wording, where it is not ours.
     """
     texts = book or english()
-    made: list[BaseTool] = [RecallMemoryTool(memory=memory, description=texts.filled("tools", "recall_memory"))]
+    tools: list[BaseTool] = [RecallMemoryTool(memory=memory, description=texts.filled("tools", "recall_memory"))]
     if not getattr(memory, "read_only", False) and callable(getattr(memory, "remember_many", None)):
-        made.append(RememberTool(memory=memory, description=texts.filled("tools", "save_to_memory")))
-    return made
+        tools.append(RememberTool(memory=memory, description=texts.filled("tools", "save_to_memory")))
+    return tools
 
 
-def _as_list(given: Any) -> list[str]:
-    return [given] if isinstance(given, str) else list(given)
+def _as_list(texts: Any) -> list[str]:
+    return [texts] if isinstance(texts, str) else list(texts)
 
 
-def _async_method(memory: Any, verb: str) -> Callable[..., Any]:
-    return getattr(memory, f"a{verb}", None) or getattr(memory, verb)
+def _async_method(memory: Any, method: str) -> Callable[..., Any]:
+    return getattr(memory, f"a{method}", None) or getattr(memory, method)
 
 
-def _format_matches(found: Sequence[Any]) -> str:
-    matches: dict[Any, Any] = {}
-    for match in (match for matches_of_one in found for match in matches_of_one):
-        matches.setdefault(getattr(getattr(match, "record", None), "id", id(match)), match)
-    return "\n".join(_format_match(match) for match in matches.values()) or _NO_MATCHES
+def _format_matches(results: Sequence[Any]) -> str:
+    unique: dict[Any, Any] = {}
+    for match in (match for matches_of_one in results for match in matches_of_one):
+        unique.setdefault(getattr(getattr(match, "record", None), "id", id(match)), match)
+    return "\n".join(_format_match(match) for match in unique.values()) or _NO_MATCHES
 
 
 def _format_match(match: Any) -> str:
-    shown = getattr(match, "format", None)
-    return str(match) if shown is None or isinstance(match, str) else cast(str, shown())
+    formatter = getattr(match, "format", None)
+    return str(match) if formatter is None or isinstance(match, str) else cast(str, formatter())
 
 
 def _confirmation(texts: Sequence[str]) -> str:

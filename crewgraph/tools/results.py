@@ -59,8 +59,8 @@ def result_text(tool: str, schema: type[BaseModel] | None, result: Any) -> str:
         try:
             return schema.model_validate(result, from_attributes=True).model_dump_json()
         except ValidationError as error:
-            told = f"what the tool `{tool}` returned is no `{schema.__name__}`, its `result_schema`, and shown as is: {error}"
-            warnings.warn(told, UserWarning, stacklevel=user_stacklevel())
+            message = f"what the tool `{tool}` returned is no `{schema.__name__}`, its `result_schema`, and shown as is: {error}"
+            warnings.warn(message, UserWarning, stacklevel=user_stacklevel())
     return observation(plain(result))
 
 
@@ -109,10 +109,10 @@ def _read_block(block: Mapping[str, Any]) -> tuple[str, dict[str, Any] | None]:
     if kind == "resource_link":
         return " ".join(str(block[key]) for key in ("name", "uri", "description") if block.get(key)), None
     if kind == "resource":
-        held: Mapping[str, Any] = block.get("resource") or {}
-        if "text" in held:
-            return str(held["text"]), None
-        return _render_bytes(held.get("blob"), held.get("mimeType"), str(held.get("uri") or ""))
+        resource: Mapping[str, Any] = block.get("resource") or {}
+        if "text" in resource:
+            return str(resource["text"]), None
+        return _render_bytes(resource.get("blob"), resource.get("mimeType"), str(resource.get("uri") or ""))
     if kind == "text-plain" and isinstance(block.get("text"), str):
         return block["text"], None
     data = block.get("data", block.get("base64"))
@@ -125,8 +125,8 @@ def _read_block(block: Mapping[str, Any]) -> tuple[str, dict[str, Any] | None]:
 
 def _render_bytes(data: Any, mime: Any, address: str) -> tuple[str, dict[str, Any] | None]:
     """Bytes in base64: shown where they are an image that is not too large, else told of."""
-    kind, size = str(mime or "data"), len(data or "") * 3 // 4
-    if isinstance(data, str) and kind.startswith("image/") and size <= _LARGEST:
-        return "", {"type": "image_url", "image_url": {"url": f"data:{kind};base64,{data}"}}
-    told: Sequence[str] = [kind, *([f"{size} bytes"] if data else []), *([address] if address else [])]
-    return f"({', '.join(told)}: cannot be shown here)", None
+    mime_type, size = str(mime or "data"), len(data or "") * 3 // 4
+    if isinstance(data, str) and mime_type.startswith("image/") and size <= _LARGEST:
+        return "", {"type": "image_url", "image_url": {"url": f"data:{mime_type};base64,{data}"}}
+    parts: Sequence[str] = [mime_type, *([f"{size} bytes"] if data else []), *([address] if address else [])]
+    return f"({', '.join(parts)}: cannot be shown here)", None

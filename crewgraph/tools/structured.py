@@ -47,9 +47,9 @@ def model_name(title: str) -> str:
     Accents are taken off. Where letters of other scripts are lost, or the end is cut off, a few digits made
     from the whole title keep different titles apart; they are the same in every process.
     """
-    plain = "".join(c for c in unicodedata.normalize("NFKD", title) if not unicodedata.combining(c))
-    name = _INVALID.sub("_", plain).strip("_")
-    is_whole = not any(c.isalnum() and not c.isascii() for c in plain) and 0 < len(name) <= _MAX_LENGTH
+    ascii_title = "".join(char for char in unicodedata.normalize("NFKD", title) if not unicodedata.combining(char))
+    name = _INVALID.sub("_", ascii_title).strip("_")
+    is_whole = not any(char.isalnum() and not char.isascii() for char in ascii_title) and 0 < len(name) <= _MAX_LENGTH
     if is_whole:
         return name
     digits = hashlib.blake2b(title.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
@@ -66,10 +66,10 @@ def find_tool(written: str, tools: Mapping[str, _T]) -> _T | None:
     if (exact := tools.get(written)) is not None:
         return exact
     name = model_name(written.strip().strip("`'\"*").strip())
-    if (same := tools.get(name)) is not None:
-        return same
-    alike = [tool for other, tool in tools.items() if _loose_name(other) == _loose_name(name)]
-    return alike[0] if len(alike) == 1 else None
+    if (match := tools.get(name)) is not None:
+        return match
+    matches = [tool for known, tool in tools.items() if _loose_name(known) == _loose_name(name)]
+    return matches[0] if len(matches) == 1 else None
 
 
 def _loose_name(name: str) -> str:
@@ -181,8 +181,8 @@ class CrewStructuredTool:
             DefinitionError: It has no description or no schema.
         """
         title = name or getattr(func, "__name__", type(func).__name__)
-        told = description or inspect.getdoc(func)
-        if not told:
+        text = description or inspect.getdoc(func)
+        if not text:
             raise DefinitionError(
                 f"the tool `{title}` has no description, so no model knows when to use it. "
                 f"Write a docstring, or give `description`."
@@ -190,7 +190,7 @@ class CrewStructuredTool:
         if args_schema is None and not infer_schema:
             raise DefinitionError(f"the tool `{title}` has no schema. Give `args_schema`, or let it be inferred.")
         schema = args_schema or from_signature(func, name=f"{title.title().replace(' ', '')}Schema")
-        return cls(title, told, schema, func, return_direct, **kwargs)
+        return cls(title, text, schema, func, return_direct, **kwargs)
 
     @property
     def args(self) -> dict[str, Any]:
@@ -250,13 +250,13 @@ class CrewStructuredTool:
             return self.invoke(args[0], **kwargs)
         return self.invoke(kwargs)
 
-    def _arguments(self, given: str | dict[str, Any]) -> dict[str, Any]:
+    def _arguments(self, input: str | dict[str, Any]) -> dict[str, Any]:
         try:
-            read = json.loads(given) if isinstance(given, str) else given
+            parsed = json.loads(input) if isinstance(input, str) else input
         except ValueError as error:
             raise InvalidArguments(f"the arguments of `{self.name}` are no JSON: {error}") from error
         try:
-            return call_arguments(validated(self.args_schema, cast(Any, read)))
+            return call_arguments(validated(self.args_schema, cast(Any, parsed)))
         except ValidationError as error:
             raise InvalidArguments(f"the arguments of `{self.name}` do not fit: {error}") from error
 

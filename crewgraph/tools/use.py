@@ -101,8 +101,8 @@ class GuardedTool:
             _log.warning("the tool `%s` reports a failure: %s", self.tool.title, reported)
             self._failed(outcome, str(reported), reported.failure)
         except UsageLimitReached as error:
-            why = ToolFailure(message=str(error), reason=ToolFailureReason.USAGE_LIMIT, code=type(error).__name__)
-            self._failed(outcome, str(error), why)
+            failure = ToolFailure(message=str(error), reason=ToolFailureReason.USAGE_LIMIT, code=type(error).__name__)
+            self._failed(outcome, str(error), failure)
         except ToolFailed as error:  # says all by itself
             _log.warning("%s", error)
             reason = ToolFailureReason.MCP_ERROR if isinstance(self.tool.source, MCPTool) else None
@@ -120,23 +120,25 @@ class GuardedTool:
 def _text(error: Exception) -> str:
     try:
         return shorten(str(error).strip(), _MESSAGE_LIMIT)
-    except Exception as own:  # noqa: BLE001  (an exception whose own text fails)
-        return f"(its text cannot be had: {type(own).__name__})"
+    except Exception as failure:  # noqa: BLE001  (an exception whose own text fails)
+        return f"(its text cannot be had: {type(failure).__name__})"
 
 
 def _failure_of(error: Exception, reason: ToolFailureReason | None = None) -> ToolFailure:
-    kind = type(error).__name__
-    return ToolFailure(message=_text(error) or kind, reason=reason or ToolFailureReason.EXCEPTION, code=kind)
+    error_type = type(error).__name__
+    return ToolFailure(
+        message=_text(error) or error_type, reason=reason or ToolFailureReason.EXCEPTION, code=error_type
+    )
 
 
 def _describe(name: str, error: Exception) -> str:
-    message, kind = _text(error), type(error).__name__
-    return f"`{name}` failed: {kind}: {message}" if message else f"`{name}` failed: {kind}"
+    message, error_type = _text(error), type(error).__name__
+    return f"`{name}` failed: {error_type}: {message}" if message else f"`{name}` failed: {error_type}"
 
 
 def unknown_tool_message(written: str, tools: Mapping[str, Any]) -> str:
     """What a model is told that asked for a tool nobody gave it."""
-    asked = shorten(written.strip(), 100)
+    requested = shorten(written.strip(), 100)
     if not tools:
-        return f"There is no tool `{asked}`, and there are no others. Answer without one."
-    return f"There is no tool `{asked}`. Use one of: {', '.join(f'`{name}`' for name in tools)}."
+        return f"There is no tool `{requested}`, and there are no others. Answer without one."
+    return f"There is no tool `{requested}`. Use one of: {', '.join(f'`{name}`' for name in tools)}."

@@ -203,7 +203,7 @@ def test_nobody_at_the_address_is_the_providers_error(mode: str):
     ids=["no json", "html", "other json", "a list"],
 )
 def test_an_answer_that_is_none_says_so_and_keeps_the_cause(serve: Serve, mode: str, answer: Any, stream: bool):
-    with pytest.raises(UnreadableAnswer, match="`test` sent an answer that cannot be read") as caught:
+    with pytest.raises(UnreadableAnswer, match="`test` sent an answer that cannot be parsed") as caught:
         ask(mode, model_at(serve([answer]), stream=stream))
     assert caught.value.__cause__ is not None
 
@@ -296,7 +296,7 @@ def test_a_response_format_gives_an_instance(serve: Serve):
     assert server.bodies[0]["response_format"]["json_schema"]["name"] == "Dog"
     plain = LLM("openai/test", base_url=server.url)
     assert plain.call("a dog", response_model=Dog) == Dog(name="Rex")
-    with pytest.raises(UnreadableAnswer, match="does not fit `Dog`"):
+    with pytest.raises(UnreadableAnswer, match="does not match `Dog`"):
         plain.call("a dog", response_model=Dog)
     assert as_model(llm).complete(ASK, [], [], {})["content"] == '{"name": "Rex"}'
     assert llm.get_token_usage_summary().successful_requests == 3
@@ -334,7 +334,7 @@ def test_call_performs_the_function_that_was_called(serve: Serve):
         '{"a": 4}',
         "call_0_add",
     )
-    with pytest.raises(ToolFailed, match="available_functions has `sub`"):
+    with pytest.raises(ToolFailed, match="available_functions` has `sub`"):
         llm.call("x", tools=tools, available_functions={"sub": print})
 
     def failing(a: int) -> int:

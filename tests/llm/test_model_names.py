@@ -176,13 +176,13 @@ def test_a_missing_key_names_the_variable_before_any_request(provider: Any):
 
 
 def test_an_unknown_name_lists_the_choices():
-    with pytest.raises(UnknownModel, match="`mystery` belongs to no known provider") as caught:
+    with pytest.raises(UnknownModel, match="`mystery` is unknown") as caught:
         as_model("mystery")
     assert "openrouter" in str(caught.value)
     assert "base_url" in str(caught.value)
-    with pytest.raises(UnknownModel, match="`nobody` is no known provider"):
+    with pytest.raises(UnknownModel, match="`nobody` is not a known provider"):
         LLM("x", provider="nobody").chat_model()
-    with pytest.raises(ModelError, match="An empty text is no language model"):
+    with pytest.raises(ModelError, match="An empty string is not a language model"):
         as_model("")
 
 
@@ -259,7 +259,7 @@ def test_a_word_that_a_class_has_no_place_for_is_refused(monkeypatch: pytest.Mon
         return FakeListChatModel
 
     monkeypatch.setattr(connection, "_class_of", fake)
-    with pytest.raises(ModelError, match="has no place for .*`mystery_word`"):
+    with pytest.raises(ModelError, match="does not accept .*`mystery_word`"):
         LLM("anthropic/claude-x", api_key="k", mystery_word=1).chat_model()
 
 

@@ -104,7 +104,7 @@ def test_patience_ends_with_the_number_of_retries_and_with_the_bound(mode: Mode)
     with OpenAIServer([later("6")]) as server, pytest.raises(Exception, match="too many") as failed:
         ask(mode, patient(server, told))
     assert failed.value.__notes__ == [
-        "the provider asks for 6 seconds of patience (`Retry-After`), and CREWGRAPH_MAX_RETRY_AFTER allows 5"
+        "the provider asks to retry after 6 seconds (`Retry-After`), but CREWGRAPH_MAX_RETRY_AFTER allows 5"
     ]
 
 

@@ -167,7 +167,7 @@ def test_what_the_api_does_not_know_is_left_out_and_told(mode: Mode, caplog: pyt
         llm = llm_of(server, stop=["END"], seed=3, frequency_penalty=0.5)
         assert said(mode, llm, "count").strip() == "one"
     assert not {"stop", "seed", "frequency_penalty"} & set(server.bodies[0])
-    assert "`frequency_penalty`, `seed` is without effect: the Responses API does not know it" in caplog.text
+    assert "`frequency_penalty`, `seed` has no effect: the Responses API does not support it" in caplog.text
 
 
 def test_its_words_are_told_to_be_without_effect_elsewhere(caplog: pytest.LogCaptureFixture):
@@ -178,7 +178,7 @@ def test_its_words_are_told_to_be_without_effect_elsewhere(caplog: pytest.LogCap
         llm.reset_chain()
         llm.reset_reasoning_chain()
     assert not {"builtin_tools", "auto_chain"} & set(server.bodies[0])
-    assert '`builtin_tools`, `auto_chain` is without effect: it needs api="responses"' in caplog.text
+    assert '`builtin_tools`, `auto_chain` has no effect: it needs api="responses"' in caplog.text
 
 
 def test_its_words_are_attributes_and_may_be_changed(mode: Mode):

@@ -138,9 +138,9 @@ def test_an_adapted_tool_is_a_tool_of_the_core():
 @pytest.mark.parametrize(
     ("value", "told"),
     [
-        (3, "3 is no tool. Tools are: an instance of a subclass of `crewgraph.tools.BaseTool`"),
+        (3, "3 is not a tool. Tools are: an instance of a subclass of `crewgraph.tools.BaseTool`"),
         (Repeat, r"It is a class: write `Repeat\(...\)`"),
-        (RunnableLambda(str), "is no tool"),
+        (RunnableLambda(str), "is not a tool"),
         (lambda: 1, "the function `<lambda>` has no docstring"),
     ],
 )

@@ -24,20 +24,20 @@ __all__ = ["connection_events", "execution_events"]
 @contextmanager
 def connection_events(server: MCPServer, agent: Any) -> Generator[None]:
     """A block in which a server is connected to and asked for its tools."""
-    about = {**_server_fields(server), "from_agent": agent}
-    _emit(server, MCPConnectionStartedEvent, about, connect_timeout=server.connect_timeout)
+    fields = {**_server_fields(server), "from_agent": agent}
+    _emit(server, MCPConnectionStartedEvent, fields, connect_timeout=server.connect_timeout)
     started = datetime.now(UTC)
     try:
         yield
     except RunError as error:
-        told = {"error": str(error), "error_type": type(error).__name__}
-        _emit(server, MCPConnectionFailedEvent, about, **told, started_at=started, failed_at=datetime.now(UTC))
+        failure = {"error": str(error), "error_type": type(error).__name__}
+        _emit(server, MCPConnectionFailedEvent, fields, **failure, started_at=started, failed_at=datetime.now(UTC))
         raise
     ended = datetime.now(UTC)
     _emit(
         server,
         MCPConnectionCompletedEvent,
-        about,
+        fields,
         started_at=started,
         completed_at=ended,
         connection_duration_ms=(ended - started).total_seconds() * 1000,
@@ -47,21 +47,21 @@ def connection_events(server: MCPServer, agent: Any) -> Generator[None]:
 @contextmanager
 def execution_events(server: MCPServer, tool: str, args: dict[str, Any]) -> Generator[dict[str, Any]]:
     """A block in which a server carries out a tool; what it gave is to be put into "result" of the dict."""
-    about = {**_server_fields(server), "tool_name": tool, "tool_args": args}
-    _emit(server, MCPToolExecutionStartedEvent, about)
-    started, done = datetime.now(UTC), dict[str, Any]()
+    fields = {**_server_fields(server), "tool_name": tool, "tool_args": args}
+    _emit(server, MCPToolExecutionStartedEvent, fields)
+    started, outcome = datetime.now(UTC), dict[str, Any]()
     try:
-        yield done
+        yield outcome
     except RunError as error:
-        told = {"error": str(error), "error_type": type(error).__name__}
-        _emit(server, MCPToolExecutionFailedEvent, about, **told, started_at=started, failed_at=datetime.now(UTC))
+        failure = {"error": str(error), "error_type": type(error).__name__}
+        _emit(server, MCPToolExecutionFailedEvent, fields, **failure, started_at=started, failed_at=datetime.now(UTC))
         raise
     ended = datetime.now(UTC)
     _emit(
         server,
         MCPToolExecutionCompletedEvent,
-        about,
-        result=done.get("result"),
+        fields,
+        result=outcome.get("result"),
         started_at=started,
         completed_at=ended,
         execution_duration_ms=(ended - started).total_seconds() * 1000,
@@ -72,6 +72,6 @@ def _server_fields(server: MCPServer) -> dict[str, Any]:
     return {"server_name": server.name, "server_url": server.address, "transport_type": server.transport}
 
 
-def _emit(source: MCPServer, event: type[MCPEvent], about: dict[str, Any], **more: Any) -> None:
+def _emit(source: MCPServer, event: type[MCPEvent], fields: dict[str, Any], **extra: Any) -> None:
     if crewai_event_bus.wants(event):
-        crewai_event_bus.emit(source, event(**about, **more))
+        crewai_event_bus.emit(source, event(**fields, **extra))

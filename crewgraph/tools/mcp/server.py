@@ -92,12 +92,12 @@ def create_dynamic_tool_filter(
     return filter_func
 
 
-def is_offered(choose: ToolFilter | None, context: ToolFilterContext, tool: dict[str, Any]) -> bool:
+def is_offered(tool_filter: ToolFilter | None, context: ToolFilterContext, tool: dict[str, Any]) -> bool:
     """Whether a filter lets a tool pass."""
-    if choose is None:
+    if tool_filter is None:
         return True
-    ask = cast(Callable[..., bool], choose)
-    return bool(ask(context, tool) if _takes_two(ask) else ask(tool))
+    function = cast(Callable[..., bool], tool_filter)
+    return bool(function(context, tool) if _takes_two(function) else function(tool))
 
 
 def _takes_two(function: Callable[..., Any]) -> bool:
@@ -162,8 +162,8 @@ class MCPServer(BaseModel, ABC):
     @property
     def key(self) -> str:
         """A digest of how it is reached."""
-        told = repr(sorted(self.connection.items(), key=str)).encode("utf-8", "surrogatepass")
-        return hashlib.blake2b(told, digest_size=16).hexdigest()
+        encoded = repr(sorted(self.connection.items(), key=str)).encode("utf-8", "surrogatepass")
+        return hashlib.blake2b(encoded, digest_size=16).hexdigest()
 
     @property
     def cached_tools(self) -> list[dict[str, Any]] | None:
@@ -196,17 +196,17 @@ class MCPServerStdio(MCPServer):
 
     @property
     def label(self) -> str:
-        shown = [self.command, *(arg for arg in self.args if not arg.startswith("-"))][:2]
-        return f"MCP server `{' '.join(PurePath(one).name for one in shown)}`"
+        words = [self.command, *(arg for arg in self.args if not arg.startswith("-"))][:2]
+        return f"MCP server `{' '.join(PurePath(word).name for word in words)}`"
 
     @property
     def name(self) -> str:
-        shown = [self.command, *(arg for arg in self.args if not arg.startswith("-"))][:2]
-        return "_".join(PurePath(one).name for one in shown)
+        words = [self.command, *(arg for arg in self.args if not arg.startswith("-"))][:2]
+        return "_".join(PurePath(word).name for word in words)
 
     @property
     def _secrets(self) -> list[str]:
-        return [one for one in (self.env or {}).values() if len(one) > 3]
+        return [value for value in (self.env or {}).values() if len(value) > 3]
 
 
 class _URLServer(MCPServer):
@@ -247,7 +247,7 @@ class _URLServer(MCPServer):
     def _secrets(self) -> list[str]:
         parts = urlsplit(self.url)
         userinfo = parts.netloc.rpartition("@")[0]
-        return [one for one in (parts.query, userinfo, *(self.headers or {}).values()) if one]
+        return [secret for secret in (parts.query, userinfo, *(self.headers or {}).values()) if secret]
 
     @property
     def label(self) -> str:
@@ -295,41 +295,41 @@ class ServerReference:
     """The one tool that is meant; None for all that the server's filter lets pass."""
 
 
-def parse_references(given: Sequence[Any]) -> list[ServerReference]:
+def parse_references(servers: Sequence[Any]) -> list[ServerReference]:
     """What users gave, read; the same text gives the same server.
 
     Raises:
         DefinitionError: something of it leads to no server.
     """
-    return [parse_reference(one) for one in given]
+    return [parse_reference(server) for server in servers]
 
 
-def parse_reference(given: Any) -> ServerReference:
+def parse_reference(server: Any) -> ServerReference:
     """One thing that a user gave; also what the package `mcp` calls `StdioServerParameters`.
 
     Raises:
         DefinitionError: it leads to no server.
     """
-    if isinstance(given, ServerReference):
-        return given
-    if isinstance(given, MCPServer):
-        return ServerReference(given)
-    if isinstance(given, str):
-        return _from_address(given)
-    if isinstance(given, Mapping):
-        return ServerReference(_from_fields(cast(Mapping[str, Any], given)))
-    if isinstance(command := getattr(given, "command", None), str):
-        args, env = getattr(given, "args", None), getattr(given, "env", None)
+    if isinstance(server, ServerReference):
+        return server
+    if isinstance(server, MCPServer):
+        return ServerReference(server)
+    if isinstance(server, str):
+        return _from_address(server)
+    if isinstance(server, Mapping):
+        return ServerReference(_from_fields(cast(Mapping[str, Any], server)))
+    if isinstance(command := getattr(server, "command", None), str):
+        args, env = getattr(server, "args", None), getattr(server, "env", None)
         return ServerReference(MCPServerStdio(command=command, args=list(args or ()), env=env))
-    raise DefinitionError(f"{given!r:.80} is no MCP server. {_FORMS}")
+    raise DefinitionError(f"{server!r:.80} is no MCP server. {_FORMS}")
 
 
 @lru_cache(maxsize=256)
 def _from_address(text: str) -> ServerReference:
-    address, _, only = text.strip().partition("#")
+    address, _, tool_name = text.strip().partition("#")
     parts = urlsplit(address)
     if parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(parts.hostname)):
-        return ServerReference(MCPServerHTTP(url=address), only or None)
+        return ServerReference(MCPServerHTTP(url=address), tool_name or None)
     if parts.scheme == "http":
         raise DefinitionError(
             f"the MCP server `{parts.hostname}` is named by an address without encryption. Write https://, or "
@@ -351,10 +351,10 @@ def _is_loopback(host: str | None) -> bool:
 
 def _from_fields(fields: Mapping[str, Any]) -> MCPServer:
     """A server from its fields, as files hold them; `transport` or `type` may say which of those with an address it is."""
-    named = {name: value for name, value in fields.items() if name not in ("transport", "type")}
+    keywords = {name: value for name, value in fields.items() if name not in ("transport", "type")}
     transport = str(fields.get("transport") or fields.get("type") or "").lower()
-    if "command" in named:
-        return MCPServerStdio(**named)
-    if "url" not in named:
+    if "command" in keywords:
+        return MCPServerStdio(**keywords)
+    if "url" not in keywords:
         raise DefinitionError(f"an MCP server has a `command` or a `url`, and {sorted(fields)} has neither. {_FORMS}")
-    return MCPServerSSE(**named) if transport == "sse" else MCPServerHTTP(**named)
+    return MCPServerSSE(**keywords) if transport == "sse" else MCPServerHTTP(**keywords)

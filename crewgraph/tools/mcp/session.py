@@ -35,10 +35,10 @@ class _ConnectionLost(Exception):
 
 def cached_tools(server: MCPServer) -> list[dict[str, Any]] | None:
     """A server's tools, where it was asked for them before: in this run, or at all if its list is kept."""
-    around = enclosing_resources()
-    if server.cached_tools is not None or around is None:
+    resources = enclosing_resources()
+    if server.cached_tools is not None or resources is None:
         return server.cached_tools
-    return around.of(server.key, lambda: MCPSession(server)).cached_tools
+    return resources.of(server.key, lambda: MCPSession(server)).cached_tools
 
 
 def list_tools(server: MCPServer) -> list[dict[str, Any]]:
@@ -74,9 +74,11 @@ class _SessionScope:
     """A session in use: the run's, which stays open, or one for this alone where there is no run."""
 
     def __init__(self, server: MCPServer) -> None:
-        around = enclosing_resources()
-        self._is_own = around is None
-        self._session = MCPSession(server) if around is None else around.of(server.key, lambda: MCPSession(server))
+        resources = enclosing_resources()
+        self._is_own = resources is None
+        self._session = (
+            MCPSession(server) if resources is None else resources.of(server.key, lambda: MCPSession(server))
+        )
 
     def __enter__(self) -> "MCPSession":
         return self._session
@@ -125,33 +127,35 @@ class MCPSession:
     async def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """What it answers to a call."""
 
-        async def ask(session: Any) -> dict[str, Any]:
+        async def send(session: Any) -> dict[str, Any]:
             return (await session.call_tool(tool, arguments)).model_dump(mode="json", by_alias=True, exclude_none=True)
 
-        return await self._request(ask, self._server.execution_timeout, f"carry out `{tool}`")
+        return await self._request(send, self._server.execution_timeout, f"carry out `{tool}`")
 
-    async def _request(self, ask: Callable[[Any], Awaitable[T]], seconds: float, what: str) -> T:
-        where = self._server.label
+    async def _request(self, send: Callable[[Any], Awaitable[T]], seconds: float, action: str) -> T:
+        label = self._server.label
         for is_last in (False, True):  # a server may have been started anew since it was last asked
-            live = await self._connected()
+            connection = await self._connected()
             try:
-                return await live.request(ask, seconds)
+                return await connection.request(send, seconds)
             except _ConnectionLost:
                 self._connection = None
-                await live.close()
+                await connection.close()
                 if is_last:
-                    raise MCPServerError(f"the connection to the {where} is lost.") from None
+                    raise MCPServerError(f"the connection to the {label} is lost.") from None
             except TimeoutError:
-                raise MCPServerError(f"the {where} did not {what} within {seconds:g} seconds.") from None
+                raise MCPServerError(f"the {label} did not {action} within {seconds:g} seconds.") from None
             except EOFError as error:
                 self._connection = None
-                await live.close()
+                await connection.close()
                 raise MCPServerError(
-                    f"the {where} ended, or became unreachable, when it was to {what}: "
+                    f"the {label} ended, or became unreachable, when it was to {action}: "
                     f"{self._server.redact(str(error))}."
                 ) from None
             except Exception as error:
-                raise MCPServerError(f"the {where} did not {what}: {self._server.redact(_describe(error))}.") from error
+                raise MCPServerError(
+                    f"the {label} did not {action}: {self._server.redact(_describe(error))}."
+                ) from error
         raise AssertionError
 
     async def _connected(self) -> "_Connection":
@@ -159,9 +163,9 @@ class MCPSession:
             if self._is_closed:
                 raise MCPServerError(f"the run that used the {self._server.label} is over.")
             if self._connection is None or self._connection.is_closed:
-                live = _Connection(self._server)
-                await live.begin()
-                self._connection = live
+                connection = _Connection(self._server)
+                await connection.begin()
+                self._connection = connection
             return self._connection
 
 
@@ -208,7 +212,7 @@ class _Connection:
             with suppress(asyncio.CancelledError):
                 await asyncio.wait([self._task])
 
-    async def request(self, ask: Callable[[Any], Awaitable[T]], seconds: float) -> T:
+    async def request(self, send: Callable[[Any], Awaitable[T]], seconds: float) -> T:
         """What the session gives.
 
         Raises:
@@ -219,27 +223,27 @@ class _Connection:
         """
         assert self._task is not None
         session = self._session.result()
-        asked, holding = asyncio.ensure_future(ask(session)), self._task
-        beats: set[asyncio.Future[Any]] = set()
+        response, owner = asyncio.ensure_future(send(session)), self._task
+        pings: set[asyncio.Future[Any]] = set()
         try:
             async with asyncio.timeout(seconds):
-                while not asked.done() and not holding.done():
-                    await asyncio.wait({asked, holding}, timeout=_HEARTBEAT, return_when=asyncio.FIRST_COMPLETED)
-                    if not asked.done() and not any(not beat.done() for beat in beats):
+                while not response.done() and not owner.done():
+                    await asyncio.wait({response, owner}, timeout=_HEARTBEAT, return_when=asyncio.FIRST_COMPLETED)
+                    if not response.done() and not any(not ping.done() for ping in pings):
                         # Over HTTP nobody says that a server died: only what is sent to it finds out.
-                        beats.add(asyncio.ensure_future(_ignore_errors(session.send_ping())))
+                        pings.add(asyncio.ensure_future(_ignore_errors(session.send_ping())))
         finally:
-            for one in (asked, *beats):
-                one.cancel()
-            await asyncio.wait({asked, *beats})
-        return self._result_of(asked)
+            for future in (response, *pings):
+                future.cancel()
+            await asyncio.wait({response, *pings})
+        return self._result_of(response)
 
-    def _result_of(self, asked: "asyncio.Future[T]") -> T:
-        if asked.cancelled():
+    def _result_of(self, response: "asyncio.Future[T]") -> T:
+        if response.cancelled():
             raise EOFError(_describe(self._error))
-        error = asked.exception()
+        error = response.exception()
         if error is None:
-            return asked.result()
+            return response.result()
         if type(error).__name__ in ("ClosedResourceError", "BrokenResourceError"):  # anyio's: it was not sent
             raise _ConnectionLost
         if type(error).__name__ == "McpError" and getattr(getattr(error, "error", None), "code", 0) == -32000:
@@ -249,7 +253,7 @@ class _Connection:
         raise error
 
     async def _run(self, connect: Callable[[Any], Any]) -> None:
-        where = self._server.label
+        label = self._server.label
         try:
             async with connect(self._server.connection) as session:
                 await session.initialize()
@@ -258,12 +262,12 @@ class _Connection:
                 await self._closing.wait()
         except Exception as error:  # noqa: BLE001 - told to who waits for the session, else to those who use it
             if self._session.done():
-                _log.debug("the connection to the %s ended", where, exc_info=error)
+                _log.debug("the connection to the %s ended", label, exc_info=error)
                 self._error = error
                 return
             self._session.set_exception(
                 MCPServerError(
-                    f"the {where} cannot be used: {self._server.redact(_describe(error))}. Look at whether it runs, and at its "
+                    f"the {label} cannot be used: {self._server.redact(_describe(error))}. Look at whether it runs, and at its "
                     "address or command, headers and environment."
                 )
             )

@@ -73,21 +73,21 @@ class MCPTool(BaseTool):
         Raises:
             ToolFailed: the server says that it failed, or does not answer.
         """
-        with self._report_events(arguments) as done:
-            done["result"] = self._read_answer(call_tool(self.server, self.original_tool_name, arguments))
-        return done["result"]
+        with self._report_events(arguments) as outcome:
+            outcome["result"] = self._read_answer(call_tool(self.server, self.original_tool_name, arguments))
+        return outcome["result"]
 
     async def _arun(self, **arguments: Any) -> Any:
         """The same on an event loop."""
-        with self._report_events(arguments) as done:
-            done["result"] = self._read_answer(await acall_tool(self.server, self.original_tool_name, arguments))
-        return done["result"]
+        with self._report_events(arguments) as outcome:
+            outcome["result"] = self._read_answer(await acall_tool(self.server, self.original_tool_name, arguments))
+        return outcome["result"]
 
     @contextmanager
     def _report_events(self, arguments: dict[str, Any]) -> Generator[dict[str, Any]]:
         try:
-            with events.execution_events(self.server, self.original_tool_name, arguments) as done:
-                yield done
+            with events.execution_events(self.server, self.original_tool_name, arguments) as outcome:
+                yield outcome
         except MCPServerError as error:
             raise ToolFailed(f"`{self.name}` failed: {error}") from error
 
@@ -102,36 +102,36 @@ class MCPTool(BaseTool):
         result = read_result(answer)
         if not answer.get("isError"):
             return result
-        told = result if isinstance(result, str) else str(result[0]["text"])
-        raise ToolFailed(f"`{self.name}` failed: {shorten(told, 2000) or 'the server does not say why'}")
+        message = result if isinstance(result, str) else str(result[0]["text"])
+        raise ToolFailed(f"`{self.name}` failed: {shorten(message, 2000) or 'the server does not say why'}")
 
 
-def describe_tools(meant: ServerReference, agent: Any) -> list[dict[str, Any]]:
+def describe_tools(reference: ServerReference, agent: Any) -> list[dict[str, Any]]:
     """The tools that a reference offers an agent, as the server describes them; asks the server.
 
     Raises:
         MCPServerError: it is not there, or has not the tool that is meant.
         Exception: whatever its filter raises.
     """
-    tools = _list_tools(meant.server, agent)
-    if meant.tool_name is None:
-        context = ToolFilterContext(agent=agent, server_name=meant.server.name)
-        choose = meant.server.tool_filter
-        return [tool for tool in tools if is_offered(choose, context, {"original_name": tool["name"], **tool})]
-    found = [tool for tool in tools if _normalized(tool["name"]) == _normalized(meant.tool_name)]
-    if not found:
+    tools = _list_tools(reference.server, agent)
+    if reference.tool_name is None:
+        context = ToolFilterContext(agent=agent, server_name=reference.server.name)
+        tool_filter = reference.server.tool_filter
+        return [tool for tool in tools if is_offered(tool_filter, context, {"original_name": tool["name"], **tool})]
+    matches = [tool for tool in tools if _normalized(tool["name"]) == _normalized(reference.tool_name)]
+    if not matches:
         names = ", ".join(f"`{tool['name']}`" for tool in tools) or "none at all"
         raise MCPServerError(
-            f"the {meant.server.label} has no tool `{meant.tool_name}`, which stands behind the # of its address. It has: "
-            f"{names}."
+            f"the {reference.server.label} has no tool `{reference.tool_name}`, which its address names after the `#`. "
+            f"It has: {names}."
         )
-    return found
+    return matches
 
 
 def _list_tools(server: MCPServer, agent: Any) -> list[dict[str, Any]]:
-    known = cached_tools(server)
-    if known is not None:
-        return known
+    cached = cached_tools(server)
+    if cached is not None:
+        return cached
     with events.connection_events(server, agent):
         return list_tools(server)
 
@@ -141,42 +141,44 @@ def _normalized(name: str) -> str:
 
 
 def build_tools(
-    meant: Sequence[ServerReference], described: Sequence[Sequence[Mapping[str, Any]]], taken: Iterable[str] = ()
+    references: Sequence[ServerReference],
+    descriptions: Sequence[Sequence[Mapping[str, Any]]],
+    taken_names: Iterable[str] = (),
 ) -> list[MCPTool]:
     """Tools, as their servers describe them.
 
     Args:
-        meant: where they are carried out.
-        described: name, description and inputSchema of each, by server.
-        taken: names of other tools; before the name of one that is among them stands the server's.
+        references: where they are carried out.
+        descriptions: name, description and inputSchema of each, by server.
+        taken_names: names of other tools; before the name of one that is among them stands the server's.
     """
-    names, made = set(taken), list[MCPTool]()
-    for one, tools in zip(meant, described, strict=True):
+    names, result = set(taken_names), list[MCPTool]()
+    for reference, tools in zip(references, descriptions, strict=True):
         for tool in tools:
-            made.append(_build_tool(one.server, tool, names))
-            names.add(made[-1].name)
-    return made
+            result.append(_build_tool(reference.server, tool, names))
+            names.add(result[-1].name)
+    return result
 
 
-def load_tools(given: Sequence[Any], agent: Any) -> list[MCPTool]:
+def load_tools(servers: Sequence[Any], agent: Any) -> list[MCPTool]:
     """The tools of servers, as users describe or address these, for an agent; asks the servers.
 
     Raises:
         DefinitionError: something of it leads to no server.
         MCPServerError: one is not there, or has not the tool that is meant.
     """
-    meant = [parse_reference(one) for one in given]
-    return build_tools(meant, [describe_tools(one, agent) for one in meant])
+    references = [parse_reference(server) for server in servers]
+    return build_tools(references, [describe_tools(server, agent) for server in references])
 
 
-def _build_tool(server: MCPServer, described: Mapping[str, Any], taken: Container[str]) -> MCPTool:
-    own = str(described["name"])
+def _build_tool(server: MCPServer, description: Mapping[str, Any], taken: Container[str]) -> MCPTool:
+    name = str(description["name"])
     return MCPTool(
-        name=own if own not in taken else f"{server.name}_{own}",
-        description=described.get("description") or described.get("title") or own,
-        args_schema=from_json_schema(described.get("inputSchema") or {}, name=f"{own}Arguments"),
+        name=name if name not in taken else f"{server.name}_{name}",
+        description=description.get("description") or description.get("title") or name,
+        args_schema=from_json_schema(description.get("inputSchema") or {}, name=f"{name}Arguments"),
         server=server,
-        original_tool_name=own,
+        original_tool_name=name,
     )
 
 
@@ -213,8 +215,8 @@ class MCPToolResolver:
             MCPServerError: a server is not there, or has not the tool that is meant (also ConnectionError).
         """
         tools: list[BaseTool] = []
-        for one in mcps:
-            tools += self._resolve_external(one) if isinstance(one, str) else self._resolve_native(one)[0]
+        for server in mcps:
+            tools += self._resolve_external(server) if isinstance(server, str) else self._resolve_native(server)[0]
         return tools
 
     def cleanup(self) -> None:
@@ -229,18 +231,18 @@ class MCPToolResolver:
         return list(load_tools([mcp_config], self._agent)), []
 
 
-def overriding_resolver(given: Any, agent: Any) -> Callable[[], list[Any]] | None:
+def overriding_resolver(server: Any, agent: Any) -> Callable[[], list[Any]] | None:
     """What a program put in the place of looking for one thing of `mcps`; None where nothing is."""
     resolver = MCPToolResolver(agent)
     if (resolve := override_of(resolver, "resolve")) is not None:
-        return lambda: list(resolve([given]))
-    if isinstance(given, str):
+        return lambda: list(resolve([server]))
+    if isinstance(server, str):
         external = override_of(resolver, "_resolve_external")
-        return None if external is None else lambda: list(external(given))
+        return None if external is None else lambda: list(external(server))
     native = override_of(resolver, "_resolve_native")
-    return None if native is None else lambda: list(native(given)[0])
+    return None if native is None else lambda: list(native(server)[0])
 
 
 def resolver_identity() -> tuple[int, ...]:
     """What stands in the place of the methods, by identity: a graph that was made with it is made anew without."""
-    return tuple(id(vars(MCPToolResolver)[way]) for way in _RESOLVER_METHODS)
+    return tuple(id(vars(MCPToolResolver)[method]) for method in _RESOLVER_METHODS)
