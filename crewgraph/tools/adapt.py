@@ -1,7 +1,4 @@
-"""Everything that may stand in `tools=[...]` as one kind of tool: `as_tool`.
-
-A tool call as a run of its own in LangChain's callbacks: traces and streams see it as a tool.
-"""
+"""Adapts everything that `tools=[...]` accepts to one interface (`as_tool`), and traces calls as LangChain tool runs."""
 
 import asyncio
 import inspect
@@ -55,13 +52,13 @@ _Steps = Generator[Any, Any, Any]
 
 
 def traced(spec: ToolSpec, args: dict[str, Any], config: "RunnableConfig", work: Callable[[Context], Any]) -> Any:
-    """Do the work of a tool inside a run of its own.
+    """Execute a tool call inside a LangChain callback run.
 
     Args:
         spec: The tool.
-        args: What it was asked.
-        config: The caller's.
-        work: Gets the context to work in: models and graphs called there are children of this run.
+        args: The arguments of the call.
+        config: The caller's config.
+        work: Executes the call in the given context, in which models and graphs are children of the run.
     """
     if not is_traced(config):
         with set_config_context(config) as context:
@@ -78,7 +75,7 @@ def traced(spec: ToolSpec, args: dict[str, Any], config: "RunnableConfig", work:
 async def atraced(
     spec: ToolSpec, args: dict[str, Any], config: "RunnableConfig", work: Callable[[Context], Awaitable[Any]]
 ) -> Any:
-    """The same for work that is awaited."""
+    """Async version of `traced`."""
     if not is_traced(config):
         with set_config_context(config) as context:
             return await work(context)
@@ -92,7 +89,7 @@ async def atraced(
                 reply, send = await step, steps.send
             except GeneratorExit:
                 raise
-            except BaseException as error:  # noqa: BLE001  (thrown into the steps, which raise it again)
+            except BaseException as error:  # noqa: BLE001  (thrown into the steps, which re-raise it)
                 reply, send = error, steps.throw
     except StopIteration as stop:
         return stop.value
@@ -113,7 +110,7 @@ def _steps(
     try:
         with set_config_context(child) as context:
             value = yield work(context)
-    except GeneratorExit:  # nobody drives these steps any more
+    except GeneratorExit:  # the caller abandoned the steps
         raise
     except BaseException as error:
         yield run.on_tool_error(error)
@@ -132,70 +129,70 @@ class AdaptedTool(ABC):
         result_as_answer: bool,
     ) -> None:
         self.source = source
-        """What it was made from."""
+        """The user's tool."""
         self.schema = schema
-        """What it takes: a model, or a JSON schema where there is none."""
+        """The arguments: a pydantic model, or a JSON schema."""
         self.title = str(source.name)
-        """The name its author gave it."""
+        """The name given by the author."""
         self.spec: ToolSpec = tool_spec(self.title, str(source.description), schema)
-        """How a model sees it."""
+        """The tool as models see it."""
         self.result_as_answer = result_as_answer
-        """Whether its result is the agent's answer."""
+        """Whether the result becomes the agent's final answer."""
         self.once = bool(getattr(source, "once", False))
-        """Whether a call whose outcome is unknown after a crash must not be repeated."""
+        """Whether a call must not be repeated if a crash leaves its outcome unknown."""
         cache_function = getattr(source, "cache_function", None)
         self.cache_function = cast(
             "Callable[..., bool] | None", None if cache_function is keep_always else cache_function
         )
-        """Given arguments and result, says whether the result may be given again; None where it always may."""
+        """Called with arguments and result; returns whether the result may be cached. None if it always may."""
 
     @property
     def name(self) -> str:
-        """The name a model calls it by."""
+        """The name that models use."""
         return self.spec["name"]
 
     @property
     def require_approval(self) -> bool | Callable[..., Any]:
-        """Whether a person has to allow its calls, or a function that says so of a call's arguments."""
+        """Whether a person has to approve calls, or a function that decides this from the arguments."""
         return approval_of(self.source)
 
     @property
     def origin(self) -> Any:
-        """What its author wrote: a function or an object; the same for every tool that is made from it."""
+        """What the author wrote, a function or an object, shared by all tools converted from it."""
         return self.source
 
     @property
     def prompt_text(self) -> str:
-        """How a prompt tells of it, where calls are written as text."""
+        """The tool as described in a prompt with the text protocol."""
         return prompt_text(self.spec)
 
     def named(self, name: str) -> Self:
-        """The same tool, called by another name."""
+        """Return a copy with another name."""
         renamed = copy(self)
         renamed.spec = {**self.spec, "name": name}
         return renamed
 
     def prepare(self, written: Any) -> dict[str, Any] | Refusal:
-        """The arguments that a model wrote, as plain data that fits, or what is wrong with them."""
+        """Parse the arguments that a model wrote; return valid plain data, or a refusal."""
         return read_arguments(self.spec, self.schema, written)
 
     @abstractmethod
     def run(self, args: dict[str, Any], config: "RunnableConfig") -> Any:
-        """Do it; the result is plain data.
+        """Execute the tool and return plain data.
 
         Raises:
-            UsageLimitReached: It was used as often as it may be.
-            ToolFailed: What it returned is no data.
-            ReportedFailure: What it returned is a failure.
+            UsageLimitReached: The tool was used `max_usage_count` times.
+            ToolFailed: The result cannot be converted to plain data.
+            ReportedFailure: The tool returned a `ToolFailure`.
             Exception: Whatever the tool raises.
         """
 
     @abstractmethod
     async def arun(self, args: dict[str, Any], config: "RunnableConfig") -> Any:
-        """The same in an async run."""
+        """Async version of `run`."""
 
     def shown(self, result: Any) -> Rendered:
-        """How a model is shown a result of `run`: a text, and images besides."""
+        """Render a result of `run` for the model: a text, and image blocks."""
         return observation(result), []
 
     def _plain(self, value: Any) -> Any:
@@ -211,7 +208,7 @@ class AdaptedTool(ABC):
 
 
 class _FunctionTool(AdaptedTool):
-    """A `BaseTool` or a `CrewStructuredTool`: its function, in a run of its own in the trace."""
+    """A `BaseTool` or `CrewStructuredTool`: calls its function inside a traced run."""
 
     def __init__(self, source: BaseTool | CrewStructuredTool) -> None:
         super().__init__(source, source.args_schema, source.result_as_answer)
@@ -256,13 +253,13 @@ class _FunctionTool(AdaptedTool):
         if self._afunction is not None:
             try:
                 return await self._afunction(**arguments)
-            except NotImplementedError:  # many write an `_arun` that only says so
+            except NotImplementedError:  # many tools have an `_arun` that only raises this
                 pass
         return await acall(self._function, **arguments)
 
     def _claim_arguments(self, args: dict[str, Any]) -> dict[str, Any]:
         arguments = call_arguments(validated(self._model, args))
-        if self._accepted_names is not None:  # a default of the schema's is no reason to fail
+        if self._accepted_names is not None:  # drop defaults that the function does not accept
             arguments = {
                 name: value for name, value in arguments.items() if name in self._accepted_names or name in args
             }
@@ -271,7 +268,7 @@ class _FunctionTool(AdaptedTool):
 
 
 def _parameters(function: Callable[..., Any]) -> frozenset[str] | None:
-    """The names a function takes; None where it takes any."""
+    """Return the parameter names of a function; None if it accepts any keyword."""
     parameters = inspect.signature(function).parameters
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
         return None
@@ -279,7 +276,7 @@ def _parameters(function: Callable[..., Any]) -> frozenset[str] | None:
 
 
 class _LangChainTool(AdaptedTool):
-    """A LangChain tool, called as LangChain calls it: it validates and traces for itself."""
+    """A LangChain tool, which validates its arguments and traces its calls itself."""
 
     def __init__(self, source: Any) -> None:
         super().__init__(source, arguments_of(source), bool(getattr(source, "return_direct", False)))
@@ -298,7 +295,7 @@ class _LangChainTool(AdaptedTool):
         return self._unwrap(await in_thread(work))
 
     def _invoke_input(self, args: dict[str, Any]) -> dict[str, Any]:
-        """What LangChain is given: a whole call where the tool wants to know the call's id."""
+        """Return the input for LangChain: a whole tool call if the tool needs the id of its call."""
         if not self._wants_call_id:
             return args
         return {"type": "tool_call", "name": self.title, "args": args, "id": f"call_{digest([self.title, args])}"}
@@ -311,19 +308,19 @@ class _LangChainTool(AdaptedTool):
 
 
 def _overrides_arun(source: Any) -> bool:
-    """Whether a LangChain tool has an async body of its own, not LangChain's step into a small pool."""
+    """Return whether a LangChain tool implements `_arun` itself, instead of LangChain's default with a small thread pool."""
     owner = next((c for c in type(source).__mro__ if "_arun" in vars(c)), None)
     return owner is not None and not owner.__module__.startswith("langchain_core.tools")
 
 
 def as_tool(value: Any) -> AdaptedTool:
-    """A tool from whatever a user gave.
+    """Adapt what a user passed as a tool.
 
     Args:
         value: A `BaseTool`, a `CrewStructuredTool`, a LangChain tool, or a function with a docstring.
 
     Raises:
-        DefinitionError: It is none of these.
+        DefinitionError: `value` is none of these.
     """
     if isinstance(value, AdaptedTool):
         return value
@@ -336,15 +333,15 @@ def as_tool(value: Any) -> AdaptedTool:
     hint = f" It is a class: write `{value.__name__}(...)`." if isinstance(value, type) else ""
     raise DefinitionError(
         f"{value!r} is not a tool.{hint} Tools are: an instance of a subclass of `crewgraph.tools.BaseTool`, "
-        f"a function under `@tool`, a `CrewStructuredTool`, a LangChain tool, a function with a docstring."
+        f"a function with `@tool`, a `CrewStructuredTool`, a LangChain tool, a function with a docstring."
     )
 
 
 def as_tools(values: Iterable[Any]) -> dict[str, AdaptedTool]:
-    """Tools by the names models call them by, in order; the same object given twice counts once.
+    """Adapt tools and return them by the names that models use, in order; duplicates of an object are dropped.
 
     Raises:
-        DefinitionError: One is no tool, or two have the same name.
+        DefinitionError: A value is not a tool, or two tools have the same name.
     """
     tools: dict[str, AdaptedTool] = {}
     for value in values:

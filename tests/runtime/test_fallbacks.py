@@ -175,7 +175,7 @@ def test_lists_that_mean_nothing_are_refused(monkeypatch: pytest.MonkeyPatch):
         LLM("openai/a", fallbacks="openai/b")
     with pytest.raises(MissingKey, match="GROQ_API_KEY"):
         alone(["openai/a", "groq/llama-3.1-8b"]).kickoff()
-    with pytest.raises(ModelError, match="no language model"):
+    with pytest.raises(ModelError, match="not a language model"):
         alone(LLM("openai/a", fallbacks=[42])).kickoff()
 
 

@@ -259,7 +259,7 @@ def test_what_cannot_be_a_tool_is_refused():
     for wrong in [(3,), ("a", "b"), (Search,)]:
         with pytest.raises(DefinitionError, match="`tool` takes a function or a name"):
             tool(*wrong)  # pyright: ignore[reportCallIssue, reportArgumentType]
-    with pytest.raises(DefinitionError, match="`@tool` stands above a function, not 3"):
+    with pytest.raises(DefinitionError, match="`@tool` decorates functions, not 3"):
         tool("name")(3)  # pyright: ignore[reportArgumentType]
 
 

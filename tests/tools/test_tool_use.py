@@ -496,7 +496,9 @@ def test_only_langchain_tools_come_from_langchain():
     assert BaseTool.from_langchain(shout, once=True).once is True
     with pytest.raises(DefinitionError, match="takes a LangChain tool, not int 3"):
         BaseTool.from_langchain(3)
-    with pytest.raises(DefinitionError, match="the LangChain tool `dictated` has a JSON schema and no model"):
+    with pytest.raises(
+        DefinitionError, match="the LangChain tool `dictated` has a JSON schema instead of a pydantic model"
+    ):
         BaseTool.from_langchain(Dictated())
 
 
