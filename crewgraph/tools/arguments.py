@@ -1,4 +1,4 @@
-"""From what a model wrote to the arguments of a tool, or to a text that tells the model what is wrong."""
+"""Parses the arguments that a model wrote for a tool, repairs common mistakes, and explains the others."""
 
 import json
 from collections.abc import Mapping
@@ -15,32 +15,32 @@ from crewgraph.text import extract_json, shorten
 __all__ = ["Refusal", "read_arguments"]
 
 _QUOTED_CHARACTERS = 200
-"""How many characters of a wrong value are quoted back."""
+"""Maximum number of characters of an invalid value that are quoted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A call that was not made."""
+    """A call that was rejected before the tool was executed."""
 
     text: str
-    """What is wrong with it and what the tool takes, for the model."""
+    """The problems and the expected arguments, for the model."""
 
 
 def read_arguments(
     spec: ToolSpec, schema: type[BaseModel] | Mapping[str, Any], written: Any
 ) -> dict[str, Any] | Refusal:
-    """The arguments that a model wrote for a tool.
+    """Parse the arguments that a model wrote for a tool.
 
-    Text is read as JSON, also in the manner of Python; where a tool takes a single thing, bare text is that.
-    Numbers for texts, JSON texts for lists and objects, and nulls for optional arguments are put right.
+    Text is parsed as JSON or as a Python literal; for a tool with a single argument, other text is that argument.
+    Numbers instead of strings, JSON text instead of lists and objects, and null for optional arguments are repaired.
 
     Args:
         spec: The tool as the model sees it.
-        schema: What it takes: a model, or a JSON schema (of which names and required names are held).
-        written: A dict, a text, or None for nothing.
+        schema: The arguments as a pydantic model, or a JSON schema, of which only names are checked.
+        written: A dict, a text, or None for no arguments.
 
     Returns:
-        The arguments as plain data, by the names the model knows them by; they fit the schema.
+        Valid arguments as plain data, by the names that the model uses; or a refusal.
     """
     arguments = _read(spec["parameters"], written)
     if isinstance(arguments, Refusal):
@@ -74,7 +74,7 @@ def _read_text(parameters: Mapping[str, Any], text: str) -> dict[str, Any] | Ref
         value = extract_json(text) if text[0] in "{`" else None
         if isinstance(value, dict):
             return cast(dict[str, Any], value)
-        if text[0] == "{":  # meant as JSON: as a bare text it would be used, and answer another question
+        if text[0] == "{":  # meant as JSON: passed on as plain text, it would be a wrong argument
             return Refusal(f"the arguments must be a JSON object, not {_quoted(text)}")
         return _sole_argument(parameters, text)
     if isinstance(value, dict):
@@ -85,7 +85,7 @@ def _read_text(parameters: Mapping[str, Any], text: str) -> dict[str, Any] | Ref
 
 
 def _sole_argument(parameters: Mapping[str, Any], value: Any, text: str | None = None) -> dict[str, Any] | Refusal:
-    """One value without a name: good where the tool takes, or requires, one argument."""
+    """Use a value without a name as the only argument, or the only required one."""
     names = list(parameters.get("properties", {}))
     required = list(parameters.get("required", []))
     candidates = names if len(names) == 1 else required

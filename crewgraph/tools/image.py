@@ -1,4 +1,4 @@
-"""The tool with which an agent looks at an image: its result goes into the conversation as an image."""
+"""A tool that adds an image to the conversation, so that the agent can look at it."""
 
 import base64
 from collections.abc import Callable
@@ -10,14 +10,11 @@ from pydantic import BaseModel, Field
 from crewgraph.errors import ToolFailed
 from crewgraph.prompts.book import english
 from crewgraph.tools.base import BaseTool
-from crewgraph.tools.results import Rendered
+from crewgraph.tools.results import MAX_IMAGE_BYTES, Rendered
 
 __all__ = ["AddImageTool", "AddImageToolSchema"]
 
 _CAPTION = "Here is the image."
-
-_LARGEST = 5_000_000
-"""Bytes. Providers refuse images that are much larger, and the record of the run holds them, too."""
 
 _HINT = "Give an http(s) or data URL, or the path of a file below the working directory."
 
@@ -25,7 +22,7 @@ _SIGNATURES = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg", b"GIF87a": 
 
 
 def _never(_arguments: Any = None, _result: Any = None) -> bool:
-    return False  # a file may be another one the next time
+    return False  # the file may change between calls
 
 
 class AddImageToolSchema(BaseModel):
@@ -38,10 +35,9 @@ class AddImageToolSchema(BaseModel):
 
 
 class AddImageTool(BaseTool):
-    """Looks at an image.
+    """Adds an image to the conversation.
 
-    The provider fetches http(s) URLs, we do not. A file is read below the working directory only, up to 5 MB, and must be
-    PNG, JPEG, GIF or WebP.
+    The provider fetches http(s) URLs. Files must be below the working directory, up to 5 MB, and PNG, JPEG, GIF or WebP.
     """
 
     name: str = Field(default_factory=lambda: _texts()["name"])
@@ -50,10 +46,10 @@ class AddImageTool(BaseTool):
     cache_function: Callable[..., bool] = _never
 
     def _run(self, image_url: str, action: str | None = None, **kwargs: Any) -> dict[str, Any]:
-        """A user's message with a text and the image, in OpenAI's form.
+        """Return a user message with a text and the image, in OpenAI's format.
 
         Raises:
-            ToolFailed: there is no such image, or it may not be read.
+            ToolFailed: The image does not exist, or may not be read.
         """
         text = action or _texts()["default_action"]
         image = {"type": "image_url", "image_url": {"url": _image_url(image_url.strip())}}
@@ -91,21 +87,21 @@ def _read_file(location: str) -> str:
         _check_size("", path.stat().st_size, f"`{location}`")
         content = path.read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a name that no file has
-        # Without the folder, which is no business of the model's.
+        # The message omits the directory, which the model must not see.
         raise ToolFailed(f"`{location}` cannot be read: {getattr(error, 'strerror', '') or error}. {_HINT}") from error
     return f"data:image/{_image_type(location, content)};base64,{base64.b64encode(content).decode()}"
 
 
 def _check_size(url: str, size: int, label: str) -> str:
-    if size > _LARGEST:
+    if size > MAX_IMAGE_BYTES:
         raise ToolFailed(
-            f"{label} is too large: {size / 1e6:.1f} MB, and at most {_LARGEST / 1e6:g} MB can be looked at."
+            f"{label} is too large: {size / 1e6:.1f} MB, and at most {MAX_IMAGE_BYTES / 1e6:g} MB can be looked at."
         )
     return url
 
 
 def _image_type(location: str, content: bytes) -> str:
-    """By the content, for names lie."""
+    """Detect the format from the content, because file names are unreliable."""
     if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
         return "webp"
     image_type = next(

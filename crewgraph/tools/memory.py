@@ -1,4 +1,4 @@
-"""The tools with which an agent searches a memory, and puts something into it."""
+"""Tools with which an agent searches a memory and saves to it."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self, cast
@@ -15,7 +15,7 @@ _NO_MATCHES = "Nothing of that is remembered."
 
 
 def _never(_arguments: Any = None, _result: Any = None) -> bool:
-    return False  # what is remembered changes
+    return False  # the memory may change between calls
 
 
 class _Texts(BaseModel):
@@ -41,7 +41,7 @@ class RememberSchema(_Texts):
 
 class _MemoryTool(BaseTool):
     _key: ClassVar[str]
-    """What its description is called among the texts."""
+    """The key of its description in the prompts."""
 
     @model_validator(mode="after")
     def _fill_description(self) -> Self:
@@ -50,7 +50,7 @@ class _MemoryTool(BaseTool):
 
 
 class RecallMemoryTool(_MemoryTool):
-    """Searches a memory; each record is told once."""
+    """Searches a memory; each record is returned once."""
 
     _key: ClassVar[str] = "recall_memory"
 
@@ -60,10 +60,10 @@ class RecallMemoryTool(_MemoryTool):
     cache_function: Callable[..., bool] = _never
 
     memory: Any = Field(exclude=True)
-    """What is searched: a memory, a scope or a slice of one, or an object with `recall`."""
+    """The memory: a memory, a scope or a slice of one, or an object with `recall`."""
 
     def _run(self, queries: list[str] | str, **kwargs: Any) -> str:
-        """What is remembered, a record below the other."""
+        """Return the matching records, one per line."""
         return _format_matches([call(self.memory.recall, query) for query in _as_list(queries)])
 
     async def _arun(self, queries: list[str] | str, **kwargs: Any) -> str:
@@ -73,7 +73,7 @@ class RecallMemoryTool(_MemoryTool):
 
 
 class RememberTool(_MemoryTool):
-    """Puts texts into a memory; they are kept when it returns."""
+    """Saves texts to a memory before it returns."""
 
     _key: ClassVar[str] = "save_to_memory"
 
@@ -83,10 +83,10 @@ class RememberTool(_MemoryTool):
     cache_function: Callable[..., bool] = _never
 
     memory: Any = Field(exclude=True)
-    """What remembers: a memory, a scope of one, or an object with `remember_many`."""
+    """The memory: a memory, a scope of one, or an object with `remember_many`."""
 
     def _run(self, contents: list[str] | str, **kwargs: Any) -> str:
-        """A word on how many texts are remembered."""
+        """Save the texts and return a confirmation."""
         call(self.memory.remember_many, texts := _as_list(contents))
         return _confirmation(texts)
 
@@ -96,11 +96,11 @@ class RememberTool(_MemoryTool):
 
 
 def create_memory_tools(memory: Any, book: Book | None = None) -> list[BaseTool]:
-    """The tools for a memory: one that searches, and one that remembers, where it can be written.
+    """Return the tools for a memory: a search tool and, unless it is read-only, a tool to save.
 
     Args:
-        memory: a memory, a scope or a slice of one.
-        book: the wording, where it is not ours.
+        memory: A memory, a scope or a slice of one.
+        book: Prompts with the descriptions; the English ones by default.
     """
     texts = book or english()
     tools: list[BaseTool] = [RecallMemoryTool(memory=memory, description=texts.filled("tools", "recall_memory"))]

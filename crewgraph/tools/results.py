@@ -1,9 +1,4 @@
-"""What a tool returns, as a model is shown it, where the tool says which form it has.
-
-How a model is shown what a tool returned.
-
-Blocks of content, as tools of MCP servers and of LangChain return them, and how a model is shown them.
-"""
+"""Renders tool results for models: plain data, results with a schema, and content blocks of MCP and LangChain tools."""
 
 import inspect
 import json
@@ -17,20 +12,29 @@ from pydantic import BaseModel, ValidationError
 from crewgraph.core.plain import plain
 from crewgraph.deprecations import user_stacklevel
 
-__all__ = ["Rendered", "is_blocks", "observation", "render_blocks", "restore_result", "result_schema_of", "result_text"]
+__all__ = [
+    "MAX_IMAGE_BYTES",
+    "Rendered",
+    "is_blocks",
+    "observation",
+    "render_blocks",
+    "restore_result",
+    "result_schema_of",
+    "result_text",
+]
 
 
 Rendered = tuple[str, list[dict[str, Any]]]
-"""A text, and blocks with images beside it."""
+"""A text, and image blocks."""
 
 
 def observation(result: Any) -> str:
-    """Plain data as a text: a text as it is, anything else as JSON."""
+    """Return plain data as text: strings unchanged, anything else as JSON."""
     return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
 
 
 def result_schema_of(function: Callable[..., Any]) -> type[BaseModel] | None:
-    """The model that a function is annotated to return; None where it is none."""
+    """Return the pydantic model in the return annotation of a function, if there is one."""
     inner: Any = inspect.unwrap(function)
     while isinstance(inner, partial):
         inner = inspect.unwrap(cast("Callable[..., Any]", inner.func))
@@ -40,32 +44,35 @@ def result_schema_of(function: Callable[..., Any]) -> type[BaseModel] | None:
         try:
             annotation = get_type_hints(inner).get("return")
         except (NameError, AttributeError, TypeError, SyntaxError):
-            return None  # it is for readers only
+            return None  # the annotation cannot be resolved
     return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
 
 
 def result_text(tool: str, schema: type[BaseModel] | None, result: Any) -> str:
-    """A result as a text: by its schema as JSON, else as `observation` has it.
+    """Return a result as text: JSON by its schema, or else `observation`.
 
     Args:
-        tool: what the tool is called, for the warning.
-        schema: the form that the result should have.
-        result: what the tool returned.
+        tool: The name of the tool, for the warning.
+        schema: The pydantic model of the result, if any.
+        result: What the tool returned.
 
     Warns:
-        UserWarning: the result does not fit the schema.
+        UserWarning: The result does not match the schema.
     """
     if schema is not None:
         try:
             return schema.model_validate(result, from_attributes=True).model_dump_json()
         except ValidationError as error:
-            message = f"what the tool `{tool}` returned is no `{schema.__name__}`, its `result_schema`, and shown as is: {error}"
+            message = (
+                f"the result of the tool `{tool}` does not match its `result_schema`, `{schema.__name__}`, and is passed on "
+                f"unchanged: {error}"
+            )
             warnings.warn(message, UserWarning, stacklevel=user_stacklevel())
     return observation(plain(result))
 
 
 def restore_result(schema: type[BaseModel] | None, result: Any) -> Any:
-    """A result that was kept as plain data as what the tool returned, where its schema says how."""
+    """Restore a result with a schema from plain data; return it unchanged if that fails."""
     if schema is None or not isinstance(result, dict):
         return result
     try:
@@ -74,14 +81,14 @@ def restore_result(schema: type[BaseModel] | None, result: Any) -> Any:
         return cast("dict[str, Any]", result)
 
 
-_LARGEST = 5_000_000
-"""Bytes of an image. Providers refuse images that are much larger, and the record of the run holds them, too."""
+MAX_IMAGE_BYTES = 5_000_000
+"""Maximum size of an image in bytes. Providers reject much larger ones, and runs record them, too."""
 
 _KINDS = {"text", "image", "image_url", "audio", "file", "resource", "resource_link", "text-plain", "video"}
 
 
 def is_blocks(result: Any) -> bool:
-    """Whether a result is a list of blocks of content, as LangChain's tools may return it."""
+    """Return whether a result is a list of content blocks, as LangChain tools may return."""
     return (
         isinstance(result, list)
         and bool(cast(list[Any], result))
@@ -90,7 +97,7 @@ def is_blocks(result: Any) -> bool:
 
 
 def render_blocks(blocks: Iterable[Mapping[str, Any]]) -> Rendered:
-    """Blocks as a model is shown them: what can be read as one text, and the images."""
+    """Render content blocks as one text and a list of images."""
     texts: list[str] = []
     images: list[dict[str, Any]] = []
     for block in blocks:
@@ -124,9 +131,9 @@ def _read_block(block: Mapping[str, Any]) -> tuple[str, dict[str, Any] | None]:
 
 
 def _render_bytes(data: Any, mime: Any, address: str) -> tuple[str, dict[str, Any] | None]:
-    """Bytes in base64: shown where they are an image that is not too large, else told of."""
+    """Render base64 data as an image if it is one of acceptable size, else as a note."""
     mime_type, size = str(mime or "data"), len(data or "") * 3 // 4
-    if isinstance(data, str) and mime_type.startswith("image/") and size <= _LARGEST:
+    if isinstance(data, str) and mime_type.startswith("image/") and size <= MAX_IMAGE_BYTES:
         return "", {"type": "image_url", "image_url": {"url": f"data:{mime_type};base64,{data}"}}
     parts: Sequence[str] = [mime_type, *([f"{size} bytes"] if data else []), *([address] if address else [])]
     return f"({', '.join(parts)}: cannot be shown here)", None

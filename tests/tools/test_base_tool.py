@@ -290,10 +290,10 @@ def test_a_structured_tool_validates_what_it_is_given():
     assert asyncio.run(made.ainvoke({"a": 2, "unknown": 1})) == 3
     assert made.current_usage_count == 3
     assert repr(CrewStructuredTool("n", "d", Where, tell)) == "CrewStructuredTool(name='n', description='d')"
-    with pytest.raises(InvalidArguments, match="the arguments of `add` do not fit") as caught:
+    with pytest.raises(InvalidArguments, match="the arguments of `add` are invalid") as caught:
         made.invoke({"b": 1})
     assert isinstance(caught.value, ValueError)
-    with pytest.raises(InvalidArguments, match="the arguments of `add` are no JSON"):
+    with pytest.raises(InvalidArguments, match="the arguments of `add` are not JSON"):
         made.invoke("two")
 
 

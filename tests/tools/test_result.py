@@ -53,7 +53,9 @@ def test_a_result_with_a_schema_is_shown_as_json_of_it():
 
 
 def test_a_result_that_does_not_fit_is_shown_as_it_is_with_a_warning():
-    with pytest.warns(UserWarning, match="what the tool `Till, till` returned is no `Price`"):
+    with pytest.warns(
+        UserWarning, match="the result of the tool `Till, till` does not match its `result_schema`, `Price`"
+    ):
         assert Till().format_output_for_agent({"dollars": 3}) == '{"dollars": 3}'
 
 

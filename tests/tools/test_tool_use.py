@@ -488,7 +488,7 @@ def test_an_argument_that_langchain_keeps_for_itself_works_here_and_is_refused_t
         return config
 
     assert as_tool(setup).run({"config": "x"}, {}) == "x"
-    with pytest.raises(DefinitionError, match="`setup` has the argument `config`, a name that LangChain keeps"):
+    with pytest.raises(DefinitionError, match="`setup` has the argument `config`, a name that LangChain reserves"):
         setup.to_langchain()
 
 

@@ -1,4 +1,4 @@
-"""Telling listeners what happens between an agent and an MCP server."""
+"""Emits events for connections to MCP servers and calls of their tools."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -23,7 +23,7 @@ __all__ = ["connection_events", "execution_events"]
 
 @contextmanager
 def connection_events(server: MCPServer, agent: Any) -> Generator[None]:
-    """A block in which a server is connected to and asked for its tools."""
+    """Emit events around connecting to a server and listing its tools."""
     fields = {**_server_fields(server), "from_agent": agent}
     _emit(server, MCPConnectionStartedEvent, fields, connect_timeout=server.connect_timeout)
     started = datetime.now(UTC)
@@ -46,7 +46,7 @@ def connection_events(server: MCPServer, agent: Any) -> Generator[None]:
 
 @contextmanager
 def execution_events(server: MCPServer, tool: str, args: dict[str, Any]) -> Generator[dict[str, Any]]:
-    """A block in which a server carries out a tool; what it gave is to be put into "result" of the dict."""
+    """Emit events around a tool call; the block stores the result under "result" of the yielded dict."""
     fields = {**_server_fields(server), "tool_name": tool, "tool_args": args}
     _emit(server, MCPToolExecutionStartedEvent, fields)
     started, outcome = datetime.now(UTC), dict[str, Any]()

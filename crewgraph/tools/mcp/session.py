@@ -1,4 +1,4 @@
-"""Sessions with MCP servers, on an event loop of their own: runs of both kinds, in whatever threads, share them."""
+"""Sessions with MCP servers, on a dedicated event loop, so that sync and async runs in any thread share them."""
 
 import asyncio
 import atexit
@@ -23,18 +23,18 @@ _log = logging.getLogger("crewgraph.tools")
 _loop = LoopThread("crewgraph-mcp")
 _closing: set[Future[None]] = set()
 _CLOSE_TIMEOUT = 5.0
-"""How long the end of the process waits for sessions to end; a program that hears nothing is ended after two seconds."""
+"""Seconds to wait for sessions to close at exit; stdio servers are terminated after two seconds."""
 
 _HEARTBEAT = 3.0
-"""Seconds between looks at whether a server that has not answered yet is there at all."""
+"""Seconds between pings of a server that has not answered yet."""
 
 
 class _ConnectionLost(Exception):
-    """The connection is gone; what was asked did not reach the server."""
+    """The connection was lost before the request reached the server."""
 
 
 def cached_tools(server: MCPServer) -> list[dict[str, Any]] | None:
-    """A server's tools, where it was asked for them before: in this run, or at all if its list is kept."""
+    """Return the tools of a server if they were listed before, in this run or, with `cache_tools_list`, in this process."""
     resources = enclosing_resources()
     if server.cached_tools is not None or resources is None:
         return server.cached_tools
@@ -42,11 +42,11 @@ def cached_tools(server: MCPServer) -> list[dict[str, Any]] | None:
 
 
 def list_tools(server: MCPServer) -> list[dict[str, Any]]:
-    """A server's tools as it describes them: name, description and inputSchema.
+    """Return the tools of a server with name, description and inputSchema.
 
     Raises:
-        MCPServerError: it is not there, or does not answer in time.
-        MissingExtra: the package for MCP is not installed.
+        MCPServerError: The server is unreachable or times out.
+        MissingExtra: The package for MCP is not installed.
     """
     with _SessionScope(server) as session:
         tools = _loop.run(session.tools())
@@ -55,23 +55,23 @@ def list_tools(server: MCPServer) -> list[dict[str, Any]]:
 
 
 def call_tool(server: MCPServer, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """What a server answers to a call of a tool, as plain data (a `CallToolResult`).
+    """Call a tool and return the server's `CallToolResult` as plain data.
 
     Raises:
-        MCPServerError: it is not there, does not answer in time, or ended meanwhile.
+        MCPServerError: The server is unreachable, times out, or ended during the call.
     """
     with _SessionScope(server) as session:
         return _loop.run(session.call(tool, arguments))
 
 
 async def acall_tool(server: MCPServer, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The same on the running event loop."""
+    """Async version of `call_tool`."""
     with _SessionScope(server) as session:
         return await _loop.arun(session.call(tool, arguments))
 
 
 class _SessionScope:
-    """A session in use: the run's, which stays open, or one for this alone where there is no run."""
+    """Context manager for a session: that of the run, which stays open, or a temporary one outside of runs."""
 
     def __init__(self, server: MCPServer) -> None:
         resources = enclosing_resources()
@@ -89,9 +89,9 @@ class _SessionScope:
 
 
 class MCPSession:
-    """A session with a server, begun when it is first needed, and anew where it was lost.
+    """A session with a server that connects lazily and reconnects after a lost connection.
 
-    Its coroutines belong on the loop of all sessions.
+    Its coroutines must run on the loop of all sessions.
     """
 
     def __init__(self, server: MCPServer) -> None:
@@ -103,11 +103,11 @@ class MCPSession:
 
     @property
     def cached_tools(self) -> list[dict[str, Any]] | None:
-        """The server's tools, where it was asked for them."""
+        """The tools of the server if they were listed before."""
         return self._tools
 
     def close(self) -> None:
-        """End it, without waiting for that."""
+        """Close the session in the background."""
         future = _loop.begin(self._close())
         _closing.add(future)
         future.add_done_callback(_closing.discard)
@@ -119,13 +119,13 @@ class MCPSession:
                 await self._connection.close()
 
     async def tools(self) -> list[dict[str, Any]]:
-        """The server's tools; it is asked once."""
+        """Return the tools of the server, which are listed once."""
         if self._tools is None:
             self._tools = await self._request(_list_all_tools, self._server.connect_timeout, "list its tools")
         return self._tools
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """What it answers to a call."""
+        """Call a tool and return the result as plain data."""
 
         async def send(session: Any) -> dict[str, Any]:
             return (await session.call_tool(tool, arguments)).model_dump(mode="json", by_alias=True, exclude_none=True)
@@ -134,7 +134,7 @@ class MCPSession:
 
     async def _request(self, send: Callable[[Any], Awaitable[T]], seconds: float, action: str) -> T:
         label = self._server.label
-        for is_last in (False, True):  # a server may have been started anew since it was last asked
+        for is_last in (False, True):  # the server may have restarted since the last request
             connection = await self._connected()
             try:
                 return await connection.request(send, seconds)
@@ -142,14 +142,14 @@ class MCPSession:
                 self._connection = None
                 await connection.close()
                 if is_last:
-                    raise MCPServerError(f"the connection to the {label} is lost.") from None
+                    raise MCPServerError(f"the connection to the {label} was lost.") from None
             except TimeoutError:
                 raise MCPServerError(f"the {label} did not {action} within {seconds:g} seconds.") from None
             except EOFError as error:
                 self._connection = None
                 await connection.close()
                 raise MCPServerError(
-                    f"the {label} ended, or became unreachable, when it was to {action}: "
+                    f"the {label} ended or became unreachable when asked to {action}: "
                     f"{self._server.redact(str(error))}."
                 ) from None
             except Exception as error:
@@ -161,16 +161,16 @@ class MCPSession:
     async def _connected(self) -> "_Connection":
         async with self._lock:
             if self._is_closed:
-                raise MCPServerError(f"the run that used the {self._server.label} is over.")
+                raise MCPServerError(f"the run that used the {self._server.label} has ended.")
             if self._connection is None or self._connection.is_closed:
                 connection = _Connection(self._server)
-                await connection.begin()
+                await connection.open()
                 self._connection = connection
             return self._connection
 
 
 class _Connection:
-    """A connection, held by one task: what opens it must close it."""
+    """A connection that is held open by one task, because the task that opens it must close it."""
 
     def __init__(self, server: MCPServer) -> None:
         self._server = server
@@ -178,18 +178,18 @@ class _Connection:
         self._session: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._task: asyncio.Task[None] | None = None
         self._error: Exception | None = None
-        """What ended it."""
+        """The error that ended the connection."""
 
     @property
     def is_closed(self) -> bool:
-        """Whether it is gone."""
+        """Whether the connection is closed."""
         return self._task is None or self._task.done()
 
-    async def begin(self) -> None:
-        """Connect.
+    async def open(self) -> None:
+        """Connect to the server.
 
         Raises:
-            MCPServerError: that fails, or takes too long.
+            MCPServerError: The connection fails or times out.
         """
         sessions = require("langchain_mcp_adapters.sessions", extra="mcp", purpose=f"the {self._server.label}")
         self._task = asyncio.create_task(self._run(sessions.create_session))
@@ -199,12 +199,12 @@ class _Connection:
         except TimeoutError:
             await self.close()
             raise MCPServerError(
-                f"the {self._server.label} did not answer within {self._server.connect_timeout:g} seconds. Look at whether it "
-                "is one and runs; `connect_timeout=` of its description gives it more time."
+                f"the {self._server.label} did not answer within {self._server.connect_timeout:g} seconds. Check that it "
+                "runs and is an MCP server, or increase its `connect_timeout`."
             ) from None
 
     async def close(self) -> None:
-        """Disconnect; a program that was started for it is ended."""
+        """Disconnect; a stdio server is terminated."""
         self._closing.set()
         if self._task is not None:
             if not self._session.done():
@@ -213,13 +213,13 @@ class _Connection:
                 await asyncio.wait([self._task])
 
     async def request(self, send: Callable[[Any], Awaitable[T]], seconds: float) -> T:
-        """What the session gives.
+        """Send a request through the session and return its result.
 
         Raises:
-            _Lost: there is no connection any more, so that nothing was asked.
-            EOFError: it was lost meanwhile.
-            TimeoutError: it takes longer.
-            Exception: whatever the session raises.
+            _ConnectionLost: The connection was lost before the request was sent.
+            EOFError: The connection was lost during the request.
+            TimeoutError: The server did not answer in time.
+            Exception: Whatever the session raises.
         """
         assert self._task is not None
         session = self._session.result()
@@ -230,7 +230,7 @@ class _Connection:
                 while not response.done() and not owner.done():
                     await asyncio.wait({response, owner}, timeout=_HEARTBEAT, return_when=asyncio.FIRST_COMPLETED)
                     if not response.done() and not any(not ping.done() for ping in pings):
-                        # Over HTTP nobody says that a server died: only what is sent to it finds out.
+                        # Over HTTP a dead server goes unnoticed until something is sent to it.
                         pings.add(asyncio.ensure_future(_ignore_errors(session.send_ping())))
         finally:
             for future in (response, *pings):
@@ -244,12 +244,12 @@ class _Connection:
         error = response.exception()
         if error is None:
             return response.result()
-        if type(error).__name__ in ("ClosedResourceError", "BrokenResourceError"):  # anyio's: it was not sent
+        if type(error).__name__ in ("ClosedResourceError", "BrokenResourceError"):  # raised by anyio before sending
             raise _ConnectionLost
         if type(error).__name__ == "McpError" and getattr(getattr(error, "error", None), "code", 0) == -32000:
             raise EOFError("connection closed")
         if type(error).__name__ == "McpError" and "session terminated" in str(error).lower():
-            raise _ConnectionLost  # it was started anew and does not know this session
+            raise _ConnectionLost  # the server restarted and does not know the session
         raise error
 
     async def _run(self, connect: Callable[[Any], Any]) -> None:
@@ -260,14 +260,14 @@ class _Connection:
                 if not self._session.done():
                     self._session.set_result(session)
                 await self._closing.wait()
-        except Exception as error:  # noqa: BLE001 - told to who waits for the session, else to those who use it
+        except Exception as error:  # noqa: BLE001 - raised by `open`, or by later requests
             if self._session.done():
                 _log.debug("the connection to the %s ended", label, exc_info=error)
                 self._error = error
                 return
             self._session.set_exception(
                 MCPServerError(
-                    f"the {label} cannot be used: {self._server.redact(_describe(error))}. Look at whether it runs, and at its "
+                    f"the {label} cannot be used: {self._server.redact(_describe(error))}. Check that it runs, and check its "
                     "address or command, headers and environment."
                 )
             )
@@ -290,7 +290,7 @@ async def _ignore_errors(work: Awaitable[Any]) -> None:
 
 
 def _describe(error: BaseException | None) -> str:
-    """What lies at the bottom of groups of exceptions."""
+    """Describe an exception, or the innermost one of an exception group."""
     while isinstance(error, BaseExceptionGroup):
         group = cast("BaseExceptionGroup[BaseException]", error)
         error = group.exceptions[0]

@@ -1,9 +1,4 @@
-"""A tool of an MCP server, to be used like any other.
-
-What a tool of an MCP server gave, as plain data to be recorded.
-
-Finding the tools of what stands in `mcps=[...]`, as programs override or patch it.
-"""
+"""Tools of MCP servers: `MCPTool`, loading tools for `mcps=[...]`, and CrewAI's `MCPToolResolver`, which programs override."""
 
 import json
 import re
@@ -36,10 +31,10 @@ __all__ = [
 
 
 def read_result(answer: Mapping[str, Any]) -> Any:
-    """What a server answered to a call, as it is recorded: a text, or blocks where there are images.
+    """Reduce the result of a tool call to a text, or to content blocks if it has images.
 
     Args:
-        answer: a `CallToolResult` as plain data.
+        answer: A `CallToolResult` as plain data.
     """
     blocks: list[dict[str, Any]] = list(answer.get("content") or ())
     structured = answer.get("structuredContent")
@@ -56,29 +51,26 @@ else:
 
 
 class MCPTool(BaseTool):
-    """A tool of an MCP server.
-
-    In a run it is called in the run's session with the server, elsewhere in one of its own.
-    """
+    """A tool of an MCP server, called in the session of the run, or in a temporary one outside of runs."""
 
     server: MCPServer = Field(exclude=True, repr=False)
-    """Where it is carried out."""
+    """The server of the tool."""
 
     original_tool_name: str
-    """What the server calls it."""
+    """The name of the tool at the server."""
 
     def _run(self, **arguments: Any) -> Any:
-        """Have it done.
+        """Call the tool at the server.
 
         Raises:
-            ToolFailed: the server says that it failed, or does not answer.
+            ToolFailed: The server reports an error or does not answer.
         """
         with self._report_events(arguments) as outcome:
             outcome["result"] = self._read_answer(call_tool(self.server, self.original_tool_name, arguments))
         return outcome["result"]
 
     async def _arun(self, **arguments: Any) -> Any:
-        """The same on an event loop."""
+        """Async version of `_run`."""
         with self._report_events(arguments) as outcome:
             outcome["result"] = self._read_answer(await acall_tool(self.server, self.original_tool_name, arguments))
         return outcome["result"]
@@ -107,11 +99,11 @@ class MCPTool(BaseTool):
 
 
 def describe_tools(reference: ServerReference, agent: Any) -> list[dict[str, Any]]:
-    """The tools that a reference offers an agent, as the server describes them; asks the server.
+    """List the tools that a server reference offers to an agent.
 
     Raises:
-        MCPServerError: it is not there, or has not the tool that is meant.
-        Exception: whatever its filter raises.
+        MCPServerError: The server is unreachable, or lacks the referenced tool.
+        Exception: Whatever the tool filter raises.
     """
     tools = _list_tools(reference.server, agent)
     if reference.tool_name is None:
@@ -145,12 +137,12 @@ def build_tools(
     descriptions: Sequence[Sequence[Mapping[str, Any]]],
     taken_names: Iterable[str] = (),
 ) -> list[MCPTool]:
-    """Tools, as their servers describe them.
+    """Create tools from the descriptions of their servers.
 
     Args:
-        references: where they are carried out.
-        descriptions: name, description and inputSchema of each, by server.
-        taken_names: names of other tools; before the name of one that is among them stands the server's.
+        references: The servers.
+        descriptions: Name, description and inputSchema of each tool, by server.
+        taken_names: Names of other tools; tools with one of these names are prefixed with the name of their server.
     """
     names, result = set(taken_names), list[MCPTool]()
     for reference, tools in zip(references, descriptions, strict=True):
@@ -161,11 +153,15 @@ def build_tools(
 
 
 def load_tools(servers: Sequence[Any], agent: Any) -> list[MCPTool]:
-    """The tools of servers, as users describe or address these, for an agent; asks the servers.
+    """Load the tools of servers for an agent.
+
+    Args:
+        servers: What `Agent(mcps=)` accepts.
+        agent: The agent, for tool filters.
 
     Raises:
-        DefinitionError: something of it leads to no server.
-        MCPServerError: one is not there, or has not the tool that is meant.
+        DefinitionError: A value does not describe a server.
+        MCPServerError: A server is unreachable, or lacks a referenced tool.
     """
     references = [parse_reference(server) for server in servers]
     return build_tools(references, [describe_tools(server, agent) for server in references])
@@ -186,13 +182,13 @@ _RESOLVER_METHODS = ("resolve", "_resolve_external", "_resolve_native")
 
 
 class MCPToolResolver:
-    """Finds the tools of servers for an agent; `agent.get_mcp_tools([...])` does it, too.
+    """Loads the tools of servers for an agent, like `agent.get_mcp_tools([...])`.
 
-    A run asks the servers itself; what a program puts in the place of a method here, it calls.
+    Runs list the tools themselves, but call methods of this class that a program overrides.
 
     Args:
-        agent: for whom; filters are told.
-        logger: not used: sessions log as "crewgraph.tools".
+        agent: The agent, for tool filters.
+        logger: Has no effect: sessions log as "crewgraph.tools".
     """
 
     def __init__(self, agent: Any, logger: Any = None) -> None:
@@ -200,19 +196,19 @@ class MCPToolResolver:
 
     @property
     def clients(self) -> list[Any]:
-        """Connections that are to be closed: none, runs close theirs."""
+        """Connections to close: always empty, because runs close their own."""
         return []
 
     @overridable
     def resolve(self, mcps: Sequence[Any]) -> list[BaseTool]:
-        """The tools of servers.
+        """Load the tools of servers.
 
         Args:
-            mcps: what `Agent(mcps=)` takes.
+            mcps: What `Agent(mcps=)` accepts.
 
         Raises:
-            DefinitionError: something of it leads to no server.
-            MCPServerError: a server is not there, or has not the tool that is meant (also ConnectionError).
+            DefinitionError: A value does not describe a server.
+            MCPServerError: A server is unreachable, or lacks a referenced tool (also ConnectionError).
         """
         tools: list[BaseTool] = []
         for server in mcps:
@@ -220,7 +216,7 @@ class MCPToolResolver:
         return tools
 
     def cleanup(self) -> None:
-        """Close what is open: nothing is."""
+        """Do nothing: no connection stays open."""
 
     @overridable
     def _resolve_external(self, mcp_ref: str) -> list[BaseTool]:
@@ -232,7 +228,7 @@ class MCPToolResolver:
 
 
 def overriding_resolver(server: Any, agent: Any) -> Callable[[], list[Any]] | None:
-    """What a program put in the place of looking for one thing of `mcps`; None where nothing is."""
+    """Return a function that resolves one value of `mcps` with an overridden resolver method, if there is one."""
     resolver = MCPToolResolver(agent)
     if (resolve := override_of(resolver, "resolve")) is not None:
         return lambda: list(resolve([server]))
@@ -244,5 +240,5 @@ def overriding_resolver(server: Any, agent: Any) -> Callable[[], list[Any]] | No
 
 
 def resolver_identity() -> tuple[int, ...]:
-    """What stands in the place of the methods, by identity: a graph that was made with it is made anew without."""
+    """Return the identities of the resolver methods: a compiled graph is rebuilt when one is patched or restored."""
     return tuple(id(vars(MCPToolResolver)[method]) for method in _RESOLVER_METHODS)
