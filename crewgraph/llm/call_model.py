@@ -19,7 +19,7 @@ from crewgraph.core.messages import Content, Message, Reply, ToolRequest, ToolSp
 from crewgraph.core.replay import is_traced
 from crewgraph.extras import load
 from crewgraph.llm.base import BaseLLM, accepted_arguments
-from crewgraph.llm.conversation import openai_messages, openai_tool, plain_messages, read_messages, text_of
+from crewgraph.llm.conversation import get_field, openai_messages, openai_tool, plain_messages, read_messages, text_of
 from crewgraph.llm.current_call import CALLER, ONGOING, OngoingCall
 from crewgraph.llm.errors import ProviderErrors
 
@@ -142,16 +142,10 @@ def _read_returned(returned: object) -> tuple[Content, list[ToolRequest]]:
     if _is_call(returned):
         return "", _requests([returned])
     if _is_message(returned):
-        fields = {name: _part(returned, name) for name in ("content", "tool_calls")}
+        fields = {name: get_field(returned, name) for name in ("content", "tool_calls")}
         message = read_messages([{"role": "assistant", **fields}])[0]
         return message["content"], message.get("tool_calls", [])
     return _as_text(returned), []
-
-
-def _part(holder: object, name: str) -> object:
-    return (
-        cast("Mapping[str, object]", holder).get(name) if isinstance(holder, Mapping) else getattr(holder, name, None)
-    )
 
 
 def _requests(calls: list[object]) -> list[ToolRequest]:

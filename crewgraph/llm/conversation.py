@@ -10,6 +10,7 @@ from crewgraph.core.messages import Content, Message, ToolRequest, ToolSpec
 from crewgraph.errors import ModelError
 
 __all__ = [
+    "get_field",
     "openai_messages",
     "openai_tool",
     "parsed_arguments",
@@ -71,21 +72,21 @@ def _read_message(entry: object, number: int) -> Message:
     if _is_pair(entry):
         role, content = cast("tuple[str, Content]", entry)
         return {"role": _ROLES.get(role, role), "content": content}
-    role = _field(entry, "role") or _field(entry, "type")
+    role = get_field(entry, "role") or get_field(entry, "type")
     if not isinstance(role, str):
         raise ModelError(
             f"Message {number} is a `{type(entry).__name__}` without a role. "
             'Pass a string, or entries such as {"role": "user", "content": "..."}.'
         )
-    content = _field(entry, "content")
+    content = get_field(entry, "content")
     message: Message = {
         "role": _ROLES.get(role, role),
         "content": cast("Content", content if content is not None else ""),
     }
-    if requests := [_request(call) for call in cast("list[object]", _field(entry, "tool_calls") or [])]:
+    if requests := [_request(call) for call in cast("list[object]", get_field(entry, "tool_calls") or [])]:
         message["tool_calls"] = requests
     for key in ("tool_call_id", "name"):
-        if value := _field(entry, key):
+        if value := get_field(entry, key):
             message[key] = str(value)
     return message
 
@@ -95,17 +96,18 @@ def _is_pair(entry: object) -> bool:
 
 
 def _request(call: object) -> ToolRequest:
-    function = _field(call, "function")
+    function = get_field(call, "function")
     holder = call if function is None else function
-    arguments = _field(holder, "args") if _field(holder, "arguments") is None else _field(holder, "arguments")
+    arguments = get_field(holder, "args") if get_field(holder, "arguments") is None else get_field(holder, "arguments")
     return {
-        "id": str(_field(call, "id") or ""),
-        "name": str(_field(holder, "name") or ""),
+        "id": str(get_field(call, "id") or ""),
+        "name": str(get_field(holder, "name") or ""),
         "args": parsed_arguments(arguments),
     }
 
 
-def _field(holder: object, name: str) -> object:
+def get_field(holder: object, name: str) -> object:
+    """Return a value of a mapping or an attribute of an object; None if it is missing."""
     if isinstance(holder, Mapping):
         return cast("Mapping[str, object]", holder).get(name)
     return getattr(holder, name, None)
@@ -125,9 +127,9 @@ def read_tools(tools: Sequence[object] | None) -> list[ToolSpec]:
 
 
 def _read_tool(tool: object) -> ToolSpec:
-    function = _field(tool, "function")
+    function = get_field(tool, "function")
     holder = tool if function is None or callable(function) else function
-    name = _field(holder, "name")
+    name = get_field(holder, "name")
     if not isinstance(name, str):
         raise ModelError(
             f"A `{type(tool).__name__}` is not a tool. "
@@ -136,9 +138,9 @@ def _read_tool(tool: object) -> ToolSpec:
         )
     return {
         "name": name,
-        "description": str(_field(holder, "description") or ""),
+        "description": str(get_field(holder, "description") or ""),
         "parameters": _schema(
-            _field(holder, "parameters") or _field(holder, "input_schema") or _field(holder, "args_schema")
+            get_field(holder, "parameters") or get_field(holder, "input_schema") or get_field(holder, "args_schema")
         ),
     }
 

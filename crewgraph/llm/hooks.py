@@ -59,7 +59,7 @@ class HookedModel(ModelWrapper[Model]):
         if not self._is_hooked:
             return self.model.complete(messages, tools, stop, config)
         request = _Request(self, messages)
-        with request.blockable():
+        with request.raise_if_blocked():
             dispatch(_PRE, request.context, reducer=before_llm_call_reducer)
         reply = self.model.complete(request.hooked_messages(), tools, stop, config)
         if request.is_answered(reply):
@@ -72,7 +72,7 @@ class HookedModel(ModelWrapper[Model]):
         if not self._is_hooked:
             return await self.model.acomplete(messages, tools, stop, config)
         request = _Request(self, messages)
-        with request.blockable():
+        with request.raise_if_blocked():
             await adispatch(_PRE, request.context, reducer=before_llm_call_reducer)
         reply = await self.model.acomplete(request.hooked_messages(), tools, stop, config)
         if request.is_answered(reply):
@@ -105,11 +105,11 @@ class _Request:
         )
 
     @contextmanager
-    def blockable(self) -> Generator[None]:
-        """Run hooks that may block the request.
+    def raise_if_blocked(self) -> Generator[None]:
+        """Convert `HookAborted` of the hooks in the block.
 
         Raises:
-            ModelCallBlocked: A hook blocks it.
+            ModelCallBlocked: A hook blocked the request.
         """
         try:
             yield

@@ -367,9 +367,9 @@ class ResponsesMixin:
         """Return the settings to send in request bodies; warn about those that have no effect."""
         responses = self.responses
         ignored = [
-            word
-            for word in (_SETTING_NAMES if responses is None else sorted(_UNSUPPORTED - {"stop"}))
-            if settings.get(word)
+            name
+            for name in (_SETTING_NAMES if responses is None else sorted(_UNSUPPORTED - {"stop"}))
+            if settings.get(name)
         ]
         if ignored:
             reason = 'it needs api="responses"' if responses is None else "the Responses API does not support it"

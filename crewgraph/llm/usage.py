@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
-from typing import Any, Self, cast
+from typing import Any, Self
 
 from pydantic import BaseModel
 
 from crewgraph.core.messages import Reply, Usage
 from crewgraph.core.protocols import Model
 from crewgraph.core.usage import UsageCounter, UsageEntry, request_entry
+from crewgraph.llm.conversation import get_field
 
 __all__ = ["LEDGERS", "UsageLedger", "UsageMetrics", "plain_usage", "read_usage", "total"]
 
@@ -135,16 +136,10 @@ def _number(reported: object, paths: _Paths) -> int | None:
     for path in paths:
         value = reported
         for name in path:
-            value = _item(value, name)
+            value = get_field(value, name)
         if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0:
             return int(value)
     return None
-
-
-def _item(holder: object, name: str) -> object:
-    if isinstance(holder, Mapping):
-        return cast("Mapping[str, object]", holder).get(name)
-    return None if holder is None else getattr(holder, name, None)
 
 
 class UsageLedger:

@@ -246,7 +246,7 @@ class _FunctionTool(AdaptedTool):
 
     def shown(self, result: Any) -> Rendered:
         if isinstance(self.source, BaseTool):
-            return self.source._shown(result)  # pyright: ignore[reportPrivateUsage]
+            return self.source._render(result)  # pyright: ignore[reportPrivateUsage]
         return self.source.format_output_for_agent(result), []
 
     async def _acall(self, arguments: dict[str, Any]) -> Any:

@@ -327,7 +327,7 @@ class BaseTool(BaseModel, ABC, metaclass=ToolType):
         """What the author wrote, shared by all tools converted from it."""
         return self
 
-    def _shown(self, result: Any) -> Rendered:
+    def _render(self, result: Any) -> Rendered:
         """Render a result, given as plain data, for the model."""
         return self.format_output_for_agent(restore_result(self.result_schema, result)), []
 

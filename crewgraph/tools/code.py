@@ -51,7 +51,7 @@ def check_docker(image: str) -> None:
     Raises:
         ToolFailed: Docker is not installed, is not running, or lacks the image; the message says what to do.
     """
-    rule = "code of agents runs in Docker only"
+    rule = "agents run code only in Docker"
     if shutil.which("docker") is None:
         raise ToolFailed(f"{rule}, and there is no `docker` here. Install it (https://docs.docker.com/get-docker).")
     ok, message = _docker("version", "--format", "{{.Server.Version}}")
@@ -60,8 +60,8 @@ def check_docker(image: str) -> None:
     ok, message = _docker("image", "inspect", "--format", "{{.Id}}", image)
     if not ok:
         raise ToolFailed(
-            f"{rule}, and it has not the image `{image}`: {message}. Fetch it: `docker pull {image}`; or name another one that "
-            "has Python in CREWGRAPH_CODE_IMAGE."
+            f"{rule}, and it lacks the image `{image}`: {message}. Pull it with `docker pull {image}`, or set "
+            "CREWGRAPH_CODE_IMAGE to another image with Python."
         )
 
 
@@ -71,10 +71,10 @@ def _docker(*args: str) -> tuple[bool, str]:
             ["docker", *args], capture_output=True, text=True, errors="replace", timeout=_DOCKER_TIMEOUT, check=False
         )
     except subprocess.TimeoutExpired:
-        return False, f"`docker {args[0]}` gave nothing within {_DOCKER_TIMEOUT} seconds"
+        return False, f"`docker {args[0]}` did not answer within {_DOCKER_TIMEOUT} seconds"
     except OSError as error:
         return False, f"`docker` cannot be run ({error.strerror})"
-    message = " ".join(result.stderr.split()) or f"`docker {args[0]}` ended with {result.returncode}"
+    message = " ".join(result.stderr.split()) or f"`docker {args[0]}` ended with exit code {result.returncode}"
     return result.returncode == 0, message
 
 

@@ -55,7 +55,7 @@ class AddImageTool(BaseTool):
         image = {"type": "image_url", "image_url": {"url": _image_url(image_url.strip())}}
         return {"role": "user", "content": [{"type": "text", "text": text}, image]}
 
-    def _shown(self, result: Any) -> Rendered:
+    def _render(self, result: Any) -> Rendered:
         return _CAPTION, cast("list[dict[str, Any]]", result["content"])
 
 

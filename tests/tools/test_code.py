@@ -127,7 +127,7 @@ def refused(mode: Mode, one: Agent, match: str) -> None:
 
 def test_without_docker_nothing_is_done(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    refused(mode, coder("print(1)"), "code of agents runs in Docker only, and there is no `docker` here. Install it")
+    refused(mode, coder("print(1)"), "agents run code only in Docker, and there is no `docker` here. Install it")
 
 
 def test_with_docker_that_does_not_answer_nothing_is_done(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -145,7 +145,7 @@ def test_the_real_client_says_that_there_is_no_daemon(mode: Mode, monkeypatch: p
 
 def test_without_the_image_nothing_is_done(mode: Mode, docker: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("CREWGRAPH_CODE_IMAGE", "ours:2")
-    refused(mode, coder("print(1)"), r"has not the image `ours:2`: .*No such image.* Fetch it: `docker pull ours:2`")
+    refused(mode, coder("print(1)"), r"lacks the image `ours:2`: .*No such image.* Pull it with `docker pull ours:2`")
 
 
 def test_code_is_never_run_on_this_machine(mode: Mode, docker: Path):

@@ -87,8 +87,8 @@ class MCPTool(BaseTool):
     def _origin(self) -> Any:
         return self.server
 
-    def _shown(self, result: Any) -> Rendered:
-        return render_blocks(result) if is_blocks(result) else super()._shown(result)
+    def _render(self, result: Any) -> Rendered:
+        return render_blocks(result) if is_blocks(result) else super()._render(result)
 
     def _read_answer(self, answer: dict[str, Any]) -> Any:
         result = read_result(answer)
