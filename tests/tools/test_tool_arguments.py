@@ -69,7 +69,7 @@ def anything(**options: Any) -> Any:
         (anything, {"a": 1}, {"a": 1}),
     ],
 )
-def test_arguments_are_understood_as_models_write_them(made: Any, written: Any, arguments: dict[str, Any]):
+def test_arguments_are_parsed_as_models_write_them(made: Any, written: Any, arguments: dict[str, Any]):
     assert as_tool(made).prepare(written) == arguments
 
 
@@ -123,12 +123,12 @@ SEARCH = (
         (ping, {"a": 1}, "`ping` was not used: there is no argument `a`. It takes: no arguments"),
     ],
 )
-def test_a_model_is_told_exactly_what_is_wrong(made: Any, written: Any, told: str):
+def test_refusals_name_every_problem(made: Any, written: Any, told: str):
     assert as_tool(made).prepare(written) == Refusal(told)
 
 
 @given(st.text() | st.dictionaries(st.text(), st.text() | st.integers() | st.none()) | st.integers() | st.none())
 def test_whatever_a_model_writes_is_arguments_or_a_refusal(written: Any):
-    for made in (search, store, double, ping, anything):
-        prepared = as_tool(made).prepare(written)
+    for arguments in (search, store, double, ping, anything):
+        prepared = as_tool(arguments).prepare(written)
         assert isinstance(prepared, (dict, Refusal))

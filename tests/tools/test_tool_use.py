@@ -144,7 +144,7 @@ def test_an_adapted_tool_is_a_tool_of_the_core():
         (lambda: 1, "the function `<lambda>` has no docstring"),
     ],
 )
-def test_what_is_no_tool_is_refused(value: Any, told: str):
+def test_other_values_are_rejected(value: Any, told: str):
     with pytest.raises(DefinitionError, match=told):
         as_tool(value)
 
@@ -196,7 +196,7 @@ class Unspeakable(Exception):
         (NotImplementedError("later"), "`Repeat_it` failed: NotImplementedError: later"),
     ],
 )
-def test_a_failing_tool_is_told_to_the_model_and_logged(
+def test_a_failing_tool_is_reported_to_the_model_and_logged(
     error: Exception, told: str, mode: Mode, caplog: pytest.LogCaptureFixture
 ):
     with caplog.at_level(logging.WARNING, "crewgraph.tools"):
@@ -221,7 +221,7 @@ class Fatal(Exception):
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3), Fatal("own")])
-def test_what_is_not_the_tools_fault_passes_through(error: BaseException):
+def test_exceptions_of_the_run_pass_through(error: BaseException):
     guarded = GuardedTool(as_tool(Broken(error=error)), passing=[Fatal])
     with pytest.raises(type(error)):
         guarded.run({"text": "x"}, {})
@@ -243,7 +243,7 @@ def test_cancellation_passes_through():
         asyncio.run(cancelled())
 
 
-def test_a_result_that_is_no_data_is_told_without_ceremony(mode: Mode):
+def test_a_result_that_is_not_data_is_reported(mode: Mode):
     @tool
     def picture() -> bytes:
         """Take a picture."""
@@ -271,10 +271,10 @@ def test_a_reached_usage_limit_is_an_observation(mode: Mode):
     guarded = GuardedTool(as_tool(Repeat(max_usage_count=1)))
     assert mode(guarded, {"text": "x"}, {}) == {"ok": True, "result": "xx"}
     outcome = mode(guarded, {"text": "x"}, {})
-    told = "`Repeat it` may be used once and has been. Go on without it."
-    assert (outcome["ok"], outcome["result"]) == (False, told)
+    message = "`Repeat it` may be used once and has been. Go on without it."
+    assert (outcome["ok"], outcome["result"]) == (False, message)
     assert outcome["failure"] == {
-        "message": told,
+        "message": message,
         "reason": "usage_limit",
         "code": "UsageLimitReached",
         "retryable": False,
@@ -282,7 +282,7 @@ def test_a_reached_usage_limit_is_an_observation(mode: Mode):
     }
 
 
-def test_arguments_that_do_not_fit_use_nothing_up():
+def test_invalid_arguments_do_not_count_as_a_use():
     repeat = Repeat(max_usage_count=1)
     guarded = GuardedTool(as_tool(repeat))
     assert isinstance(guarded.prepare({}), Refusal)
@@ -308,7 +308,7 @@ def test_an_argument_may_be_called_function():
 
 
 @pytest.mark.parametrize("kind", ["own", "langchain"])
-def test_blocking_tools_run_side_by_side_however_many_they_are(kind: str):
+def test_any_number_of_blocking_tools_run_in_parallel(kind: str):
     met = threading.Barrier(40, timeout=LONG)
 
     def meet(text: str) -> str:
@@ -464,9 +464,9 @@ def test_a_tool_for_langchain_keeps_its_name_schema_and_nested_arguments():
         def _run(self, stops: list[dict[str, str]]) -> str:
             return " ".join(stop["city"] for stop in stops)
 
-    made = Plan(result_as_answer=True).to_langchain()
-    assert (made.name, made.description, made.return_direct) == ("Plan_a_trip", "Plans.", True)
-    assert made.invoke({"stops": [{"city": "Oslo"}]}) == "Oslo"
+    converted = Plan(result_as_answer=True).to_langchain()
+    assert (converted.name, converted.description, converted.return_direct) == ("Plan_a_trip", "Plans.", True)
+    assert converted.invoke({"stops": [{"city": "Oslo"}]}) == "Oslo"
     assert as_tool(Plan()).run({"stops": [{"city": "Oslo"}]}, {}) == "Oslo"
 
 
@@ -481,7 +481,7 @@ def test_an_argument_named_like_a_part_of_a_model_works_everywhere():
     assert validate.to_langchain().invoke({"schema": "x", "copy": 2}) == "xx"
 
 
-def test_an_argument_that_langchain_keeps_for_itself_works_here_and_is_refused_there():
+def test_argument_names_that_langchain_reserves_are_rejected_only_there():
     @tool
     def setup(config: str) -> str:
         """Set up."""
@@ -502,7 +502,7 @@ def test_only_langchain_tools_come_from_langchain():
         BaseTool.from_langchain(Dictated())
 
 
-def test_a_json_schema_is_held_for_names():
+def test_a_json_schema_is_checked_for_names():
     adapted: AdaptedTool = as_tool(Dictated())
     assert adapted.prepare({"text": "x"}) == {"text": "x"}
     assert adapted.prepare({"words": "x"}) == Refusal(
