@@ -16,7 +16,7 @@ from crewgraph.llm.resolve import as_model, default_llm
 
 
 @pytest.mark.parametrize(
-    ("given", "provider", "model"),
+    ("full_name", "provider", "model"),
     [
         ("gpt-4o", "openai", "gpt-4o"),
         ("gpt-4o-mini", "openai", "gpt-4o-mini"),
@@ -65,13 +65,13 @@ from crewgraph.llm.resolve import as_model, default_llm
         ("litellm/replicate/llama", "litellm", "replicate/llama"),
     ],
 )
-def test_names_resolve_to_provider_and_model(given: str, provider: str, model: str):
-    target = locate(given)
+def test_names_resolve_to_provider_and_model(full_name: str, provider: str, model: str):
+    target = locate(full_name)
     assert (target.provider.name, target.model) == (provider, model)
 
 
 @pytest.mark.parametrize(
-    ("given", "words", "environment", "address", "model"),
+    ("full_name", "keywords", "environment", "address", "model"),
     [
         ("gpt-4o", {}, {"OPENAI_API_KEY": "k"}, None, "gpt-4o"),
         ("gpt-4o", {}, {"OPENAI_API_KEY": "k", "OPENAI_API_BASE": "http://a/v1"}, "http://a/v1", "gpt-4o"),
@@ -92,15 +92,15 @@ def test_names_resolve_to_provider_and_model(given: str, provider: str, model: s
 )
 def test_a_host_that_speaks_openais_protocol_needs_no_package(
     monkeypatch: pytest.MonkeyPatch,
-    given: str,
-    words: dict[str, Any],
+    full_name: str,
+    keywords: dict[str, Any],
     environment: dict[str, str],
     address: str | None,
     model: str,
 ):
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    built = LLM(given, **words).chat_model()
+    built = LLM(full_name, **keywords).chat_model()
     assert type(built).__name__ == "ChatOpenAI"
     assert (built.openai_api_base, built.model_name) == (address, model)
 
@@ -145,7 +145,7 @@ def test_azure_takes_an_endpoint_a_deployment_path_or_its_openai_address(monkeyp
 
 
 @pytest.mark.parametrize(
-    ("given", "module", "line"),
+    ("full_name", "module", "line"),
     [
         ("anthropic/claude-x", "langchain_anthropic", 'pip install "crewgraph[anthropic]"'),
         ("gemini/gemini-x", "langchain_google_genai", 'pip install "crewgraph[google]"'),
@@ -155,11 +155,11 @@ def test_azure_takes_an_endpoint_a_deployment_path_or_its_openai_address(monkeyp
         ("bedrock/anthropic.claude-x", "langchain_aws", "pip install langchain-aws"),
     ],
 )
-def test_a_missing_package_is_reported_with_the_pip_command(given: str, module: str, line: str):
+def test_a_missing_package_is_reported_with_the_pip_command(full_name: str, module: str, line: str):
     if find_spec(module) is not None:
         pytest.skip(f"{module} is installed")
     with pytest.raises(MissingExtra, match=r"needs the package") as caught:
-        LLM(given, api_key="k").chat_model()
+        LLM(full_name, api_key="k").chat_model()
     assert line in str(caught.value)
 
 

@@ -47,7 +47,7 @@ def ask(
 
 
 class Returning(BaseLLM):
-    """Returns what it was given, and remembers what it was asked."""
+    """Returns a fixed value and records its arguments."""
 
     def __init__(self, returned: Any = "fine", *, functions: bool = False) -> None:
         super().__init__("returning", temperature=0.3)
@@ -249,17 +249,17 @@ def test_usage_is_that_of_the_call_even_when_fifty_run_at_once():
     llm = Counting("c")
     model = as_model(llm)
 
-    def one(tokens: int) -> int:
+    def call_with(tokens: int) -> int:
         reply = model.complete([{"role": "user", "content": str(tokens)}], [], [], {})
         assert reply["usage"] is not None
         return reply["usage"]["prompt_tokens"]
 
     with ThreadPoolExecutor(50) as pool:
-        assert list(pool.map(one, range(100))) == list(range(100))
+        assert list(pool.map(call_with, range(100))) == list(range(100))
 
     async def all_at_once() -> list[Reply]:
-        request: list[Any] = [[{"role": "user", "content": str(tokens)}] for tokens in range(100)]
-        return await asyncio.gather(*[model.acomplete(messages, [], [], {}) for messages in request])
+        conversations: list[Any] = [[{"role": "user", "content": str(tokens)}] for tokens in range(100)]
+        return await asyncio.gather(*[model.acomplete(messages, [], [], {}) for messages in conversations])
 
     replies = asyncio.run(all_at_once())
     assert [reply["usage"] and reply["usage"]["prompt_tokens"] for reply in replies] == list(range(100))
@@ -352,10 +352,10 @@ def test_models_can_be_copied():
         )
 
 
-@pytest.mark.parametrize("given", [3, object(), [], {"temperature": 1}, SimpleNamespace(model_name=None)])
-def test_other_values_are_rejected_with_the_choices(given: object):
+@pytest.mark.parametrize("value", [3, object(), [], {"temperature": 1}, SimpleNamespace(model_name=None)])
+def test_other_values_are_rejected_with_the_choices(value: object):
     with pytest.raises(ModelError, match="openai/gpt-4o"):
-        as_model(given)
+        as_model(value)
 
 
 def test_a_dict_and_an_old_object_name_a_model(monkeypatch: pytest.MonkeyPatch):

@@ -47,9 +47,9 @@ def test_the_context_window_can_be_overridden():
 def test_a_conversation_or_a_result_that_is_too_long_is_known_before(words: int, too_long: bool, too_large: bool):
     llm = LLM("gpt-4o", context_window_size=1000)
     text = "tide" * words
-    answer = [{"role": "user", "content": text}]
-    assert llm.get_input_tokens_count(answer) == words
-    assert llm.is_context_window_overflowing_threshold(answer) is too_long
+    messages = [{"role": "user", "content": text}]
+    assert llm.get_input_tokens_count(messages) == words
+    assert llm.is_context_window_overflowing_threshold(messages) is too_long
     assert llm.is_tool_result_overflowing_threshold(text) is too_large
 
 
@@ -60,14 +60,14 @@ def test_tools_and_response_models_count_as_well():
 
 def test_a_conversation_is_condensed_in_place_behind_its_system_messages():
     llm = ScriptedLLM(["high water at 9:40"])
-    answer: list[Any] = [
+    messages: list[Any] = [
         {"role": "system", "content": "Be brief."},
         {"role": "user", "content": "When is high water?"},
         {"role": "assistant", "content": "At 9:40."},
     ]
-    llm.summarize_messages(answer, [])
-    assert [message["role"] for message in answer] == ["system", "user"]
-    assert "high water at 9:40" in answer[1]["content"]
+    llm.summarize_messages(messages, [])
+    assert [message["role"] for message in messages] == ["system", "user"]
+    assert "high water at 9:40" in messages[1]["content"]
     assert "When is high water?" in llm.requests[0].text
     only: list[Any] = [{"role": "system", "content": "Be brief."}]
     llm.summarize_messages(only)

@@ -23,15 +23,15 @@ THOUGHT = {
 SEARCH = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "q"}}
 
 
-def llm_of(server: Responses, name: str = "openai/gpt-4o", **given: Any) -> LLM:
-    return LLM(name, api="responses", api_key="key", base_url=server.url, **given)
+def llm_of(server: Responses, name: str = "openai/gpt-4o", **settings: Any) -> LLM:
+    return LLM(name, api="responses", api_key="key", base_url=server.url, **settings)
 
 
-def said(mode: Mode, llm: LLM, asked: Any, **given: Any) -> Any:
-    return asyncio.run(llm.acall(asked, **given)) if mode.asynchronous else llm.call(asked, **given)
+def answer_of(mode: Mode, llm: LLM, messages: Any, **keywords: Any) -> Any:
+    return asyncio.run(llm.acall(messages, **keywords)) if mode.asynchronous else llm.call(messages, **keywords)
 
 
-def asked(body: dict[str, Any]) -> list[Any]:
+def contents(body: dict[str, Any]) -> list[Any]:
     return [part.get("content") for part in body["input"]]
 
 
@@ -42,19 +42,19 @@ def test_settings_of_the_api_are_sent(mode: Mode, stream: bool):
         **{"max_tokens": 7, "temperature": 0.1, "previous_response_id": "resp_0", "stream": stream},
     }
     with responses_api([message("hello")]) as server:
-        assert said(mode, llm_of(server, **settings), "hi") == "hello"
+        assert answer_of(mode, llm_of(server, **settings), "hi") == "hello"
     (body,) = server.bodies
     sent = {name: body.get(name) for name in ("instructions", "store", "include", "max_output_tokens", "temperature")}
     assert list(sent.values()) == ["be brief", False, ["file_search_call.results"], 7, 0.1]
-    assert (body["previous_response_id"], asked(body)) == ("resp_0", ["hi"])
+    assert (body["previous_response_id"], contents(body)) == ("resp_0", ["hi"])
 
 
 def test_builtin_tools_are_combined_with_functions(mode: Mode):
     files = {"type": "file_search", "vector_store_ids": ["vs_1"]}
     with responses_api([SEARCH, message("found")], [message("done")]) as server:
         llm = llm_of(server, builtin_tools=["web_search", "code_interpreter", files])
-        assert said(mode, llm, "look") == "found"
-        assert said(mode, llm, "look", tools=[FUNCTION]) == "done"
+        assert answer_of(mode, llm, "look") == "found"
+        assert answer_of(mode, llm, "look", tools=[FUNCTION]) == "done"
     alone, combined = ([item["type"] for item in body["tools"]] for body in server.bodies)
     assert alone == ["web_search_preview", "code_interpreter", "file_search"]
     assert combined == [*alone, "function"]
@@ -66,24 +66,24 @@ def test_each_request_continues_the_previous_response(mode: Mode):
         llm = llm_of(server, auto_chain=True)
         assert llm.last_response_id is None
         for text in ("one", "two"):
-            said(mode, llm, text)
+            answer_of(mode, llm, text)
         llm.temperature, llm.builtin_tools = 0.5, ["web_search"]  # its client is made anew, the chain goes on
-        said(mode, llm, "three")
+        answer_of(mode, llm, "three")
         assert llm.last_response_id == "resp_3"
         llm.reset_chain()
-        said(mode, llm, "four")
+        answer_of(mode, llm, "four")
     assert [body.get("previous_response_id") for body in server.bodies] == [None, "resp_1", "resp_2", None]
 
 
 def test_each_request_includes_the_previous_reasoning(mode: Mode):
     with responses_api([THOUGHT, message("a")], [message("b")], [message("c")]) as server:
         llm = llm_of(server, "openai/gpt-5", auto_chain_reasoning=True)
-        said(mode, llm, "one")
+        answer_of(mode, llm, "one")
         assert llm.last_reasoning_items == [THOUGHT]
-        said(mode, llm, "two")
+        answer_of(mode, llm, "two")
         assert llm.last_reasoning_items is None
         llm.reset_reasoning_chain()
-        said(mode, llm, "three")
+        answer_of(mode, llm, "three")
     first, second, third = (body["input"] for body in server.bodies)
     assert (second[0], len(first), len(third)) == (THOUGHT, 1, 1)
     assert [body["include"] for body in server.bodies] == [["reasoning.encrypted_content"]] * 3
@@ -120,7 +120,7 @@ def test_results_of_builtin_tools_are_returned(mode: Mode):
     ]
     with responses_api(items) as server:
         llm = llm_of(server, parse_tool_outputs=True)
-        results = said(
+        results = answer_of(
             mode, llm, "add", tools=[FUNCTION], available_functions={"f": lambda: pytest.fail("not to be called")}
         )
     assert isinstance(results, ResponsesAPIResult)
@@ -165,7 +165,7 @@ def test_an_agent_uses_it(mode: Mode):
 def test_unsupported_settings_are_dropped_with_a_warning(mode: Mode, caplog: pytest.LogCaptureFixture):
     with responses_api([message("one END two")]) as server:
         llm = llm_of(server, stop=["END"], seed=3, frequency_penalty=0.5)
-        assert said(mode, llm, "count").strip() == "one"
+        assert answer_of(mode, llm, "count").strip() == "one"
     assert not {"stop", "seed", "frequency_penalty"} & set(server.bodies[0])
     assert "`frequency_penalty`, `seed` has no effect: the Responses API does not support it" in caplog.text
 
@@ -185,9 +185,9 @@ def test_its_settings_are_mutable_attributes(mode: Mode):
     with responses_api([SEARCH, message("found")], [message("said")]) as server:
         llm = llm_of(server, builtin_tools=["web_search"])
         assert (llm.api, llm.builtin_tools, llm.auto_chain, llm.store) == ("responses", ["web_search"], False, None)
-        said(mode, llm, "look")
+        answer_of(mode, llm, "look")
         llm.builtin_tools, llm.store = None, True
-        said(mode, llm, "say")
+        answer_of(mode, llm, "say")
     assert ["tools" in body for body in server.bodies] == [True, False]
     assert [body.get("store") for body in server.bodies] == [None, True]
 

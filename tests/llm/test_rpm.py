@@ -27,33 +27,33 @@ class Passages:
         self.seen: list[Any] = []
 
     @contextmanager
-    def asked(self, wanted: Mapping[Any, Sequence[RPMController]]) -> Generator[None]:
-        """A block in which all ask for room, in their order; at its end they have been let through."""
+    def requesting(self, controllers: Mapping[Any, Sequence[RPMController]]) -> Generator[None]:
+        """Send all requests, in order; at the end of the block all were admitted."""
 
         def request(who: Any) -> None:
-            wait_for_slot(wanted[who])
+            wait_for_slot(controllers[who])
             self.seen.append(who)
 
         async def arequest(who: Any) -> None:
-            await await_slot(wanted[who])
+            await await_slot(controllers[who])
             self.seen.append(who)
 
         async def several() -> None:
-            await asyncio.gather(*(arequest(who) for who in wanted))
+            await asyncio.gather(*(arequest(who) for who in controllers))
 
         if self.mode.asynchronous:
             threads = [threading.Thread(target=lambda: asyncio.run(several()))]
         else:
-            threads = [threading.Thread(target=request, args=(who,)) for who in wanted]
+            threads = [threading.Thread(target=request, args=(who,)) for who in controllers]
         for number, thread in enumerate(threads, 1):
             thread.start()
-            until(lambda number=number: self.came >= number)
-        until(lambda: self.came == len(wanted))
+            until(lambda number=number: self.arrived >= number)
+        until(lambda: self.arrived == len(controllers))
         yield
         joined(threads)
 
     @property
-    def came(self) -> int:
+    def arrived(self) -> int:
         return len(self.seen) + sum(window.waiting for window in self.windows)
 
 
@@ -96,7 +96,7 @@ def test_no_window_sees_more_requests_than_it_may_on_threads_and_loops_at_once()
 def test_requests_are_admitted_in_order_of_arrival(mode: Mode):
     controller = RPMController(max_rpm=2)
     passages = Passages(mode, noting(controller))
-    with passages.asked({who: [controller] for who in range(9)}):
+    with passages.requesting({who: [controller] for who in range(9)}):
         for through in (2, 4, 6, 8):
             until(lambda through=through: len(passages.seen) == through)
             controller.reset_counter()
@@ -166,7 +166,7 @@ def test_waiting_for_one_controller_holds_no_slot_of_a_wider_one(mode: Mode):
     of_narrow, of_wide = noting(narrow), noting(wide)
     passages = Passages(mode, of_narrow, of_wide)
     expected = {"one": [wide, narrow], "two": [wide, narrow], "three": [wide, narrow], "free": [wide]}
-    with passages.asked(expected):
+    with passages.requesting(expected):
         until(lambda: len(passages.seen) == 2)
         assert sorted(passages.seen) == ["free", "one"] and (of_narrow.waiting, of_wide.waiting) == (2, 0)
         narrow.reset_counter()
@@ -257,40 +257,40 @@ def test_the_limit_may_be_changed():
 def test_a_deep_copy_starts_at_zero_and_a_shallow_one_continues(copied: Callable[[RPMController], RPMController]):
     controller = RPMController(max_rpm=1, seconds=600)
     controller.check_or_wait()
-    other, told = copied(controller), list[float]()
+    other, waits_seen = copied(controller), list[float]()
 
     def waits(seconds: float, max_rpm: int) -> None:
-        told.append(seconds)
+        waits_seen.append(seconds)
         other.reset_counter()
 
     wait_for_slot([other], waits)
-    assert len(told) == (0 if copied is copy.deepcopy else 1)
+    assert len(waits_seen) == (0 if copied is copy.deepcopy else 1)
 
 
 class Own:
     """A controller with nothing of ours."""
 
     def __init__(self) -> None:
-        self.asked = 0
+        self.calls = 0
 
     def check_or_wait(self) -> bool:
-        self.asked += 1
+        self.calls += 1
         return True
 
 
 class OwnOnLoops(Own):
     async def acheck_or_wait(self) -> bool:
-        self.asked += 10
+        self.calls += 10
         return True
 
 
 class Counting(RPMController):
     """One of ours that does more."""
 
-    asked: int = 0
+    calls: int = 0
 
     def check_or_wait(self) -> bool:
-        self.asked += 1
+        self.calls += 1
         return super().check_or_wait()
 
 
@@ -298,7 +298,7 @@ class Counting(RPMController):
 def test_custom_controllers_are_called_through_their_own_methods(mode: Mode, make: Any, sync: int, asynchronous: int):
     controller = make()
     mode.run(lambda: wait_for_slot([controller, controller]), lambda: await_slot([controller, controller]))
-    assert controller.asked == (asynchronous if mode.asynchronous else sync)
+    assert controller.calls == (asynchronous if mode.asynchronous else sync)
 
 
 def test_a_closed_loop_with_a_waiting_request_blocks_nothing():

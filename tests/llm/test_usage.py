@@ -75,7 +75,7 @@ def test_sums():
 
 
 @pytest.mark.parametrize(
-    "told",
+    "text",
     [
         "This model's maximum context length is 8192 tokens",
         "prompt is too long: 210000 tokens > 200000 maximum",
@@ -91,14 +91,14 @@ def test_sums():
         "ContextWindowExceeded: context window exceeded",
     ],
 )
-def test_context_length_errors_of_every_provider_are_recognized(told: str):
+def test_context_length_errors_of_every_provider_are_recognized(text: str):
     with pytest.raises(ContextLengthExceeded) as caught, ProviderErrors("m"):
-        raise RuntimeError(told)
+        raise RuntimeError(text)
     assert isinstance(caught.value.__cause__, RuntimeError)
 
 
 @pytest.mark.parametrize(
-    "told",
+    "text",
     [
         "Too many tokens, please wait before trying again.",
         "rate limit",
@@ -106,8 +106,8 @@ def test_context_length_errors_of_every_provider_are_recognized(told: str):
         "not long enough",
     ],
 )
-def test_other_errors_pass_unchanged(told: str):
-    original = RuntimeError(told)
+def test_other_errors_pass_unchanged(text: str):
+    original = RuntimeError(text)
     with pytest.raises(RuntimeError) as caught, ProviderErrors("m"):
         raise original
     assert caught.value is original

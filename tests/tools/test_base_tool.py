@@ -32,8 +32,8 @@ class Weather(BaseTool):
     description: str = "Tells the weather."
     args_schema: Type[BaseModel] = Where  # noqa: UP006
 
-    def _run(self, **given: Any) -> Any:
-        return given
+    def _run(self, **arguments: Any) -> Any:
+        return arguments
 
 
 class Keyed(BaseTool):
@@ -140,15 +140,15 @@ def test_run_takes_arguments_as_the_method_does():
 
 
 @pytest.mark.parametrize(
-    ("made", "sync", "later"),
+    ("factory", "sync", "later"),
     [(Search, "q 3", "q 3"), (Asynchronous, "q", "q"), (Both, "sync q", "async q")],
 )
-def test_every_tool_runs_sync_and_async(made: Callable[[], BaseTool], sync: str, later: str):
-    assert made().run(query="q") == sync
-    assert asyncio.run(made().arun(query="q")) == later
+def test_every_tool_runs_sync_and_async(factory: Callable[[], BaseTool], sync: str, later: str):
+    assert factory().run(query="q") == sync
+    assert asyncio.run(factory().arun(query="q")) == later
 
     async def in_a_running_loop() -> Any:
-        return made().run(query="q")
+        return factory().run(query="q")
 
     assert asyncio.run(in_a_running_loop()) == sync
 

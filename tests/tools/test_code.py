@@ -34,9 +34,9 @@ def coder(*codes: str, **more: Any) -> Agent:
     return agent(ScriptedLLM([*uses, "Final Answer: done"]), allow_code_execution=True, **more)
 
 
-def observed(one: Agent) -> list[str]:
-    assert isinstance(one.llm, ScriptedLLM)
-    return [text for text in asked(one.llm) if "Observation" in text]
+def observed(worker: Agent) -> list[str]:
+    assert isinstance(worker.llm, ScriptedLLM)
+    return [text for text in asked(worker.llm) if "Observation" in text]
 
 
 def test_the_command_isolates_the_code_from_the_host():
@@ -116,13 +116,13 @@ def test_killed_code_is_reported_with_its_memory_limit(docker: Path):
         CodeInterpreterTool().run(code="import os, signal\nos.kill(os.getpid(), signal.SIGKILL)")
 
 
-def refused(mode: Mode, one: Agent, match: str) -> None:
+def refused(mode: Mode, worker: Agent, match: str) -> None:
     with pytest.raises(ToolFailed, match=match):
-        mode.kickoff(crew(task("a", agent(ScriptedLLM(["x"]))), task("b", one)))
-    assert isinstance(one.llm, ScriptedLLM) and not one.llm.requests
+        mode.kickoff(crew(task("a", agent(ScriptedLLM(["x"]))), task("b", worker)))
+    assert isinstance(worker.llm, ScriptedLLM) and not worker.llm.requests
     with pytest.raises(ToolFailed, match=match):
-        mode.run(one.kickoff, one.akickoff, "go")
-    assert not one.llm.requests
+        mode.run(worker.kickoff, worker.akickoff, "go")
+    assert not worker.llm.requests
 
 
 def test_without_docker_nothing_is_done(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -137,7 +137,9 @@ def test_with_docker_that_does_not_answer_nothing_is_done(mode: Mode, tmp_path: 
     refused(mode, coder("print(1)"), "Docker does not answer: Cannot connect to the daemon. Start it.")
 
 
-@pytest.mark.skipif(not any((Path(one) / "docker").exists() for one in REAL.split(os.pathsep)), reason="no docker here")
+@pytest.mark.skipif(
+    not any((Path(folder) / "docker").exists() for folder in REAL.split(os.pathsep)), reason="no docker here"
+)
 def test_the_real_client_says_that_there_is_no_daemon(mode: Mode, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:9")
     refused(mode, coder("print(1)"), r"Docker does not answer: (?i:.*cannot connect.*127\.0\.0\.1:9.*) Start it\.")

@@ -23,8 +23,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def url(given: str) -> str:
-    message: dict[str, Any] = AddImageTool().run(image_url=given)
+def url(location: str) -> str:
+    message: dict[str, Any] = AddImageTool().run(image_url=location)
     return message["content"][1]["image_url"]["url"]
 
 
@@ -51,10 +51,10 @@ def test_without_a_question_everything_is_to_be_described():
 
 
 @pytest.mark.parametrize(
-    "given", ["http://h/a.png", "HTTPS://h/a.png", "data:image/png;base64,AAAA", "DATA:image/gif;base64,AA"]
+    "location", ["http://h/a.png", "HTTPS://h/a.png", "data:image/png;base64,AAAA", "DATA:image/gif;base64,AA"]
 )
-def test_urls_are_passed_on_as_they_are(given: str):
-    assert url(f" {given}\n") == given
+def test_urls_are_passed_on_as_they_are(location: str):
+    assert url(f" {location}\n") == location
 
 
 @pytest.mark.parametrize(
@@ -68,12 +68,12 @@ def test_a_file_is_sent_along_by_its_content_whatever_its_name(here: Path, begin
     assert url(str(here / "sub" / "a.txt")) == url("sub/a.txt")
 
 
-@pytest.mark.parametrize("given", ["../secret.png", "/etc/passwd", "link.png", "sub/../../secret.png"])
-def test_nothing_outside_of_the_working_directory_is_read(here: Path, given: str):
+@pytest.mark.parametrize("location", ["../secret.png", "/etc/passwd", "link.png", "sub/../../secret.png"])
+def test_nothing_outside_of_the_working_directory_is_read(here: Path, location: str):
     (here.parent / "secret.png").write_bytes(PNG)
     (here / "link.png").symlink_to(here.parent / "secret.png")
     with pytest.raises(ToolFailed, match=r"is outside of the working directory"):
-        url(given)
+        url(location)
 
 
 def test_no_other_kind_of_file_is_sent(here: Path):
@@ -82,12 +82,14 @@ def test_no_other_kind_of_file_is_sent(here: Path):
         url("keys.png")
 
 
-@pytest.mark.parametrize("given", ["nothing.png", ".", "a\0b", "x" * 5000, "", "ftp://h/a.png", "file:///etc/passwd"])
-def test_a_missing_file_is_reported(given: str):
+@pytest.mark.parametrize(
+    "location", ["nothing.png", ".", "a\0b", "x" * 5000, "", "ftp://h/a.png", "file:///etc/passwd"]
+)
+def test_a_missing_file_is_reported(location: str):
     with pytest.raises(
         ToolFailed, match=r"(is no file\.|cannot be read: .*) Give an http\(s\) or data URL, or the path of"
     ):
-        url(given)
+        url(location)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")

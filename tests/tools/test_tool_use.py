@@ -136,7 +136,7 @@ def test_an_adapted_tool_is_a_tool_of_the_core():
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "text"),
     [
         (3, "3 is not a tool. Tools are: an instance of a subclass of `crewgraph.tools.BaseTool`"),
         (Repeat, r"It is a class: write `Repeat\(...\)`"),
@@ -144,8 +144,8 @@ def test_an_adapted_tool_is_a_tool_of_the_core():
         (lambda: 1, "the function `<lambda>` has no docstring"),
     ],
 )
-def test_other_values_are_rejected(value: Any, told: str):
-    with pytest.raises(DefinitionError, match=told):
+def test_other_values_are_rejected(value: Any, text: str):
+    with pytest.raises(DefinitionError, match=text):
         as_tool(value)
 
 
@@ -187,7 +187,7 @@ class Unspeakable(Exception):
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "text"),
     [
         (ValueError("bad {x.__class__}"), "`Repeat_it` failed: ValueError: bad {x.__class__}"),
         (KeyError(), "`Repeat_it` failed: KeyError"),
@@ -197,14 +197,14 @@ class Unspeakable(Exception):
     ],
 )
 def test_a_failing_tool_is_reported_to_the_model_and_logged(
-    error: Exception, told: str, mode: Mode, caplog: pytest.LogCaptureFixture
+    error: Exception, text: str, mode: Mode, caplog: pytest.LogCaptureFixture
 ):
     with caplog.at_level(logging.WARNING, "crewgraph.tools"):
         outcome = mode(GuardedTool(as_tool(Broken(error=error))), {"text": "x"}, {})
     failure = outcome.pop("failure")
-    assert outcome == {"ok": False, "result": told}
+    assert outcome == {"ok": False, "result": text}
     assert failure["reason"] == "exception"
-    assert f"failed: {failure['code']}" in told
+    assert f"failed: {failure['code']}" in text
     (record,) = caplog.records
     assert record.getMessage() == "the tool `Repeat it` failed"
     assert record.exc_info
@@ -431,8 +431,8 @@ def test_an_interrupt_of_langgraph_passes_through_and_is_answered(source: str):
     config: RunnableConfig = {"configurable": {"thread_id": "1"}}
     sync_app, async_app = _graph(node), _graph(anode)
 
-    async def acall(given: Any) -> Any:
-        return await async_app.ainvoke(given, config)
+    async def acall(arguments: Any) -> Any:
+        return await async_app.ainvoke(arguments, config)
 
     assert sync_app.invoke({}, config)["__interrupt__"][0].value == "ok?"
     assert sync_app.invoke(Command(resume="yes"), config)["answer"]["result"] == "human says yes"
