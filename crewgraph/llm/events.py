@@ -73,20 +73,21 @@ class ChunkHandler(BaseCallbackHandler):
     def on_llm_new_token(self, token: Any, *, chunk: Any = None, run_id: "UUID", **kwargs: Any) -> None:
         if text := text_of(token):
             self.emit(text, None)
-        for piece in getattr(getattr(chunk, "message", None), "tool_call_chunks", ()):
-            self.emit(piece.get("args") or "", self._merge_tool_call(run_id, piece))
+        for tool_call_chunk in getattr(getattr(chunk, "message", None), "tool_call_chunks", ()):
+            self.emit(tool_call_chunk.get("args") or "", self._merge_tool_call(run_id, tool_call_chunk))
 
-    def _merge_tool_call(self, run_id: "UUID", piece: dict[str, Any]) -> ToolCall:
+    def _merge_tool_call(self, run_id: "UUID", tool_call_chunk: dict[str, Any]) -> ToolCall:
         """Return the tool call so far; providers send its name and id with the first chunk only."""
-        index = piece.get("index")
+        index = tool_call_chunk.get("index")
         known = self._calls.setdefault(
             (run_id, index), ToolCall(function=FunctionCall(arguments=""), index=index or 0, type="function")
         )
         function = known.function
         merged = ToolCall(
-            id=known.id or piece.get("id"),
+            id=known.id or tool_call_chunk.get("id"),
             function=FunctionCall(
-                arguments=function.arguments + (piece.get("args") or ""), name=function.name or piece.get("name")
+                arguments=function.arguments + (tool_call_chunk.get("args") or ""),
+                name=function.name or tool_call_chunk.get("name"),
             ),
             index=known.index,
             type="function",

@@ -171,9 +171,9 @@ def llm_from_attributes(llm: object) -> LLM:
         None,
     )
     if name is None:
-        what = "An empty string" if isinstance(llm, str) else f"A `{type(llm).__name__}`"
+        label = "An empty string" if isinstance(llm, str) else f"A `{type(llm).__name__}`"
         raise ModelError(
-            f'{what} is not a language model. Pass a name such as "openai/gpt-4o", '
+            f'{label} is not a language model. Pass a name such as "openai/gpt-4o", '
             "`LLM(...)`, a `BaseLLM`, a LangChain chat model, an object with `.call(messages)`, "
             "a dict of `LLM` keywords, or a list of these as fallbacks."
         )

@@ -52,7 +52,7 @@ def read_arguments(
     if errors := _validation_errors(schema, arguments):
         arguments = _repaired(arguments, errors, spec["parameters"].get("required", []))
         errors = _validation_errors(schema, arguments)
-    return _refusal(spec, [_describe(fault) for fault in errors]) if errors else arguments
+    return _refusal(spec, [_describe(error) for error in errors]) if errors else arguments
 
 
 def _read(parameters: Mapping[str, Any], written: Any) -> dict[str, Any] | Refusal:
