@@ -12,10 +12,10 @@ class NotingWindow(Window):
         super().__init__()
         self.seen: list[float] = []
 
-    def make(self, waiter: Waiter | LoopWaiter) -> None:
+    def record(self, waiter: Waiter | LoopWaiter) -> None:
         with self._lock:
-            super().make(waiter)
-            self.seen.append(self._made[-1])
+            super().record(waiter)
+            self.seen.append(self._sent[-1])
 
     @property
     def waiting(self) -> int:

@@ -28,7 +28,7 @@ from crewgraph.extensions import extension
 from crewgraph.knowledge.passage import KnowledgeConfig
 from crewgraph.lazy import lazy
 from crewgraph.llm.llm import LLM
-from crewgraph.llm.resolve import default_name, llm_named
+from crewgraph.llm.resolve import default_model_name, llm_from_name
 from crewgraph.schema import from_json_schema
 from crewgraph.tools.adapt import as_tool
 from crewgraph.tools.base import BaseTool
@@ -249,12 +249,12 @@ VerboseField = Annotated[bool, BeforeValidator(_parse_verbose)]
 
 
 def _model_or_default(value: Any) -> Any:
-    """Return `llm_named(value)`; for None the model that the environment names, or None if it names none."""
-    llm = llm_named(value)
+    """Return `llm_from_name(value)`; for None the model that the environment names, or None if it names none."""
+    llm = llm_from_name(value)
     if llm is not None:
         return llm
     try:
-        return LLM(default_name())
+        return LLM(default_model_name())
     except NoModelError:
         return None
 
@@ -266,7 +266,7 @@ def _serialize_model(model: Any) -> Any:
 
 _SerializedModel = PlainSerializer(_serialize_model, when_used="json-unless-none")
 
-ModelField = Annotated[Any, AfterValidator(llm_named), _SerializedModel]
+ModelField = Annotated[Any, AfterValidator(llm_from_name), _SerializedModel]
 """A model; a name is converted to an `LLM`."""
 
 ModelOrDefaultField = Annotated[Any, AfterValidator(_model_or_default), Field(validate_default=True), _SerializedModel]

@@ -1,1 +1,1 @@
-"""Language models: names, LangChain chat models, the user's own classes, scripts."""
+"""Language models: models by name, LangChain chat models, custom classes, and scripted models for tests."""

@@ -1,7 +1,4 @@
-"""BaseLLM: the class to subclass for a language model of one's own.
-
-Which of the offered arguments somebody's method takes.
-"""
+"""`BaseLLM`, the base class of custom language models, and `accepted_arguments`, which filters keywords by signature."""
 
 import inspect
 from abc import abstractmethod
@@ -22,56 +19,56 @@ from crewgraph.llm.usage import UsageMetrics, read_usage
 if TYPE_CHECKING:
     from crewgraph.events.frames import StreamSession
 
-__all__ = ["CONTEXT_WINDOW", "BaseLLM", "accepted"]
+__all__ = ["CONTEXT_WINDOW", "BaseLLM", "accepted_arguments"]
 
 
 _Parameters = tuple[frozenset[str], frozenset[str], bool]
 
-_known: WeakKeyDictionary[type, dict[str, tuple[Any, _Parameters]]] = WeakKeyDictionary()
+_signatures: WeakKeyDictionary[type, dict[str, tuple[Any, _Parameters]]] = WeakKeyDictionary()
 
 
-def accepted(
+def accepted_arguments(
     owner: object,
     method: str,
-    offered: Mapping[str, Any],
+    arguments: Mapping[str, Any],
     *,
     named_only: frozenset[str] = frozenset(),
     first: bool = True,
 ) -> dict[str, Any]:
-    """The part of the offered keywords that a method takes after its first argument.
+    """Return the keyword arguments that a method accepts.
 
-    Keywords that it names are passed where they hold something or where it has no default for them; a
-    `**kwargs` gets only those that hold something, because its author may send them on.
+    Named parameters are passed when they have a value or no default. `**kwargs` receives only arguments with a
+    value, because it may be forwarded to a provider.
 
     Args:
-        owner: whose method it is.
-        method: its name.
-        offered: values by keyword.
-        named_only: those that no `**kwargs` gets.
-        first: whether its first argument is given anyway.
+        owner: The object that has the method.
+        method: The name of the method.
+        arguments: Values by keyword; None means "not set".
+        named_only: Keywords that are never passed through `**kwargs`.
+        first: Whether the first parameter is passed positionally and must be skipped.
     """
-    named, required, rest = _parameters(owner, method, first)
+    named, required, takes_any = _parameters(owner, method, first)
     return {
         name: value
-        for name, value in offered.items()
-        if name in required or (value is not None and (name in named or (rest and name not in named_only)))
+        for name, value in arguments.items()
+        if name in required or (value is not None and (name in named or (takes_any and name not in named_only)))
     }
 
 
 def _parameters(owner: object, method: str, first: bool) -> _Parameters:
     if method in getattr(owner, "__dict__", {}):
-        return _read(getattr(owner, method), first)  # an attribute of this one object
-    by_method = _known.setdefault(type(owner), {})
-    kept, function = by_method.get(method), getattr(type(owner), method)
-    if kept is None or kept[0] is not function:  # not what it was: somebody patched the class
-        kept = by_method[method] = (function, _read(getattr(owner, method), first))
-    return kept[1]
+        return _read_signature(getattr(owner, method), first)  # set on the instance, not on the class
+    by_method = _signatures.setdefault(type(owner), {})
+    cached, function = by_method.get(method), getattr(type(owner), method)
+    if cached is None or cached[0] is not function:  # the class was patched meanwhile
+        cached = by_method[method] = (function, _read_signature(getattr(owner, method), first))
+    return cached[1]
 
 
-def _read(function: Any, first: bool) -> _Parameters:
+def _read_signature(function: Any, first: bool) -> _Parameters:
     try:
         parameters = list(inspect.signature(function).parameters.values())
-    except ValueError:  # some builtins keep their signature to themselves
+    except ValueError:  # some builtins have no signature
         return frozenset(), frozenset(), False
     keywords = [p for p in parameters if p.kind in {p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY}]
     if first and parameters and parameters[0].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD:
@@ -90,42 +87,41 @@ else:
     call_frames = lazy("crewgraph.llm.frames:call_frames")
 
 CONTEXT_WINDOW = 4096
-"""Tokens a model is taken to read where nobody says more."""
+"""Context window, in tokens, of a model that does not report its own."""
 
-_counting = Lock()  # one for all: held for a few additions, and models stay copyable
+_usage_lock = Lock()  # shared by all models: it is held only briefly, and models stay copyable
 
 
 class BaseLLM(Profile):
-    """A language model; a subclass says how to `call` it.
+    """Base class of language models; subclasses implement `call`.
 
-    A subclass need not call this constructor, and its `call` may leave out any argument but the messages.
+    A subclass need not call this constructor, and its `call` may omit any parameter except `messages`.
     """
 
     is_litellm: bool = False
     model: str = ""
-    """The model's name."""
 
     temperature: float | None = None
     api_key: str | None = None
     base_url: str | None = None
     timeout: float | None = None
-    """Seconds."""
+    """Seconds to wait for an answer."""
 
     stop: list[str]
-    """Texts at which the model is to stop."""
+    """Stop sequences."""
 
     additional_params: dict[str, Any]
-    """The keywords that the constructor does not know."""
+    """Keyword arguments that the constructor does not know."""
 
     _provider: str = "openai"
     _token_usage: dict[str, int]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Give the model its own lists and sums, also where a subclass keeps its constructor to itself."""
-        made = super().__new__(cls)
-        fresh: dict[str, Any] = {"stop": [], "additional_params": {}, "_token_usage": {}}
-        vars(made).update({name: value for name, value in fresh.items() if not hasattr(cls, name)})
-        return made
+        """Create the mutable defaults here, because a subclass may not call `__init__`."""
+        llm = super().__new__(cls)
+        defaults: dict[str, Any] = {"stop": [], "additional_params": {}, "_token_usage": {}}
+        vars(llm).update({name: value for name, value in defaults.items() if not hasattr(cls, name)})
+        return llm
 
     def __init__(
         self,
@@ -137,17 +133,17 @@ class BaseLLM(Profile):
         provider: str | None = None,
         **kwargs: Any,
     ) -> None:
-        """Keep what a model needs to be asked.
+        """Set the parameters of the model.
 
         Args:
-            model: its name.
-            temperature: how freely it words its answers.
-            api_key: the key its provider wants.
-            base_url: where it is served.
-            timeout: seconds to wait for an answer.
-            provider: who serves it.
-            kwargs: `stop` (a text or a list), attributes that the subclass declares, and anything else, which
-                is kept in `additional_params`.
+            model: The name of the model.
+            temperature: The sampling temperature.
+            api_key: The API key of the provider.
+            base_url: The address of the API.
+            timeout: Seconds to wait for an answer.
+            provider: The name of the provider.
+            kwargs: `stop` (a string or a list), attributes that the subclass declares, and anything else, which
+                is stored in `additional_params`.
         """
         self.model = model
         self.temperature = temperature
@@ -164,7 +160,7 @@ class BaseLLM(Profile):
 
     @property
     def provider(self) -> str:
-        """Who serves the model."""
+        """The name of the provider."""
         return self._provider
 
     @provider.setter
@@ -173,7 +169,7 @@ class BaseLLM(Profile):
 
     @property
     def stop_sequences(self) -> list[str]:
-        """Another name of `stop`."""
+        """Alias of `stop`."""
         return self.stop
 
     @stop_sequences.setter
@@ -194,17 +190,16 @@ class BaseLLM(Profile):
         """Answer a conversation.
 
         Args:
-            messages: a text, or entries with `role` and `content`.
-            tools: functions in OpenAI's form that may be called; given only where
-                `supports_function_calling()`.
+            messages: A prompt, or message dicts with `role` and `content`.
+            tools: Functions in OpenAI's format; passed only if `supports_function_calling()` is true.
             callbacks: LangChain callback handlers.
-            available_functions: by name, what carries out a tool call.
-            from_task: the task on whose behalf it is asked.
-            from_agent: the agent on whose behalf it is asked.
-            response_model: a pydantic model that the answer shall fit.
+            available_functions: Functions by tool name, to execute tool calls.
+            from_task: The task that makes the call.
+            from_agent: The agent that makes the call.
+            response_model: A pydantic model for the answer.
 
         Returns:
-            The text; or a list of tool calls in OpenAI's form.
+            The text, or a list of tool calls in OpenAI's format.
         """
 
     async def acall(
@@ -217,8 +212,8 @@ class BaseLLM(Profile):
         from_agent: Any | None = None,
         response_model: Any | None = None,
     ) -> str | Any:
-        """Answer a conversation without blocking the event loop; as it stands, `call` in a thread."""
-        offered = {
+        """Answer a conversation without blocking the event loop; by default, run `call` in a thread."""
+        arguments = {
             "tools": tools,
             "callbacks": callbacks,
             "available_functions": available_functions,
@@ -226,7 +221,7 @@ class BaseLLM(Profile):
             "from_agent": from_agent,
             "response_model": response_model,
         }
-        return await in_thread(partial(self.call, messages, **accepted(self, "call", offered)))
+        return await in_thread(partial(self.call, messages, **accepted_arguments(self, "call", arguments)))
 
     def stream_events(
         self,
@@ -238,11 +233,11 @@ class BaseLLM(Profile):
         from_agent: Any | None = None,
         response_model: Any | None = None,
     ) -> "StreamSession[Any]":
-        """Answer a conversation, and tell the pieces as frames while they come; `session.result` is the answer.
+        """Answer a conversation and stream its events as frames; `session.result` is the answer.
 
-        The arguments are those of `call`, which works in a thread of its own.
+        Takes the arguments of `call`, which runs in its own thread.
         """
-        offered = {
+        arguments = {
             "tools": tools,
             "callbacks": callbacks,
             "available_functions": available_functions,
@@ -250,48 +245,48 @@ class BaseLLM(Profile):
             "from_agent": from_agent,
             "response_model": response_model,
         }
-        return call_frames(self, messages, offered)
+        return call_frames(self, messages, arguments)
 
     def supports_function_calling(self) -> bool:
-        """Whether `call` takes tools and answers with tool calls."""
+        """Return whether `call` accepts tools and may return tool calls."""
         return False
 
     def supports_stop_words(self) -> bool:
-        """Whether the model stops at given texts."""
+        """Return whether the model supports stop sequences."""
         return True
 
     def get_context_window_size(self) -> int:
-        """How many tokens the model reads."""
+        """Return the size of the context window in tokens."""
         return CONTEXT_WINDOW
 
     def get_token_usage_summary(self) -> UsageMetrics:
-        """The tokens and requests of this model since it was made."""
-        with _counting:
+        """Return the tokens and requests of this model instance so far."""
+        with _usage_lock:
             return UsageMetrics(**self._token_usage)
 
     def _track_token_usage_internal(self, usage_data: Mapping[str, Any]) -> None:
-        """Count one answered request: for subclasses, which know what their provider reported."""
+        """Count one answered request; subclasses call it with the usage that their provider reported."""
         usage = read_usage(usage_data)
         ongoing = ONGOING.get()
         if usage is not None and ongoing is not None:
             ongoing.used.append(usage)
         self._count(UsageMetrics.of(usage))
         meter = METER.get()
-        if meter is not None and not ASKING.get():  # asked by somebody's own code, a converter's or a tool's
+        if meter is not None and not ASKING.get():  # called outside of a metered request, for instance by a tool
             meter.answered("", self.model, usage)
 
     def _emit_text(self, text: str) -> None:
-        """Show a piece of the answer as it is written: for subclasses that stream."""
+        """Emit a chunk of the answer; subclasses that stream call it."""
         ongoing = ONGOING.get()
         if ongoing is not None and ongoing.on_text is not None:
             ongoing.on_text(text)
 
-    def _count(self, used: UsageMetrics) -> None:
-        with _counting:
-            for name, number in used.model_dump().items():
+    def _count(self, usage: UsageMetrics) -> None:
+        with _usage_lock:
+            for name, number in usage.model_dump().items():
                 self._token_usage[name] = self._token_usage.get(name, 0) + number
 
 
-def _declares(made: type, name: str) -> bool:
-    """Whether a subclass of BaseLLM annotates an attribute of this name."""
-    return any(name in get_annotations(base) for base in made.__mro__ if base.__module__ != __name__)
+def _declares(subclass: type, name: str) -> bool:
+    """Return whether a subclass of `BaseLLM` declares an attribute of this name."""
+    return any(name in get_annotations(base) for base in subclass.__mro__ if base.__module__ != __name__)

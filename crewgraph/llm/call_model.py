@@ -1,10 +1,7 @@
-"""The adapter to BaseLLM subclasses and any object with `.call`: each as a `crewgraph.core.protocols.Model`.
+"""Adapts objects with `.call`, such as `BaseLLM` subclasses, to `crewgraph.core.protocols.Model`.
 
-One LangChain run of type llm around a model that is no LangChain model, for whoever listens.
-
-What somebody's `call` returned, read as a reply.
-
-Plain data out of whatever a provider's library hands over.
+`CallModel` is the adapter, `TracedCall` reports a call to LangChain's callbacks, `read_answer` parses what `call` returned,
+and `as_plain_data` reduces provider objects to plain data.
 """
 
 import inspect
@@ -21,9 +18,9 @@ from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.messages import Content, Message, Reply, ToolRequest, ToolSpec, Usage
 from crewgraph.core.replay import is_traced
 from crewgraph.extras import load
-from crewgraph.llm.base import BaseLLM, accepted
-from crewgraph.llm.conversation import openai_messages, openai_tool, plain_messages, read_messages, text_of
-from crewgraph.llm.current_call import ASKER, ONGOING, OngoingCall
+from crewgraph.llm.base import BaseLLM, accepted_arguments
+from crewgraph.llm.conversation import get_field, openai_messages, openai_tool, plain_messages, read_messages, text_of
+from crewgraph.llm.current_call import CALLER, ONGOING, OngoingCall
 from crewgraph.llm.errors import ProviderErrors
 
 if TYPE_CHECKING:
@@ -33,72 +30,72 @@ __all__ = ["CallModel", "TracedCall", "as_plain_data", "cut_at", "read_answer"]
 
 
 class TracedCall:
-    """A run of LangChain's callbacks: started, shown piece by piece, and ended by the answer or an error.
+    """A LangChain callback run of type "llm" for a model that is not a LangChain model.
 
     Args:
-        name: the model's name.
-        provider: who serves it, by the name that prices are looked up under.
-        asked: the conversation and the tools.
-        config: the caller's.
+        name: The name of the model.
+        provider: The provider, by the name that price tables use.
+        request: The conversation and the tools.
+        config: The caller's config.
     """
 
     def __init__(
         self,
         name: str,
         provider: str,
-        asked: tuple[Sequence[Message], Sequence[ToolSpec]],
+        request: tuple[Sequence[Message], Sequence[ToolSpec]],
         config: "RunnableConfig",
     ) -> None:
         self._name, self._provider = name, provider
-        self._messages, self._tools = asked
+        self._messages, self._tools = request
         self._config = config
         self._run: Any = None
 
     def start(self) -> "RunnableConfig":
-        """Open the run; returns the config for what runs below it."""
-        managers = load("langchain_core.callbacks")
-        manager = managers.CallbackManager.configure(
+        """Start the run and return the config for child runs."""
+        callbacks = load("langchain_core.callbacks")
+        manager = callbacks.CallbackManager.configure(
             inheritable_callbacks=self._config.get("callbacks"),
             inheritable_tags=self._config.get("tags"),
             inheritable_metadata=self._config.get("metadata"),
             local_metadata={"ls_provider": self._provider, "ls_model_name": self._name, "ls_model_type": "chat"},
         )
-        given = load("langchain_core.messages").convert_to_messages(openai_messages(self._messages))
+        messages = load("langchain_core.messages").convert_to_messages(openai_messages(self._messages))
         parameters: dict[str, Any] = {"model": self._name}
         if self._tools:
             parameters["tools"] = [openai_tool(tool) for tool in self._tools]
         self._run = manager.on_chat_model_start(
             {"name": self._name, "id": ["crewgraph", "llm", self._name]},
-            [given],
+            [messages],
             name=self._name,
             invocation_params=parameters,
         )[0]
-        below = managers.CallbackManager(handlers=[], parent_run_id=self._run.run_id)
-        below.set_handlers(self._run.inheritable_handlers)
-        below.add_tags(self._run.inheritable_tags)
-        below.add_metadata(self._run.inheritable_metadata)
-        return {**self._config, "callbacks": below}
+        child_manager = callbacks.CallbackManager(handlers=[], parent_run_id=self._run.run_id)
+        child_manager.set_handlers(self._run.inheritable_handlers)
+        child_manager.add_tags(self._run.inheritable_tags)
+        child_manager.add_metadata(self._run.inheritable_metadata)
+        return {**self._config, "callbacks": child_manager}
 
     def text(self, piece: str) -> None:
-        """Pass a piece of the answer on."""
+        """Report a chunk of the answer."""
         message = load("langchain_core.messages").AIMessageChunk(piece, id=self._message_id)
         chunk = load("langchain_core.outputs").ChatGenerationChunk(message=message)
         self._run.on_llm_new_token(piece, chunk=chunk)
 
     def end(self, reply: Reply) -> None:
-        """Pass the answer on."""
+        """End the run with a reply."""
         outputs = load("langchain_core.outputs")
         message = load("langchain_core.messages").AIMessage(
             reply["content"],
             id=self._message_id,
             tool_calls=[call for call in reply["tool_calls"] if isinstance(call["args"], dict)],
-            usage_metadata=reply["usage"] and _counted(reply["usage"]),
+            usage_metadata=reply["usage"] and _langchain_usage(reply["usage"]),
         )
         generation = outputs.ChatGeneration(message=message, text=text_of(reply["content"]))
         self._run.on_llm_end(outputs.LLMResult(generations=[[generation]]))
 
     def fail(self, error: BaseException) -> None:
-        """Pass an error on."""
+        """End the run with an error."""
         self._run.on_llm_error(error)
 
     @property
@@ -106,8 +103,8 @@ class TracedCall:
         return f"run-{self._run.run_id}"
 
 
-def _counted(usage: Usage) -> dict[str, Any]:
-    """Tokens in LangChain's words."""
+def _langchain_usage(usage: Usage) -> dict[str, Any]:
+    """Convert usage to LangChain's `usage_metadata`."""
     return {
         "input_tokens": usage["prompt_tokens"],
         "output_tokens": usage["completion_tokens"],
@@ -121,44 +118,38 @@ def _counted(usage: Usage) -> dict[str, Any]:
 
 
 def read_answer(returned: object, usage: Usage | None = None) -> Reply:
-    """The reply in a returned value.
+    """Convert the return value of `call` to a reply.
 
     Args:
-        returned: a text, None (an empty answer), a pydantic model (its JSON), tool calls in OpenAI's or
-            LangChain's form, a message with text and tool calls, or anything else by its `str()`; a dict or a
-            list without tool calls becomes JSON.
-        usage: what the call used, where that is known.
+        returned: A string, None (an empty answer), a pydantic model (dumped as JSON), tool calls in OpenAI's or
+            LangChain's format, or a message with text and tool calls. Other dicts and lists are dumped as JSON,
+            other objects converted with `str()`.
+        usage: The usage of the call, if known.
     """
-    content, requests = _read(returned)
+    content, requests = _read_returned(returned)
     numbered = [_with_id(request, number) for number, request in enumerate(requests)]
     return {"content": content, "tool_calls": numbered, "usage": usage, "extra": {}}
 
 
-def _read(returned: object) -> tuple[Content, list[ToolRequest]]:
+def _read_returned(returned: object) -> tuple[Content, list[ToolRequest]]:
     if returned is None or isinstance(returned, str):
         return returned or "", []
     if isinstance(returned, Sequence) and not isinstance(returned, (bytes, bytearray)):
-        listed = list(cast("Sequence[object]", returned))
-        if listed and all(_is_call(entry) for entry in listed):
-            return "", _requests(listed)
-        return _text(listed), []
+        items = list(cast("Sequence[object]", returned))
+        if items and all(_is_call(entry) for entry in items):
+            return "", _requests(items)
+        return _as_text(items), []
     if _is_call(returned):
         return "", _requests([returned])
     if _is_message(returned):
-        spoken = {name: _part(returned, name) for name in ("content", "tool_calls")}
-        message = read_messages([{"role": "assistant", **spoken}])[0]
+        fields = {name: get_field(returned, name) for name in ("content", "tool_calls")}
+        message = read_messages([{"role": "assistant", **fields}])[0]
         return message["content"], message.get("tool_calls", [])
-    return _text(returned), []
+    return _as_text(returned), []
 
 
-def _part(holder: object, name: str) -> object:
-    return (
-        cast("Mapping[str, object]", holder).get(name) if isinstance(holder, Mapping) else getattr(holder, name, None)
-    )
-
-
-def _requests(listed: list[object]) -> list[ToolRequest]:
-    return read_messages([{"role": "assistant", "tool_calls": listed}])[0].get("tool_calls", [])
+def _requests(calls: list[object]) -> list[ToolRequest]:
+    return read_messages([{"role": "assistant", "tool_calls": calls}])[0].get("tool_calls", [])
 
 
 def _is_call(entry: object) -> bool:
@@ -174,15 +165,15 @@ def _is_message(entry: object) -> bool:
     return hasattr(entry, "content") and (hasattr(entry, "tool_calls") or hasattr(entry, "type"))
 
 
-def _text(value: object) -> str:
+def _as_text(value: object) -> str:
     if isinstance(value, BaseModel):
         return value.model_dump_json()
     if isinstance(value, (Mapping, list)):
-        return json.dumps(value, ensure_ascii=False, default=_plain)
+        return json.dumps(value, ensure_ascii=False, default=_json_default)
     return str(value)
 
 
-def _plain(value: object) -> Any:
+def _json_default(value: object) -> Any:
     return value.model_dump(mode="json") if isinstance(value, BaseModel) else str(value)
 
 
@@ -190,79 +181,79 @@ def _with_id(request: ToolRequest, number: int) -> ToolRequest:
     return {**request, "id": request["id"] or f"call_{number}"}
 
 
-def _cut_parts(content: Sequence[Any], stop: Sequence[str]) -> list[Any]:
-    left: list[Any] = []
-    for part in content:
-        text = part if isinstance(part, str) else part.get("text")
+def _cut_blocks(content: Sequence[Any], stop: Sequence[str]) -> list[Any]:
+    blocks: list[Any] = []
+    for block in content:
+        text = block if isinstance(block, str) else block.get("text")
         cut = cut_at(text, stop) if isinstance(text, str) else text
-        left.append(cut if isinstance(part, str) else part if cut == text else {**part, "text": cut})
+        blocks.append(cut if isinstance(block, str) else block if cut == text else {**block, "text": cut})
         if cut != text:
             break
-    return left
+    return blocks
 
 
 def cut_at(content: Content, stop: Sequence[str]) -> Content:
-    """A content up to the first of some texts, for models that did not stop there themselves."""
+    """Truncate content at the first stop word, for models that do not support stop words."""
     if not isinstance(content, str):
-        return _cut_parts(content, stop)
-    ends = [found for mark in stop if mark and (found := content.find(mark)) >= 0]
+        return _cut_blocks(content, stop)
+    ends = [position for stop_word in stop if stop_word and (position := content.find(stop_word)) >= 0]
     return content[: min(ends)] if ends else content
 
 
 def as_plain_data(value: object) -> Any:
-    """A value as text, numbers, bytes, lists and dicts; what is none of these is left out (None)."""
+    """Reduce a value to strings, numbers, bytes, lists and dicts; anything else becomes None."""
     if value is None or isinstance(value, (str, int, float, bool, bytes)):
         return value
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     if isinstance(value, Mapping):
-        return {str(name): as_plain_data(held) for name, held in cast("Mapping[Any, object]", value).items()}
+        return {str(name): as_plain_data(item) for name, item in cast("Mapping[Any, object]", value).items()}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [as_plain_data(held) for held in cast("list[object]", value)]
+        return [as_plain_data(item) for item in cast("list[object]", value)]
     return None
 
 
-_OURS_ALONE = frozenset({"stop"})
-"""What CrewAI does not pass: a `**kwargs` that is sent on to a provider is not to hold it."""
+_NEVER_FORWARDED = frozenset({"stop"})
+"""Arguments that CrewAI does not pass, so they must not reach a `**kwargs` that is forwarded to a provider."""
 
 _PARAMETERS = ("temperature", "max_tokens", "top_p", "seed", "stop", "additional_params")
 
 
 class CallModel:
-    """An object with `.call(messages)` as a model of ours; the object is never changed."""
+    """Adapter from an object with `.call(messages)` to `Model`; the object is never modified."""
 
     source: Any
-    """The object that is called."""
+    """The wrapped object."""
 
     def __init__(self, source: Any, *, traced: bool = True) -> None:
-        """Wrap a model.
+        """Wrap an object.
 
         Args:
-            source: the object.
-            traced: whether a call is a run of its own for callback handlers; not where a LangChain model
-                below makes one anyway.
+            source: The object with `.call`.
+            traced: Whether each call is reported to callback handlers; False if an underlying LangChain model
+                already does so.
         """
         self.source = source
         self._traced = traced
 
     @property
     def name(self) -> str:
-        """The model's name, else that of its class."""
-        found = getattr(self.source, "model", None) or getattr(self.source, "model_name", None)
-        return found if isinstance(found, str) else type(self.source).__name__
+        """The name of the model, or of its class if it has none."""
+        name = getattr(self.source, "model", None) or getattr(self.source, "model_name", None)
+        return name if isinstance(name, str) else type(self.source).__name__
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Class, name and the parameters that models commonly have."""
-        told = {key: as_plain_data(getattr(self.source, key, None)) for key in _PARAMETERS}
-        kept = {key: value for key, value in told.items() if value not in (None, [], {})}
-        return {**kept, "class": type(self.source).__name__, "model": self.name}
+        """Class, name and common parameters."""
+        parameters = {key: as_plain_data(getattr(self.source, key, None)) for key in _PARAMETERS}
+        known = {key: value for key, value in parameters.items() if value not in (None, [], {})}
+        return {**known, "class": type(self.source).__name__, "model": self.name}
 
     @property
     def native_tools(self) -> bool:
-        """Whether the object says that it calls functions."""
-        asked = getattr(self.source, "supports_function_calling", None)
-        return bool(asked()) if callable(asked) else False
+        """Whether the object supports function calling."""
+        supports_function_calling = getattr(self.source, "supports_function_calling", None)
+        return bool(supports_function_calling()) if callable(supports_function_calling) else False
 
     def complete(
         self,
@@ -283,7 +274,7 @@ class CallModel:
         stop: Sequence[str],
         config: "RunnableConfig",
     ) -> Reply:
-        """Answer a conversation: by the object's own `acall`, else by its `call` in a thread."""
+        """Answer a conversation with the object's `acall`, or with `call` in a thread."""
         with _Call(self, (messages, tools), config) as call:
             return call.read(await self._acall(messages, tools, stop), stop)
 
@@ -298,46 +289,49 @@ class CallModel:
         return openai_messages(messages) if self.native_tools else plain_messages(messages)
 
     def _arguments(self, method: str, tools: Sequence[ToolSpec], stop: Sequence[str]) -> dict[str, Any]:
-        agent, task = ASKER.get()
-        offered: dict[str, Any] = {
+        agent, task = CALLER.get()
+        arguments: dict[str, Any] = {
             "tools": [openai_tool(tool) for tool in tools] if tools and self.native_tools else None,
             "stop": list(stop) or None,
             "from_task": task,
             "from_agent": agent,
             **dict.fromkeys(("callbacks", "available_functions", "response_model")),
         }
-        return accepted(self.source, method, offered, named_only=_OURS_ALONE)
+        return accepted_arguments(self.source, method, arguments, named_only=_NEVER_FORWARDED)
 
     @property
     def provider(self) -> str:
-        """Who serves the model, where somebody said so; else its class, in the form of LangChain's own names."""
-        told = next((kept["_provider"] for kept in _own(self.source) if "_provider" in kept), None)
-        kind = type(self.source).__name__
-        return told if isinstance(told, str) else kind.removesuffix("LLM").lower() or kind.lower()
+        """The provider if one is set explicitly, else a name derived from the class, as LangChain does."""
+        provider = next(
+            (attributes["_provider"] for attributes in _attribute_sources(self.source) if "_provider" in attributes),
+            None,
+        )
+        class_name = type(self.source).__name__
+        return provider if isinstance(provider, str) else class_name.removesuffix("LLM").lower() or class_name.lower()
 
     @property
     def traced(self) -> bool:
-        """Whether a call is a run of its own for callback handlers."""
+        """Whether each call is reported to callback handlers."""
         return self._traced
 
 
-def _own(source: Any) -> list[Mapping[str, Any]]:
-    """What an object and its classes hold, without what they take over from BaseLLM."""
-    classes = [vars(kind) for kind in type(source).__mro__ if kind is not BaseLLM]
+def _attribute_sources(source: Any) -> list[Mapping[str, Any]]:
+    """Return the attributes of an object and of its classes, except those of `BaseLLM`."""
+    classes = [vars(base) for base in type(source).__mro__ if base is not BaseLLM]
     return [getattr(source, "__dict__", {}), *classes]
 
 
 class _Call:
-    """One call: its usage, its errors and, where someone listens, its run."""
+    """Context of one call: collects usage, converts errors and, if traced, reports a run."""
 
     def __init__(
-        self, model: CallModel, asked: tuple[Sequence[Message], Sequence[ToolSpec]], config: "RunnableConfig"
+        self, model: CallModel, request: tuple[Sequence[Message], Sequence[ToolSpec]], config: "RunnableConfig"
     ) -> None:
         self._ongoing = OngoingCall(observed=True)
         self._errors = ProviderErrors(model.name)
         self._config = config
-        watched = model.traced and is_traced(config)
-        self._run = TracedCall(model.name, model.provider, asked, config) if watched else None
+        is_watched = model.traced and is_traced(config)
+        self._run = TracedCall(model.name, model.provider, request, config) if is_watched else None
         self._undo: list[Callable[[], None]] = []
 
     def __enter__(self) -> Self:
@@ -346,7 +340,7 @@ class _Call:
             config = self._run.start()
             self._ongoing.on_text = self._run.text
         self._undo.append(partial(ONGOING.reset, ONGOING.set(self._ongoing)))
-        if config:  # LangChain models that the object asks are runs below the one that is asking
+        if config:  # makes runs of LangChain models that the object calls children of this one
             current = load("langchain_core.runnables.config").var_child_runnable_config
             self._undo.append(partial(current.reset, current.set(config)))
         return self
@@ -361,7 +355,7 @@ class _Call:
         return self._errors.__exit__(kind, error, trace)
 
     def read(self, returned: Any, stop: Sequence[str]) -> Reply:
-        """The reply in what was returned, up to the first stop word."""
+        """Convert the returned value to a reply, truncated at the first stop word."""
         reply = read_answer(returned, self._ongoing.usage)
         reply["content"] = cut_at(reply["content"], stop)
         if self._run is not None:

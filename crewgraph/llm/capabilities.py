@@ -1,23 +1,23 @@
-"""What well-known models can do, told by their names."""
+"""Capabilities of well-known models, looked up by name."""
 
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 __all__ = [
-    "WINDOWS",
-    "calls_functions",
+    "CONTEXT_WINDOWS",
     "context_window",
-    "reads_pdfs",
-    "sees_images",
-    "sight_of",
-    "takes_stop",
-    "window_of",
+    "context_window_of",
+    "input_modalities",
+    "supports_images",
+    "supports_pdfs",
+    "supports_stop_words",
+    "supports_tools",
 ]
 
 _DEFAULT_WINDOW = 8192
 
-WINDOWS: tuple[tuple[str, int], ...] = (
+CONTEXT_WINDOWS: tuple[tuple[str, int], ...] = (
     ("gpt-5", 400_000),
     ("gpt-4.1", 1_047_576),
     ("gpt-4o", 128_000),
@@ -76,22 +76,22 @@ WINDOWS: tuple[tuple[str, int], ...] = (
     ("phi4", 16_384),
     ("phi-4", 16_384),
 )
-"""How many tokens models read, by what their names begin with; the first that fits counts."""
+"""Context windows in tokens by name prefix; the first match wins."""
 
-_REASONING = re.compile(r"^(?:o[134](?:$|-)|gpt-5)")
-_PLAIN_REASONING = re.compile(r"^o1-(?:mini|preview)")
+_NO_STOP_MODELS = re.compile(r"^(?:o[134](?:$|-)|gpt-5)")
+_NO_TOOL_MODELS = re.compile(r"^o1-(?:mini|preview)")
 
-_SEEING = re.compile(
+_IMAGE_MODELS = re.compile(
     r"^(?:gpt-5|gpt-4o(?!-(?:mini-)?(?:audio|transcribe|tts))|chatgpt-4o|gpt-4\.[15]|gpt-4-(?:turbo|vision)|o1(?!-(?:mini|preview))"
     r"|o3(?!-mini)|o4|claude-(?!2|instant)|gemini|gemma-?3|llama-?4|pixtral|mistral-(?:medium-(?:3|2505|latest)|small-(?:3|2503|latest))"
     r"|magistral|llava|bakllava|moondream|minicpm-v|grok-4|nova-(?:lite|pro|premier)|qwen.*-?vl|.*vision)"
 )
-_READING = re.compile(
+_PDF_MODELS = re.compile(
     r"^(?:gpt-5|gpt-4o(?!-(?:mini-)?(?:audio|transcribe|tts))|gpt-4\.1|o1(?!-(?:mini|preview))|o3(?!-mini)|o4|claude-(?!2|instant|3-(?:opus|sonnet|haiku))|gemini)"
 )
 
-_LOCAL = {"ollama", "llamafile"}
-_LOCAL_CALLERS = (
+_LOCAL_PROVIDERS = {"ollama", "llamafile"}
+_LOCAL_TOOL_MODELS = (
     *(
         "llama3.1",
         "llama3.2",
@@ -120,78 +120,79 @@ _LOCAL_CALLERS = (
 
 
 def _bare(model: str) -> str:
-    """The model's own name: without a path, `us.` regions and vendors of Bedrock, and `ft:`."""
+    """Strip the path, Bedrock's region and vendor prefixes, and `ft:` from a model name."""
     name = model.lower().removeprefix("ft:").rpartition("/")[2]
     return re.sub(r"^(?:(?:us|eu|apac|global)\.)?(?:anthropic|meta|amazon|mistral|cohere|deepseek)\.", "", name)
 
 
 def context_window(model: str) -> int:
-    """How many tokens a model reads; 8192 for a name that is not known."""
+    """Return the context window of a model by its name, in tokens; 8192 for unknown names."""
     name = _bare(model)
-    return next((size for prefix, size in WINDOWS if name.startswith(prefix)), _DEFAULT_WINDOW)
+    return next((size for prefix, size in CONTEXT_WINDOWS if name.startswith(prefix)), _DEFAULT_WINDOW)
 
 
-def window_of(llm: object, model: str) -> int:
-    """How many tokens a model reads.
+def context_window_of(llm: object, model: str) -> int:
+    """Return the context window of a model in tokens.
 
     Args:
-        llm: what a user gave; asked, if it can say.
-        model: its name, by which it is known otherwise.
+        llm: The user's model; its `get_context_window_size` takes precedence.
+        model: Its name, used otherwise.
     """
-    asked = getattr(llm, "get_context_window_size", None)
-    size: object = asked() if callable(asked) else None
+    get_size = getattr(llm, "get_context_window_size", None)
+    size: object = get_size() if callable(get_size) else None
     return size if isinstance(size, int) and size > 0 else context_window(model)
 
 
-def sees_images(model: str) -> bool:
-    """Whether a model takes images."""
-    return _SEEING.match(_bare(model)) is not None
+def supports_images(model: str) -> bool:
+    """Return whether a model accepts images."""
+    return _IMAGE_MODELS.match(_bare(model)) is not None
 
 
-def reads_pdfs(model: str) -> bool:
-    """Whether a model takes PDFs as they are."""
-    return _READING.match(_bare(model)) is not None
+def supports_pdfs(model: str) -> bool:
+    """Return whether a model accepts PDF files."""
+    return _PDF_MODELS.match(_bare(model)) is not None
 
 
-def sight_of(llm: object, model: str) -> frozenset[str]:
-    """What a model can be shown: some of "image", "pdf".
+def input_modalities(llm: object, model: str) -> frozenset[str]:
+    """Return which of "image" and "pdf" a model accepts.
 
     Args:
-        llm: what a user gave; asked, if it can say. Of several, that stand in for one another, all have to see it.
-        model: its name, by which it is known otherwise.
+        llm: The user's model, whose own methods take precedence; of a list of fallbacks, all must accept a kind.
+        model: Its name, used otherwise.
     """
     if isinstance(llm, (list, tuple)):
-        given = cast("Sequence[object]", llm)
-        seen = [sight_of(one, _name_of(one, model)) for one in given]
-        return frozenset(kind for kind in ("image", "pdf") if seen and all(kind in one for one in seen))
-    by_name = {"image": sees_images(model), "pdf": reads_pdfs(model)}
-    asked, told = getattr(llm, "supports_multimodal", None), getattr(llm, "profile", None)
-    if callable(asked):
-        sees = bool(asked())
-        by_name = {"image": sees, "pdf": sees and by_name["pdf"]}
-    elif isinstance(told, Mapping):  # LangChain's
-        profile = cast("Mapping[str, Any]", told)
-        by_name = {kind: bool(profile.get(f"{kind}_inputs", known)) for kind, known in by_name.items()}
-    return frozenset(kind for kind, can in by_name.items() if can)
+        models = cast("Sequence[object]", llm)
+        modalities = [input_modalities(member, _name_of(member, model)) for member in models]
+        return frozenset(
+            kind for kind in ("image", "pdf") if modalities and all(kind in member for member in modalities)
+        )
+    supported = {"image": supports_images(model), "pdf": supports_pdfs(model)}
+    supports_multimodal, langchain_profile = getattr(llm, "supports_multimodal", None), getattr(llm, "profile", None)
+    if callable(supports_multimodal):
+        has_images = bool(supports_multimodal())
+        supported = {"image": has_images, "pdf": has_images and supported["pdf"]}
+    elif isinstance(langchain_profile, Mapping):  # LangChain's
+        profile = cast("Mapping[str, Any]", langchain_profile)
+        supported = {kind: bool(profile.get(f"{kind}_inputs", known)) for kind, known in supported.items()}
+    return frozenset(kind for kind, is_supported in supported.items() if is_supported)
 
 
-def _name_of(llm: object, otherwise: str) -> str:
-    named = llm if isinstance(llm, str) else getattr(llm, "model", None) or getattr(llm, "model_name", None)
-    return named if isinstance(named, str) else otherwise
+def _name_of(llm: object, default: str) -> str:
+    name = llm if isinstance(llm, str) else getattr(llm, "model", None) or getattr(llm, "model_name", None)
+    return name if isinstance(name, str) else default
 
 
-def takes_stop(model: str) -> bool:
-    """Whether a model takes stop words: OpenAI's reasoning models refuse a request that has them."""
-    return _REASONING.match(_bare(model)) is None
+def supports_stop_words(model: str) -> bool:
+    """Return whether a model supports stop words; OpenAI's reasoning models reject requests that have them."""
+    return _NO_STOP_MODELS.match(_bare(model)) is None
 
 
-def calls_functions(provider: str, model: str) -> bool:
-    """Whether a model takes tools.
+def supports_tools(provider: str, model: str) -> bool:
+    """Return whether a model supports tools.
 
-    Hosted models do, but for a few; of those that run at home only some were taught to, and their servers
-    refuse a request with tools for the others.
+    Most hosted models do. Local servers reject requests with tools for models that were not trained to use them.
     """
     name = _bare(model)
-    if provider in _LOCAL:
-        return name.startswith(_LOCAL_CALLERS)
-    return _PLAIN_REASONING.match(name) is None and provider != "perplexity"
+    if provider in _LOCAL_PROVIDERS:
+        return name.startswith(_LOCAL_TOOL_MODELS)
+    return _NO_TOOL_MODELS.match(name) is None and provider != "perplexity"

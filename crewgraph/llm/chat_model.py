@@ -1,8 +1,7 @@
-"""The adapter to LangChain chat models: a `crewgraph.core.protocols.Model` around one.
+"""Adapts LangChain chat models to `crewgraph.core.protocols.Model`.
 
-Models that may be asked from several event loops.
-
-Answers that come in pieces: who sees the pieces, and that their tokens are still counted.
+`across_event_loops` and `with_streamed_usage` return copies of OpenAI models that work on several event loops and that
+report usage while streaming.
 """
 
 import json
@@ -20,7 +19,7 @@ from crewgraph.core.messages import Message, Reply, ToolRequest, ToolSpec, Usage
 from crewgraph.errors import ModelError
 from crewgraph.extras import load
 from crewgraph.llm.call_model import as_plain_data, cut_at, read_answer
-from crewgraph.llm.capabilities import takes_stop
+from crewgraph.llm.capabilities import supports_stop_words
 from crewgraph.llm.conversation import openai_tool, text_of
 from crewgraph.llm.errors import ProviderErrors
 from crewgraph.llm.usage import read_usage
@@ -28,39 +27,39 @@ from crewgraph.llm.usage import read_usage
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-__all__ = ["ChatModel", "across_event_loops", "counting_when_streamed"]
+__all__ = ["ChatModel", "across_event_loops", "with_streamed_usage"]
 
 
 def across_event_loops(model: Any) -> Any:
-    """A LangChain model that may be asked from several event loops, one after the other or at once.
+    """Return a copy of a LangChain model that works on several event loops, even at the same time.
 
-    Only models that are asked through the openai package are helped, and not those with an HTTP client
-    of their own. The given model is not changed.
+    Only models based on the openai package are changed, and only if the user did not configure an HTTP client. The
+    model itself is not modified.
     """
     module = sys.modules.get("langchain_openai.chat_models.base")  # without it, it cannot be one
     if module is None or not isinstance(model, module.BaseChatOpenAI):
         return model
-    ours: Any = model
-    if ours.http_async_client is not None or ours.root_async_client is None:
-        return ours
+    chat: Any = model
+    if chat.http_async_client is not None or chat.root_async_client is None:
+        return chat
     make_client = load("openai").DefaultAsyncHttpxClient
-    client = ours.root_async_client.with_options(http_client=make_client(transport=LoopTransport(make_client)))
-    return ours.model_copy(update={"root_async_client": client, "async_client": client.chat.completions})
+    client = chat.root_async_client.with_options(http_client=make_client(transport=LoopTransport(make_client)))
+    return chat.model_copy(update={"root_async_client": client, "async_client": client.chat.completions})
 
 
-def counting_when_streamed(model: Any) -> Any:
-    """A LangChain model that reports its usage, too, where its answer is streamed because somebody looks at the run.
+def with_streamed_usage(model: Any) -> Any:
+    """Return a copy of a LangChain model that reports usage when its answer is streamed for a listener.
 
-    langchain-openai leaves the report out for servers other than OpenAI's. Who switches streaming or its report on or off
-    keeps what they chose. The given model is not changed.
+    langchain-openai omits usage for servers other than OpenAI's. Explicit `streaming` and `stream_usage` settings are kept.
+    The model itself is not modified.
     """
     module = sys.modules.get("langchain_openai.chat_models.base")  # without it, it cannot be one
     if module is None or not isinstance(model, module.BaseChatOpenAI):
         return model
-    ours: Any = model
-    if ours.stream_usage is not None or ours.streaming:
-        return ours
-    return ours.model_copy(update={"stream_usage": True})
+    chat: Any = model
+    if chat.stream_usage is not None or chat.streaming:
+        return chat
+    return chat.model_copy(update={"stream_usage": True})
 
 
 _PROBE: ToolSpec = {
@@ -70,19 +69,19 @@ _PROBE: ToolSpec = {
 }
 _CACHED_BINDINGS = 64
 _RETRIES = 2
-_CONVERTED = 512
-_SENT_OTHERWISE = {"tool_calls", "function_call", "parsed", "refusal"}
-_NO_PARAMETER = (  # words in the names of parameters that change no answer, or that nobody else is to read
+_CACHED_MESSAGES = 512
+_HANDLED_KEYS = {"tool_calls", "function_call", "parsed", "refusal"}
+_EXCLUDED_PARAMETERS = (  # parts of parameter names that do not affect answers, or that are secret
     *("key", "token", "secret", "password", "url", "base", "endpoint", "header", "credential", "client"),
     *("model_name", "stream", "retries", "timeout", "callback"),
 )
 
 
 class ChatModel:
-    """A LangChain chat model, or a Runnable that ends in one, as a model of ours."""
+    """Adapter from a LangChain chat model, or a Runnable that ends in one, to `Model`."""
 
     source: Any
-    """The Runnable that is asked."""
+    """The wrapped Runnable."""
 
     def __init__(
         self,
@@ -97,70 +96,69 @@ class ChatModel:
         """Wrap a model.
 
         Args:
-            source: the chat model, bare or behind `bind`, `with_retry`, `with_fallbacks` or a sequence that
-                ends in it.
-            native_tools: whether tools are offered to it; None asks the model.
-            stop: stop words of every request.
-            response_format: the form of answers, where no tools are offered.
-            on_answer: told of every answered request: LangChain's message, and what it used.
-            parameters: what it was made with, where the model's class does not tell all of it.
+            source: The chat model, bare or wrapped by `bind`, `with_retry`, `with_fallbacks` or a sequence.
+            native_tools: Whether to bind tools to it; None detects whether the model supports that.
+            stop: Stop words of every request.
+            response_format: The format of answers to requests without tools.
+            on_answer: Called after each answer with LangChain's message and its usage.
+            parameters: Parameters for `identity` that the model's class does not expose.
         """
         self.source = source
         self._offers_tools = native_tools
         self._response_format = response_format
         self._on_answer = on_answer
-        self._given = parameters or {}
+        self._extra_parameters = parameters or {}
         self._base, kwargs = _base_of(source)
         self._stop = list(dict.fromkeys([*stop, *(kwargs.get("stop") or _own_stop(self._base))]))
-        self._names = [_name_of(one) for one in _models_of(source)]
-        self._takes_stop = takes_stop(self.name) and getattr(self._base, "use_responses_api", None) is not True
+        self._names = [_name_of(model) for model in _models_of(source)]
+        self._takes_stop = supports_stop_words(self.name) and getattr(self._base, "use_responses_api", None) is not True
         self._bindings: dict[tuple[str, bool], Any] = {}
         self._identity: Mapping[str, Any] | None = None
 
     @property
     def name(self) -> str:
-        """The model's name as its provider knows it."""
+        """The name of the model at its provider."""
         return _name_of(self._base)
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Class, name and parameters; neither keys nor addresses, which change no answer."""
+        """Class, name and parameters, without keys and addresses, which do not affect answers."""
         if self._identity is None:
-            self._identity = self._told_identity()
+            self._identity = self._build_identity()
         return self._identity
 
-    def _told_identity(self) -> Mapping[str, Any]:
-        parameters = {**self._given, **_parameters(self._base), **_base_of(self.source)[1]}
-        told = {key: as_plain_data(value) for key, value in parameters.items() if not _hides(key)}
-        told = {key: value for key, value in told.items() if value not in (None, [], {})}
+    def _build_identity(self) -> Mapping[str, Any]:
+        parameters = {**self._extra_parameters, **_parameters(self._base), **_base_of(self.source)[1]}
+        identity = {key: as_plain_data(value) for key, value in parameters.items() if not _is_excluded(key)}
+        identity = {key: value for key, value in identity.items() if value not in (None, [], {})}
         if self._stop:
-            told["stop"] = self._stop
+            identity["stop"] = self._stop
         if self._response_format is not None:
-            told["response_format"] = _schema(self._response_format)
-        return {**told, "class": type(self._base).__name__, "model": self.name}
+            identity["response_format"] = _response_schema(self._response_format)
+        return {**identity, "class": type(self._base).__name__, "model": self.name}
 
     @property
     def native_tools(self) -> bool:
-        """Whether tool calls are a part of the model's protocol."""
+        """Whether the model supports native tool calls."""
         if self._offers_tools is None:
             self._offers_tools = _binds_tools(self.source, self._base)
         return self._offers_tools
 
     @property
     def retries(self) -> int:
-        """How often its client makes a failed request again; what it does by default where it does not say."""
-        found = getattr(self._base, "max_retries", None)
-        return found if isinstance(found, int) else _RETRIES
+        """How often the client retries a failed request."""
+        max_retries = getattr(self._base, "max_retries", None)
+        return max_retries if isinstance(max_retries, int) else _RETRIES
 
-    def answering(self, response_format: type[BaseModel] | Mapping[str, Any] | None) -> "ChatModel":
-        """The same model with answers of another form."""
+    def with_response_format(self, response_format: type[BaseModel] | Mapping[str, Any] | None) -> "ChatModel":
+        """Return a copy with another response format."""
         return ChatModel(
             self.source,
             native_tools=self._offers_tools,
             stop=self._stop,
             response_format=response_format,
             on_answer=self._on_answer,
-            parameters=self._given,
+            parameters=self._extra_parameters,
         )
 
     def complete(
@@ -171,10 +169,12 @@ class ChatModel:
         config: "RunnableConfig",
     ) -> Reply:
         """Answer a conversation."""
-        asked = self._asked(tools)
+        runnable = self._runnable_for(tools)
         with ProviderErrors(self.name):
-            answer = asked.invoke(_converted.of(expanded(messages)), self._named(config), **self._keywords(stop))
-        return self._reply(answer, stop, forms=not tools)
+            answer = runnable.invoke(
+                _message_cache.convert(expanded(messages)), self._run_config(config), **self._stop_keywords(stop)
+            )
+        return self._reply(answer, stop, structured=not tools)
 
     async def acomplete(
         self,
@@ -184,49 +184,49 @@ class ChatModel:
         config: "RunnableConfig",
     ) -> Reply:
         """Answer a conversation."""
-        asked = self._asked(tools, across_loops=True)
+        runnable = self._runnable_for(tools, across_loops=True)
         with ProviderErrors(self.name):
-            answer = await asked.ainvoke(
-                _converted.of(await aexpanded(messages)), self._named(config), **self._keywords(stop)
+            answer = await runnable.ainvoke(
+                _message_cache.convert(await aexpanded(messages)), self._run_config(config), **self._stop_keywords(stop)
             )
-        return self._reply(answer, stop, forms=not tools)
+        return self._reply(answer, stop, structured=not tools)
 
-    def _named(self, config: "RunnableConfig") -> "RunnableConfig":
-        named: RunnableConfig = {**config, "run_name": self.name}  # in the trace the model, not its class
-        return named
+    def _run_config(self, config: "RunnableConfig") -> "RunnableConfig":
+        run_config: RunnableConfig = {**config, "run_name": self.name}  # traces show the model, not its class
+        return run_config
 
-    def _asked(self, tools: Sequence[ToolSpec], *, across_loops: bool = False) -> Any:
+    def _runnable_for(self, tools: Sequence[ToolSpec], *, across_loops: bool = False) -> Any:
         key = (json.dumps(tools, sort_keys=True, default=str) if tools else "", across_loops)
         if key not in self._bindings:
             if len(self._bindings) >= _CACHED_BINDINGS:
                 self._bindings.clear()
-            source = _mapped(self.source, counting_when_streamed)
-            source = _mapped(source, across_event_loops) if across_loops else source
-            self._bindings[key] = self._bound(source, tools)
+            source = _map_model(self.source, with_streamed_usage)
+            source = _map_model(source, across_event_loops) if across_loops else source
+            self._bindings[key] = self._bind(source, tools)
         return self._bindings[key]
 
-    def _bound(self, source: Any, tools: Sequence[ToolSpec]) -> Any:
+    def _bind(self, source: Any, tools: Sequence[ToolSpec]) -> Any:
         if tools:
-            return _mapped(source, _offering(tools))
+            return _map_model(source, _tool_binder(tools))
         if self._response_format is None:
             return source
         if isinstance(self._response_format, Mapping):
             return source.bind(response_format=dict(self._response_format))
-        form = self._response_format.model_json_schema()
-        return _unread(source.with_structured_output(form, include_raw=True))
+        schema = self._response_format.model_json_schema()
+        return _without_parser(source.with_structured_output(schema, include_raw=True))
 
-    def _keywords(self, stop: Sequence[str]) -> dict[str, Any]:
-        words = list(dict.fromkeys([*self._stop, *stop]))
-        return {"stop": words} if stop and self._takes_stop else {}
+    def _stop_keywords(self, stop: Sequence[str]) -> dict[str, Any]:
+        stop_words = list(dict.fromkeys([*self._stop, *stop]))
+        return {"stop": stop_words} if stop and self._takes_stop else {}
 
-    def _reply(self, answer: Any, stop: Sequence[str], *, forms: bool) -> Reply:
+    def _reply(self, answer: Any, stop: Sequence[str], *, structured: bool) -> Reply:
         raw: Any = cast("dict[str, Any]", answer).get("raw") if isinstance(answer, dict) else None
         message = cast("Any", answer) if raw is None else raw
-        reply = _read(message)
-        if len(self._names) > 1 and (by := _answering(message, self._names)) != self.name:
-            reply["model"] = by
-        if forms and isinstance(self._response_format, type):
-            reply = _formed(reply)
+        reply = _read_message(message)
+        if len(self._names) > 1 and (answered_by := _answering_model(message, self._names)) != self.name:
+            reply["model"] = answered_by
+        if structured and isinstance(self._response_format, type):
+            reply = _structured_reply(reply)
         if self._on_answer is not None:
             self._on_answer(message, reply["usage"])
         if self._takes_stop:
@@ -235,7 +235,7 @@ class ChatModel:
 
 
 def _base_of(source: Any) -> tuple[Any, dict[str, Any]]:
-    """The model at the end of a Runnable, and the keywords that are bound on the way."""
+    """Return the model at the end of a Runnable, and the keywords bound on the way."""
     runnables = load("langchain_core.runnables")
     bound: dict[str, Any] = {}
     while True:
@@ -253,10 +253,10 @@ def _base_of(source: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def _models_of(source: Any) -> list[Any]:
-    """The models that may answer, the first one first."""
+    """Return the models that may answer: the primary model, then its fallbacks."""
     runnables = load("langchain_core.runnables")
     if isinstance(source, runnables.RunnableWithFallbacks):
-        return [model for one in (source.runnable, *source.fallbacks) for model in _models_of(one)]
+        return [model for runnable in (source.runnable, *source.fallbacks) for model in _models_of(runnable)]
     if isinstance(source, load("langchain_core.runnables.base").RunnableBindingBase):
         return _models_of(source.bound)
     return _models_of(source.last) if isinstance(source, runnables.RunnableSequence) else [source]
@@ -264,126 +264,130 @@ def _models_of(source: Any) -> list[Any]:
 
 def _name_of(model: Any) -> str:
     for attribute in ("model_name", "model", "model_id", "deployment_name", "azure_deployment"):
-        if isinstance(found := getattr(model, attribute, None), str) and found:
-            return found
+        if isinstance(name := getattr(model, attribute, None), str) and name:
+            return name
     return str(getattr(model, "_llm_type", None) or type(model).__name__)
 
 
-def _answering(answer: Any, names: Sequence[str]) -> str:
-    """Which of several models an answer says it is of; providers add a date to the name."""
-    told: Mapping[str, Any] = getattr(answer, "response_metadata", None) or {}
-    found = str(told.get("model_name") or told.get("model") or names[0])
-    return max((name for name in names if found.startswith(name)), key=len, default=found)
+def _answering_model(answer: Any, names: Sequence[str]) -> str:
+    """Return the name of the model that produced an answer; providers may append a date to it."""
+    metadata: Mapping[str, Any] = getattr(answer, "response_metadata", None) or {}
+    reported = str(metadata.get("model_name") or metadata.get("model") or names[0])
+    return max((name for name in names if reported.startswith(name)), key=len, default=reported)
 
 
 def _own_stop(base: Any) -> list[str]:
-    found: object = getattr(base, "stop", None) or getattr(base, "stop_sequences", None)
-    if isinstance(found, str):
-        return [found]
-    return [str(word) for word in cast("list[object]", found)] if isinstance(found, (list, tuple)) else []
+    stop: object = getattr(base, "stop", None) or getattr(base, "stop_sequences", None)
+    if isinstance(stop, str):
+        return [stop]
+    return [str(word) for word in cast("list[object]", stop)] if isinstance(stop, (list, tuple)) else []
 
 
 def _parameters(base: Any) -> Mapping[str, Any]:
-    found = getattr(base, "_identifying_params", None)
-    return cast("Mapping[str, Any]", found) if isinstance(found, Mapping) else {}
+    parameters = getattr(base, "_identifying_params", None)
+    return cast("Mapping[str, Any]", parameters) if isinstance(parameters, Mapping) else {}
 
 
-def _hides(parameter: str) -> bool:
+def _is_excluded(parameter: str) -> bool:
     return parameter.startswith("_") or (
-        "tokens" not in parameter and any(word in parameter.lower() for word in _NO_PARAMETER)
+        "tokens" not in parameter and any(word in parameter.lower() for word in _EXCLUDED_PARAMETERS)
     )
 
 
-def _schema(form: type[BaseModel] | Mapping[str, Any]) -> Any:
-    return as_plain_data(form) if isinstance(form, Mapping) else form.model_json_schema()
+def _response_schema(response_format: type[BaseModel] | Mapping[str, Any]) -> Any:
+    return (
+        as_plain_data(response_format) if isinstance(response_format, Mapping) else response_format.model_json_schema()
+    )
 
 
 def _bind_tools(owner: Any) -> Any:
     return getattr(owner, "bind_tools", None)
 
 
-def _unread(forming: Any) -> Any:
-    """The model in a chain that gives its answer beside the reading of it, which is done here."""
-    steps: Any = getattr(getattr(forming, "first", None), "steps__", None) or {}
-    return steps.get("raw", forming)
+def _without_parser(chain: Any) -> Any:
+    """Return the model of a structured-output chain without its parser: answers are parsed here."""
+    steps: Any = getattr(getattr(chain, "first", None), "steps__", None) or {}
+    return steps.get("raw", chain)
 
 
 def _binds_tools(source: Any, base: Any) -> bool:
-    chat = load("langchain_core.language_models").BaseChatModel
-    if isinstance(base, chat) and _bind_tools(type(base)) is chat.bind_tools:
+    chat_class = load("langchain_core.language_models").BaseChatModel
+    if isinstance(base, chat_class) and _bind_tools(type(base)) is chat_class.bind_tools:
         return False
     if not hasattr(base, "bind_tools"):
         return False
     try:
-        _mapped(source, _offering([_PROBE]))
+        _map_model(source, _tool_binder([_PROBE]))
     except NotImplementedError:
         return False
     return True
 
 
-def _offering(tools: Sequence[ToolSpec]) -> Callable[[Any], Any]:
-    listed = [openai_tool(tool) for tool in tools]
-    return lambda model: model.bind_tools(listed)
+def _tool_binder(tools: Sequence[ToolSpec]) -> Callable[[Any], Any]:
+    openai_tools = [openai_tool(tool) for tool in tools]
+    return lambda model: model.bind_tools(openai_tools)
 
 
-def _mapped(source: Any, change: Callable[[Any], Any]) -> Any:
-    """A Runnable whose model at the end, fallbacks included, is changed; what stands in front of it stays."""
+def _map_model(source: Any, transform: Callable[[Any], Any]) -> Any:
+    """Apply a function to the model at the end of a Runnable and to its fallbacks, keeping all wrappers."""
     runnables = load("langchain_core.runnables")
     if isinstance(source, runnables.RunnableWithFallbacks):
-        others = [_mapped(fallback, change) for fallback in source.fallbacks]
-        return source.model_copy(update={"runnable": _mapped(source.runnable, change), "fallbacks": others})
+        fallbacks = [_map_model(fallback, transform) for fallback in source.fallbacks]
+        return source.model_copy(update={"runnable": _map_model(source.runnable, transform), "fallbacks": fallbacks})
     if isinstance(source, runnables.RunnableSequence):
-        return runnables.RunnableSequence(*source.steps[:-1], _mapped(source.last, change), name=source.name)
+        return runnables.RunnableSequence(*source.steps[:-1], _map_model(source.last, transform), name=source.name)
     if isinstance(source, load("langchain_core.runnables.base").RunnableBindingBase):
-        return source.model_copy(update={"bound": _mapped(source.bound, change)})
-    return change(source)
+        return source.model_copy(update={"bound": _map_model(source.bound, transform)})
+    return transform(source)
 
 
-class _Converted:
-    """LangChain's forms of the messages of the latest conversations: a loop asks with the same ones again and again."""
+class _MessageCache:
+    """Cache of converted messages: an agent loop sends the same ones again with every request."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        # The message itself is kept, so that no other one gets its id.
+        # Holding the message keeps its id from being reused.
         self._known: OrderedDict[int, tuple[Message, Any, Any]] = OrderedDict()
 
-    def of(self, messages: Sequence[Message]) -> list[Any]:
-        kinds = load("langchain_core.messages")
-        return [self._one(kinds, message) for message in messages]
+    def convert(self, messages: Sequence[Message]) -> list[Any]:
+        message_types = load("langchain_core.messages")
+        return [self._convert(message_types, message) for message in messages]
 
-    def _one(self, kinds: Any, message: Message) -> Any:
-        known = self._known.get(id(message))
-        if known is None or known[0] is not message or known[1] is not message["content"]:
-            known = message, message["content"], _langchain_message(kinds, message)
+    def _convert(self, message_types: Any, message: Message) -> Any:
+        cached = self._known.get(id(message))
+        if cached is None or cached[0] is not message or cached[1] is not message["content"]:
+            cached = message, message["content"], _langchain_message(message_types, message)
             with self._lock:
-                self._known[id(message)] = known
-                if len(self._known) > _CONVERTED:
+                self._known[id(message)] = cached
+                if len(self._known) > _CACHED_MESSAGES:
                     self._known.popitem(last=False)
-        return known[2]
+        return cached[2]
 
 
-_converted = _Converted()
+_message_cache = _MessageCache()
 
 
-def _langchain_message(kinds: Any, message: Message) -> Any:
+def _langchain_message(message_types: Any, message: Message) -> Any:
     content = message["content"]
     match message["role"]:
         case "system":
-            return kinds.SystemMessage(content)
+            return message_types.SystemMessage(content)
         case "user":
-            return kinds.HumanMessage(content)
+            return message_types.HumanMessage(content)
         case "assistant":
             calls = [_langchain_call(request) for request in message.get("tool_calls", ())]
-            return kinds.AIMessage(content, tool_calls=calls, additional_kwargs=message.get("extra", {}))
+            return message_types.AIMessage(content, tool_calls=calls, additional_kwargs=message.get("extra", {}))
         case "tool":
-            return kinds.ToolMessage(content, tool_call_id=message.get("tool_call_id", ""), name=message.get("name"))
+            return message_types.ToolMessage(
+                content, tool_call_id=message.get("tool_call_id", ""), name=message.get("name")
+            )
         case role:
-            raise ModelError(f"A message has the role `{role}`. Known are: system, user, assistant, tool.")
+            raise ModelError(f"Unknown message role `{role}`. Use one of: system, user, assistant, tool.")
 
 
 def _langchain_call(request: ToolRequest) -> dict[str, Any]:
     args = request["args"]
-    # a call that was no JSON goes back in a form that every provider accepts next to the answer to it
+    # Arguments that are not JSON are wrapped in a dict, which every provider accepts.
     return {
         "id": request["id"],
         "name": request["name"],
@@ -391,22 +395,22 @@ def _langchain_call(request: ToolRequest) -> dict[str, Any]:
     }
 
 
-def _read(answer: Any) -> Reply:
+def _read_message(answer: Any) -> Reply:
     if not hasattr(answer, "usage_metadata"):
-        return read_answer(answer)  # a text completion model's string
+        return read_answer(answer)  # the string of a text completion model
     usage = read_usage(answer.usage_metadata)
     if usage is None:
         metadata = answer.response_metadata
         usage = read_usage(metadata.get("token_usage")) or read_usage(metadata.get("usage"))
-    wanted = [*answer.tool_calls, *answer.invalid_tool_calls]
-    kept = {
-        name: as_plain_data(value) for name, value in answer.additional_kwargs.items() if name not in _SENT_OTHERWISE
+    calls = [*answer.tool_calls, *answer.invalid_tool_calls]
+    extra = {
+        name: as_plain_data(value) for name, value in answer.additional_kwargs.items() if name not in _HANDLED_KEYS
     }
     return {
         "content": as_plain_data(answer.content),
-        "tool_calls": [_request(call, number) for number, call in enumerate(wanted)],
+        "tool_calls": [_request(call, number) for number, call in enumerate(calls)],
         "usage": usage,
-        "extra": {name: value for name, value in kept.items() if value is not None},
+        "extra": {name: value for name, value in extra.items() if value is not None},
     }
 
 
@@ -419,8 +423,8 @@ def _request(call: Mapping[str, Any], number: int) -> ToolRequest:
     }
 
 
-def _formed(reply: Reply) -> Reply:
-    """A structured answer as its JSON text; some providers give it as the arguments of a tool call."""
+def _structured_reply(reply: Reply) -> Reply:
+    """Return a structured answer as JSON text; some providers send it as the arguments of a tool call."""
     if reply["tool_calls"] and not text_of(reply["content"]).strip():
         args = reply["tool_calls"][0]["args"]
         reply = {**reply, "content": args if isinstance(args, str) else json.dumps(args, ensure_ascii=False)}

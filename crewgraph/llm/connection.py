@@ -1,8 +1,6 @@
-"""LangChain chat models, built from the words that CrewAI's programs use.
+"""Builds LangChain chat models from CrewAI's keywords.
 
-BaseInterceptor: sees, and may change, what goes to a provider and what comes back, on the level of HTTP.
-
-Transports that ask an interceptor, for the HTTP clients of whatever package a provider's client uses.
+`BaseInterceptor` may inspect and modify HTTP requests and responses; the two transports call it.
 """
 
 import os
@@ -19,7 +17,7 @@ from crewgraph.extras import load, require
 from crewgraph.lazy import lazy
 from crewgraph.llm.providers import Provider, Target
 
-__all__ = ["AsyncIntercepted", "BaseInterceptor", "Intercepted", "open_chat_model"]
+__all__ = ["AsyncInterceptingTransport", "BaseInterceptor", "InterceptingTransport", "open_chat_model"]
 
 
 T = TypeVar("T")
@@ -27,47 +25,45 @@ U = TypeVar("U")
 
 
 class BaseInterceptor(ABC, Generic[T, U]):
-    """Stands between a model and its provider: `LLM(..., interceptor=...)`, with `httpx.Request` and `httpx.Response`."""
+    """Intercepts the HTTP traffic of a model: `LLM(..., interceptor=...)`, with `httpx.Request` and `httpx.Response`."""
 
     @abstractmethod
     def on_outbound(self, message: T) -> T:
-        """Look at a request before it is sent; what it returns is sent."""
+        """Return the request to send, which may be a modified one."""
 
     @abstractmethod
     def on_inbound(self, message: U) -> U:
-        """Look at a response before the model reads it; what it returns is read."""
+        """Return the response to read, which may be a modified one."""
 
     async def aon_outbound(self, message: T) -> T:
-        """The same in an async run; as it stands, `on_outbound` in a thread."""
+        """Async version of `on_outbound`; by default, run it in a thread."""
         return await in_thread(self.on_outbound, message)
 
     async def aon_inbound(self, message: U) -> U:
-        """The same in an async run; as it stands, `on_inbound` in a thread."""
+        """Async version of `on_inbound`; by default, run it in a thread."""
         return await in_thread(self.on_inbound, message)
 
 
-class Intercepted:
-    """A transport that sends through a client of its own.
+class InterceptingTransport:
+    """HTTP transport that calls an interceptor and sends through its own client.
 
     Args:
-        client: sends.
-        interceptor: sees requests and responses.
+        client: The client to send with.
+        interceptor: Called for each request and response.
     """
 
     def __init__(self, client: Any, interceptor: BaseInterceptor[Any, Any]) -> None:
         self._client, self._interceptor = client, interceptor
 
     def handle_request(self, request: Any) -> Any:
-        """Send a request, as a client asks a transport to."""
-        sent = self._interceptor.on_outbound(request)
-        return self._interceptor.on_inbound(self._client.send(sent, stream=True, auth=None, follow_redirects=False))
+        outbound = self._interceptor.on_outbound(request)
+        return self._interceptor.on_inbound(self._client.send(outbound, stream=True, auth=None, follow_redirects=False))
 
     def close(self) -> None:
-        """Close the client."""
         self._client.close()
 
     def __del__(self) -> None:
-        self.close()  # whoever asked it is gone without a word, as models are
+        self.close()  # models are garbage collected without being closed
 
     def __enter__(self) -> Self:
         return self
@@ -78,24 +74,22 @@ class Intercepted:
         self.close()
 
 
-class AsyncIntercepted:
-    """A transport around another one, on an event loop.
+class AsyncInterceptingTransport:
+    """Async HTTP transport that calls an interceptor around another transport.
 
     Args:
-        transport: sends.
-        interceptor: sees requests and responses.
+        transport: The transport to send with.
+        interceptor: Called for each request and response.
     """
 
     def __init__(self, transport: Any, interceptor: BaseInterceptor[Any, Any]) -> None:
         self._transport, self._interceptor = transport, interceptor
 
     async def handle_async_request(self, request: Any) -> Any:
-        """Send a request, as a client asks a transport to."""
-        sent = await self._interceptor.aon_outbound(request)
-        return await self._interceptor.aon_inbound(await self._transport.handle_async_request(sent))
+        outbound = await self._interceptor.aon_outbound(request)
+        return await self._interceptor.aon_inbound(await self._transport.handle_async_request(outbound))
 
     async def aclose(self) -> None:
-        """Close the transport."""
         await self._transport.aclose()
 
     async def __aenter__(self) -> Self:
@@ -108,12 +102,12 @@ class AsyncIntercepted:
 
 
 if TYPE_CHECKING:
-    from crewgraph.llm.responses_model import chained
+    from crewgraph.llm.responses_model import chaining_class
 else:
-    chained = lazy("crewgraph.llm.responses_model:chained")
+    chaining_class = lazy("crewgraph.llm.responses_model:chaining_class")
 
 _AZURE_VERSION = "2024-06-01"
-_NO_KEY = "none"  # the client wants a key, the server does not look at it
+_NO_KEY = "none"  # the client requires a key that the server ignores
 
 _SYNONYMS: dict[str, tuple[str, ...]] = {
     "api_key": ("api_key", "google_api_key", "apikey", "bedrock_api_key"),
@@ -133,40 +127,42 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
 
 
 def open_chat_model(target: Target, settings: Mapping[str, Any]) -> Any:
-    """The LangChain chat model for a target; nothing is sent.
+    """Build the LangChain chat model for a target; no request is sent.
 
     Args:
-        target: the model and its provider.
-        settings: CrewAI's keywords that hold something. What the LangChain class has no field for goes to the
+        target: The model and its provider.
+        settings: CrewAI's keywords that are set. Those without a field in the LangChain class are sent to the
             provider with each request.
 
     Raises:
-        MissingExtra: the provider's package is not installed.
-        MissingKey: the provider needs a key and there is none.
-        ModelError: the provider's class has no place for a keyword.
+        MissingExtra: The provider's package is not installed.
+        MissingKey: The provider requires an API key and none is set.
+        ModelError: The provider's class does not accept a keyword.
     """
-    words = {name: value for name, value in settings.items() if name not in settings.get("additional_drop_params", ())}
-    words.pop("additional_drop_params", None)
-    lenient = bool(words.pop("drop_params", False))
-    address = target.address(words.pop("base_url", None))
-    key = target.key(words.pop("api_key", None), address)
-    words |= {"model": target.model, "base_url": address, "api_key": key}
+    keywords = {
+        name: value for name, value in settings.items() if name not in settings.get("additional_drop_params", ())
+    }
+    keywords.pop("additional_drop_params", None)
+    lenient = bool(keywords.pop("drop_params", False))
+    address = target.address(keywords.pop("base_url", None))
+    key = target.key(keywords.pop("api_key", None), address)
+    keywords |= {"model": target.model, "base_url": address, "api_key": key}
     match target.provider.name:
         case "azure" if address is not None and "/openai/v1" not in address:
-            return _azure(address, words)
+            return _azure_model(address, keywords)
         case "ollama" if find_spec("langchain_ollama") is None:
-            return _openai(target, {**words, "base_url": f"{address}/v1"})
+            return _openai_model(target, {**keywords, "base_url": f"{address}/v1"})
         case "ollama":
-            chosen = require("langchain_ollama", extra="ollama", purpose="Ollama's own protocol").ChatOllama
-            return _placed(chosen, _ollama(words), lenient=lenient)
+            model_class = require("langchain_ollama", extra="ollama", purpose="Ollama's own protocol").ChatOllama
+            return _construct(model_class, _ollama_keywords(keywords), lenient=lenient)
         case "vertex_ai":
-            return _placed(_class_of(target.provider), _vertex(words), lenient=lenient)
+            return _construct(_class_of(target.provider), _vertex_keywords(keywords), lenient=lenient)
         case "bedrock":
-            return _placed(_class_of(target.provider), _bedrock(words), lenient=lenient)
+            return _construct(_class_of(target.provider), _bedrock_keywords(keywords), lenient=lenient)
         case _ if target.provider.module == "langchain_openai":
-            return _openai(target, words)
+            return _openai_model(target, keywords)
         case _:
-            return _placed(_class_of(target.provider), words, lenient=lenient)
+            return _construct(_class_of(target.provider), keywords, lenient=lenient)
 
 
 def _class_of(provider: Provider) -> Any:
@@ -181,26 +177,26 @@ def _class_of(provider: Provider) -> Any:
     return getattr(load(provider.module), provider.class_name)
 
 
-def _openai(target: Target, words: dict[str, Any]) -> Any:
-    address = words["base_url"]
-    elsewhere = address is not None and "api.openai.com" not in address and words.get("api") != "responses"
-    if "max_tokens" in words and elsewhere:
-        # ChatOpenAI would rename it to what OpenAI's own newer models want, which other servers do not know
-        words["extra_body"] = {"max_tokens": words.pop("max_tokens"), **words.get("extra_body", {})}
-    return _openai_kin(load("langchain_openai").ChatOpenAI, words)
+def _openai_model(target: Target, keywords: dict[str, Any]) -> Any:
+    address = keywords["base_url"]
+    is_other_server = address is not None and "api.openai.com" not in address and keywords.get("api") != "responses"
+    if "max_tokens" in keywords and is_other_server:
+        # ChatOpenAI would rename it to `max_completion_tokens`, which other servers do not know.
+        keywords["extra_body"] = {"max_tokens": keywords.pop("max_tokens"), **keywords.get("extra_body", {})}
+    return _openai_client_model(load("langchain_openai").ChatOpenAI, keywords)
 
 
-def _azure(address: str, words: dict[str, Any]) -> Any:
+def _azure_model(address: str, keywords: dict[str, Any]) -> Any:
     endpoint, _, path = address.partition("/openai/deployments/")
-    deployment = path.partition("/")[0] or words["model"]
+    deployment = path.partition("/")[0] or keywords["model"]
     version = (
-        words.pop("api_version", None) or os.environ.get("AZURE_API_VERSION") or os.environ.get("OPENAI_API_VERSION")
+        keywords.pop("api_version", None) or os.environ.get("AZURE_API_VERSION") or os.environ.get("OPENAI_API_VERSION")
     )
-    words = {name: value for name, value in words.items() if name != "base_url"}
-    return _openai_kin(
+    keywords = {name: value for name, value in keywords.items() if name != "base_url"}
+    return _openai_client_model(
         load("langchain_openai").AzureChatOpenAI,
         {
-            **words,
+            **keywords,
             "azure_endpoint": endpoint.removesuffix("/openai"),
             "azure_deployment": deployment,
             "api_version": version or _AZURE_VERSION,
@@ -208,102 +204,104 @@ def _azure(address: str, words: dict[str, Any]) -> Any:
     )
 
 
-def _openai_kin(chosen: Any, words: dict[str, Any]) -> Any:
-    """A model that is asked through the openai package; unknown words go into the request's body."""
-    words |= words.pop("client_params", None) or {}
-    headers: dict[str, str] = dict(words.pop("extra_headers", None) or {})
-    if project := words.pop("project", None):
+def _openai_client_model(model_class: Any, keywords: dict[str, Any]) -> Any:
+    """Build a model based on the openai package; unknown keywords go into the request body."""
+    keywords |= keywords.pop("client_params", None) or {}
+    headers: dict[str, str] = dict(keywords.pop("extra_headers", None) or {})
+    if project := keywords.pop("project", None):
         headers["OpenAI-Project"] = project
     if headers:
-        words["default_headers"] = {**headers, **words.get("default_headers", {})}
-    if words.pop("api", None) == "responses":
-        words["use_responses_api"] = True
-        chosen = chained(chosen)
-    if "logprobs" in words:
-        words["logprobs"] = bool(words["logprobs"])
-    words["api_key"] = words["api_key"] or _NO_KEY
-    words.setdefault("stream_usage", True)
-    interceptor = words.pop("interceptor", None)
+        keywords["default_headers"] = {**headers, **keywords.get("default_headers", {})}
+    if keywords.pop("api", None) == "responses":
+        keywords["use_responses_api"] = True
+        model_class = chaining_class(model_class)
+    if "logprobs" in keywords:
+        keywords["logprobs"] = bool(keywords["logprobs"])
+    keywords["api_key"] = keywords["api_key"] or _NO_KEY
+    keywords.setdefault("stream_usage", True)
+    interceptor = keywords.pop("interceptor", None)
     if interceptor is not None:
         client = load("openai").DefaultHttpxClient
-        words.setdefault("http_client", client(transport=Intercepted(client(), interceptor)))
-    if "http_async_client" not in words:
+        keywords.setdefault("http_client", client(transport=InterceptingTransport(client(), interceptor)))
+    if "http_async_client" not in keywords:
         client = load("openai").DefaultAsyncHttpxClient
         transport = LoopTransport(client)
-        seen = transport if interceptor is None else AsyncIntercepted(transport, interceptor)
-        words["http_async_client"] = client(transport=seen)
-    known, unknown = _sorted_words(chosen, words)
+        async_transport = transport if interceptor is None else AsyncInterceptingTransport(transport, interceptor)
+        keywords["http_async_client"] = client(transport=async_transport)
+    known, unknown = _split_keywords(model_class, keywords)
     if unknown:
         known["extra_body"] = {**unknown, **(known.get("extra_body") or {})}
-    return chosen(**known)
+    return model_class(**known)
 
 
-def _ollama(words: dict[str, Any]) -> dict[str, Any]:
+def _ollama_keywords(keywords: dict[str, Any]) -> dict[str, Any]:
     client: dict[str, Any] = {}
-    if key := words.pop("api_key"):
+    if key := keywords.pop("api_key"):
         client["headers"] = {"Authorization": f"Bearer {key}"}
-    if timeout := words.pop("timeout", None):
+    if timeout := keywords.pop("timeout", None):
         client["timeout"] = timeout
     if client:
-        words["client_kwargs"] = {**client, **words.get("client_kwargs", {})}
-    words.pop("stream", None)  # it streams whenever someone looks
-    return words
+        keywords["client_kwargs"] = {**client, **keywords.get("client_kwargs", {})}
+    keywords.pop("stream", None)  # ChatOllama streams whenever a handler listens
+    return keywords
 
 
-def _vertex(words: dict[str, Any]) -> dict[str, Any]:
-    words["vertexai"] = True
+def _vertex_keywords(keywords: dict[str, Any]) -> dict[str, Any]:
+    keywords["vertexai"] = True
     for name, variables in {
         "project": ("VERTEXAI_PROJECT", "GOOGLE_CLOUD_PROJECT"),
         "location": ("VERTEXAI_LOCATION", "GOOGLE_CLOUD_LOCATION"),
     }.items():
-        found = next((os.environ[v] for v in variables if os.environ.get(v)), None)
-        if found and name not in words and f"vertex_{name}" not in words:
-            words[name] = found
-    return words
+        value = next((os.environ[v] for v in variables if os.environ.get(v)), None)
+        if value and name not in keywords and f"vertex_{name}" not in keywords:
+            keywords[name] = value
+    return keywords
 
 
-def _bedrock(words: dict[str, Any]) -> dict[str, Any]:
+def _bedrock_keywords(keywords: dict[str, Any]) -> dict[str, Any]:
     region = next(
         (os.environ[v] for v in ("AWS_REGION_NAME", "AWS_REGION", "AWS_DEFAULT_REGION") if v in os.environ),
         None,
     )
-    if region and "region_name" not in words and "aws_region_name" not in words:
-        words["region_name"] = region
-    words.pop("stream", None)
-    return words
+    if region and "region_name" not in keywords and "aws_region_name" not in keywords:
+        keywords["region_name"] = region
+    keywords.pop("stream", None)
+    return keywords
 
 
-def _placed(chosen: Any, words: dict[str, Any], *, lenient: bool) -> Any:
-    known, unknown = _sorted_words(chosen, {name: value for name, value in words.items() if value is not None})
+def _construct(model_class: Any, keywords: dict[str, Any], *, lenient: bool) -> Any:
+    known, unknown = _split_keywords(
+        model_class, {name: value for name, value in keywords.items() if value is not None}
+    )
     unknown.pop("stream", None)
-    if unknown and "model_kwargs" in chosen.model_fields:
+    if unknown and "model_kwargs" in model_class.model_fields:
         known["model_kwargs"] = {**unknown, **known.get("model_kwargs", {})}
     elif unknown and not lenient:
-        told = ", ".join(f"`{name}`" for name in sorted(unknown))
+        names = ", ".join(f"`{name}`" for name in sorted(unknown))
         raise ModelError(
-            f"`{chosen.__name__}`, which serves `{words['model']}`, has no place for {told}. "
-            "Leave it out, name it in additional_drop_params, or give the LangChain model itself as llm."
+            f"`{model_class.__name__}`, which serves `{keywords['model']}`, does not accept {names}. "
+            "Remove it, list it in `additional_drop_params`, or pass the LangChain model itself as `llm`."
         )
-    return chosen(**known)
+    return model_class(**known)
 
 
-def _sorted_words(chosen: Any, words: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The words that a LangChain class has a field for, under that field's name, and the others."""
-    fields = _field_names(chosen)
+def _split_keywords(model_class: Any, keywords: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Split keywords into those with a field in a LangChain class, by field name, and the others."""
+    fields = _field_names(model_class)
     known: dict[str, Any] = {}
     unknown: dict[str, Any] = {}
-    for word, value in words.items():
-        name = next((name for name in _SYNONYMS.get(word, (word,)) if name in fields), None)
+    for keyword, value in keywords.items():
+        name = next((name for name in _SYNONYMS.get(keyword, (keyword,)) if name in fields), None)
         if name is None:
-            unknown[word] = value
+            unknown[keyword] = value
         else:
             known[name] = value
     return known, unknown
 
 
-def _field_names(chosen: Any) -> set[str]:
+def _field_names(model_class: Any) -> set[str]:
     names: set[str] = set()
-    for name, field in chosen.model_fields.items():
+    for name, field in model_class.model_fields.items():
         names.add(name)
         if field.alias:
             names.add(field.alias)

@@ -1,4 +1,4 @@
-"""What users hand to `call`, read as messages and tools, and messages written as OpenAI's dicts."""
+"""Parses the messages and tools that users pass to `call`, and writes messages in OpenAI's format."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -10,6 +10,7 @@ from crewgraph.core.messages import Content, Message, ToolRequest, ToolSpec
 from crewgraph.errors import ModelError
 
 __all__ = [
+    "get_field",
     "openai_messages",
     "openai_tool",
     "parsed_arguments",
@@ -29,40 +30,40 @@ _ROLES = {
 
 
 def text_of(content: Content | None) -> str:
-    """The text of a content, without blocks that are none."""
+    """Return the text of message content, without other kinds of blocks."""
     if content is None or isinstance(content, str):
         return content or ""
     return "".join(part if isinstance(part, str) else str(part.get("text") or "") for part in content)
 
 
-def parsed_arguments(written: object) -> dict[str, Any] | str:
-    """A tool call's arguments: an object where it is one, or the text that the model wrote."""
-    if written is None or written == "":
+def parsed_arguments(arguments: object) -> dict[str, Any] | str:
+    """Parse the arguments of a tool call; return the text as is if it is not a JSON object."""
+    if arguments is None or arguments == "":
         return {}
-    if isinstance(written, Mapping):
-        return {str(name): value for name, value in cast("Mapping[Any, Any]", written).items()}
+    if isinstance(arguments, Mapping):
+        return {str(name): value for name, value in cast("Mapping[Any, Any]", arguments).items()}
     try:
-        parsed: object = json.loads(str(written))
+        parsed: object = json.loads(str(arguments))
     except ValueError:
-        return str(written)
-    return cast("dict[str, Any]", parsed) if isinstance(parsed, dict) else str(written)
+        return str(arguments)
+    return cast("dict[str, Any]", parsed) if isinstance(parsed, dict) else str(arguments)
 
 
-def read_messages(given: object) -> list[Message]:
-    """The conversation that a user hands to `call`.
+def read_messages(messages: object) -> list[Message]:
+    """Parse the messages that a user passes to `call`.
 
     Args:
-        given: a text, one entry, or entries: dicts with `role` and `content` (tool calls in OpenAI's or
-            LangChain's form), LangChain messages, or pairs of role and content.
+        messages: A prompt, one entry, or a list of entries: dicts with `role` and `content` (tool calls in OpenAI's
+            or LangChain's format), LangChain messages, or pairs of role and content.
 
     Raises:
-        ModelError: an entry is none of these.
+        ModelError: An entry is none of these.
     """
-    if isinstance(given, str):
-        return [{"role": "user", "content": given}]
-    if isinstance(given, Sequence):
-        return [_read_message(entry, number) for number, entry in enumerate(cast("Sequence[object]", given))]
-    return [_read_message(given, 0)]
+    if isinstance(messages, str):
+        return [{"role": "user", "content": messages}]
+    if isinstance(messages, Sequence):
+        return [_read_message(entry, number) for number, entry in enumerate(cast("Sequence[object]", messages))]
+    return [_read_message(messages, 0)]
 
 
 def _read_message(entry: object, number: int) -> Message:
@@ -71,21 +72,21 @@ def _read_message(entry: object, number: int) -> Message:
     if _is_pair(entry):
         role, content = cast("tuple[str, Content]", entry)
         return {"role": _ROLES.get(role, role), "content": content}
-    role = _field(entry, "role") or _field(entry, "type")
+    role = get_field(entry, "role") or get_field(entry, "type")
     if not isinstance(role, str):
         raise ModelError(
             f"Message {number} is a `{type(entry).__name__}` without a role. "
-            'Give a text, or entries such as {"role": "user", "content": "..."}.'
+            'Pass a string, or entries such as {"role": "user", "content": "..."}.'
         )
-    content = _field(entry, "content")
+    content = get_field(entry, "content")
     message: Message = {
         "role": _ROLES.get(role, role),
         "content": cast("Content", content if content is not None else ""),
     }
-    if requests := [_request(call) for call in cast("list[object]", _field(entry, "tool_calls") or [])]:
+    if requests := [_request(call) for call in cast("list[object]", get_field(entry, "tool_calls") or [])]:
         message["tool_calls"] = requests
     for key in ("tool_call_id", "name"):
-        if value := _field(entry, key):
+        if value := get_field(entry, key):
             message[key] = str(value)
     return message
 
@@ -95,76 +96,77 @@ def _is_pair(entry: object) -> bool:
 
 
 def _request(call: object) -> ToolRequest:
-    function = _field(call, "function")
+    function = get_field(call, "function")
     holder = call if function is None else function
-    arguments = _field(holder, "args") if _field(holder, "arguments") is None else _field(holder, "arguments")
+    arguments = get_field(holder, "args") if get_field(holder, "arguments") is None else get_field(holder, "arguments")
     return {
-        "id": str(_field(call, "id") or ""),
-        "name": str(_field(holder, "name") or ""),
+        "id": str(get_field(call, "id") or ""),
+        "name": str(get_field(holder, "name") or ""),
         "args": parsed_arguments(arguments),
     }
 
 
-def _field(holder: object, name: str) -> object:
+def get_field(holder: object, name: str) -> object:
+    """Return a value of a mapping or an attribute of an object; None if it is missing."""
     if isinstance(holder, Mapping):
         return cast("Mapping[str, object]", holder).get(name)
     return getattr(holder, name, None)
 
 
-def read_tools(given: Sequence[object] | None) -> list[ToolSpec]:
-    """The tools that a user hands to `call`.
+def read_tools(tools: Sequence[object] | None) -> list[ToolSpec]:
+    """Parse the tools that a user passes to `call`.
 
     Args:
-        given: functions in OpenAI's form, bare or wrapped; Anthropic's (`input_schema`); or objects with
+        tools: Functions in OpenAI's format, bare or wrapped; Anthropic's (`input_schema`); or objects with
             `name`, `description` and `args_schema`.
 
     Raises:
-        ModelError: one is none of these.
+        ModelError: A tool is none of these.
     """
-    return [_read_tool(tool) for tool in given or ()]
+    return [_read_tool(tool) for tool in tools or ()]
 
 
 def _read_tool(tool: object) -> ToolSpec:
-    function = _field(tool, "function")
+    function = get_field(tool, "function")
     holder = tool if function is None or callable(function) else function
-    name = _field(holder, "name")
+    name = get_field(holder, "name")
     if not isinstance(name, str):
         raise ModelError(
-            f"A `{type(tool).__name__}` is no tool. "
-            'Give {"type": "function", "function": {"name", "description", "parameters"}}, '
+            f"A `{type(tool).__name__}` is not a tool. "
+            'Pass {"type": "function", "function": {"name", "description", "parameters"}}, '
             "or an object with a `name`."
         )
     return {
         "name": name,
-        "description": str(_field(holder, "description") or ""),
+        "description": str(get_field(holder, "description") or ""),
         "parameters": _schema(
-            _field(holder, "parameters") or _field(holder, "input_schema") or _field(holder, "args_schema")
+            get_field(holder, "parameters") or get_field(holder, "input_schema") or get_field(holder, "args_schema")
         ),
     }
 
 
-def _schema(given: object) -> dict[str, Any]:
-    if isinstance(given, type) and issubclass(given, BaseModel):
-        return given.model_json_schema()
-    if isinstance(given, Mapping):
-        return dict(cast("Mapping[str, Any]", given))
+def _schema(schema: object) -> dict[str, Any]:
+    if isinstance(schema, type) and issubclass(schema, BaseModel):
+        return schema.model_json_schema()
+    if isinstance(schema, Mapping):
+        return dict(cast("Mapping[str, Any]", schema))
     return {"type": "object", "properties": {}}
 
 
 def openai_tool(spec: ToolSpec) -> dict[str, Any]:
-    """A tool in OpenAI's form."""
+    """Return a tool in OpenAI's format."""
     return {"type": "function", "function": dict(spec)}
 
 
 def openai_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """Messages as OpenAI's dicts, tool calls and their answers included."""
+    """Return messages as OpenAI's dicts, including tool calls and their results."""
     return [_openai_message(message) for message in messages]
 
 
 def _openai_message(message: Message) -> dict[str, Any]:
-    written: dict[str, Any] = {"role": message["role"], "content": message["content"]}
+    entry: dict[str, Any] = {"role": message["role"], "content": message["content"]}
     if requests := message.get("tool_calls"):
-        written["tool_calls"] = [
+        entry["tool_calls"] = [
             {
                 "id": request["id"],
                 "type": "function",
@@ -173,25 +175,25 @@ def _openai_message(message: Message) -> dict[str, Any]:
             for request in requests
         ]
     if "tool_call_id" in message:
-        written["tool_call_id"] = message["tool_call_id"]
+        entry["tool_call_id"] = message["tool_call_id"]
     if "name" in message:
-        written["name"] = message["name"]
-    return written
+        entry["name"] = message["name"]
+    return entry
 
 
 def plain_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """Messages as role and content only, for a model that knows nothing of tool calls.
+    """Return messages with role and content only, for models without native tool calls.
 
-    What it asked for and what came back is told in the words of the text protocol.
+    Tool calls and their results are written in the text protocol (`Action:`, `Observation:`).
     """
     plain: list[dict[str, Any]] = []
     for message in messages:
         if message["role"] == "tool":
             plain.append({"role": "user", "content": f"Observation: {text_of(message['content'])}"})
         elif requests := message.get("tool_calls"):
-            asked = [f"Action: {r['name']}\nAction Input: {_written_arguments(r)}" for r in requests]
-            told = "\n".join([text for text in (text_of(message["content"]),) if text] + asked)
-            plain.append({"role": message["role"], "content": told})
+            actions = [f"Action: {r['name']}\nAction Input: {_written_arguments(r)}" for r in requests]
+            written = "\n".join([text for text in (text_of(message["content"]),) if text] + actions)
+            plain.append({"role": message["role"], "content": written})
         else:
             plain.append({"role": message["role"], "content": message["content"]})
     return plain

@@ -1,4 +1,4 @@
-"""The model call that is under way: what it used, and who wants to see its text as it comes."""
+"""Context of the current model call: its usage, its text stream and its caller."""
 
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -7,25 +7,25 @@ from typing import Any
 
 from crewgraph.core.messages import Usage
 
-__all__ = ["ASKER", "ONGOING", "OngoingCall"]
+__all__ = ["CALLER", "ONGOING", "OngoingCall"]
 
 
 @dataclass
 class OngoingCall:
-    """One call of a model that is a Python object; known to the code below it through `ONGOING`."""
+    """A call of a model that is a Python object; code within the call finds it through `ONGOING`."""
 
     on_text: Callable[[str], None] | None = None
-    """Takes each piece of text as the model writes it; None where nobody looks."""
+    """Called with each chunk of text; None if nothing listens."""
 
     observed: bool = False
-    """Whether events tell of it as one request, whatever it asks."""
+    """Whether events already report it as one request, so that nested requests emit none."""
 
     used: list[Usage] = field(default_factory=list[Usage])
-    """What was reported during the call; a list, because it may ask several models."""
+    """Usage reported during the call; a list, because it may call several models."""
 
     @property
     def usage(self) -> Usage | None:
-        """The sum of what was reported; None where nothing was."""
+        """The sum of the reported usage; None if there is none."""
         if not self.used:
             return None
         return {
@@ -39,7 +39,7 @@ class OngoingCall:
 
 
 ONGOING: ContextVar[OngoingCall | None] = ContextVar("crewgraph_ongoing_call", default=None)
-"""The call around the running code; a copied context shares it, so a call's own threads report to it too."""
+"""The enclosing call; copied contexts share it, so that threads started by a call report to it, too."""
 
-ASKER: ContextVar[tuple[Any, Any]] = ContextVar("crewgraph_asker", default=(None, None))
-"""The agent that asks, and the task it works on."""
+CALLER: ContextVar[tuple[Any, Any]] = ContextVar("crewgraph_asker", default=(None, None))
+"""The agent and the task on whose behalf a model is called."""

@@ -1,4 +1,4 @@
-"""Errors of language models that a caller can act upon."""
+"""Errors of language models, and the conversion of provider errors to them."""
 
 import json
 import re
@@ -18,27 +18,27 @@ __all__ = [
 
 
 class ContextLengthExceeded(ModelError):
-    """The conversation is longer than the model can read; the provider's error is the cause."""
+    """The conversation exceeds the context window of the model; the provider's error is the cause."""
 
 
 class MissingKey(ModelError, ValueError):
-    """A provider needs a key and the environment has none; the message names the variable."""
+    """A provider requires an API key and none is set; the message names the environment variable."""
 
 
 class UnknownModel(ModelError, ValueError):
-    """A model's name or address belongs to no known provider; the message lists the choices."""
+    """The provider of a model cannot be determined; the message lists the choices."""
 
 
 class UnreadableAnswer(ModelError):
-    """A provider's answer is none: no JSON, no choices, or not of the form that was asked for."""
+    """A provider's answer is not JSON, has no choices, or does not match the requested format."""
 
 
 class ProviderErrors:
-    """A `with` around one request that names what every provider words in its own way.
+    """Context manager around a request that unifies the errors of all providers.
 
-    A conversation that is too long becomes `ContextLengthExceeded`, an answer that the client library
-    stumbles over becomes `UnreadableAnswer`, each with the original as its cause. Every other exception
-    passes unchanged, so that a retry policy sees the type it waits for.
+    Errors about the context window become `ContextLengthExceeded`, answers that the client library cannot parse become
+    `UnreadableAnswer`, each with the original error as its cause. Other exceptions pass unchanged, so that retry policies
+    see the types they expect.
     """
 
     def __init__(self, model: str) -> None:
@@ -55,12 +55,12 @@ class ProviderErrors:
         if is_context_length(error):
             raise ContextLengthExceeded(
                 f"The conversation is too long for the model `{self._model}`: {error} "
-                "Shorten or summarise it, or take a model with a larger context window."
+                "Shorten or summarize it, or use a model with a larger context window."
             ) from error
         if _is_unreadable(error, trace):
             raise UnreadableAnswer(
-                f"The model `{self._model}` sent an answer that cannot be read: {error} "
-                "Check that its base_url is the address of an OpenAI-compatible API; most end in /v1."
+                f"The model `{self._model}` sent an answer that cannot be parsed: {error} "
+                "Check that its `base_url` is the address of an OpenAI-compatible API; most end in /v1."
             ) from error
         return False
 
@@ -88,30 +88,30 @@ _TOO_MANY_REQUESTS = 429
 
 
 def is_context_length(error: Exception) -> bool:
-    """Whether a provider says that a conversation is longer than its model can read."""
+    """Return whether a provider's error says that a conversation exceeds the context window."""
     if any(base.__name__ in _TYPES for base in type(error).__mro__) or getattr(error, "code", None) in _CODES:
         return True
     if getattr(error, "status_code", None) == _TOO_MANY_REQUESTS:
-        return False  # a rate counted in tokens reads much like a full context
+        return False  # messages about token rate limits resemble those about the context window
     return _TOO_LONG.search(str(error)) is not None
 
 
-_STUMBLES = re.compile(
+_PARSE_FAILURES = re.compile(
     r"^(?:No generations found in stream|Unexpected response type from|Received response with null value)"
 )
 
 
 def _is_unreadable(error: Exception, trace: TracebackType | None) -> bool:
-    rooms = _rooms(trace)
+    rooms = _packages(trace)
     if isinstance(error, json.JSONDecodeError):
         return "openai" in rooms
     if isinstance(error, IndexError):
-        return rooms[-1:] == ["langchain_core"]  # it takes the first of no choices
-    return type(error) in {ValueError, TypeError} and _STUMBLES.match(str(error)) is not None
+        return rooms[-1:] == ["langchain_core"]  # it takes the first choice of an empty list
+    return type(error) in {ValueError, TypeError} and _PARSE_FAILURES.match(str(error)) is not None
 
 
-def _rooms(trace: TracebackType | None) -> list[str]:
-    """The packages that an error came through, the innermost last."""
+def _packages(trace: TracebackType | None) -> list[str]:
+    """Return the packages in a traceback, innermost last."""
     rooms: list[str] = []
     while trace is not None:
         rooms.append(str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0])

@@ -1,6 +1,6 @@
-"""A model whose requests are told to the audience of events; what was answered from the journal is not told again.
+"""Emits events for model requests: `EventModel` for whole requests, the chunk handlers for streamed answers.
 
-The pieces of a model's answer, told to the audience as they come.
+Replies that are replayed from the journal emit no events.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,43 +28,43 @@ from crewgraph.events.llm import (
 )
 from crewgraph.events.stream_context import SINKS
 from crewgraph.llm.conversation import text_of
-from crewgraph.llm.current_call import ASKER
+from crewgraph.llm.current_call import CALLER
 from crewgraph.llm.usage import LEDGERS
 from crewgraph.llm.wrapper import ModelWrapper
 
 if TYPE_CHECKING:
     from uuid import UUID
 
-__all__ = ["AskedPieces", "EventModel", "telling_pieces"]
+__all__ = ["EventModel", "StreamingChunkHandler", "with_chunk_events"]
 
 
-def telling_pieces(config: RunnableConfig, source: Any, agent: Any, task: Any, call_id: str = "") -> RunnableConfig:
-    """A config whose requests tell the audience of each piece of their answers, where anybody listens.
+def with_chunk_events(config: RunnableConfig, source: Any, agent: Any, task: Any, call_id: str = "") -> RunnableConfig:
+    """Return a config with a handler that emits an event per chunk of an answer, if anything listens to those.
 
     Args:
-        config: the request's.
-        source: who tells.
-        agent: the agent that asks, if one does.
-        task: what it works on, if it does.
-        call_id: the request, for those that listen.
+        config: The config of the request.
+        source: The source of the events.
+        agent: The calling agent, if any.
+        task: The task it works on, if any.
+        call_id: The id of the request.
     """
     if not crewai_event_bus.wants(LLMStreamChunkEvent):
         return config
-    pieces = (AskedPieces if SINKS.get() else _Pieces)(source, agent, task, call_id)
+    handler = (StreamingChunkHandler if SINKS.get() else ChunkHandler)(source, agent, task, call_id)
     callbacks: Any = ensure_config(config).get("callbacks")
     if isinstance(callbacks, BaseCallbackManager):
         manager = callbacks.copy()
-        manager.add_handler(pieces, inherit=True)
+        manager.add_handler(handler, inherit=True)
     else:
-        manager = CallbackManager.configure(inheritable_callbacks=[*(callbacks or ()), pieces])
-    own: RunnableConfig = {**config, "callbacks": manager}
-    return own
+        manager = CallbackManager.configure(inheritable_callbacks=[*(callbacks or ()), handler])
+    run_config: RunnableConfig = {**config, "callbacks": manager}
+    return run_config
 
 
-class _Pieces(BaseCallbackHandler):
-    """Hears a request whose model streams by itself."""
+class ChunkHandler(BaseCallbackHandler):
+    """Emits chunk events for models that stream on their own; it does not cause streaming."""
 
-    run_inline = True  # on the thread or loop of the request, so that pieces keep their order
+    run_inline = True  # on the thread or loop of the request, so that chunks stay in order
 
     def __init__(self, source: Any, agent: Any, task: Any, call_id: str) -> None:
         self._source, self._agent, self._task, self._call_id = source, agent, task, call_id
@@ -72,43 +72,44 @@ class _Pieces(BaseCallbackHandler):
 
     def on_llm_new_token(self, token: Any, *, chunk: Any = None, run_id: "UUID", **kwargs: Any) -> None:
         if text := text_of(token):
-            self.tell(text, None)
-        for piece in getattr(getattr(chunk, "message", None), "tool_call_chunks", ()):
-            self.tell(piece.get("args") or "", self._called(run_id, piece))
+            self.emit(text, None)
+        for tool_call_chunk in getattr(getattr(chunk, "message", None), "tool_call_chunks", ()):
+            self.emit(tool_call_chunk.get("args") or "", self._merge_tool_call(run_id, tool_call_chunk))
 
-    def _called(self, run_id: "UUID", piece: dict[str, Any]) -> ToolCall:
-        """The tool call so far; providers give its name and id with its first piece only."""
-        place = piece.get("index")
+    def _merge_tool_call(self, run_id: "UUID", tool_call_chunk: dict[str, Any]) -> ToolCall:
+        """Return the tool call so far; providers send its name and id with the first chunk only."""
+        index = tool_call_chunk.get("index")
         known = self._calls.setdefault(
-            (run_id, place), ToolCall(function=FunctionCall(arguments=""), index=place or 0, type="function")
+            (run_id, index), ToolCall(function=FunctionCall(arguments=""), index=index or 0, type="function")
         )
         function = known.function
-        called = ToolCall(
-            id=known.id or piece.get("id"),
+        merged = ToolCall(
+            id=known.id or tool_call_chunk.get("id"),
             function=FunctionCall(
-                arguments=function.arguments + (piece.get("args") or ""), name=function.name or piece.get("name")
+                arguments=function.arguments + (tool_call_chunk.get("args") or ""),
+                name=function.name or tool_call_chunk.get("name"),
             ),
             index=known.index,
             type="function",
         )
-        self._calls[run_id, place] = called
-        return called
+        self._calls[run_id, index] = merged
+        return merged
 
-    def tell(self, text: str, called: ToolCall | None) -> None:
-        """A piece of a text, or of a tool call."""
+    def emit(self, text: str, tool_call: ToolCall | None) -> None:
+        """Emit an event for a chunk of text, or of a tool call."""
         event = LLMStreamChunkEvent(
             from_agent=self._agent,
             from_task=self._task,
             chunk=text,
-            tool_call=called,
+            tool_call=tool_call,
             call_id=self._call_id,
-            call_type=LLMCallType.LLM_CALL if called is None else LLMCallType.TOOL_CALL,
+            call_type=LLMCallType.LLM_CALL if tool_call is None else LLMCallType.TOOL_CALL,
         )
         crewai_event_bus.emit(self._source, event)
 
 
-class AskedPieces(_Pieces):
-    """The same, and LangChain's models stream because of it: they do so for handlers that have these two methods."""
+class StreamingChunkHandler(ChunkHandler):
+    """A chunk handler that makes LangChain models stream: they do so for handlers with these two methods."""
 
     def tap_output_iter(self, run_id: "UUID", output: Iterator[Any]) -> Iterator[Any]:
         return output
@@ -119,54 +120,54 @@ class AskedPieces(_Pieces):
 
 @dataclass(frozen=True)
 class EventModel(ModelWrapper[Model]):
-    """A model whose requests are told of."""
+    """A model that emits events for its requests."""
 
     model: Model
     source: Any
-    """Who tells."""
+    """The source of the events."""
 
     agent: Any = None
-    """The agent that asks, if one does."""
+    """The calling agent, if any."""
 
     task: Any = None
-    """What it works on, if it does."""
+    """The task it works on, if any."""
 
     def complete(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
     ) -> Reply:
         check_limits(self.name)
-        call_id = self._asking(messages, tools)
-        asking, asker = ASKING.set(True), ASKER.set((self.agent, self.task))
+        call_id = self._emit_started(messages, tools)
+        asking_token, caller_token = ASKING.set(True), CALLER.set((self.agent, self.task))
         try:
-            reply = self.model.complete(messages, tools, stop, self._telling(config, call_id))
+            reply = self.model.complete(messages, tools, stop, self._config_with_chunks(config, call_id))
         except BaseException as error:
-            self._failed(error, call_id)
+            self._emit_failed(error, call_id)
             raise
         finally:
-            ASKING.reset(asking)
-            ASKER.reset(asker)
-        return self._answered(messages, reply, call_id)
+            ASKING.reset(asking_token)
+            CALLER.reset(caller_token)
+        return self._emit_completed(messages, reply, call_id)
 
     async def acomplete(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
     ) -> Reply:
         check_limits(self.name)
-        call_id = self._asking(messages, tools)
-        asking, asker = ASKING.set(True), ASKER.set((self.agent, self.task))
+        call_id = self._emit_started(messages, tools)
+        asking_token, caller_token = ASKING.set(True), CALLER.set((self.agent, self.task))
         try:
-            reply = await self.model.acomplete(messages, tools, stop, self._telling(config, call_id))
+            reply = await self.model.acomplete(messages, tools, stop, self._config_with_chunks(config, call_id))
         except BaseException as error:
-            self._failed(error, call_id)
+            self._emit_failed(error, call_id)
             raise
         finally:
-            ASKING.reset(asking)
-            ASKER.reset(asker)
-        return self._answered(messages, reply, call_id)
+            ASKING.reset(asking_token)
+            CALLER.reset(caller_token)
+        return self._emit_completed(messages, reply, call_id)
 
-    def _telling(self, config: "RunnableConfig", call_id: str) -> "RunnableConfig":
-        return telling_pieces(config, self.source, self.agent, self.task, call_id)
+    def _config_with_chunks(self, config: "RunnableConfig", call_id: str) -> "RunnableConfig":
+        return with_chunk_events(config, self.source, self.agent, self.task, call_id)
 
-    def _asking(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> str:
+    def _emit_started(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> str:
         call_id = str(uuid4())
         if crewai_event_bus.wants(LLMCallStartedEvent):
             event = LLMCallStartedEvent(
@@ -176,13 +177,13 @@ class EventModel(ModelWrapper[Model]):
                 messages=[dict(message) for message in messages],
                 tools=[dict(tool) for tool in tools] or None,
                 call_id=call_id,
-                **_settings(self.model.identity),
+                **_event_settings(self.model.identity),
             )
             crewai_event_bus.emit(self.source, event)
         return call_id
 
-    def _answered(self, messages: Sequence[Message], reply: Reply, call_id: str) -> Reply:
-        reply = cast(Reply, plain(reply))  # half a character (an emoji cut in two) can be neither stored nor sent
+    def _emit_completed(self, messages: Sequence[Message], reply: Reply, call_id: str) -> Reply:
+        reply = cast(Reply, plain(reply))  # lone surrogates (half of an emoji) can be neither stored nor sent
         if (meter := METER.get()) is not None:
             meter.answered(str(getattr(self.agent, "role", "")), reply.get("model", self.name), reply["usage"])
         for ledger in LEDGERS.get():
@@ -201,7 +202,7 @@ class EventModel(ModelWrapper[Model]):
             crewai_event_bus.emit(self.source, event)
         return reply
 
-    def _failed(self, error: BaseException, call_id: str) -> None:
+    def _emit_failed(self, error: BaseException, call_id: str) -> None:
         if crewai_event_bus.wants(LLMCallFailedEvent):
             event = LLMCallFailedEvent(
                 from_agent=self.agent,
@@ -213,11 +214,11 @@ class EventModel(ModelWrapper[Model]):
             crewai_event_bus.emit(self.source, event)
 
 
-def _settings(identity: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of a model that its events tell."""
-    told = {name: identity[name] for name in _TOLD if isinstance(identity.get(name), (int, float))}
+def _event_settings(identity: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the model parameters that events include."""
+    settings = {name: identity[name] for name in _EVENT_SETTINGS if isinstance(identity.get(name), (int, float))}
     stop: Any = identity.get("stop")
-    return {**told, "stop_sequences": [*stop]} if isinstance(stop, list) and stop else told
+    return {**settings, "stop_sequences": [*stop]} if isinstance(stop, list) and stop else settings
 
 
-_TOLD = ("temperature", "top_p", "max_tokens", "seed", "frequency_penalty", "presence_penalty", "n")
+_EVENT_SETTINGS = ("temperature", "top_p", "max_tokens", "seed", "frequency_penalty", "presence_penalty", "n")

@@ -1,4 +1,4 @@
-"""Models that stand in for one another: each is asked where those before it failed."""
+"""Fallback models: each is tried when the ones before it failed."""
 
 import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -15,42 +15,42 @@ from crewgraph.llm.retry import status_of
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-__all__ = ["FallbackModel", "Told", "is_for_another"]
+__all__ = ["FallbackModel", "OnFallback", "may_fall_back"]
 
 
-Told = Callable[[str, str, Exception], None]
-"""Is told of a model that failed, the one that is asked in its place, and why."""
+OnFallback = Callable[[str, str, Exception], None]
+"""Called with the name of the failed model, the name of the next one, and the error."""
 
-_OF_THE_REQUEST = {400, 413, 422}
-"""What a server answers to a request that is wrong in itself: another model would have to be asked the same."""
+_REQUEST_ERRORS = {400, 413, 422}
+"""HTTP status codes of invalid requests, which would fail with any other model, too."""
 
 _log = logging.getLogger(__name__)
 
 
-def is_for_another(error: BaseException) -> bool:
-    """Whether a request that failed may be made to another model.
+def may_fall_back(error: BaseException) -> bool:
+    """Return whether a failed request may be retried with another model.
 
-    Not one that is wrong in itself, nor a conversation that is too long, which is condensed first. A wrong key, a quota that is
-    used up, a server that is down or cannot be understood: all of that is the one model's.
+    Invalid requests may not, nor conversations that exceed the context window, which are condensed instead. A wrong key,
+    an exhausted quota, or a server that is down or sends garbage concern only one model.
     """
     if not isinstance(error, Exception) or isinstance(error, ContextLengthExceeded):
         return False
     if isinstance(error, CrewgraphError) and not isinstance(error, ModelError):
-        return False  # a bound was met, for instance
-    return status_of(error) not in _OF_THE_REQUEST
+        return False  # a limit was reached, for instance
+    return status_of(error) not in _REQUEST_ERRORS
 
 
 @dataclass(frozen=True)
 class FallbackModel:
-    """Several models as one. It is known as the first, also in the record: a run that is resumed may have others to fall back on.
+    """Several models as one, identified by the first, so that a resumed run may have other fallbacks.
 
-    Tools are offered natively where all of them take tools.
+    Tools are bound natively if all models support that.
     """
 
     models: Sequence[Model]
-    """At least one; in the order they are asked in, with each request anew."""
+    """At least one model, in the order to try; every request starts with the first."""
 
-    told: Told | None = None
+    on_fallback: OnFallback | None = None
 
     @property
     def name(self) -> str:
@@ -67,7 +67,7 @@ class FallbackModel:
     def complete(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
     ) -> Reply:
-        """Answer a conversation; the reply names the model that did, where it is not the first."""
+        """Answer a conversation; the reply names the model that answered if it is not the first."""
         for attempt in self._attempts():
             with attempt:
                 return attempt.named(attempt.model.complete(messages, tools, stop, config))
@@ -85,17 +85,17 @@ class FallbackModel:
     def _attempts(self) -> "Generator[_Attempt]":
         failed: list[str] = []
         for model, following in zip(self.models, [*self.models[1:], None], strict=True):
-            yield _Attempt(model, following, self.told, failed, is_first=model is self.models[0])
+            yield _Attempt(model, following, self.on_fallback, failed, is_first=model is self.models[0])
 
 
 @dataclass(frozen=True)
 class _Attempt:
-    """A `with` around a request to one of the models, which holds a failure that the next one may mend."""
+    """Context manager around a request to one model; suppresses errors that the next model may avoid."""
 
     model: Model
-    following: Model | None
-    told: Told | None
-    failed: list[str]
+    next_model: Model | None
+    on_fallback: OnFallback | None
+    failures: list[str]
     is_first: bool
 
     def named(self, reply: Reply) -> Reply:
@@ -109,13 +109,13 @@ class _Attempt:
     ) -> bool:
         if not isinstance(error, Exception):
             return False
-        if self.following is None or not is_for_another(error):
-            if self.failed:
-                error.add_note(f"`{self.model.name}` was asked because {'; '.join(self.failed)}")
+        if self.next_model is None or not may_fall_back(error):
+            if self.failures:
+                error.add_note(f"`{self.model.name}` was called because {'; '.join(self.failures)}")
             return False
-        why = f"{type(error).__name__}: {error}"
-        self.failed.append(f"`{self.model.name}` failed ({why})")
-        _log.warning("the model `%s` failed, `%s` is asked: %s", self.model.name, self.following.name, why)
-        if self.told is not None:
-            self.told(self.model.name, self.following.name, error)
+        reason = f"{type(error).__name__}: {error}"
+        self.failures.append(f"`{self.model.name}` failed ({reason})")
+        _log.warning("model `%s` failed, falling back to `%s`: %s", self.model.name, self.next_model.name, reason)
+        if self.on_fallback is not None:
+            self.on_fallback(self.model.name, self.next_model.name, error)
         return True

@@ -1,4 +1,4 @@
-"""A request to a model as frames, while it is answered."""
+"""Stream frames from a model call while it runs."""
 
 import queue
 import threading
@@ -13,61 +13,65 @@ from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.frames import Ended, StreamFrame, StreamSession, frame_of
 from crewgraph.events.llm import LLMCallCompletedEvent, LLMCallFailedEvent, LLMCallStartedEvent, LLMCallType
 from crewgraph.events.stream_context import SINKS
-from crewgraph.llm.base import accepted
+from crewgraph.llm.base import accepted_arguments
 from crewgraph.llm.current_call import ONGOING, OngoingCall
-from crewgraph.llm.events import AskedPieces
+from crewgraph.llm.events import StreamingChunkHandler
 
-__all__ = ["call_frames", "frames_while"]
+__all__ = ["call_frames", "stream_frames"]
 
 
-def frames_while(work: Callable[[], Any]) -> Iterator[StreamFrame | Ended]:
-    """What a function tells while it works in a thread of its own, and what it gave.
+def stream_frames(work: Callable[[], Any]) -> Iterator[StreamFrame | Ended]:
+    """Run a function in its own thread and yield a frame per event it emits, then `Ended` with its result.
 
     Raises:
-        BaseException: what it raised.
+        BaseException: Whatever the function raises.
     """
-    told: queue.SimpleQueue[StreamFrame | Ended | BaseException] = queue.SimpleQueue()
+    items: queue.SimpleQueue[StreamFrame | Ended | BaseException] = queue.SimpleQueue()
 
-    def hear(source: Any, event: BaseEvent) -> None:
-        told.put(frame_of(event))
+    def forward(source: Any, event: BaseEvent) -> None:
+        items.put(frame_of(event))
 
-    def working() -> None:
-        SINKS.set((*SINKS.get(), hear))
+    def run() -> None:
+        SINKS.set((*SINKS.get(), forward))
         try:
-            told.put(Ended(work()))
-        except BaseException as error:  # noqa: BLE001 - raised by whoever takes the frames
-            told.put(error)
+            items.put(Ended(work()))
+        except BaseException as error:  # noqa: BLE001 - re-raised by the consumer of the frames
+            items.put(error)
 
-    threading.Thread(target=copy_context().run, args=(working,), name="crewgraph-frames", daemon=True).start()
+    threading.Thread(target=copy_context().run, args=(run,), name="crewgraph-frames", daemon=True).start()
     while True:
-        piece = told.get()
-        if isinstance(piece, BaseException):
-            raise piece
-        yield piece
-        if isinstance(piece, Ended):
+        item = items.get()
+        if isinstance(item, BaseException):
+            raise item
+        yield item
+        if isinstance(item, Ended):
             return
 
 
-def call_frames(llm: Any, messages: Any, offered: dict[str, Any]) -> StreamSession[Any]:
-    """A request to a model as frames; see `BaseLLM.stream_events`."""
-    agent, task, call_id = offered.get("from_agent"), offered.get("from_task"), str(uuid4())
-    about: dict[str, Any] = {"from_agent": agent, "from_task": task, "model": llm.model, "call_id": call_id}
+def call_frames(llm: Any, messages: Any, arguments: dict[str, Any]) -> StreamSession[Any]:
+    """Stream one model call as frames; see `BaseLLM.stream_events`."""
+    agent, task, call_id = arguments.get("from_agent"), arguments.get("from_task"), str(uuid4())
+    fields: dict[str, Any] = {"from_agent": agent, "from_task": task, "model": llm.model, "call_id": call_id}
 
-    def asked() -> Any:
-        pieces = AskedPieces(llm, agent, task, call_id)
-        told: Any = messages if isinstance(messages, str) else [dict(one) for one in messages]
-        crewai_event_bus.emit(llm, LLMCallStartedEvent(**about, messages=told, tools=offered.get("tools")))
-        token = ONGOING.set(OngoingCall(on_text=partial(pieces.tell, called=None)))
+    def run() -> Any:
+        handler = StreamingChunkHandler(llm, agent, task, call_id)
+        request_messages: Any = messages if isinstance(messages, str) else [dict(message) for message in messages]
+        crewai_event_bus.emit(
+            llm, LLMCallStartedEvent(**fields, messages=request_messages, tools=arguments.get("tools"))
+        )
+        token = ONGOING.set(OngoingCall(on_text=partial(handler.emit, tool_call=None)))
         try:
-            given = {**offered, "callbacks": [*(offered.get("callbacks") or ()), pieces]}
-            answer = llm.call(messages, **accepted(llm, "call", given))
+            call_arguments = {**arguments, "callbacks": [*(arguments.get("callbacks") or ()), handler]}
+            answer = llm.call(messages, **accepted_arguments(llm, "call", call_arguments))
         except BaseException as error:
-            crewai_event_bus.emit(llm, LLMCallFailedEvent(**about, error=f"{type(error).__name__}: {error}"))
+            crewai_event_bus.emit(llm, LLMCallFailedEvent(**fields, error=f"{type(error).__name__}: {error}"))
             raise
         finally:
             ONGOING.reset(token)
         kind = LLMCallType.LLM_CALL if isinstance(answer, str) else LLMCallType.TOOL_CALL
-        crewai_event_bus.emit(llm, LLMCallCompletedEvent(**about, messages=told, response=answer, call_type=kind))
+        crewai_event_bus.emit(
+            llm, LLMCallCompletedEvent(**fields, messages=request_messages, response=answer, call_type=kind)
+        )
         return answer
 
-    return StreamSession(sync_iterator=frames_while(asked))
+    return StreamSession(sync_iterator=stream_frames(run))

@@ -1,4 +1,4 @@
-"""A model whose requests pass the hooks that users have written."""
+"""A model whose requests run the user's LLM call hooks."""
 
 import logging
 from collections.abc import Generator, Sequence
@@ -20,7 +20,7 @@ from crewgraph.llm.wrapper import ModelWrapper
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-__all__ = ["AtWork", "HookedModel"]
+__all__ = ["HookExecutor", "HookedModel"]
 
 
 _log = logging.getLogger("crewgraph.hooks")
@@ -28,8 +28,8 @@ _PRE, _POST = InterceptionPoint.PRE_MODEL_CALL, InterceptionPoint.POST_MODEL_CAL
 
 
 @dataclass
-class AtWork:
-    """Who asks a model in an agent's work, as hooks see it: `context.executor`."""
+class HookExecutor:
+    """The agent loop that calls a model, as hooks see it: `context.executor`."""
 
     messages: list[dict[str, Any]]
     llm: Any
@@ -41,17 +41,17 @@ class AtWork:
 
 @dataclass(frozen=True)
 class HookedModel(ModelWrapper[Model]):
-    """A model whose requests pass hooks; where they changed the conversation, the reply tells how it goes on."""
+    """A model that runs hooks around requests; if they change the conversation, the reply carries the new messages."""
 
     model: Model
     llm: Any
-    """The model as the user gave it."""
+    """The user's model."""
 
     agent: Any = None
     task: Any = None
     crew: Any = None
-    is_at_work: bool = True
-    """Whether an agent asks in its work; else somebody asks the model directly."""
+    in_agent: bool = True
+    """Whether an agent loop makes the requests; otherwise the model is called directly."""
 
     def complete(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
@@ -59,12 +59,12 @@ class HookedModel(ModelWrapper[Model]):
         if not self._is_hooked:
             return self.model.complete(messages, tools, stop, config)
         request = _Request(self, messages)
-        with request.blockable():
+        with request.raise_if_blocked():
             dispatch(_PRE, request.context, reducer=before_llm_call_reducer)
-        reply = self.model.complete(request.asked(), tools, stop, config)
+        reply = self.model.complete(request.hooked_messages(), tools, stop, config)
         if request.is_answered(reply):
             dispatch(_POST, request.context, reducer=after_llm_call_reducer)
-        return request.told(reply)
+        return request.hooked_reply(reply)
 
     async def acomplete(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
@@ -72,12 +72,12 @@ class HookedModel(ModelWrapper[Model]):
         if not self._is_hooked:
             return await self.model.acomplete(messages, tools, stop, config)
         request = _Request(self, messages)
-        with request.blockable():
+        with request.raise_if_blocked():
             await adispatch(_PRE, request.context, reducer=before_llm_call_reducer)
-        reply = await self.model.acomplete(request.asked(), tools, stop, config)
+        reply = await self.model.acomplete(request.hooked_messages(), tools, stop, config)
         if request.is_answered(reply):
             await adispatch(_POST, request.context, reducer=after_llm_call_reducer)
-        return request.told(reply)
+        return request.hooked_reply(reply)
 
     @property
     def _is_hooked(self) -> bool:
@@ -85,31 +85,31 @@ class HookedModel(ModelWrapper[Model]):
 
 
 class _Request:
-    """One request on its way through the hooks."""
+    """A request that passes through the hooks."""
 
     def __init__(self, model: HookedModel, messages: Sequence[Message]) -> None:
         self._model, self._messages = model, list(messages)
-        self._before = openai_messages(messages)
-        self._shown = deepcopy(self._before)
+        self._original = openai_messages(messages)
+        self._visible = deepcopy(self._original)
         self.context = self._context()
 
     def _context(self) -> LLMCallHookContext:
         model = self._model
-        if not model.is_at_work:
+        if not model.in_agent:
             return LLMCallHookContext(
-                messages=self._shown, llm=model.llm, agent=model.agent, task=model.task, crew=model.crew
+                messages=self._visible, llm=model.llm, agent=model.agent, task=model.task, crew=model.crew
             )
-        rounds = sum(one["role"] == "assistant" for one in self._messages)
+        rounds = sum(message["role"] == "assistant" for message in self._messages)
         return LLMCallHookContext(
-            AtWork(self._shown, model.llm, model.agent, model.task, model.crew, iterations=rounds)
+            HookExecutor(self._visible, model.llm, model.agent, model.task, model.crew, iterations=rounds)
         )
 
     @contextmanager
-    def blockable(self) -> Generator[None]:
-        """Where a hook may say no.
+    def raise_if_blocked(self) -> Generator[None]:
+        """Convert `HookAborted` of the hooks in the block.
 
         Raises:
-            ModelCallBlocked: one does.
+            ModelCallBlocked: A hook blocked the request.
         """
         try:
             yield
@@ -118,31 +118,31 @@ class _Request:
                 f"a request to the model `{self._model.name}` was blocked by a `before_llm_call` hook: {aborted.reason}"
             ) from aborted
 
-    def asked(self) -> list[Message]:
-        """The conversation as the hooks before the request left it."""
-        if self.context.messages is not self._shown:
-            _log.warning("a hook gave `context.messages` another list, which changes nothing: change the list in place")
-            self.context.messages = self._shown
-        kept = self._kept
-        return [*self._messages[:kept], *read_messages(self._shown[kept:])]
+    def hooked_messages(self) -> list[Message]:
+        """Return the conversation after the hooks before the request."""
+        if self.context.messages is not self._visible:
+            _log.warning("a hook replaced `context.messages`, which has no effect: change the list in place")
+            self.context.messages = self._visible
+        unchanged = self._unchanged_count
+        return [*self._messages[:unchanged], *read_messages(self._visible[unchanged:])]
 
     def is_answered(self, reply: Reply) -> bool:
-        """Whether there is a text for the hooks after the request; a wish to use tools is none."""
+        """Return whether the reply is an answer to pass to the hooks, and not a request for tools."""
         self.context.response = text_of(reply["content"])
         return not reply["tool_calls"]
 
-    def told(self, reply: Reply) -> Reply:
-        """The reply as the hooks left it, with what they made of the conversation."""
+    def hooked_reply(self, reply: Reply) -> Reply:
+        """Return the reply after the hooks, with their changes of the conversation."""
         reply, response = Reply(**reply), self.context.response
         if not reply["tool_calls"] and isinstance(response, str) and response != text_of(reply["content"]):
             reply["content"] = response
-        if self._shown != self._before:
-            kept = self._kept
-            reply["hooked"] = {"kept": kept, "then": read_messages(self._shown[kept:])}
+        if self._visible != self._original:
+            unchanged = self._unchanged_count
+            reply["hooked"] = {"kept": unchanged, "then": read_messages(self._visible[unchanged:])}
         return reply
 
     @property
-    def _kept(self) -> int:
-        """How many messages from the beginning are as they were."""
-        pairs = zip(self._before, self._shown, strict=False)
+    def _unchanged_count(self) -> int:
+        """Number of leading messages that the hooks did not change."""
+        pairs = zip(self._original, self._visible, strict=False)
         return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

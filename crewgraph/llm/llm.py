@@ -1,6 +1,6 @@
-"""LLM: a model by its name and parameters, in CrewAI's words.
+"""`LLM`: a model defined by its name and parameters, with CrewAI's keywords.
 
-Keywords of an `LLM` that are not its provider's: who serves it, what it costs, who stands in for it.
+The `pop_*` functions take the keywords out that crewgraph itself handles: provider, response format, fallbacks, price.
 """
 
 import inspect
@@ -22,21 +22,21 @@ from crewgraph.extras import load
 from crewgraph.hooks.llm_hooks import model_call_hooks_already_dispatched
 from crewgraph.lazy import lazy_module
 from crewgraph.llm.base import BaseLLM
-from crewgraph.llm.capabilities import calls_functions, context_window, sees_images, takes_stop
+from crewgraph.llm.capabilities import context_window, supports_images, supports_stop_words, supports_tools
 from crewgraph.llm.chat_model import ChatModel
 from crewgraph.llm.connection import BaseInterceptor, open_chat_model
 from crewgraph.llm.conversation import read_messages, read_tools
 from crewgraph.llm.current_call import ONGOING
 from crewgraph.llm.errors import UnknownModel
 from crewgraph.llm.fallback import FallbackModel
-from crewgraph.llm.prices import Price, tell
+from crewgraph.llm.prices import Price, set_price
 from crewgraph.llm.providers import Target, locate
-from crewgraph.llm.responses import Chained
-from crewgraph.llm.result import called_back, returned
+from crewgraph.llm.responses import ResponsesMixin
+from crewgraph.llm.result import call_result, function_result
 from crewgraph.llm.runnable import RunnableModel
 from crewgraph.overrides import overridable, override_of
 
-__all__ = ["LLM", "SETTINGS", "fallback_words", "form_word", "price_word", "provider_word"]
+__all__ = ["LLM", "SETTINGS", "pop_fallbacks", "pop_price", "pop_provider", "pop_response_format"]
 
 
 SETTINGS = (
@@ -44,70 +44,70 @@ SETTINGS = (
     *("frequency_penalty", "logit_bias", "seed", "logprobs", "top_logprobs", "base_url", "api_version", "api_key"),
     *("callbacks", "reasoning_effort", "stream"),
 )
-"""The attributes of an `LLM` that go to its provider."""
+"""The attributes of an `LLM` that are sent to its provider."""
 
 _MILLION = 1_000_000
 
 
-def provider_word(kwargs: dict[str, Any]) -> str | None:
-    """Who serves the model, by the several words for it; they are taken out."""
+def pop_provider(kwargs: dict[str, Any]) -> str | None:
+    """Remove the keywords that name the provider and return its name."""
     kwargs.pop("is_litellm", None)
-    named = kwargs.pop("provider", None) or kwargs.pop("custom_llm_provider", None)
+    provider = kwargs.pop("provider", None) or kwargs.pop("custom_llm_provider", None)
     if kwargs.pop("azure", False):
         warn_deprecated(
             "`azure=True` of an LLM", 'write the provider before the name: `LLM(model="azure/<deployment>")`'
         )
-        named = named or "azure"
+        provider = provider or "azure"
     if kwargs.pop("custom_openai", False):
-        named = named or "openai"
-    return named
+        provider = provider or "openai"
+    return provider
 
 
-def form_word(kwargs: dict[str, Any], given: Any) -> Any:
-    """The form of answers: what was given, else what Ollama's word for JSON says; that is taken out."""
+def pop_response_format(kwargs: dict[str, Any], response_format: Any) -> Any:
+    """Return the response format, translating and removing Ollama's `format="json"`."""
     if kwargs.get("format") != "json":
-        return given
+        return response_format
     del kwargs["format"]
     warn_deprecated('`format="json"` of an LLM', 'write `response_format={"type": "json_object"}`')
-    return {"type": "json_object"} if given is None else given
+    return {"type": "json_object"} if response_format is None else response_format
 
 
-def fallback_words(kwargs: dict[str, Any]) -> list[Any]:
-    """The models to fall back on; they are taken out.
+def pop_fallbacks(kwargs: dict[str, Any]) -> list[Any]:
+    """Remove `fallbacks` and return it as a list of models.
 
     Raises:
-        ValueError: it is one model, and no list.
+        ValueError: It is not a list.
     """
-    given: Any = kwargs.pop("fallbacks", None)
-    if given is None:
+    fallbacks: Any = kwargs.pop("fallbacks", None)
+    if fallbacks is None:
         return []
-    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Sequence):
+    if isinstance(fallbacks, (str, bytes, Mapping)) or not isinstance(fallbacks, Sequence):
         raise ValueError(
-            f'`fallbacks` is a list of models, such as ["openai/gpt-4o-mini", LLM(...)], not {given!r:.60}'
+            f'`fallbacks` must be a list of models, such as ["openai/gpt-4o-mini", LLM(...)], not {fallbacks!r:.60}'
         )
-    return list(cast("Sequence[Any]", given))
+    return list(cast("Sequence[Any]", fallbacks))
 
 
-def price_word(kwargs: dict[str, Any]) -> Price | None:
-    """What the model costs: `price`, in USD per million tokens, or LiteLLM's words, per token; they are taken out.
+def pop_price(kwargs: dict[str, Any]) -> Price | None:
+    """Remove the price keywords: `price`, in USD per million tokens, or LiteLLM's, in USD per token.
 
     Raises:
-        pydantic.ValidationError: it is no price.
+        pydantic.ValidationError: The price is invalid.
     """
-    given = kwargs.pop("price", None)
-    each = {
-        name: kwargs.pop(word) * _MILLION
-        for name, word in (
+    price = kwargs.pop("price", None)
+    per_million = {
+        name: kwargs.pop(keyword) * _MILLION
+        for name, keyword in (
             ("input", "input_cost_per_token"),
             ("output", "output_cost_per_token"),
             ("cached_input", "cache_read_input_token_cost"),
             ("cache_write", "cache_creation_input_token_cost"),
         )
-        if kwargs.get(word) is not None
+        if kwargs.get(keyword) is not None
     }
-    if given is not None:
-        return Price.model_validate(given)
-    return Price.model_validate(each) if each else None
+    if price is not None:
+        return Price.model_validate(price)
+    return Price.model_validate(per_million) if per_million else None
 
 
 if TYPE_CHECKING:
@@ -118,81 +118,81 @@ else:
     resolve = lazy_module("crewgraph.llm.resolve")
 
 _log = logging.getLogger(__name__)
-_building = RLock()  # one for all: a model is built once, and models stay copyable
+_building = RLock()  # shared by all models: each is built only once, and models stay copyable
 
 _NATIVE = {"openai", "azure", "anthropic", "gemini", "bedrock"}
 
 
 class _Named(NamedTuple):
-    """A model as it was named, and as `LLM.model` shows it."""
+    """The name a model was requested by, and the name that `LLM.model` displays."""
 
-    shown: str
-    given: str
+    displayed: str
+    requested: str
     provider: str | None
 
 
-class LLM(RunnableModel, Chained, BaseLLM):
-    """A language model by its name: `LLM("openai/gpt-4o", temperature=0.2)`.
+class LLM(RunnableModel, ResponsesMixin, BaseLLM):
+    """A language model by name: `LLM("openai/gpt-4o", temperature=0.2)`.
 
-    It is a definition: nothing is imported, looked up or connected before the first question. Its attributes
-    may be changed between questions. Its name is "provider/model", or the bare name of a known one.
+    An `LLM` is lazy: provider packages, keys and connections are resolved on the first request. Attributes may be
+    changed between requests. The name is "provider/model", or the bare name of a well-known model.
     """
 
     timeout: float | None
     """Seconds to wait for an answer."""
 
     top_p: float | None
-    """The share of likely words it chooses from."""
+    """Nucleus sampling: the probability mass to sample from."""
 
     n: int | None
-    """Answers per request; the first is used."""
+    """Completions per request; only the first is used."""
 
     max_completion_tokens: int | None
-    """Tokens it may write, reasoning included."""
+    """Maximum number of generated tokens, including reasoning."""
 
     max_tokens: int | float | None
-    """Tokens it may write."""
+    """Maximum number of generated tokens."""
 
     presence_penalty: float | None
-    """How much it avoids words it used."""
+    """Penalty for tokens that already occurred."""
 
     frequency_penalty: float | None
-    """How much it avoids words it used often."""
+    """Penalty for tokens by how often they occurred."""
 
     logit_bias: dict[int, float] | None
-    """By token number, how likely it is made."""
+    """Bias by token id."""
 
     response_format: type[BaseModel] | dict[str, Any] | None
-    """A pydantic model (the answer is one), or OpenAI's dict such as {"type": "json_object"}."""
+    """A pydantic model, of which answers are instances, or OpenAI's dict such as {"type": "json_object"}."""
 
     seed: int | None
-    """For answers that repeat."""
+    """Seed for reproducible sampling."""
 
     logprobs: int | None
-    """Whether the likelihood of words is reported."""
+    """Whether to return log probabilities."""
 
     top_logprobs: int | None
-    """Of how many other words it is reported, too."""
+    """Number of alternative tokens to return log probabilities for."""
 
     api_base: str | None
-    """Another name of `base_url`, the address of an API."""
+    """Alias of `base_url`, the address of the API."""
 
     api_version: str | None
-    """Azure's."""
+    """API version of Azure OpenAI."""
 
     callbacks: list[Any] | None
-    """LangChain callback handlers, told of every request."""
+    """LangChain callback handlers for every request."""
 
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None
-    """How long it thinks."""
+    """How much effort a reasoning model spends."""
 
     fallbacks: Sequence[Any] = ()
-    """The models that are asked, in this order, where it fails: whatever may stand in `llm=`."""
+    """Models to try, in this order, when a request fails; each may be anything that `llm=` accepts."""
 
     interceptor: BaseInterceptor[Any, Any] | None = None
-    """Sees the requests and responses of httpx, where the provider speaks OpenAI's protocol."""
+    """Intercepts httpx requests and responses; only for providers with OpenAI's protocol."""
 
-    _named: _Named | None = None  # None where a subclass keeps its constructor to itself
+    _named: _Named | None = None  # None if a subclass does not call `__init__`
 
     def __init__(
         self,
@@ -220,19 +220,19 @@ class LLM(RunnableModel, Chained, BaseLLM):
         stream: bool = False,
         **kwargs: Any,
     ) -> None:
-        """Name a model; the keywords are the attributes of the same names.
+        """Define a model; the parameters are the attributes of the same names.
 
-        `provider` says who serves it where its name does not, `max_retries` how often a request is repeated, `fallbacks`
-        which models are asked where it fails, `price` what it costs in USD per million tokens ({"input": 1, "output": 5}).
-        A keyword that is nobody's here goes to the provider with each request.
+        Further keywords: `provider`, if the name does not include it; `max_retries` per request; `fallbacks`, the
+        models to try when a request fails; `price` in USD per million tokens ({"input": 1, "output": 5}).
+        Unknown keywords are sent to the provider with each request.
 
         Raises:
-            DefinitionError: it has no name.
+            DefinitionError: `model` is not a non-empty string.
         """
         if not isinstance(model, str) or not model.strip():  # pyright: ignore[reportUnnecessaryIsInstance]
             raise DefinitionError(f'`LLM` takes the name of a model, such as "openai/gpt-4o", not {model!r:.60}.')
-        provider, price = provider_word(kwargs), price_word(kwargs)
-        self.fallbacks, form = fallback_words(kwargs), form_word(kwargs, response_format)
+        provider, price = pop_provider(kwargs), pop_price(kwargs)
+        self.fallbacks, parsed_format = pop_fallbacks(kwargs), pop_response_format(kwargs, response_format)
         api_base = api_base or base_url
         super().__init__(model, temperature, api_key, base_url or api_base, timeout, None, stop=stop, **kwargs)
         self.api_base = api_base
@@ -240,46 +240,46 @@ class LLM(RunnableModel, Chained, BaseLLM):
         self.max_completion_tokens, self.max_tokens = max_completion_tokens, max_tokens
         self.presence_penalty, self.frequency_penalty = presence_penalty, frequency_penalty
         self.logit_bias, self.logprobs, self.top_logprobs = logit_bias, logprobs, top_logprobs
-        self.response_format = form
+        self.response_format = parsed_format
         self.api_version = api_version
         self.callbacks = callbacks
         self.reasoning_effort = reasoning_effort
         self.stream = stream
-        self._name(model, provider, price)
+        self._resolve_name(model, provider, price)
 
-    def _name(self, model: str, provider: str | None, price: Price | None) -> None:
+    def _resolve_name(self, model: str, provider: str | None, price: Price | None) -> None:
         self._named = _Named(model, model, provider)
         try:
             target = self.target()
         except UnknownModel:
-            return  # told when it is asked; the environment may still say where it is served
+            return  # reported on the first request: the environment may still provide an address
         if price is not None:
-            tell(target.model, price)
+            set_price(target.model, price)
         self._provider = self.llm_type = target.provider.name
         if self._provider in _NATIVE:
             self.model = target.model
         self._named = _Named(self.model, model, provider)
 
     def target(self) -> Target:
-        """Who serves it, and its name there."""
-        if self._named is not None and self.model == self._named.shown:
-            return locate(self._named.given, provider=self._named.provider, base_url=self.base_url)
+        """Return the provider and the model's name there."""
+        if self._named is not None and self.model == self._named.displayed:
+            return locate(self._named.requested, provider=self._named.provider, base_url=self.base_url)
         return locate(self.model, base_url=self.base_url)
 
     def chat_model(self) -> Any:
-        """The LangChain chat model that answers; built on first use, and anew once an attribute was changed.
+        """Return the LangChain chat model; it is built on first use and rebuilt after an attribute changed.
 
         Raises:
-            MissingExtra: the provider's package is not installed.
-            MissingKey: the provider needs a key and there is none.
-            UnknownModel: nothing tells who serves the model.
+            MissingExtra: The provider's package is not installed.
+            MissingKey: The provider requires an API key and none is set.
+            UnknownModel: The provider cannot be determined from the name.
         """
         return self.adapter().source
 
     def adapter(self) -> ChatModel:
-        """The model as the graph asks it; the same one as long as no attribute changes."""
-        given = {name: value for name in SETTINGS if _is_given(value := getattr(self, name))}
-        settings = {name: _kept(value) for name, value in {**given, **self.additional_params}.items()}
+        """Return the `Model` adapter that graphs call; the same object until an attribute changes."""
+        explicit = {name: value for name in SETTINGS if _is_set(value := getattr(self, name))}
+        settings = {name: _snapshot(value) for name, value in {**explicit, **self.additional_params}.items()}
         target = self.target()
         address = target.address(self.base_url)
         state = (
@@ -293,37 +293,37 @@ class LLM(RunnableModel, Chained, BaseLLM):
         with _building:
             built: tuple[Any, ChatModel] | None = vars(self).get("_built")
             if built is None or built[0] != state:
-                made = open_chat_model(target, self._opening(target, settings))
+                chat_model = open_chat_model(target, self._connection_settings(target, settings))
                 adapter = ChatModel(
-                    made,
+                    chat_model,
                     native_tools=self.supports_function_calling(),
                     stop=self.stop,
                     response_format=self.response_format,
-                    on_answer=self._note,
+                    on_answer=self._record_answer,
                     parameters=settings,
                 )
                 built = vars(self)["_built"] = (state, adapter)
             return built[1]
 
-    def _opening(self, target: Target, settings: dict[str, Any]) -> dict[str, Any]:
-        opening = self.without_responses(settings)
+    def _connection_settings(self, target: Target, settings: dict[str, Any]) -> dict[str, Any]:
+        connection_settings = self.request_settings(settings)
         if self.responses is not None:
-            opening["responses"] = self.responses
+            connection_settings["responses"] = self.responses
         if self.interceptor is not None:
-            opening["interceptor"] = self.interceptor
-        if not takes_stop(target.model):
-            opening.pop("stop", None)
-        if "callbacks" in opening:
+            connection_settings["interceptor"] = self.interceptor
+        if not supports_stop_words(target.model):
+            connection_settings.pop("stop", None)
+        if "callbacks" in connection_settings:
             handler = load("langchain_core.callbacks").BaseCallbackHandler
-            strangers = [c for c in opening["callbacks"] if not isinstance(c, handler)]
-            if strangers:
+            unsupported = [c for c in connection_settings["callbacks"] if not isinstance(c, handler)]
+            if unsupported:
                 _log.warning(
-                    "LLM(%r): a `%s` is no LangChain callback handler and will not be called",
+                    "LLM(%r): ignoring a callback of type `%s`, which is not a LangChain callback handler",
                     self.model,
-                    type(strangers[0]).__name__,
+                    type(unsupported[0]).__name__,
                 )
-            opening["callbacks"] = [c for c in opening["callbacks"] if isinstance(c, handler)]
-        return opening
+            connection_settings["callbacks"] = [c for c in connection_settings["callbacks"] if isinstance(c, handler)]
+        return connection_settings
 
     @overridable
     def call(
@@ -339,33 +339,35 @@ class LLM(RunnableModel, Chained, BaseLLM):
         """Answer a conversation.
 
         Args:
-            messages: a text, or entries with `role` and `content`.
-            tools: functions in OpenAI's form that may be called.
+            messages: A prompt, or message dicts with `role` and `content`.
+            tools: Functions in OpenAI's format.
             callbacks: LangChain callback handlers for this request.
-            available_functions: by name, what carries out a tool call.
-            from_task: the task on whose behalf it is asked; the answer does not depend on it.
-            from_agent: the agent on whose behalf it is asked; the answer does not depend on it.
-            response_model: a pydantic model that the answer is to be, instead of `response_format`.
+            available_functions: Functions by tool name, to execute tool calls.
+            from_task: The task that makes the call, for events only.
+            from_agent: The agent that makes the call, for events only.
+            response_model: A pydantic model for the answer; overrides `response_format`.
 
         Returns:
-            The text. With a response model, an instance of it. When the model calls a tool: what the function
-            of the first call returned, as text, or without `available_functions` a list of `ToolCall`.
+            The text, or an instance of the response model. If the model calls tools: the result of the first
+            call as a string, or, without `available_functions`, a list of `ToolCall`.
 
         Raises:
-            ToolFailed: the model called a function that is not among `available_functions`.
-            UnreadableAnswer: the answer does not fit the response model.
+            ToolFailed: The model called a function that is not in `available_functions`.
+            UnreadableAnswer: The answer does not match the response model.
         """
-        form = response_model or self.response_format
+        response_format = response_model or self.response_format
         conversation, specs = read_messages(messages), read_tools(tools)
-        reply = self._asked(form, from_agent, from_task).complete(conversation, specs, (), _config(callbacks))
-        wanted = self._wanted(reply, available_functions)
-        if wanted is None:
-            return returned(reply, form, self.responses)
-        result = wanted()
+        reply = self._model_for(response_format, from_agent, from_task).complete(
+            conversation, specs, (), _config(callbacks)
+        )
+        function = self._requested_call(reply, available_functions)
+        if function is None:
+            return call_result(reply, response_format, self.responses)
+        result = function()
         if inspect.iscoroutine(result):
             result.close()
             raise ModelError(f"`{reply['tool_calls'][0]['name']}` is a coroutine function: use `await llm.acall(...)`.")
-        return called_back(result)
+        return function_result(result)
 
     @overridable
     async def acall(
@@ -378,96 +380,102 @@ class LLM(RunnableModel, Chained, BaseLLM):
         from_agent: Any | None = None,
         response_model: Any | None = None,
     ) -> str | Any:
-        """Answer a conversation without blocking the event loop; an overridden `call` is honoured."""
+        """Answer a conversation without blocking the event loop; calls `call` if a subclass overrides it."""
         if override_of(self, "call") is not None:
             return await super().acall(
                 messages, tools, callbacks, available_functions, from_task, from_agent, response_model
             )
-        form = response_model or self.response_format
+        response_format = response_model or self.response_format
         conversation, specs = read_messages(messages), read_tools(tools)
-        reply = await self._asked(form, from_agent, from_task).acomplete(conversation, specs, (), _config(callbacks))
-        wanted = self._wanted(reply, available_functions)
-        if wanted is None:
-            return returned(reply, form, self.responses)
-        result = await in_thread(wanted)
-        return called_back(await result if inspect.isawaitable(result) else result)
+        reply = await self._model_for(response_format, from_agent, from_task).acomplete(
+            conversation, specs, (), _config(callbacks)
+        )
+        function = self._requested_call(reply, available_functions)
+        if function is None:
+            return call_result(reply, response_format, self.responses)
+        result = await in_thread(function)
+        return function_result(await result if inspect.isawaitable(result) else result)
 
     def supports_function_calling(self) -> bool:
-        """Whether the model takes tools."""
+        """Return whether the model supports tools."""
         try:
             target = self.target()
         except UnknownModel:
             return False
-        return calls_functions(target.provider.name, target.model)
+        return supports_tools(target.provider.name, target.model)
 
     def supports_stop_words(self) -> bool:
-        """Whether the model stops at given texts; OpenAI's reasoning models and its Responses API refuse them."""
-        return takes_stop(self.model) and self.responses is None
+        """Return whether the model supports stop sequences; OpenAI's reasoning models and Responses API do not."""
+        return supports_stop_words(self.model) and self.responses is None
 
     def supports_multimodal(self) -> bool:
-        """Whether it can be shown images."""
-        return sees_images(self.model)
+        """Return whether the model accepts images."""
+        return supports_images(self.model)
 
     def get_context_window_size(self) -> int:
-        """How many tokens the model reads."""
+        """Return the size of the context window in tokens."""
         return self.context_window_size or context_window(self.model)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a copy takes over: everything but the connection."""
+        """Drop the built chat model: copies connect for themselves."""
         return {name: value for name, value in self.__dict__.items() if name != "_built"}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(model={self.model!r})"
 
-    def _asked(self, form: Any, agent: Any, task: Any) -> Model:
-        """The model that answers in a form; it tells of its requests, unless somebody above does."""
+    def _model_for(self, response_format: Any, agent: Any, task: Any) -> Model:
+        """Return the model for one call, with fallbacks, events and hooks unless an enclosing call provides them."""
         adapter = self.adapter()
-        own = adapter if form is self.response_format else adapter.answering(form)
+        primary = adapter if response_format is self.response_format else adapter.with_response_format(response_format)
         if self.responses is not None:
-            self.responses.begin()
-        models: list[Model] = [own, *map(resolve.as_model, self.fallbacks)]
+            self.responses.start_request()
+        models: list[Model] = [primary, *map(resolve.as_model, self.fallbacks)]
         ongoing = ONGOING.get()
         if ongoing is None or not ongoing.observed:
-            models = [events.EventModel(model, self, agent, task) for model in models]
-        asked = FallbackModel(models) if self.fallbacks else models[0]
+            models = [events.EventModel(source, self, agent, task) for source in models]
+        model = FallbackModel(models) if self.fallbacks else models[0]
         if (ongoing is not None and ongoing.observed) or model_call_hooks_already_dispatched():
-            return asked
-        return hooks.HookedModel(asked, self, agent, task, is_at_work=False)
+            return model
+        return hooks.HookedModel(model, self, agent, task, in_agent=False)
 
-    def _note(self, message: Any, usage: Usage | None) -> None:
+    def _record_answer(self, message: Any, usage: Usage | None) -> None:
         self._track_token_usage_internal(usage or {})
         if self.responses is not None:
-            self.responses.note(message)
+            self.responses.record_answer(message)
 
-    def _wanted(self, reply: Reply, functions: Mapping[str, Any] | None) -> Any:
-        """The function that the model wants called, with its arguments; None where it wants none."""
-        if not reply["tool_calls"] or not functions or (self.responses is not None and self.responses.parses):
+    def _requested_call(self, reply: Reply, functions: Mapping[str, Any] | None) -> Any:
+        """Return the function of the first tool call, bound to its arguments; None if there is nothing to call."""
+        if not reply["tool_calls"] or not functions or (self.responses is not None and self.responses.parses_outputs):
             return None
         request = reply["tool_calls"][0]
         name, args = request["name"], request["args"]
         if name not in functions:
             known = ", ".join(f"`{known}`" for known in functions)
-            raise ToolFailed(f"The model `{self.model}` called the function `{name}`. available_functions has {known}.")
+            raise ToolFailed(
+                f"The model `{self.model}` called the unknown function `{name}`. `available_functions` has {known}."
+            )
         if isinstance(args, str):
-            raise ToolFailed(f"The model `{self.model}` called `{name}` with arguments that are no JSON object: {args}")
+            raise ToolFailed(
+                f"The model `{self.model}` called `{name}` with arguments that are not a JSON object: {args}"
+            )
         if len(reply["tool_calls"]) > 1:
-            _log.warning("LLM(%r).call carries out the first of %d tool calls", self.model, len(reply["tool_calls"]))
+            _log.warning("LLM(%r).call executes only the first of %d tool calls", self.model, len(reply["tool_calls"]))
         return partial(functions[name], **args)
 
 
-def _is_given(value: Any) -> bool:
-    """Whether a setting says something; 0 does."""
+def _is_set(value: Any) -> bool:
+    """Return whether a setting has a value; 0 counts as one."""
     return value is not None and value is not False and value != []
 
 
-def _kept(value: Any) -> Any:
-    """A list or dict as it is now, so that a change of the user's own is noticed."""
+def _snapshot(value: Any) -> Any:
+    """Copy a list or dict, so that a later change in place is noticed."""
     return copy(cast("object", value)) if isinstance(value, (list, dict)) else value
 
 
 def _config(callbacks: Sequence[Any] | None) -> Any:
-    """The config around the caller, with more handlers."""
+    """Return the ambient config with additional callback handlers."""
     if not callbacks:
         return {}
-    configs = load("langchain_core.runnables.config")
-    return configs.merge_configs(configs.ensure_config(), {"callbacks": list(callbacks)})
+    config_module = load("langchain_core.runnables.config")
+    return config_module.merge_configs(config_module.ensure_config(), {"callbacks": list(callbacks)})

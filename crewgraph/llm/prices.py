@@ -1,4 +1,4 @@
-"""What tokens cost: a table of prices by model, which users replace, for providers change them without notice."""
+"""Prices of tokens by model; users may replace the table, because providers change prices without notice."""
 
 import re
 from collections.abc import Mapping
@@ -12,39 +12,39 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from crewgraph.llm.usage import UsageMetrics
 from crewgraph.settings import prices_file
 
-__all__ = ["Price", "cost", "price_of", "register", "replace", "tell"]
+__all__ = ["Price", "cost", "price_of", "register", "replace", "set_price"]
 
 _MILLION = 1_000_000
-_DATED = re.compile(r"[-@](\d{4}-\d{2}-\d{2}|\d{8}|latest)$")
+_DATE_SUFFIX = re.compile(r"[-@](\d{4}-\d{2}-\d{2}|\d{8}|latest)$")
 
 
 class Price(BaseModel):
-    """What a model's tokens cost, in USD per million of them."""
+    """The price of a model, in USD per million tokens."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     input: float = Field(ge=0)
-    """Tokens read."""
+    """Input tokens."""
 
     output: float = Field(ge=0)
-    """Tokens written, those of reasoning included."""
+    """Output tokens, including reasoning."""
 
     cached_input: float | None = Field(default=None, ge=0)
-    """Tokens read from the provider's cache; as others where None."""
+    """Input tokens read from the provider's cache; None for the price of `input`."""
 
     cache_write: float | None = Field(default=None, ge=0)
-    """Tokens put into that cache; as others where None."""
+    """Input tokens written to the cache; None for the price of `input`."""
 
     as_of: str | None = None
-    """When the provider asked for this, "2026-06"."""
+    """The month of the price list, such as "2026-06"."""
 
     def of(self, usage: UsageMetrics) -> float:
-        """What some usage costs, in USD."""
-        plain = max(0, usage.prompt_tokens - usage.cached_prompt_tokens - usage.cache_creation_tokens)
+        """Return the cost of usage in USD."""
+        uncached = max(0, usage.prompt_tokens - usage.cached_prompt_tokens - usage.cache_creation_tokens)
         cached = self.input if self.cached_input is None else self.cached_input
         written = self.input if self.cache_write is None else self.cache_write
         return (
-            plain * self.input
+            uncached * self.input
             + usage.cached_prompt_tokens * cached
             + usage.cache_creation_tokens * written
             + usage.completion_tokens * self.output
@@ -55,21 +55,21 @@ _TABLE = TypeAdapter(dict[str, Price])
 
 
 @lru_cache(8)
-def _read(text: str) -> dict[str, Price]:
+def _parse(text: str) -> dict[str, Price]:
     return _TABLE.validate_json(text)
 
 
 class _Prices:
-    """The prices of this process: what was registered, else the user's file, else ours."""
+    """The price tables of this process: registered prices, the user's file, the bundled table, in this order."""
 
     def __init__(self) -> None:
         self.registered: dict[str, Price] = {}
         self.replaced = False
 
     def find(self, model: str) -> Price | None:
-        tables = [self.registered] if self.replaced else [self.registered, _of_user(), _ours()]
+        tables = [self.registered] if self.replaced else [self.registered, _user_prices(), _bundled_prices()]
         for table in tables:
-            for name in (model, _DATED.sub("", model)):
+            for name in (model, _DATE_SUFFIX.sub("", model)):
                 if name in table:
                     return table[name]
         return None
@@ -78,30 +78,30 @@ class _Prices:
 _prices = _Prices()
 
 
-def _ours() -> dict[str, Price]:
-    return _read(resources.files("crewgraph.llm").joinpath("prices.json").read_text("utf-8"))
+def _bundled_prices() -> dict[str, Price]:
+    return _parse(resources.files("crewgraph.llm").joinpath("prices.json").read_text("utf-8"))
 
 
-def _of_user() -> dict[str, Price]:
+def _user_prices() -> dict[str, Price]:
     path = prices_file()
     if path is None:
         return {}
     try:
-        return _read(Path(path).read_text("utf-8"))
+        return _parse(Path(path).read_text("utf-8"))
     except (OSError, UnicodeDecodeError, ValidationError) as error:
         raise ValueError(
-            f"the prices in CREWGRAPH_PRICES={str(path)!r} cannot be read: {error}. It is a JSON file with USD per million "
+            f"the prices in CREWGRAPH_PRICES={str(path)!r} cannot be read: {error}. Provide a JSON file with USD per million "
             'tokens: {"my-model": {"input": 1.25, "cached_input": 0.125, "output": 10}}'
         ) from error
 
 
 def price_of(model: str) -> Price | None:
-    """The price of a model by the name its provider knows; None where nobody told it.
+    """Return the price of a model by its name at the provider; None if it is unknown.
 
-    A name that ends in a date finds the price of the name without it.
+    A date at the end of the name is ignored if there is no price for the dated name.
 
     Raises:
-        ValueError: the file that CREWGRAPH_PRICES names cannot be read.
+        ValueError: The file that CREWGRAPH_PRICES names cannot be read.
     """
     return _prices.find(model)
 
@@ -114,33 +114,33 @@ def register(
     cached_input: float | None = None,
     cache_write: float | None = None,
 ) -> None:
-    """Tell what a model costs, in USD per million tokens; counts before all tables.
+    """Register the price of a model in USD per million tokens; it takes precedence over all tables.
 
         register("llama3.1", input=0, output=0)
 
     Raises:
-        pydantic.ValidationError: a price is below zero.
+        pydantic.ValidationError: A price is negative.
     """
-    tell(model, Price(input=input, output=output, cached_input=cached_input, cache_write=cache_write))
+    set_price(model, Price(input=input, output=output, cached_input=cached_input, cache_write=cache_write))
 
 
-def tell(model: str, price: Price) -> None:
-    """The same for a price that was made already."""
+def set_price(model: str, price: Price) -> None:
+    """Register a `Price` for a model."""
     _prices.registered = {**_prices.registered, model: price}
 
 
 def replace(prices: Mapping[str, Price | Mapping[str, Any]] | None) -> None:
-    """Let these be all prices there are; None takes everything back that was registered or replaced.
+    """Replace all price tables; None restores the defaults and drops registered prices.
 
     Raises:
-        pydantic.ValidationError: a price has not the fields of `Price`.
+        pydantic.ValidationError: A value is not a valid `Price`.
     """
     _prices.registered = {} if prices is None else _TABLE.validate_python(dict(prices))
     _prices.replaced = prices is not None
 
 
 def cost(by_model: Mapping[str, UsageMetrics]) -> float | None:
-    """What usage costs, in USD; None where the price of a model is unknown, or it did not tell its tokens."""
+    """Return the cost of usage in USD; None if the price or the usage of a model is unknown."""
     total = 0.0
     for model, usage in by_model.items():
         price = price_of(model)

@@ -1,7 +1,6 @@
-"""The providers by the names that CrewAI's programs use, and which LangChain class serves each.
+"""Model providers by CrewAI's names, and the LangChain class for each.
 
-A host that speaks OpenAI's protocol needs no package of its own: `ChatOpenAI` with its address and key
-variable.
+Hosts with OpenAI's protocol need no package of their own: `ChatOpenAI` with their address and key variable serves them.
 """
 
 import os
@@ -10,41 +9,40 @@ from dataclasses import dataclass
 
 from crewgraph.llm.errors import MissingKey, UnknownModel
 
-__all__ = ["CHOICES", "PROVIDERS", "Provider", "Target", "locate", "served_by"]
+__all__ = ["CHOICES", "PROVIDERS", "Provider", "Target", "find_provider", "locate"]
 
 CHOICES = (
     "  1. set OPENAI_API_KEY (and MODEL to choose the model);\n"
     '  2. llm="ollama/llama3.2", or another local server, which needs no key;\n'
     '  3. llm="<provider>/<model>" with the key of that provider: anthropic, gemini, groq, openrouter, ...;\n'
-    '  4. llm=LLM(model="<model>", base_url="http://...") for any server that speaks OpenAI\'s protocol;\n'
+    '  4. llm=LLM(model="<model>", base_url="http://...") for any server with OpenAI\'s protocol;\n'
     "  5. llm=<any LangChain chat model>;\n"
     '  6. llm=ScriptedLLM(["..."]) from crewgraph.llm.scripted, for tests.'
 )
-"""The ways to give a model, for messages."""
+"""The ways to specify a model, for error messages."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Provider:
-    """How one provider's models are reached."""
+    """How to reach the models of a provider."""
 
     name: str
     key_variables: tuple[str, ...] = ()
-    """Environment variables that may hold the key, the usual one first."""
+    """Environment variables for the API key, the most common one first."""
 
     base_url: str | None = None
-    """Where it is served; None for the client's own default."""
+    """The default address; None for the default of the client."""
 
     base_variables: tuple[str, ...] = ()
-    """Environment variables that may hold another address."""
+    """Environment variables that override the address."""
 
     key_needed: bool = True
-    """Whether a request without a key is refused."""
+    """Whether an API key is required."""
 
     module: str = "langchain_openai"
     class_name: str = "ChatOpenAI"
     extra: str | None = None
-    """The extra of crewgraph that brings the module; None where `pip install` takes the module's own
-    package."""
+    """The extra of crewgraph that installs the module; None if its package is installed by itself."""
 
 
 def _hosted(name: str, base_url: str, *key_variables: str, base: str | None = None) -> Provider:
@@ -58,7 +56,7 @@ def _local(name: str, base_url: str | None, key: str, *bases: str) -> Provider:
 
 _OPENAI_BASES = ("OPENAI_API_BASE", "OPENAI_BASE_URL")
 
-_LISTED = (
+_ALL = (
     Provider(name="openai", key_variables=("OPENAI_API_KEY",), base_variables=_OPENAI_BASES),
     Provider(
         name="azure",
@@ -175,8 +173,8 @@ _ALIASES = {
     "vllm": "hosted_vllm",
 }
 
-PROVIDERS: dict[str, Provider] = {provider.name: provider for provider in _LISTED}
-"""Every provider by its name."""
+PROVIDERS: dict[str, Provider] = {provider.name: provider for provider in _ALL}
+"""All providers by name."""
 
 _BARE_NAMES = (
     (re.compile(r"^(?:gpt-|chatgpt-|ft:gpt-|o[134](?:$|-))"), "openai"),
@@ -187,97 +185,101 @@ _BARE_NAMES = (
 
 @dataclass(frozen=True)
 class Target:
-    """A model's own name and who serves it."""
+    """A provider, and the name of a model there."""
 
     provider: Provider
     model: str
 
-    def address(self, given: str | None) -> str | None:
-        """Where requests go: what was given, else the environment's, else the provider's own address."""
-        found = given or _first(self.provider.base_variables) or self.provider.base_url
-        if self.provider.name == "ollama" and found:
-            found = _ollama_address(found)
-        if found is None and self.provider.name in _ADDRESS_NEEDED:
-            raise UnknownModel(
-                f"The model `{self.provider.name}/{self.model}` needs an address. "
-                f"Give LLM(base_url=...) or set {self.provider.base_variables[0]}."
-            )
-        return found.rstrip("/") if found else None
-
-    def key(self, given: str | None, address: str | None) -> str | None:
-        """The key to send, looked up where the provider's programs keep it.
+    def address(self, base_url: str | None) -> str | None:
+        """Return the address of the API: the argument, an environment variable, or the provider's default.
 
         Raises:
-            MissingKey: the provider refuses requests without one, and there is none.
+            UnknownModel: The provider requires an address and none is set.
         """
-        found = given or _first(self.provider.key_variables)
-        if found or not self.provider.key_needed:
-            return found
+        address = base_url or _first_variable(self.provider.base_variables) or self.provider.base_url
+        if self.provider.name == "ollama" and address:
+            address = _ollama_address(address)
+        if address is None and self.provider.name in _ADDRESS_NEEDED:
+            raise UnknownModel(
+                f"The model `{self.provider.name}/{self.model}` needs an address. "
+                f"Pass `LLM(base_url=...)` or set {self.provider.base_variables[0]}."
+            )
+        return address.rstrip("/") if address else None
+
+    def key(self, api_key: str | None, address: str | None) -> str | None:
+        """Return the API key: the argument, or an environment variable of the provider.
+
+        Raises:
+            MissingKey: The provider requires a key and none is set.
+        """
+        key = api_key or _first_variable(self.provider.key_variables)
+        if key or not self.provider.key_needed:
+            return key
         if self.provider.name == "openai" and address is not None and "api.openai.com" not in address:
-            return None  # a server of one's own, which asks for none
+            return None  # a self-hosted server, which requires no key
         raise MissingKey(
-            f"The model `{self.provider.name}/{self.model}` needs a key, and the environment has none. "
-            f"Set {' or '.join(self.provider.key_variables)}, or give LLM(api_key=...)."
+            f"The model `{self.provider.name}/{self.model}` needs an API key, and none is set. "
+            f"Set {' or '.join(self.provider.key_variables)}, or pass `LLM(api_key=...)`."
         )
 
 
 _ADDRESS_NEEDED = {"azure", "azure_ai", "hosted_vllm", "litellm_proxy", "databricks", "watsonx"}
 
 
-def _first(variables: tuple[str, ...]) -> str | None:
+def _first_variable(variables: tuple[str, ...]) -> str | None:
     return next((value for name in variables if (value := os.environ.get(name))), None)
 
 
-def _ollama_address(found: str) -> str:
-    """`OLLAMA_HOST` may be a bare host, and 0.0.0.0 is where a server listens, not where a client asks."""
-    address = found if "://" in found else f"http://{found}"
+def _ollama_address(host: str) -> str:
+    """Complete an address: `OLLAMA_HOST` may lack scheme and port, and 0.0.0.0 is only an address to listen on."""
+    address = host if "://" in host else f"http://{host}"
     address = address.replace("//0.0.0.0", "//127.0.0.1").rstrip("/").removesuffix("/v1")
     return address if re.search(r":\d+$|://[^/]+/|^https:", address) else f"{address}:11434"
 
 
-def served_by(name: str) -> Provider | None:
-    """The provider of this name or alias."""
+def find_provider(name: str) -> Provider | None:
+    """Return the provider with a name or alias, if there is one."""
     lowered = name.lower()
     return PROVIDERS.get(_ALIASES.get(lowered, lowered))
 
 
 def locate(model: str, *, provider: str | None = None, base_url: str | None = None) -> Target:
-    """Who serves a model, by its name.
+    """Determine the provider of a model and its name there.
 
     Args:
-        model: "provider/model", or the bare name of a well-known one. What stands behind the provider is
-            kept: "openai/meta/llama" is the model "meta/llama" of a server that speaks OpenAI's protocol.
-        provider: who serves it, where the name does not say so.
-        base_url: an address; a name of no known provider is then taken to be served there.
+        model: "provider/model", or the bare name of a well-known model. Only the first part is the provider:
+            "openai/meta/llama" is the model "meta/llama" of a server with OpenAI's protocol.
+        provider: The provider, if the name does not include it.
+        base_url: An address of a server with OpenAI's protocol, used for names without a known provider.
 
     Raises:
-        UnknownModel: nothing tells who serves it.
+        UnknownModel: The provider cannot be determined.
     """
     name = model.strip()
     prefix, slash, rest = name.partition("/")
-    chosen = served_by(provider) if provider else None
-    if provider and chosen is None:
-        raise UnknownModel(f"`{provider}` is no known provider. Known are: {', '.join(sorted(PROVIDERS))}.")
-    if chosen is None and slash and rest:
-        chosen = served_by(prefix)
-        if chosen is not None:
-            return Target(chosen, _own_name(chosen, rest))
-    if chosen is not None:
-        own = rest if slash and rest and served_by(prefix) is chosen else name
-        return Target(chosen, _own_name(chosen, own))
+    named_provider = find_provider(provider) if provider else None
+    if provider and named_provider is None:
+        raise UnknownModel(f"`{provider}` is not a known provider. Known providers: {', '.join(sorted(PROVIDERS))}.")
+    if named_provider is None and slash and rest:
+        named_provider = find_provider(prefix)
+        if named_provider is not None:
+            return Target(named_provider, _native_name(named_provider, rest))
+    if named_provider is not None:
+        model_name = rest if slash and rest and find_provider(prefix) is named_provider else name
+        return Target(named_provider, _native_name(named_provider, model_name))
     for pattern, known in _BARE_NAMES:
         if pattern.match(name.lower()):
             return Target(PROVIDERS[known], name)
-    if name and (base_url or _first(_OPENAI_BASES)):
+    if name and (base_url or _first_variable(_OPENAI_BASES)):
         return Target(PROVIDERS["openai"], name)
     raise UnknownModel(
-        f"The model `{model}` belongs to no known provider. Name one in front: "
+        f"The provider of the model `{model}` is unknown. Put it in front of the name: "
         f"`<provider>/{name or '<model>'}`, where <provider> is one of {', '.join(sorted(PROVIDERS))}. "
-        f"The ways to give a model:\n{CHOICES}"
+        f"Ways to specify a model:\n{CHOICES}"
     )
 
 
-def _own_name(provider: Provider, name: str) -> str:
+def _native_name(provider: Provider, name: str) -> str:
     if provider.name == "gemini":
         return name.removeprefix("models/")
     if provider.name == "bedrock":
@@ -285,6 +287,6 @@ def _own_name(provider: Provider, name: str) -> str:
     if provider.name == "fireworks_ai" and not name.startswith("accounts/"):
         return f"accounts/fireworks/models/{name}"
     if provider.name == "huggingface" and name.count("/") == 2:
-        host, _, own = name.partition("/")
-        return f"{own}:{host}"
+        host, _, model = name.partition("/")
+        return f"{model}:{host}"
     return name

@@ -1,6 +1,6 @@
-"""Requests a minute: `RPMController` lets no more through than it is told.
+"""Rate limiting: `RPMController` bounds the requests per minute with a sliding window.
 
-A sliding window of time with room for so many requests, and the requests that wait for room in it.
+A `Window` holds the recent requests and the queue of waiters, one waiter class each for threads and event loops.
 """
 
 import asyncio
@@ -18,11 +18,11 @@ from crewgraph.core.loops.bridge import acall, call
 from crewgraph.errors import LimitReached
 from crewgraph.overrides import overridable, override_of
 
-__all__ = ["LoopWaiter", "RPMController", "Waiter", "Waiting", "Window", "await_room", "wait_for_room"]
+__all__ = ["LoopWaiter", "OnWait", "RPMController", "Waiter", "Window", "await_slot", "wait_for_slot"]
 
 
 class Waiter:
-    """A request that waits on a thread."""
+    """A request that waits in a thread."""
 
     def __init__(self) -> None:
         self._event = threading.Event()
@@ -43,7 +43,7 @@ class Waiter:
         self._event.wait(seconds)
         self._event.clear()
         if self._given_up:
-            raise LimitReached("the request is not made: nobody waits for its answer any longer")
+            raise LimitReached("the request was not sent: nothing waits for its answer any longer")
 
 
 class LoopWaiter:
@@ -55,7 +55,7 @@ class LoopWaiter:
 
     @property
     def is_gone(self) -> bool:
-        return self._loop.is_closed()  # without having cancelled what ran on it
+        return self._loop.is_closed()  # closed without cancelling its tasks
 
     def wake(self) -> None:
         with suppress(RuntimeError):  # closed meanwhile
@@ -71,69 +71,69 @@ class LoopWaiter:
 
 
 class Window:
-    """The requests of the last seconds, and those that wait, in the order they came.
+    """A sliding window of sent requests, and a first-in, first-out queue of waiting ones.
 
-    Nobody but the waiting ones looks at the clock: each knows when its turn will be, sleeps until then and looks again, and
-    is woken before if somebody leaves. A request that has its place and waits for another window's holds the place; it
-    counts from the moment it is made.
+    There is no timer: each waiter computes when its turn comes, sleeps until then and checks again, and is woken earlier if
+    another one leaves. An admitted request keeps its slot while it waits for other windows; it counts from the moment it
+    is sent.
     """
 
     def __init__(self) -> None:
-        # A coroutine that nobody awaits any longer leaves when it is collected, which may happen inside of any line here.
+        # Reentrant: an abandoned coroutine leaves the queue when it is garbage collected, which may happen on any line here.
         self._lock = threading.RLock()
-        self._made: deque[float] = deque()
+        self._sent: deque[float] = deque()
         self._waiting: dict[Waiter | LoopWaiter, None] = {}
-        self._placed: dict[Waiter | LoopWaiter, None] = {}
+        self._admitted: dict[Waiter | LoopWaiter, None] = {}
 
     def join(self, waiter: Waiter | LoopWaiter) -> None:
         with self._lock:
             self._waiting[waiter] = None
 
-    def turn(self, waiter: Waiter | LoopWaiter, most: int | None, seconds: float) -> float:
-        """In how many seconds it will be this one's turn; 0 gives it its place."""
+    def turn(self, waiter: Waiter | LoopWaiter, limit: int | None, seconds: float) -> float:
+        """Return the seconds until the waiter's turn; 0 admits it."""
         with self._lock:
             now = time.monotonic()
-            self._tidy(now - seconds)
-            at = now if most is None else self._at(waiter, most, seconds, now)
-            if at > now:
-                return at - now
-            self._placed[waiter] = self._waiting.pop(waiter)
+            self._prune(now - seconds)
+            turn = now if limit is None else self._turn_time(waiter, limit, seconds, now)
+            if turn > now:
+                return turn - now
+            self._admitted[waiter] = self._waiting.pop(waiter)
             return 0.0
 
-    def _at(self, waiter: Waiter | LoopWaiter, most: int, seconds: float, now: float) -> float:
-        if len(self._made) + len(self._placed) + len(self._waiting) <= most:
+    def _turn_time(self, waiter: Waiter | LoopWaiter, limit: int, seconds: float, now: float) -> float:
+        if len(self._sent) + len(self._admitted) + len(self._waiting) <= limit:
             return now
-        last = deque([*self._made, *[now] * len(self._placed)], maxlen=most)
+        last = deque([*self._sent, *[now] * len(self._admitted)], maxlen=limit)
         for other in tuple(self._waiting):
-            at = last[0] + seconds if len(last) == most else now
+            turn = last[0] + seconds if len(last) == limit else now
             if other is waiter:
-                return at
-            last.append(max(at, now))
-        raise AssertionError("who asks for its turn has joined")
+                return turn
+            last.append(max(turn, now))
+        raise AssertionError("a waiter must join before it asks for its turn")
 
-    def _tidy(self, since: float) -> None:
-        while self._made and self._made[0] <= since:
-            self._made.popleft()
-        for queue in (self._waiting, self._placed):
-            for gone in [one for one in tuple(queue) if one.is_gone]:
-                queue.pop(gone, None)
+    def _prune(self, since: float) -> None:
+        while self._sent and self._sent[0] <= since:
+            self._sent.popleft()
+        for queue in (self._waiting, self._admitted):
+            for waiter in [entry for entry in tuple(queue) if entry.is_gone]:
+                queue.pop(waiter, None)
 
-    def make(self, waiter: Waiter | LoopWaiter) -> None:
-        """The request is made now."""
+    def record(self, waiter: Waiter | LoopWaiter) -> None:
+        """Record that the request is sent now."""
         with self._lock:
-            self._placed.pop(waiter, None)
-            self._made.append(time.monotonic())
+            self._admitted.pop(waiter, None)
+            self._sent.append(time.monotonic())
 
     def leave(self, waiter: Waiter | LoopWaiter) -> None:
-        """It is not made: the others move up."""
+        """Give the slot back without sending; the other waiters move up."""
         with self._lock:
             self._waiting.pop(waiter, None)
-            self._placed.pop(waiter, None)
+            self._admitted.pop(waiter, None)
             self._wake()
 
     def forget(self) -> None:
         with self._lock:
-            self._made.clear()
+            self._sent.clear()
             self._wake()
 
     def _wake(self) -> None:
@@ -147,139 +147,139 @@ class Window:
         return type(self)()
 
 
-Waiting = Callable[[float, int], None]
-"""Is told of a request that has to wait: for about how many seconds, below which `max_rpm`."""
+OnWait = Callable[[float, int], None]
+"""Called when a request has to wait: with the approximate seconds, and the `max_rpm` that causes it."""
 
 
 class RPMController(BaseModel):
-    """Lets at most `max_rpm` model requests through in any minute; the others wait, in the order they came.
+    """Limits model requests to `max_rpm` in any minute; further requests wait in order of arrival.
 
-    May be shared between crews, threads and event loops. It runs no thread of its own. A request that is made again by a
-    provider's client counts once.
+    May be shared between crews, threads and event loops, and needs no thread of its own. Retries by a provider's client
+    are not counted.
     """
 
     model_config = ConfigDict(extra="forbid", validate_assignment=True)
 
     max_rpm: int | None = Field(default=None, ge=1)
-    """The most requests a minute; None sets no bound."""
+    """Maximum number of requests per minute; None for no limit."""
 
     seconds: float = Field(default=60.0, gt=0)
-    """How long that minute is."""
+    """Length of the window in seconds."""
 
     logger: Any = Field(default=None, exclude=True)
-    """Without effect: waits are told by events."""
+    """Has no effect: waits are reported by events."""
 
     _window: Window = PrivateAttr(default_factory=Window)
 
     @property
     def window(self) -> Window:
-        """The requests it let through, and those that wait."""
+        """The sent requests, and those that wait."""
         return self._window
 
     @overridable
     def check_or_wait(self) -> bool:
-        """Wait until a request may be made, and count it; always True."""
+        """Wait until a request may be sent and count it; always return True."""
         _wait([self], [], None)
         return True
 
     @overridable
     async def acheck_or_wait(self) -> bool:
-        """The same on an event loop; a cancelled task gives its place back."""
+        """Async version of `check_or_wait`; cancellation gives the slot back."""
         await _await([self], [], None)
         return True
 
     def reset_counter(self) -> Self:
-        """Forget the requests made so far: who waits moves up."""
+        """Forget the requests sent so far, so that waiters move up."""
         self._window.forget()
         return self
 
     def stop_rpm_counter(self) -> None:
-        """Nothing: there is no thread to stop. Programs written for CrewAI call it at their end."""
+        """Do nothing: there is no thread to stop. CrewAI programs call this when they end."""
 
 
-def wait_for_room(controllers: Sequence[Any], told: Waiting | None = None) -> None:
-    """Wait until every controller lets a request through, and count it; KeyboardInterrupt gives the places back.
+def wait_for_slot(controllers: Sequence[Any], on_wait: OnWait | None = None) -> None:
+    """Wait until all controllers admit a request and count it; KeyboardInterrupt gives the slots back.
 
     Args:
         controllers: `RPMController`s and other objects with `check_or_wait()`.
-        told: is told once, if the request has to wait.
+        on_wait: Called once if the request has to wait.
 
     Raises:
-        LimitReached: nobody waits for the request's answer any longer (`max_execution_time`).
+        LimitReached: Nothing waits for the answer any longer (`max_execution_time`).
     """
-    _wait(*_parted(controllers), told)
+    _wait(*_partition(controllers), on_wait)
 
 
-async def await_room(controllers: Sequence[Any], told: Waiting | None = None) -> None:
-    """The same on an event loop; cancellation gives the places back."""
-    await _await(*_parted(controllers), told)
+async def await_slot(controllers: Sequence[Any], on_wait: OnWait | None = None) -> None:
+    """Async version of `wait_for_slot`; cancellation gives the slots back."""
+    await _await(*_partition(controllers), on_wait)
 
 
-def _wait(own: Sequence[RPMController], others: Sequence[Any], told: Waiting | None) -> None:
+def _wait(native: Sequence[RPMController], others: Sequence[Any], on_wait: OnWait | None) -> None:
     waiter = Waiter()
-    with when_given_up(waiter.give_up), _making(own, waiter):
-        for seconds in _placed(own, waiter, told):
+    with when_given_up(waiter.give_up), _counted_request(native, waiter):
+        for seconds in _acquire(native, waiter, on_wait):
             waiter.sleep(seconds)
         for other in others:
             call(other.check_or_wait)
 
 
-async def _await(own: Sequence[RPMController], others: Sequence[Any], told: Waiting | None) -> None:
+async def _await(native: Sequence[RPMController], others: Sequence[Any], on_wait: OnWait | None) -> None:
     waiter = LoopWaiter()
-    with _making(own, waiter):
-        for seconds in _placed(own, waiter, told):
+    with _counted_request(native, waiter):
+        for seconds in _acquire(native, waiter, on_wait):
             await waiter.sleep(seconds)
         for other in others:
-            await acall(_async_face(other))
+            await acall(_async_check(other))
 
 
-def _parted(controllers: Sequence[Any]) -> tuple[list[RPMController], list[Any]]:
-    """Ours, and those that know only how to wait.
+def _partition(controllers: Sequence[Any]) -> tuple[list[RPMController], list[Any]]:
+    """Split controllers into native ones, lowest rate first, and others.
 
-    The narrowest comes first: who waits for it holds no place of a wider one, and all take their places in the same order.
+    The order lets a request wait for the lowest rate without holding slots elsewhere, and is the same for all requests.
     """
-    own = {id(one): one for one in controllers if _is_own(one)}
-    others = {id(one): one for one in controllers if not _is_own(one)}
-    return sorted(own.values(), key=_width), list(others.values())
+    native = {id(controller): controller for controller in controllers if _is_native(controller)}
+    others = {id(controller): controller for controller in controllers if not _is_native(controller)}
+    return sorted(native.values(), key=_rate), list(others.values())
 
 
-def _is_own(controller: Any) -> bool:
-    """Whether it waits as ours do, in both faces."""
-    faces = ("check_or_wait", "acheck_or_wait")
-    return isinstance(controller, RPMController) and not any(override_of(controller, face) for face in faces)
+def _is_native(controller: Any) -> bool:
+    """Return whether a controller is an `RPMController` whose methods are not overridden."""
+    methods = ("check_or_wait", "acheck_or_wait")
+    return isinstance(controller, RPMController) and not any(override_of(controller, method) for method in methods)
 
 
-def _async_face(controller: Any) -> Callable[[], Any]:
-    # A subclass of ours may have overridden the other face alone.
+def _async_check(controller: Any) -> Callable[[], Any]:
+    # A subclass may override only the sync method.
     return override_of(controller, "acheck_or_wait") or controller.check_or_wait
 
 
-def _width(controller: RPMController) -> tuple[float, int]:
+def _rate(controller: RPMController) -> tuple[float, int]:
     rate = float("inf") if controller.max_rpm is None else controller.max_rpm / controller.seconds
     return rate, id(controller)
 
 
-def _placed(
-    controllers: Sequence[RPMController], waiter: Waiter | LoopWaiter, told: Waiting | None
+def _acquire(
+    controllers: Sequence[RPMController], waiter: Waiter | LoopWaiter, on_wait: OnWait | None
 ) -> Generator[float]:
-    """The waits, in seconds, until the request has its place with all of them."""
-    for one in controllers:
-        one.window.join(waiter)
-        while (seconds := one.window.turn(waiter, one.max_rpm, one.seconds)) > 0:
-            if told is not None and one.max_rpm is not None:
-                told(seconds, one.max_rpm)
-                told = None
+    """Yield the waits, in seconds, until all controllers admit the request."""
+    for controller in controllers:
+        controller.window.join(waiter)
+        while (seconds := controller.window.turn(waiter, controller.max_rpm, controller.seconds)) > 0:
+            if on_wait is not None and controller.max_rpm is not None:
+                on_wait(seconds, controller.max_rpm)
+                on_wait = None
             yield seconds
 
 
 @contextmanager
-def _making(controllers: Sequence[RPMController], waiter: Waiter | LoopWaiter) -> Generator[None]:
-    """The request is made at the end of the block; if it fails, its places are given back."""
+def _counted_request(controllers: Sequence[RPMController], waiter: Waiter | LoopWaiter) -> Generator[None]:
+    """Count the request as sent at the end of the block; give its slots back if the block fails."""
     try:
         yield
     except BaseException:
-        for one in controllers:
-            one.window.leave(waiter)
+        for controller in controllers:
+            controller.window.leave(waiter)
         raise
-    for one in controllers:
-        one.window.make(waiter)
+    for controller in controllers:
+        controller.window.record(waiter)

@@ -1,7 +1,4 @@
-"""Anything that users give as `llm`, as a model of ours.
-
-Anything that users give as `llm`, as something to `call`.
-"""
+"""Resolves what users pass as `llm`: `as_model` to a `Model` for graphs, `as_llm` to an object with `call`."""
 
 import os
 import sys
@@ -21,179 +18,188 @@ from crewgraph.llm.llm import LLM
 from crewgraph.llm.providers import CHOICES
 from crewgraph.overrides import override_of
 
-__all__ = ["DEFAULT_MODEL", "as_llm", "as_model", "default_llm", "default_name", "llm_like", "llm_named"]
+__all__ = [
+    "DEFAULT_MODEL",
+    "as_llm",
+    "as_model",
+    "default_llm",
+    "default_model_name",
+    "llm_from_attributes",
+    "llm_from_name",
+]
 
 
 DEFAULT_MODEL = "gpt-4.1-mini"
-"""The model where only OPENAI_API_KEY is set."""
+"""The model to use if only OPENAI_API_KEY is set."""
 
-_NAMING = ("MODEL", "MODEL_NAME", "OPENAI_MODEL_NAME")
+_MODEL_VARIABLES = ("MODEL", "MODEL_NAME", "OPENAI_MODEL_NAME")
 
 _adapters: WeakValueDictionary[int, ChatModel | CallModel] = WeakValueDictionary()
 
 
 def as_model(llm: object) -> Model:
-    """The model in what a user gave.
+    """Return the `Model` for what a user passed as `llm`.
 
     Args:
-        llm: None (the environment's choice), a name, an `LLM`, a `BaseLLM` of one's own, a LangChain chat
-            model or a Runnable that ends in one, an object with `.call(messages)`, a dict of `LLM`'s
-            keywords, or an object with `model_name` or `deployment_name`; or a list of these, each of which
-            is asked where those before it failed. It is never changed.
+        llm: None (the model that the environment names), a name, an `LLM`, a custom `BaseLLM`, a LangChain chat model
+            or a Runnable that ends in one, an object with `.call(messages)`, a dict of `LLM` keywords, an object with
+            `model_name` or `deployment_name`, or a list of these, where each is a fallback for the ones before it.
+            It is never modified.
 
     Raises:
-        MissingExtra: the provider's package is not installed.
-        MissingKey: the provider needs a key and there is none.
-        ModelError: it is none of these.
-        NoModelError: it is None, and the environment names no model.
-        UnknownModel: nothing tells who serves the named model.
+        MissingExtra: The provider's package is not installed.
+        MissingKey: The provider requires an API key and none is set.
+        ModelError: `llm` is none of these.
+        NoModelError: `llm` is None and the environment names no model.
+        UnknownModel: The provider of a named model cannot be determined.
     """
     if llm is None:
         return as_model(default_llm())
     if isinstance(llm, type):
-        raise ModelError(f"`{llm.__name__}` is a class, no language model. Write `llm={llm.__name__}(...)`.")
+        raise ModelError(f"`{llm.__name__}` is a class, not a language model. Write `llm={llm.__name__}(...)`.")
     if isinstance(llm, str) and llm.strip():
-        return as_model(_named(llm))
-    if isinstance(llm, LLM) and not _asks_itself(llm):
-        return _of(llm)
+        return as_model(_cached_llm(llm))
+    if isinstance(llm, LLM) and not _overrides_call(llm):
+        return _with_fallbacks(llm)
     if isinstance(llm, Mapping):
         return as_model(_from_keywords(cast("Mapping[str, Any]", llm)))
-    if models := _several(llm):
-        return FallbackModel([one for given in models for one in _alone(as_model(given))])
+    if models := _as_list(llm):
+        return FallbackModel([model for item in models for model in _flatten(as_model(item))])
     known = _adapters.get(id(llm))
     if known is not None and known.source is llm:  # the adapter keeps its source alive, so the id is still its own
         return known
-    return _remembered(llm)
+    return _cached_adapter(llm)
 
 
-def _asks_itself(llm: LLM) -> bool:
-    """Whether a subclass or a patch asks in a way of its own."""
+def _overrides_call(llm: LLM) -> bool:
+    """Return whether a subclass or a patch overrides `call` or `acall`."""
     return override_of(llm, "call") is not None or override_of(llm, "acall") is not None
 
 
-def _of(llm: LLM) -> Model:
-    """A model by its name, and what stands in for it."""
-    own = llm.adapter()
-    return FallbackModel([own, *map(as_model, llm.fallbacks)]) if llm.fallbacks else own
+def _with_fallbacks(llm: LLM) -> Model:
+    """Return the model of an `LLM`, including its fallbacks."""
+    primary = llm.adapter()
+    return FallbackModel([primary, *map(as_model, llm.fallbacks)]) if llm.fallbacks else primary
 
 
-def _several(llm: object) -> Sequence[object]:
-    """The models in a list; none where it is no list."""
+def _as_list(llm: object) -> Sequence[object]:
+    """Return the models of a list; empty if it is not a list."""
     return cast("Sequence[object]", llm) if isinstance(llm, (list, tuple)) else ()
 
 
-def _alone(model: Model) -> Sequence[Model]:
+def _flatten(model: Model) -> Sequence[Model]:
     return model.models if isinstance(model, FallbackModel) else [model]
 
 
 def default_llm() -> LLM:
-    """The model that the environment names; the same one for the same name.
+    """Return the `LLM` that the environment names; the same instance for the same name.
 
     Raises:
-        NoModelError: it names none.
+        NoModelError: The environment names no model.
     """
-    return _named(default_name())
+    return _cached_llm(default_model_name())
 
 
-def default_name() -> str:
-    """The name of the model that the environment names.
+def default_model_name() -> str:
+    """Return the name of the model from `MODEL`, `MODEL_NAME` or `OPENAI_MODEL_NAME`, in this order.
 
-    `MODEL`, `MODEL_NAME` and `OPENAI_MODEL_NAME` are read in this order; with OPENAI_API_KEY alone it is
-    `DEFAULT_MODEL`.
+    With OPENAI_API_KEY alone it is `DEFAULT_MODEL`.
 
     Raises:
-        NoModelError: it names none.
+        NoModelError: The environment names no model.
     """
-    named = next((value for name in _NAMING if (value := os.environ.get(name, "").strip())), None)
-    if named is None and not os.environ.get("OPENAI_API_KEY"):
-        raise NoModelError(f"No language model was given, and the environment names none. Do one of these:\n{CHOICES}")
-    return named or DEFAULT_MODEL
+    name = next((value for variable in _MODEL_VARIABLES if (value := os.environ.get(variable, "").strip())), None)
+    if name is None and not os.environ.get("OPENAI_API_KEY"):
+        raise NoModelError(
+            f"No language model is set, neither as `llm` nor in the environment. Do one of these:\n{CHOICES}"
+        )
+    return name or DEFAULT_MODEL
 
 
 @lru_cache(64)
-def _named(name: str) -> LLM:
+def _cached_llm(name: str) -> LLM:
     return LLM(name)
 
 
-def _remembered(llm: object) -> Model:
+def _cached_adapter(llm: object) -> Model:
     if isinstance(llm, BaseLLM):
-        made: ChatModel | CallModel = CallModel(llm, traced=not isinstance(llm, LLM))
+        adapter: ChatModel | CallModel = CallModel(llm, traced=not isinstance(llm, LLM))
     elif _is_runnable(llm):
-        made = ChatModel(llm)
+        adapter = ChatModel(llm)
     elif callable(getattr(llm, "call", None)):
-        made = CallModel(llm)
+        adapter = CallModel(llm)
     else:
-        return as_model(llm_like(llm))
-    _adapters[id(llm)] = made
-    return made
+        return as_model(llm_from_attributes(llm))
+    _adapters[id(llm)] = adapter
+    return adapter
 
 
 def _is_runnable(llm: object) -> bool:
-    """Whether it is a LangChain Runnable: it can only be one once LangChain is imported."""
+    """Return whether an object is a LangChain Runnable, without importing LangChain."""
     runnables = sys.modules.get("langchain_core.runnables")
     return runnables is not None and isinstance(llm, runnables.Runnable)
 
 
-def llm_named(given: Any) -> Any:
-    """A new `LLM` for a name or a dict of its keywords; anything else as it is, an empty name, too."""
-    if isinstance(given, str):
-        return LLM(given) if given.strip() else given
-    if isinstance(given, Mapping):
-        words = cast("Mapping[str, Any]", given)
-        return LLM(**words) if isinstance(words.get("model"), str) else words
-    return given
+def llm_from_name(value: Any) -> Any:
+    """Return an `LLM` for a name or a dict of keywords; return anything else, such as an empty name, unchanged."""
+    if isinstance(value, str):
+        return LLM(value) if value.strip() else value
+    if isinstance(value, Mapping):
+        keywords = cast("Mapping[str, Any]", value)
+        return LLM(**keywords) if isinstance(keywords.get("model"), str) else keywords
+    return value
 
 
-def _from_keywords(words: Mapping[str, Any]) -> LLM:
-    if not isinstance(words.get("model"), str):
-        raise ModelError(f'A model as a dict needs its name: {{"model": "openai/gpt-4o", ...}}, not {sorted(words)}.')
-    return LLM(**words)
+def _from_keywords(keywords: Mapping[str, Any]) -> LLM:
+    if not isinstance(keywords.get("model"), str):
+        raise ModelError(f'A model as a dict needs a name: {{"model": "openai/gpt-4o", ...}}, not {sorted(keywords)}.')
+    return LLM(**keywords)
 
 
-def llm_like(llm: object) -> LLM:
-    """The model that an object of an older library describes, by `model`, `model_name` or `deployment_name`.
+def llm_from_attributes(llm: object) -> LLM:
+    """Return an `LLM` for an object that has `model`, `model_name` or `deployment_name`, as in older libraries.
 
     Raises:
-        ModelError: it describes none.
+        ModelError: The object has none of these attributes.
     """
     name = next(
         (
-            found
+            value
             for attribute in ("model", "model_name", "deployment_name")
-            if isinstance(found := getattr(llm, attribute, None), str) and found
+            if isinstance(value := getattr(llm, attribute, None), str) and value
         ),
         None,
     )
     if name is None:
-        what = "An empty text" if isinstance(llm, str) else f"A `{type(llm).__name__}`"
+        label = "An empty string" if isinstance(llm, str) else f"A `{type(llm).__name__}`"
         raise ModelError(
-            f'{what} is no language model. Accepted are: a name such as "openai/gpt-4o", '
-            "LLM(...), a BaseLLM, a LangChain chat model, an object with `.call(messages)`, "
-            "a dict of LLM's keywords, or a list of these to fall back on."
+            f'{label} is not a language model. Pass a name such as "openai/gpt-4o", '
+            "`LLM(...)`, a `BaseLLM`, a LangChain chat model, an object with `.call(messages)`, "
+            "a dict of `LLM` keywords, or a list of these as fallbacks."
         )
-    words = ("temperature", "max_tokens", "timeout", "logprobs", "api_key", "base_url", "api_base")
-    return LLM(name, **{word: found for word in words if (found := getattr(llm, word, None)) is not None})
+    attributes = ("temperature", "max_tokens", "timeout", "logprobs", "api_key", "base_url", "api_base")
+    return LLM(name, **{word: value for word in attributes if (value := getattr(llm, word, None)) is not None})
 
 
 def as_llm(llm: Any) -> Any:
-    """An object with `call(messages)`: the given one itself where it has that.
+    """Return an object with `call(messages)` for what a user passed as `llm`.
 
     Raises:
-        ModelError: it is no language model; see `as_model`.
-        NoModelError: it is None, and the environment names no model.
+        ModelError: `llm` is not a language model; see `as_model`.
+        NoModelError: `llm` is None and the environment names no model.
     """
     if llm is None:
         return default_llm()
-    found = llm_named(llm)
-    return found if callable(getattr(found, "call", None)) else _Called(as_model(found))
+    resolved = llm_from_name(llm)
+    return resolved if callable(getattr(resolved, "call", None)) else _Called(as_model(resolved))
 
 
 class _Called(BaseLLM):
-    """A model that has no `call` of its own, as a LangChain chat model."""
+    """Adds `call` to a model without it, such as a LangChain chat model."""
 
-    def __init__(self, asked: Model) -> None:
-        super().__init__(asked.name)
-        self._asked = asked
+    def __init__(self, model: Model) -> None:
+        super().__init__(model.name)
+        self._model = model
 
     def call(
         self,
@@ -205,7 +211,7 @@ class _Called(BaseLLM):
         from_agent: Any | None = None,
         response_model: Any | None = None,
     ) -> str:
-        """The text of the answer."""
-        reply = self._asked.complete(read_messages(messages), (), (), {})
+        """Return the text of the answer."""
+        reply = self._model.complete(read_messages(messages), (), (), {})
         self._track_token_usage_internal(reply["usage"] or {})
         return text_of(reply["content"])

@@ -1,13 +1,7 @@
-"""OpenAI's Responses API: what it is told beside a conversation, and what is kept of one answer for the next.
+"""OpenAI's Responses API: settings, chaining of responses, and results of OpenAI's built-in tools.
 
-The words and results are those of CrewAI 1.15, the items of the API those of
-https://platform.openai.com/docs/api-reference/responses.
-
-Tool calls as `LLM.call` gives them to users.
-
-What OpenAI's Responses API answers, taken apart: the text, and what the tools of OpenAI's servers did.
-
-A keyword of a model that is kept among those for its provider, and read and changed like an attribute.
+Settings and results follow CrewAI 1.15; the items are those of https://platform.openai.com/docs/api-reference/responses.
+`ResponsesMixin` adds the settings to `LLM`, `Responses` holds the state of a chain, `responses_result` parses a response.
 """
 
 import logging
@@ -21,7 +15,6 @@ from crewgraph.llm.conversation import openai_messages, text_of
 
 __all__ = [
     "BUILTIN_TOOLS",
-    "Chained",
     "CodeInterpreterFileResult",
     "CodeInterpreterLogResult",
     "CodeInterpreterResult",
@@ -29,27 +22,28 @@ __all__ = [
     "FileSearchResult",
     "FileSearchResultItem",
     "FunctionCall",
+    "ProviderSetting",
     "ReasoningSummary",
     "Responses",
     "ResponsesAPIResult",
+    "ResponsesMixin",
     "ToolCall",
     "WebSearchResult",
-    "Word",
     "responses_result",
     "tool_calls",
 ]
 
 
 class FunctionCall(NamedTuple):
-    """What a model wants to have called."""
+    """The function of a tool call."""
 
     name: str
     arguments: str
-    """JSON, as the model wrote it."""
+    """The arguments as the JSON text that the model wrote."""
 
 
 class ToolCall(NamedTuple):
-    """One tool call of an answer, in OpenAI's form."""
+    """A tool call in OpenAI's format."""
 
     id: str
     function: FunctionCall
@@ -57,7 +51,7 @@ class ToolCall(NamedTuple):
 
 
 def tool_calls(reply: Reply) -> list[ToolCall]:
-    """The tool calls of a reply in OpenAI's form."""
+    """Return the tool calls of a reply in OpenAI's format."""
     written = openai_messages([{"role": "assistant", "content": "", "tool_calls": reply["tool_calls"]}])[0]
     return [
         ToolCall(call["id"], FunctionCall(call["function"]["name"], call["function"]["arguments"]))
@@ -66,7 +60,7 @@ def tool_calls(reply: Reply) -> list[ToolCall]:
 
 
 class WebSearchResult(TypedDict):
-    """A search of the web."""
+    """A web search."""
 
     id: str | None
     status: str | None
@@ -74,7 +68,7 @@ class WebSearchResult(TypedDict):
 
 
 class FileSearchResultItem(TypedDict):
-    """A passage that was found."""
+    """A passage found by a file search."""
 
     file_id: str | None
     filename: str | None
@@ -84,7 +78,7 @@ class FileSearchResultItem(TypedDict):
 
 
 class FileSearchResult(TypedDict):
-    """A search of files."""
+    """A file search."""
 
     id: str | None
     status: str | None
@@ -94,21 +88,21 @@ class FileSearchResult(TypedDict):
 
 
 class CodeInterpreterLogResult(TypedDict):
-    """What code printed."""
+    """Output that code printed."""
 
     type: str
     logs: str
 
 
 class CodeInterpreterFileResult(TypedDict):
-    """What code drew or wrote."""
+    """Files that code produced."""
 
     type: str
     files: list[dict[str, Any]]
 
 
 class CodeInterpreterResult(TypedDict):
-    """Code that was run."""
+    """Executed code."""
 
     id: str | None
     status: str | None
@@ -119,7 +113,7 @@ class CodeInterpreterResult(TypedDict):
 
 
 class ComputerUseResult(TypedDict):
-    """What is to be done at a computer."""
+    """A computer action that the model requests."""
 
     id: str | None
     status: str | None
@@ -130,7 +124,7 @@ class ComputerUseResult(TypedDict):
 
 
 class ReasoningSummary(TypedDict):
-    """What the model tells of its thoughts."""
+    """A summary of the model's reasoning."""
 
     id: str | None
     status: str | None
@@ -141,10 +135,10 @@ class ReasoningSummary(TypedDict):
 
 @dataclass
 class ResponsesAPIResult:
-    """An answer, with what the tools of OpenAI's servers did for it: what `LLM(..., parse_tool_outputs=True).call` returns."""
+    """An answer with the results of OpenAI's built-in tools, as `LLM(..., parse_tool_outputs=True).call` returns it."""
 
     text: str = ""
-    """The text of the answer."""
+    """The answer."""
 
     web_search_results: list[WebSearchResult] = field(default_factory=list[WebSearchResult])
     file_search_results: list[FileSearchResult] = field(default_factory=list[FileSearchResult])
@@ -152,13 +146,13 @@ class ResponsesAPIResult:
     computer_use_results: list[ComputerUseResult] = field(default_factory=list[ComputerUseResult])
     reasoning_summaries: list[ReasoningSummary] = field(default_factory=list[ReasoningSummary])
     function_calls: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
-    """The functions that the model wants called: `id`, `name`, and `arguments` as JSON."""
+    """The requested function calls: `id`, `name`, and `arguments` as JSON."""
 
     response_id: str | None = None
-    """What a later request can go on from."""
+    """The id that a later request may continue from."""
 
     def has_tool_outputs(self) -> bool:
-        """Whether a tool of OpenAI's servers was used."""
+        """Return whether a built-in tool was used."""
         return bool(
             self.web_search_results
             or self.file_search_results
@@ -167,46 +161,50 @@ class ResponsesAPIResult:
         )
 
     def has_reasoning(self) -> bool:
-        """Whether the model tells of its thoughts."""
+        """Return whether the response has reasoning summaries."""
         return bool(self.reasoning_summaries)
 
 
 def responses_result(reply: Reply, items: Iterable[Mapping[str, Any]], response_id: str | None) -> ResponsesAPIResult:
-    """A reply with what was done for it.
+    """Combine a reply with the results of built-in tools.
 
     Args:
-        reply: the reply.
-        items: the items of the response, in the API's own form.
-        response_id: the response's id.
+        reply: The reply.
+        items: The items of the response in the API's format.
+        response_id: The id of the response.
     """
-    made = ResponsesAPIResult(text=text_of(reply["content"]), response_id=response_id)
-    for one in tool_calls(reply):
-        made.function_calls.append({"id": one.id, "name": one.function.name, "arguments": one.function.arguments})
+    result = ResponsesAPIResult(text=text_of(reply["content"]), response_id=response_id)
+    for call in tool_calls(reply):
+        result.function_calls.append({"id": call.id, "name": call.function.name, "arguments": call.function.arguments})
     for item in items:
         match item.get("type"):
             case "web_search_call":
-                made.web_search_results.append(_of(WebSearchResult, item))
+                result.web_search_results.append(_pick_fields(WebSearchResult, item))
             case "file_search_call":
-                found = [_of(FileSearchResultItem, one) for one in item.get("results") or ()]
-                made.file_search_results.append(_of(FileSearchResult, {"queries": [], **item, "results": found}))
+                results = [_pick_fields(FileSearchResultItem, call) for call in item.get("results") or ()]
+                result.file_search_results.append(
+                    _pick_fields(FileSearchResult, {"queries": [], **item, "results": results})
+                )
             case "code_interpreter_call":
-                outputs = [_output(one) for one in item.get("outputs") or ()]
-                made.code_interpreter_results.append(_of(CodeInterpreterResult, {**item, "results": outputs}))
+                outputs = [_interpreter_output(call) for call in item.get("outputs") or ()]
+                result.code_interpreter_results.append(
+                    _pick_fields(CodeInterpreterResult, {**item, "results": outputs})
+                )
             case "computer_call":
                 empty: dict[str, Any] = {"action": {}, "pending_safety_checks": []}
-                made.computer_use_results.append(_of(ComputerUseResult, {**empty, **item}))
+                result.computer_use_results.append(_pick_fields(ComputerUseResult, {**empty, **item}))
             case "reasoning":
-                made.reasoning_summaries.append(_of(ReasoningSummary, {"summary": [], **item}))
+                result.reasoning_summaries.append(_pick_fields(ReasoningSummary, {"summary": [], **item}))
             case _:
                 continue
-    return made
+    return result
 
 
-def _of(kind: Any, item: Mapping[str, Any]) -> Any:
+def _pick_fields(kind: Any, item: Mapping[str, Any]) -> Any:
     return {name: item.get(name) for name in kind.__annotations__}
 
 
-def _output(item: Mapping[str, Any]) -> CodeInterpreterLogResult | CodeInterpreterFileResult:
+def _interpreter_output(item: Mapping[str, Any]) -> CodeInterpreterLogResult | CodeInterpreterFileResult:
     if item.get("type") == "logs":
         return {"type": "logs", "logs": str(item.get("logs", ""))}
     files = cast("list[dict[str, Any]]", item.get("files") or [{"url": item["url"]}] if "url" in item else [])
@@ -216,16 +214,16 @@ def _output(item: Mapping[str, Any]) -> CodeInterpreterLogResult | CodeInterpret
 T = TypeVar("T")
 
 
-class _Worded(Protocol):
+class _HasParams(Protocol):
     additional_params: dict[str, Any]
 
 
-class Word(Generic[T]):
-    """An attribute that is one of the `additional_params`.
+class ProviderSetting(Generic[T]):
+    """Descriptor for a provider setting that is stored in `additional_params`.
 
     Args:
-        default: what it is where it was not given.
-        about: what it is for.
+        default: The value if it is not set.
+        about: The docstring.
     """
 
     def __init__(self, default: T, about: str) -> None:
@@ -237,11 +235,11 @@ class Word(Generic[T]):
     @overload
     def __get__(self, model: None, kind: type[Any]) -> Self: ...
     @overload
-    def __get__(self, model: _Worded, kind: type[Any]) -> T: ...
-    def __get__(self, model: _Worded | None, kind: type[Any]) -> Self | T:
+    def __get__(self, model: _HasParams, kind: type[Any]) -> T: ...
+    def __get__(self, model: _HasParams | None, kind: type[Any]) -> Self | T:
         return self if model is None else cast("T", model.additional_params.get(self._name, self._default))
 
-    def __set__(self, model: _Worded, value: T) -> None:
+    def __set__(self, model: _HasParams, value: T) -> None:
         model.additional_params[self._name] = value
 
 
@@ -251,151 +249,157 @@ BUILTIN_TOOLS: Mapping[str, Mapping[str, Any]] = {
     "code_interpreter": {"type": "code_interpreter", "container": {"type": "auto"}},
     "computer_use": {"type": "computer_use_preview"},
 }
-"""The tools that OpenAI's servers run themselves, by their names in `builtin_tools`."""
+"""OpenAI's built-in tools by their names in `builtin_tools`."""
 
 _ENCRYPTED = "reasoning.encrypted_content"
-_WORDS = ("builtin_tools", "auto_chain", "auto_chain_reasoning", "parse_tool_outputs")
+_SETTING_NAMES = ("builtin_tools", "auto_chain", "auto_chain_reasoning", "parse_tool_outputs")
 
-_UNKNOWN = frozenset({"frequency_penalty", "logit_bias", "logprobs", "n", "presence_penalty", "seed", "stop"})
-"""Words of the other API, which this one's client refuses."""
+_UNSUPPORTED = frozenset({"frequency_penalty", "logit_bias", "logprobs", "n", "presence_penalty", "seed", "stop"})
+"""Parameters of the Chat Completions API that the Responses API rejects."""
 
 _log = logging.getLogger(__name__)
 
-_ANSWERED: ContextVar[Any] = ContextVar("crewgraph_responses_answer", default=None)
+_LAST_MESSAGE: ContextVar[Any] = ContextVar("crewgraph_responses_answer", default=None)
 
 
 @dataclass
 class Responses:
-    """What a model does with the Responses API, and where its chain of responses stands."""
+    """Settings of a model for the Responses API, and the state of its chain of responses."""
 
     tools: Sequence[Mapping[str, Any]] = ()
-    """The tools that OpenAI's servers run."""
+    """OpenAI's built-in tools, in the API's format."""
 
-    begins: str | None = None
-    """The response that the first request goes on from."""
+    initial_response_id: str | None = None
+    """The id of the response that the first request continues."""
 
     chains: bool = False
-    """Whether each request goes on from the response before."""
+    """Whether each request continues the previous response."""
 
-    keeps_reasoning: bool = False
-    """Whether each request is given the encrypted reasoning of the response before."""
+    chains_reasoning: bool = False
+    """Whether each request includes the encrypted reasoning of the previous response."""
 
-    parses: bool = False
+    parses_outputs: bool = False
     """Whether `LLM.call` returns a `ResponsesAPIResult`."""
 
     last_id: str | None = field(default=None, compare=False)
-    """The id of the last response, where they are chained."""
+    """The id of the last response, if they are chained."""
 
     reasoning: list[dict[str, Any]] | None = field(default=None, compare=False)
-    """The reasoning of the last response, where it is kept."""
+    """The reasoning of the last response, if it is chained."""
 
-    def continued(self, payload: dict[str, Any]) -> dict[str, Any]:
-        """A request's body, with what it goes on from and the tools of OpenAI's servers."""
-        made = {name: value for name, value in payload.items() if name not in _UNKNOWN}
+    def extend_payload(self, payload: dict[str, Any]) -> dict[str, Any]:
+        """Return a request body with the previous response and the built-in tools added."""
+        extended = {name: value for name, value in payload.items() if name not in _UNSUPPORTED}
         if self.tools:
-            made["tools"] = [*self.tools, *payload.get("tools", ())]
-        if before := self.last_id or self.begins:
-            made["previous_response_id"] = before
-        if self.keeps_reasoning:
-            made["include"] = list(dict.fromkeys([*(payload.get("include") or ()), _ENCRYPTED]))
-            made["input"] = [*(self.reasoning or ()), *payload["input"]]
-        return made
+            extended["tools"] = [*self.tools, *payload.get("tools", ())]
+        if previous := self.last_id or self.initial_response_id:
+            extended["previous_response_id"] = previous
+        if self.chains_reasoning:
+            extended["include"] = list(dict.fromkeys([*(payload.get("include") or ()), _ENCRYPTED]))
+            extended["input"] = [*(self.reasoning or ()), *payload["input"]]
+        return extended
 
-    def note(self, message: Any) -> None:
-        """Keep what the next request needs of an answer, a LangChain message."""
-        told: Mapping[str, Any] = getattr(message, "response_metadata", None) or {}
+    def record_answer(self, message: Any) -> None:
+        """Store what the next request needs from an answer, a LangChain message."""
+        metadata: Mapping[str, Any] = getattr(message, "response_metadata", None) or {}
         if self.chains:
-            self.last_id = told.get("id") or self.last_id
-        if self.keeps_reasoning:
-            reasoning = [one for one in _items(message) if one.get("type") == "reasoning"]
-            self.reasoning = [one for one in reasoning if one.get("encrypted_content")] or None
-        if self.parses:
-            _ANSWERED.set(message)
+            self.last_id = metadata.get("id") or self.last_id
+        if self.chains_reasoning:
+            reasoning = [item for item in _content_items(message) if item.get("type") == "reasoning"]
+            self.reasoning = [item for item in reasoning if item.get("encrypted_content")] or None
+        if self.parses_outputs:
+            _LAST_MESSAGE.set(message)
 
-    def begin(self) -> None:
-        """A request begins: what was noted before is no answer to it, also where another model stands in for this one."""
-        _ANSWERED.set(None)
+    def start_request(self) -> None:
+        """Forget the last message, which would be wrong if a fallback answers the new request."""
+        _LAST_MESSAGE.set(None)
 
     def result(self, reply: Reply) -> ResponsesAPIResult:
-        """A reply, the last one that was noted in this context, with what the tools of OpenAI's servers did for it."""
-        message = _ANSWERED.get()
-        told: Mapping[str, Any] = getattr(message, "response_metadata", None) or {}
-        return responses_result(reply, _items(message), told.get("id"))
+        """Combine a reply with the built-in tool results of the last answer in this context."""
+        message = _LAST_MESSAGE.get()
+        metadata: Mapping[str, Any] = getattr(message, "response_metadata", None) or {}
+        return responses_result(reply, _content_items(message), metadata.get("id"))
 
 
-def _items(message: Any) -> list[dict[str, Any]]:
+def _content_items(message: Any) -> list[dict[str, Any]]:
     content: object = getattr(message, "content", None)
     parts = cast("list[object]", content) if isinstance(content, list) else []
-    return [cast("dict[str, Any]", one) for one in parts if isinstance(one, dict)]
+    return [cast("dict[str, Any]", part) for part in parts if isinstance(part, dict)]
 
 
-class Chained:
-    """A model that OpenAI's Responses API answers where it is made with `api="responses"`."""
+class ResponsesMixin:
+    """Adds OpenAI's Responses API to a model: `LLM(..., api="responses")`."""
 
     additional_params: dict[str, Any]
     _responses: Responses | None = None
 
-    api = Word("completions", "Which of OpenAI's APIs is asked: completions or responses.")
-    instructions = Word[str | None](None, "What the model is told first, beside the conversation.")
-    store = Word[bool | None](None, "Whether OpenAI keeps the responses.")
-    previous_response_id = Word[str | None](None, "The response that the first request goes on from.")
-    include = Word[list[str] | None](None, "What else the responses are to hold.")
-    builtin_tools = Word[list[Any] | None](None, "The tools that OpenAI's servers run: names, or the API's own form.")
-    parse_tool_outputs = Word(default=False, about="Whether `call` returns a `ResponsesAPIResult`.")
-    auto_chain = Word(default=False, about="Whether each request goes on from the response before.")
-    auto_chain_reasoning = Word(default=False, about="Whether each request is given the reasoning before.")
+    api = ProviderSetting("completions", "Which of OpenAI's APIs to use: completions or responses.")
+    instructions = ProviderSetting[str | None](None, "Instructions to the model, in addition to the conversation.")
+    store = ProviderSetting[bool | None](None, "Whether OpenAI stores the responses.")
+    previous_response_id = ProviderSetting[str | None](None, "The id of the response that the first request continues.")
+    include = ProviderSetting[list[str] | None](None, "Additional data to include in responses.")
+    builtin_tools = ProviderSetting[list[Any] | None](
+        None, "OpenAI's built-in tools: names, or dicts in the API's format."
+    )
+    parse_tool_outputs = ProviderSetting(default=False, about="Whether `call` returns a `ResponsesAPIResult`.")
+    auto_chain = ProviderSetting(default=False, about="Whether each request continues the previous response.")
+    auto_chain_reasoning = ProviderSetting(default=False, about="Whether each request includes the previous reasoning.")
 
     @property
     def responses(self) -> Responses | None:
-        """What it does with the Responses API; None where it is asked through another one."""
+        """Settings and state of the Responses API; None if another API is used."""
         if self.api != "responses":
             return None
-        wished = Responses(
-            tools=[_tool(one) for one in self.builtin_tools or ()],
-            begins=self.previous_response_id,
+        configured = Responses(
+            tools=[_builtin_tool(tool) for tool in self.builtin_tools or ()],
+            initial_response_id=self.previous_response_id,
             chains=bool(self.auto_chain),
-            keeps_reasoning=bool(self.auto_chain_reasoning),
-            parses=bool(self.parse_tool_outputs),
+            chains_reasoning=bool(self.auto_chain_reasoning),
+            parses_outputs=bool(self.parse_tool_outputs),
         )
-        if (known := self._responses) is None:
-            self._responses = wished
-        elif known != wished:  # the chain goes on, whatever else is wished from now on
-            self._responses = replace(wished, last_id=known.last_id, reasoning=known.reasoning)
+        if (current := self._responses) is None:
+            self._responses = configured
+        elif current != configured:  # changed settings do not break the chain
+            self._responses = replace(configured, last_id=current.last_id, reasoning=current.reasoning)
         return self._responses
 
-    def without_responses(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Settings without what is no field of a request's body; what has no effect is told."""
+    def request_settings(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the settings to send in request bodies; warn about those that have no effect."""
         responses = self.responses
-        idle = [word for word in (_WORDS if responses is None else sorted(_UNKNOWN - {"stop"})) if settings.get(word)]
-        if idle:
-            why = 'it needs api="responses"' if responses is None else "the Responses API does not know it"
-            _log.warning("%r: `%s` is without effect: %s", self, "`, `".join(idle), why)
-        left = {name: value for name, value in settings.items() if name not in _WORDS}
+        ignored = [
+            name
+            for name in (_SETTING_NAMES if responses is None else sorted(_UNSUPPORTED - {"stop"}))
+            if settings.get(name)
+        ]
+        if ignored:
+            reason = 'it needs api="responses"' if responses is None else "the Responses API does not support it"
+            _log.warning("%r: `%s` has no effect: %s", self, "`, `".join(ignored), reason)
+        remaining = {name: value for name, value in settings.items() if name not in _SETTING_NAMES}
         if responses is not None:
-            left.pop("previous_response_id", None)
-        return left
+            remaining.pop("previous_response_id", None)
+        return remaining
 
     @property
     def last_response_id(self) -> str | None:
-        """The id of the last response, which the next request goes on from; None without `auto_chain`."""
+        """The id of the last response, which the next request continues; None without `auto_chain`."""
         return self.responses.last_id if self.responses else None
 
     def reset_chain(self) -> None:
-        """Let the next request go on from no response."""
+        """Start a new chain with the next request."""
         if self.responses:
             self.responses.last_id = None
 
     @property
     def last_reasoning_items(self) -> list[dict[str, Any]] | None:
-        """The encrypted reasoning of the last response, which the next request is given; None without `auto_chain_reasoning`."""
+        """The encrypted reasoning of the last response, sent with the next request; None without `auto_chain_reasoning`."""
         return self.responses.reasoning if self.responses else None
 
     def reset_reasoning_chain(self) -> None:
-        """Let the next request be given no reasoning of another one."""
+        """Send no previous reasoning with the next request."""
         if self.responses:
             self.responses.reasoning = None
 
 
-def _tool(given: Any) -> Mapping[str, Any]:
-    """A tool of OpenAI's servers: by its name, or in the API's own form where it needs more than a name."""
-    return cast("Mapping[str, Any]", given) if isinstance(given, Mapping) else BUILTIN_TOOLS.get(given, {"type": given})
+def _builtin_tool(tool: Any) -> Mapping[str, Any]:
+    """Return a built-in tool in the API's format, from its name or a dict."""
+    return cast("Mapping[str, Any]", tool) if isinstance(tool, Mapping) else BUILTIN_TOOLS.get(tool, {"type": tool})

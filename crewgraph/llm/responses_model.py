@@ -1,4 +1,4 @@
-"""LangChain's OpenAI models with a chain of responses: loaded where the Responses API is asked."""
+"""LangChain's OpenAI models with chained responses; imported only when the Responses API is used."""
 
 from typing import Any, cast
 
@@ -8,7 +8,7 @@ from pydantic import Field
 
 from crewgraph.llm.responses import Responses
 
-__all__ = ["chained"]
+__all__ = ["chaining_class"]
 
 
 class _Chaining(BaseChatOpenAI):
@@ -16,17 +16,17 @@ class _Chaining(BaseChatOpenAI):
 
     def _get_request_payload(self, input_: Any, *, stop: list[str] | None = None, **kwargs: Any) -> dict[str, Any]:
         payload = cast("dict[str, Any]", super()._get_request_payload(input_, stop=stop, **kwargs))
-        return self.responses.continued(payload)
+        return self.responses.extend_payload(payload)
 
 
 class _ChainedChatOpenAI(_Chaining, ChatOpenAI):
-    """OpenAI's own."""
+    """OpenAI's model with chained responses."""
 
 
 class _ChainedAzure(_Chaining, AzureChatOpenAI):
-    """Azure's."""
+    """Azure's model with chained responses."""
 
 
-def chained(model: type[BaseChatOpenAI]) -> type[BaseChatOpenAI]:
-    """The class of a model whose requests go on from one another."""
+def chaining_class(model: type[BaseChatOpenAI]) -> type[BaseChatOpenAI]:
+    """Return the subclass of a model class whose requests continue the previous response."""
     return _ChainedAzure if issubclass(model, AzureChatOpenAI) else _ChainedChatOpenAI

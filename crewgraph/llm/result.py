@@ -1,4 +1,4 @@
-"""What `LLM.call` returns: the text of a reply, or what was asked for in its place."""
+"""Converts replies to the return values of `LLM.call`."""
 
 from typing import Any
 
@@ -9,21 +9,21 @@ from crewgraph.llm.conversation import text_of
 from crewgraph.llm.errors import UnreadableAnswer
 from crewgraph.llm.responses import Responses, tool_calls
 
-__all__ = ["called_back", "returned"]
+__all__ = ["call_result", "function_result"]
 
 
-def returned(reply: Reply, form: Any, responses: Responses | None) -> Any:
-    """A reply as users get it.
+def call_result(reply: Reply, form: Any, responses: Responses | None) -> Any:
+    """Convert a reply to what `LLM.call` returns.
 
     Args:
-        reply: the reply.
-        form: the pydantic model that it is to be, if one was asked for.
-        responses: what the model does with the Responses API, if that answered.
+        reply: The reply.
+        form: The response model, if any.
+        responses: The state of the Responses API, if it is used.
 
     Raises:
-        UnreadableAnswer: it does not fit the form.
+        UnreadableAnswer: The text does not match the response model.
     """
-    if responses is not None and responses.parses:
+    if responses is not None and responses.parses_outputs:
         return responses.result(reply)
     if reply["tool_calls"]:
         return tool_calls(reply)
@@ -33,9 +33,9 @@ def returned(reply: Reply, form: Any, responses: Responses | None) -> Any:
     try:
         return form.model_validate_json(text)
     except ValidationError as error:
-        raise UnreadableAnswer(f"The answer does not fit `{form.__name__}`: {text!r}\n{error}") from error
+        raise UnreadableAnswer(f"The answer does not match `{form.__name__}`: {text!r}\n{error}") from error
 
 
-def called_back(result: object) -> str:
-    """What a called function gave, as users get it."""
+def function_result(result: object) -> str:
+    """Convert the result of a called function to what `LLM.call` returns."""
     return result if isinstance(result, str) else str(result)

@@ -1,7 +1,4 @@
-"""A model that is asked again after the time that its provider asked for, where its client does not wait for so long.
-
-What a provider's answer to a request that failed says, wherever its client's exception holds it.
-"""
+"""Retries after long `Retry-After` delays, which provider clients do not wait for; reads status and delay from exceptions."""
 
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -24,59 +21,59 @@ if TYPE_CHECKING:
 __all__ = ["RetryingModel", "retry_after", "status_of"]
 
 
-_LATER = (429, 503)
+_RETRY_STATUSES = (429, 503)
 
 
 def status_of(error: BaseException) -> int | None:
-    """The HTTP status; None where there was none."""
+    """Return the HTTP status code of an exception, if it has one."""
     for holder in (error, getattr(error, "response", None)):
         for name in ("status_code", "code", "status"):
-            found = getattr(holder, name, None)
-            if isinstance(found, int) and not isinstance(found, bool):
-                return found
+            status = getattr(holder, name, None)
+            if isinstance(status, int) and not isinstance(status, bool):
+                return status
     return None
 
 
 def retry_after(error: BaseException) -> float | None:
-    """How many seconds the server wants to be left alone (`Retry-After`, seconds or a date); None where it says nothing."""
-    if status_of(error) not in _LATER:
+    """Return the seconds that a `Retry-After` header (a number or a date) asks to wait; None without one."""
+    if status_of(error) not in _RETRY_STATUSES:
         return None
     headers: Any = getattr(getattr(error, "response", None), "headers", None)
-    told: Any = headers.get("retry-after") if callable(getattr(headers, "get", None)) else None
-    if not isinstance(told, str):
+    header: Any = headers.get("retry-after") if callable(getattr(headers, "get", None)) else None
+    if not isinstance(header, str):
         return None
     try:
-        seconds = float(told)
+        seconds = float(header)
     except ValueError:
         try:
-            seconds = parsedate_to_datetime(told).timestamp() - time.time()
+            seconds = parsedate_to_datetime(header).timestamp() - time.time()
         except ValueError:
             return None
     return max(seconds, 0.0) if isfinite(seconds) else None
 
 
-_CLIENTS_WAIT = 60.0
-"""Seconds that all clients wait themselves, before each of their own retries."""
+_CLIENT_WAIT = 60.0
+"""The longest delay, in seconds, that provider clients handle with their own retries."""
 
-_TIMES = 2
+_RETRIES = 2
 
 
 @dataclass(frozen=True)
 class RetryingModel(ModelWrapper[Model]):
-    """A model at work; waits are told, and end when nobody waits for the answer any longer."""
+    """A model that retries requests after `Retry-After`; waits end early if the call is abandoned."""
 
     model: Model
-    told: Callable[[float], None]
-    """Is told of a wait, in seconds."""
+    on_wait: Callable[[float], None]
+    """Called with the seconds before each wait."""
 
-    times: int = _TIMES
-    """How often a request is made again."""
+    max_retries: int = _RETRIES
+    """Maximum number of retries per request."""
 
-    at_least: float = _CLIENTS_WAIT
-    """Shorter waits are left to the provider's client."""
+    min_wait: float = _CLIENT_WAIT
+    """Shorter waits are left to the provider's client, in seconds."""
 
-    at_most: float = field(default_factory=longest_retry_after)
-    """For longer waits the request fails."""
+    max_wait: float = field(default_factory=longest_retry_after)
+    """The request fails if the provider asks for a longer wait, in seconds."""
 
     def complete(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
@@ -84,7 +81,7 @@ class RetryingModel(ModelWrapper[Model]):
         """Answer a conversation.
 
         Raises:
-            LimitReached: nobody waits for the answer any longer (`max_execution_time`).
+            LimitReached: Nothing waits for the answer any longer (`max_execution_time`).
         """
         for attempt in self._attempts():
             with attempt:
@@ -105,15 +102,15 @@ class RetryingModel(ModelWrapper[Model]):
         raise AssertionError("the last attempt raises")
 
     def _attempts(self) -> "Generator[_Attempt]":
-        for left in range(self.times, -1, -1):
-            yield _Attempt(self, left)
+        for retries_left in range(self.max_retries, -1, -1):
+            yield _Attempt(self, retries_left)
 
 
 class _Attempt:
-    """A `with` around a request, which holds a failure after which it is to be made again."""
+    """Context manager around a request; suppresses errors after which it is to be retried."""
 
-    def __init__(self, of: RetryingModel, left: int) -> None:
-        self._of, self._left = of, left
+    def __init__(self, owner: RetryingModel, retries_left: int) -> None:
+        self._owner, self._retries_left = owner, retries_left
         self.wait = 0.0
 
     def __enter__(self) -> None:
@@ -123,14 +120,14 @@ class _Attempt:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
         seconds = retry_after(error) if isinstance(error, Exception) else None
-        if error is None or seconds is None or seconds <= self._of.at_least or not self._left:
+        if error is None or seconds is None or seconds <= self._owner.min_wait or not self._retries_left:
             return False
-        if seconds > self._of.at_most:
+        if seconds > self._owner.max_wait:
             error.add_note(
-                f"the provider asks for {seconds:.0f} seconds of patience (`Retry-After`), and CREWGRAPH_MAX_RETRY_AFTER allows "
-                f"{self._of.at_most:g}"
+                f"the provider asks to retry after {seconds:.0f} seconds (`Retry-After`), but CREWGRAPH_MAX_RETRY_AFTER allows "
+                f"{self._owner.max_wait:g}"
             )
             return False
         self.wait = seconds
-        self._of.told(seconds)
+        self._owner.on_wait(seconds)
         return True

@@ -1,4 +1,4 @@
-"""A model of ours where LangChain's are expected: asked as they are, and a part of a chain."""
+"""`RunnableModel`: lets an `LLM` be used like a LangChain chat model, alone or in a chain."""
 
 import os
 from abc import ABC, abstractmethod
@@ -14,51 +14,51 @@ _LITELLM = ("LITELLM_SUCCESS_CALLBACKS", "LITELLM_FAILURE_CALLBACKS")
 
 
 class RunnableModel(ABC):
-    """What a LangChain chat model does, done by the one that answers for this model.
+    """Delegates the methods of a LangChain chat model to `chat_model()`.
 
         chain = prompt | LLM("openai/gpt-4o") | StrOutputParser()
 
-    LangChain and LangGraph themselves want one of their own classes in some places: `chat_model()` is that.
+    Where LangChain or LangGraph require an instance of their own classes, pass `chat_model()`.
     """
 
     callbacks: list[Any] | None = None
 
     def set_callbacks(self, callbacks: Sequence[Any]) -> None:
-        """Have LangChain callback handlers told of every request, in the place of those of the same classes."""
-        kinds: set[type[Any]] = {type(one) for one in callbacks}
-        self.callbacks = [*(one for one in self.callbacks or () if type(one) not in kinds), *callbacks]
+        """Set LangChain callback handlers, replacing those of the same classes."""
+        classes: set[type[Any]] = {type(handler) for handler in callbacks}
+        self.callbacks = [*(handler for handler in self.callbacks or () if type(handler) not in classes), *callbacks]
 
     def set_env_callbacks(self) -> None:
-        """Tell that variables which name LiteLLM's callbacks have no effect, where they are set."""
-        if named := [name for name in _LITELLM if os.environ.get(name)]:
+        """Warn if environment variables for LiteLLM callbacks are set: they have no effect."""
+        if variables := [name for name in _LITELLM if os.environ.get(name)]:
             instead = "give `LLM(..., callbacks=[...])` LangChain handlers"
-            warn_deprecated(f"`{'`, `'.join(named)}` in the environment", instead, by_hand=True)
+            warn_deprecated(f"`{'`, `'.join(variables)}` in the environment", instead, by_hand=True)
 
     @abstractmethod
     def chat_model(self) -> Any:
-        """The LangChain chat model that answers."""
+        """Return the LangChain chat model."""
 
     def invoke(self, input: Any, config: Any = None, **options: Any) -> Any:
-        """The answer, as a LangChain message."""
+        """Return the answer as a LangChain message."""
         return self.chat_model().invoke(input, config, **options)
 
     async def ainvoke(self, input: Any, config: Any = None, **options: Any) -> Any:
-        """The answer, as a LangChain message."""
+        """Return the answer as a LangChain message."""
         return await self.chat_model().ainvoke(input, config, **options)
 
     def batch(self, inputs: Sequence[Any], config: Any = None, **options: Any) -> list[Any]:
-        """The answers to several inputs."""
+        """Return the answers to several inputs as LangChain messages."""
         return self.chat_model().batch(list(inputs), config, **options)
 
     def bind_tools(self, tools: Sequence[Any], **options: Any) -> Any:
-        """A Runnable: the model with tools of any kind."""
+        """Return a Runnable: the model with bound tools of any kind."""
         return self.chat_model().bind_tools(tools, **options)
 
     def with_structured_output(self, schema: Any, **options: Any) -> Any:
-        """A Runnable: the model that answers in a form."""
+        """Return a Runnable that produces structured output."""
         return self.chat_model().with_structured_output(schema, **options)
 
-    # `prompt | llm` makes a step of anything that can be called.
+    # LangChain coerces callables to Runnables in `prompt | llm`.
     def __call__(self, input: Any, config: Any = None) -> Any:
         return self.invoke(input, config)
 

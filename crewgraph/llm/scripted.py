@@ -1,4 +1,4 @@
-"""ScriptedLLM: a model that says what it was told to say, for tests, examples and notebooks."""
+"""`ScriptedLLM`: a model with predefined answers, for tests, examples and notebooks."""
 
 import asyncio
 import json
@@ -22,47 +22,46 @@ __all__ = ["Entry", "Script", "ScriptedLLM", "ScriptedRequest", "ToolUse"]
 
 @dataclass(frozen=True)
 class ToolUse:
-    """A tool call that a script makes."""
+    """A tool call in a script."""
 
     name: str
     args: Mapping[str, Any] = field(default_factory=dict[str, Any])
     thought: str = "I should use a tool."
-    """What the model says before it, in the text protocol."""
+    """The thought before the call, in the text protocol."""
 
 
 @dataclass(frozen=True)
 class ScriptedRequest:
-    """What the model was asked."""
+    """A request that the model received."""
 
     messages: list[dict[str, Any]]
     tools: list[dict[str, Any]]
 
     @property
     def text(self) -> str:
-        """All texts of the conversation, for looking something up."""
+        """All text of the conversation, to search in."""
         return "\n".join(text_of(message["content"]) for message in read_messages(self.messages))
 
 
 Entry = str | ToolUse | Mapping[str, Any] | Sequence["ToolUse | Mapping[str, Any]"] | Exception | type[Exception]
-"""One answer: a text; a tool call (`ToolUse` or a dict with `name` and `args`) or several; an exception to
-raise."""
+"""One answer: a string, one or several tool calls (`ToolUse`, or a dict with `name` and `args`), or an exception to raise."""
 
 Script = Sequence[Entry | Callable[[list[dict[str, Any]]], Entry]] | Callable[[list[dict[str, Any]]], Entry]
-"""Answers in the order of the requests, or one function of the messages that answers every request."""
+"""Answers in the order of requests, or a function of the messages that answers every request."""
 
 
 class ScriptedLLM(BaseLLM):
-    """A model whose answers are given: `ScriptedLLM(["first", ToolUse("search", {"q": "x"}), "last"])`.
+    """A model with predefined answers: `ScriptedLLM(["first", ToolUse("search", {"q": "x"}), "last"])`.
 
-    One script may be read by many threads; each request gets the next entry. Where requests run in parallel
-    and the order matters, give one function of the messages instead of a list: it keeps no state.
+    Each request consumes the next entry; a script is thread-safe. If requests run in parallel and their order matters,
+    pass a function of the messages instead of a list.
 
-    Without a given usage every word counts as one token: the words of all messages as the prompt, those of
-    the answer (a tool call as it is written in the text protocol) as the completion.
+    By default every word counts as one token: the words of all messages are the prompt, those of the answer the
+    completion, with tool calls written in the text protocol.
     """
 
     requests: list[ScriptedRequest]
-    """What it was asked, in order."""
+    """The requests so far, in order."""
 
     def __init__(
         self,
@@ -76,17 +75,17 @@ class ScriptedLLM(BaseLLM):
         stream: bool = False,
         **kwargs: Any,
     ) -> None:
-        """Give the answers.
+        """Define the answers.
 
         Args:
-            script: the answers, or a function of the messages that gives one.
-            model: its name.
-            native_tools: whether tool calls are sent as such; else they are written in the text protocol.
-            usage: the tokens of each request, instead of counted words; `{}` reports none.
-            delay: seconds that each answer takes.
-            repeat_last: whether the last entry is given again and again.
-            stream: whether the answer is shown word by word to whoever listens.
-            kwargs: as of `BaseLLM`.
+            script: The answers, or a function from the messages to an answer.
+            model: The name of the model.
+            native_tools: Whether tool calls are native; otherwise they are written in the text protocol.
+            usage: The usage to report for each request, instead of counted words; `{}` reports none.
+            delay: Seconds before each answer.
+            repeat_last: Whether to repeat the last entry once the script has run out.
+            stream: Whether to stream answers word by word.
+            kwargs: Further arguments of `BaseLLM`.
         """
         super().__init__(model, **kwargs)
         self.script = script if callable(script) else list(script)
@@ -96,15 +95,15 @@ class ScriptedLLM(BaseLLM):
         self.stream = stream
         self.requests = []
         self._usage = usage
-        self._place = Lock()
+        self._lock = Lock()
         self._has_functions = callable(script) or any(callable(e) and not isinstance(e, type) for e in script)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "ScriptedLLM":
-        """The same model: copies of a definition read the same script."""
+        """Return the model itself, so that copies of a definition share the script."""
         return self
 
     def supports_function_calling(self) -> bool:
-        """As it was told to."""
+        """Return `native_tools`."""
         return self.native_tools
 
     def call(
@@ -117,16 +116,16 @@ class ScriptedLLM(BaseLLM):
         from_agent: Any | None = None,
         response_model: Any | None = None,
     ) -> str | Any:
-        """Give the next answer.
+        """Return the next answer.
 
         Raises:
-            ModelError: the script has run out.
+            ModelError: The script has run out.
         """
-        asked, number = self._noted(messages, tools)
-        entry = self._entry(asked, number)
+        request, number = self._record_request(messages, tools)
+        entry = self._next_entry(request, number)
         if self.delay:
             time.sleep(self.delay)
-        return self._said(asked, number, entry)
+        return self._respond(request, number, entry)
 
     async def acall(
         self,
@@ -138,60 +137,60 @@ class ScriptedLLM(BaseLLM):
         from_agent: Any | None = None,
         response_model: Any | None = None,
     ) -> str | Any:
-        """Give the next answer; functions of the script are called in a thread, because they may block."""
-        asked, number = self._noted(messages, tools)
-        read = partial(self._entry, asked, number)
-        entry = await in_thread(read) if self._has_functions else read()
+        """Return the next answer; functions in the script run in a thread, because they may block."""
+        request, number = self._record_request(messages, tools)
+        next_entry = partial(self._next_entry, request, number)
+        entry = await in_thread(next_entry) if self._has_functions else next_entry()
         if self.delay:
             await asyncio.sleep(self.delay)
-        return self._said(asked, number, entry)
+        return self._respond(request, number, entry)
 
-    def _said(self, asked: ScriptedRequest, number: int, entry: Entry) -> str | list[dict[str, Any]]:
+    def _respond(self, request: ScriptedRequest, number: int, entry: Entry) -> str | list[dict[str, Any]]:
         if isinstance(entry, (Exception, type)):
             raise entry
-        uses = _uses(entry)
-        written = "\n".join(_written(use) for use in uses) if uses else cast("str", entry)
-        self._report(asked, written)
+        uses = _tool_uses(entry)
+        text = "\n".join(_as_text(use) for use in uses) if uses else cast("str", entry)
+        self._report_usage(request, text)
         if uses and self.native_tools:
-            return [_native(use, f"call_{number}_{place}") for use, place in zip(uses, count())]
+            return [_as_tool_call(use, f"call_{number}_{position}") for use, position in zip(uses, count())]
         if self.stream:
-            for piece in re.findall(r"\s*\S+|\s+$", written):
+            for piece in re.findall(r"\s*\S+|\s+$", text):
                 self._emit_text(piece)
-        return written
+        return text
 
-    def _noted(
+    def _record_request(
         self, messages: str | list[dict[str, Any]], tools: list[dict[str, Any]] | None
     ) -> tuple[ScriptedRequest, int]:
-        listed = [{"role": "user", "content": messages}] if isinstance(messages, str) else [dict(m) for m in messages]
-        asked = ScriptedRequest(listed, list(tools or ()))
-        with self._place:
-            self.requests.append(asked)
-            return asked, len(self.requests) - 1
+        entries = [{"role": "user", "content": messages}] if isinstance(messages, str) else [dict(m) for m in messages]
+        request = ScriptedRequest(entries, list(tools or ()))
+        with self._lock:
+            self.requests.append(request)
+            return request, len(self.requests) - 1
 
-    def _entry(self, asked: ScriptedRequest, number: int) -> Entry:
+    def _next_entry(self, request: ScriptedRequest, number: int) -> Entry:
         if callable(self.script):
-            return self.script([dict(message) for message in asked.messages])
+            return self.script([dict(message) for message in request.messages])
         script = self.script
         if number >= len(script) and not (self.repeat_last and script):
-            last = text_of(read_messages(asked.messages)[-1]["content"]) if asked.messages else ""
+            last = text_of(read_messages(request.messages)[-1]["content"]) if request.messages else ""
             raise ModelError(
                 f"The script of `{self.model}` has {len(script)} answers and this is request {number + 1}. "
-                f"Give another answer, or repeat_last=True. The last message was: {last}"
+                f"Add an answer, or pass `repeat_last=True`. The last message was: {last}"
             )
         entry = script[min(number, len(script) - 1)]
         if callable(entry) and not isinstance(entry, type):
-            return entry([dict(message) for message in asked.messages])
+            return entry([dict(message) for message in request.messages])
         return cast("Entry", entry)
 
-    def _report(self, asked: ScriptedRequest, written: str) -> None:
+    def _report_usage(self, request: ScriptedRequest, text: str) -> None:
         if self._usage is not None:
             self._track_token_usage_internal(self._usage)
             return
-        counted: Usage = _counted(len(asked.text.split()), len(written.split()))
-        self._track_token_usage_internal(counted)
+        usage: Usage = _usage_of(len(request.text.split()), len(text.split()))
+        self._track_token_usage_internal(usage)
 
 
-def _counted(prompt: int, completion: int) -> Usage:
+def _usage_of(prompt: int, completion: int) -> Usage:
     return {
         "prompt_tokens": prompt,
         "completion_tokens": completion,
@@ -202,19 +201,19 @@ def _counted(prompt: int, completion: int) -> Usage:
     }
 
 
-def _uses(entry: Entry) -> list[ToolUse]:
+def _tool_uses(entry: Entry) -> list[ToolUse]:
     if isinstance(entry, str):
         return []
     if isinstance(entry, (ToolUse, Mapping)):
-        return [_use(entry)]
+        return [_tool_use(entry)]
     if isinstance(entry, (list, tuple)) and entry:
-        return [_use(use) for use in cast("Sequence[ToolUse | Mapping[str, Any]]", entry)]
+        return [_tool_use(use) for use in cast("Sequence[ToolUse | Mapping[str, Any]]", entry)]
     raise ModelError(
-        f"A script holds texts, tool calls, exceptions and functions of the messages, not a `{type(entry).__name__}`."
+        f"A script may contain strings, tool calls, exceptions and functions of the messages, not a `{type(entry).__name__}`."
     )
 
 
-def _use(entry: ToolUse | Mapping[str, Any]) -> ToolUse:
+def _tool_use(entry: ToolUse | Mapping[str, Any]) -> ToolUse:
     if isinstance(entry, ToolUse):
         return entry
     if "name" not in entry:
@@ -222,11 +221,11 @@ def _use(entry: ToolUse | Mapping[str, Any]) -> ToolUse:
     return ToolUse(entry["name"], entry.get("args", {}))
 
 
-def _written(use: ToolUse) -> str:
-    written = json.dumps(use.args, ensure_ascii=False)
-    return f"Thought: {use.thought}\nAction: {use.name}\nAction Input: {written}"
+def _as_text(use: ToolUse) -> str:
+    args = json.dumps(use.args, ensure_ascii=False)
+    return f"Thought: {use.thought}\nAction: {use.name}\nAction Input: {args}"
 
 
-def _native(use: ToolUse, number: str) -> dict[str, Any]:
+def _as_tool_call(use: ToolUse, call_id: str) -> dict[str, Any]:
     function = {"name": use.name, "arguments": json.dumps(use.args, ensure_ascii=False)}
-    return {"id": number, "type": "function", "function": function}
+    return {"id": call_id, "type": "function", "function": function}

@@ -1,4 +1,4 @@
-"""Reading the structure that a text holds, whatever stands around it."""
+"""Parses structured data out of text that may contain more than JSON."""
 
 import json
 from typing import Any, TypeVar
@@ -14,29 +14,33 @@ _M = TypeVar("_M", bound=BaseModel)
 
 
 def read_structure(text: str, schema: type[_M]) -> tuple[_M | None, str]:
-    """The text itself as JSON, else the JSON that stands in it; or None and why there is none that fits."""
+    """Parse a text, or the JSON embedded in it, as an instance of a schema.
+
+    Returns:
+        The instance and an empty string, or None and the reason.
+    """
     problem = "it holds no JSON"
     for data in _candidates(text):
-        try:  # as JSON: strict models read it in their way, and errors speak of objects and arrays
+        try:  # validated as JSON, so that strict mode applies and errors mention objects and arrays
             return schema.model_validate_json(json.dumps(data)), ""
         except ValidationError as error:
-            problem = _told(error)
+            problem = _describe(error)
         except RecursionError:
             problem = "it is nested too deeply"
     return None, problem
 
 
 def _candidates(text: str) -> list[Any]:
-    found: list[Any] = []
+    candidates: list[Any] = []
     try:
-        found.append(json.loads(text, strict=False))
+        candidates.append(json.loads(text, strict=False))
     except (RecursionError, ValueError):
-        inner = extract_json(text)
-        if inner is not None:
-            found.append(inner)
-    return found
+        embedded = extract_json(text)
+        if embedded is not None:
+            candidates.append(embedded)
+    return candidates
 
 
-def _told(error: ValidationError) -> str:
+def _describe(error: ValidationError) -> str:
     parts = [f"{'.'.join(map(str, e['loc'])) or 'the whole'}: {e['msg']}" for e in error.errors(include_url=False)]
     return "; ".join(parts[:8])

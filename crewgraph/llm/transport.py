@@ -1,4 +1,4 @@
-"""Transports of httpx clients that ask an interceptor."""
+"""httpx transports that call an interceptor."""
 
 from collections.abc import Iterable
 from ssl import SSLContext
@@ -12,7 +12,7 @@ __all__ = ["AsyncHTTPTransport", "HTTPTransport", "HTTPTransportKwargs"]
 
 
 class HTTPTransportKwargs(TypedDict, total=False):
-    """The keywords of httpx's own transports."""
+    """Keyword arguments of httpx transports."""
 
     verify: bool | str | SSLContext
     cert: NotRequired[str | tuple[str, str] | tuple[str, str, str]]
@@ -28,11 +28,11 @@ class HTTPTransportKwargs(TypedDict, total=False):
 
 
 class HTTPTransport(httpx.HTTPTransport):
-    """httpx's transport, with an interceptor.
+    """`httpx.HTTPTransport` with an interceptor.
 
     Args:
-        interceptor: sees requests and responses.
-        kwargs: as for httpx's.
+        interceptor: Called for each request and response.
+        kwargs: Arguments of `httpx.HTTPTransport`.
     """
 
     def __init__(
@@ -42,16 +42,15 @@ class HTTPTransport(httpx.HTTPTransport):
         self.interceptor = interceptor
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request as the interceptor leaves it; the response as it leaves that."""
         return self.interceptor.on_inbound(super().handle_request(self.interceptor.on_outbound(request)))
 
 
 class AsyncHTTPTransport(httpx.AsyncHTTPTransport):
-    """httpx's async transport, with an interceptor.
+    """`httpx.AsyncHTTPTransport` with an interceptor.
 
     Args:
-        interceptor: sees requests and responses.
-        kwargs: as for httpx's.
+        interceptor: Called for each request and response.
+        kwargs: Arguments of `httpx.AsyncHTTPTransport`.
     """
 
     def __init__(
@@ -61,6 +60,5 @@ class AsyncHTTPTransport(httpx.AsyncHTTPTransport):
         self.interceptor = interceptor
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request as the interceptor leaves it; the response as it leaves that."""
-        sent = await self.interceptor.aon_outbound(request)
-        return await self.interceptor.aon_inbound(await super().handle_async_request(sent))
+        outbound = await self.interceptor.aon_outbound(request)
+        return await self.interceptor.aon_inbound(await super().handle_async_request(outbound))

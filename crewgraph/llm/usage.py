@@ -1,71 +1,69 @@
-"""Tokens: what providers report, in the words each of them uses, as one kind of record and as sums.
-
-Usage by the name of the model, as the metrics that outputs show.
-"""
+"""Token usage: `read_usage` parses what providers report, `UsageMetrics` sums it, `UsageLedger` groups it by model and agent."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
-from typing import Any, Self, cast
+from typing import Any, Self
 
 from pydantic import BaseModel
 
 from crewgraph.core.messages import Reply, Usage
 from crewgraph.core.protocols import Model
 from crewgraph.core.usage import UsageCounter, UsageEntry, request_entry
+from crewgraph.llm.conversation import get_field
 
 __all__ = ["LEDGERS", "UsageLedger", "UsageMetrics", "plain_usage", "read_usage", "total"]
 
 
 class UsageMetrics(BaseModel):
-    """Tokens and requests, summed over any number of requests."""
+    """Token and request counts over any number of requests."""
 
     total_tokens: int = 0
-    """Tokens read and written."""
+    """Prompt and completion tokens."""
 
     prompt_tokens: int = 0
-    """Tokens read, those from a cache included."""
+    """Input tokens, including cached ones."""
 
     cached_prompt_tokens: int = 0
-    """Tokens read from a provider's cache."""
+    """Input tokens read from the provider's cache."""
 
     completion_tokens: int = 0
-    """Tokens written, those of reasoning included."""
+    """Output tokens, including reasoning."""
 
     reasoning_tokens: int = 0
-    """Tokens written while reasoning."""
+    """Output tokens spent on reasoning."""
 
     cache_creation_tokens: int = 0
-    """Tokens that were put into a provider's cache."""
+    """Input tokens written to the provider's cache."""
 
     successful_requests: int = 0
-    """Requests that were answered."""
+    """Number of answered requests."""
 
     @classmethod
     def of(cls, usage: Usage | None) -> Self:
-        """The sum of one answered request; None where nothing was reported counts the request alone."""
+        """Return the metrics of one answered request; None (nothing reported) counts only the request."""
         return cls.model_validate({**(usage or {}), "successful_requests": 1})
 
     @classmethod
     def from_provider_dict(cls, usage_data: Mapping[str, Any] | None) -> Self | None:
-        """The sum of one request from a provider's own dict; None where it holds nothing known."""
+        """Return the metrics of one request from a provider's usage dict; None if it has no known keys."""
         usage = read_usage(usage_data)
         return None if usage is None else cls.of(usage)
 
     def count(self, usage: Usage | None) -> None:
-        """Add one answered request, in place; None where nothing was reported counts the request alone."""
-        sums = vars(self)  # setattr of a model costs more than all else of counting
+        """Add one answered request in place; None (nothing reported) counts only the request."""
+        sums = vars(self)  # `setattr` on a pydantic model would dominate the cost
         sums["successful_requests"] += 1
         for name, tokens in (usage or {}).items():
             sums[name] += tokens
 
     def add_usage_metrics(self, usage_metrics: Self) -> None:
-        """Add another sum to this one, in place."""
+        """Add other metrics in place."""
         sums, more = vars(self), vars(usage_metrics)
         for name in UsageMetrics.model_fields:
             sums[name] += more[name]
 
     def delta_since(self, baseline: Self) -> Self:
-        """What was added since an earlier sum; never below zero."""
+        """Return the difference to earlier metrics, never below zero."""
         return type(self)(
             **{name: max(0, getattr(self, name) - getattr(baseline, name)) for name in UsageMetrics.model_fields}
         )
@@ -111,14 +109,14 @@ _CREATED: _Paths = (
 
 
 def read_usage(reported: object) -> Usage | None:
-    """One request's tokens from what a provider or LangChain reported.
+    """Parse the token usage of one request as reported by a provider or LangChain.
 
     Args:
-        reported: a dict, a pydantic model or an object with attributes; OpenAI's, Anthropic's, Gemini's,
-            Ollama's and LangChain's names are known. Numbers that are missing or no numbers count as 0.
+        reported: A dict, a pydantic model or an object with attributes, with the names of OpenAI, Anthropic, Gemini,
+            Ollama or LangChain. Missing and invalid numbers count as 0.
 
     Returns:
-        None where nothing known was reported.
+        The usage, or None if no known name is present.
     """
     prompt, completion = _number(reported, _PROMPT), _number(reported, _COMPLETION)
     total = _number(reported, _TOTAL)
@@ -136,27 +134,19 @@ def read_usage(reported: object) -> Usage | None:
 
 def _number(reported: object, paths: _Paths) -> int | None:
     for path in paths:
-        found = reported
+        value = reported
         for name in path:
-            found = _item(found, name)
-        if isinstance(found, (int, float)) and not isinstance(found, bool) and found >= 0:
-            return int(found)
+            value = get_field(value, name)
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0:
+            return int(value)
     return None
 
 
-def _item(holder: object, name: str) -> object:
-    if isinstance(holder, Mapping):
-        return cast("Mapping[str, object]", holder).get(name)
-    return None if holder is None else getattr(holder, name, None)
-
-
 class UsageLedger:
-    """What models reported while something was done, each under its name: they differ in their prices.
-
-    Several threads may add to it.
+    """Usage by model name, because prices differ between models; thread-safe.
 
     Args:
-        entries: what it begins with, whoever asked.
+        entries: The initial entries, from any agent.
     """
 
     def __init__(self, entries: Iterable[UsageEntry] = ()) -> None:
@@ -165,34 +155,34 @@ class UsageLedger:
         self._counter.add(("", model, tokens) for _, model, tokens in entries)
 
     def count(self, model: str, usage: Usage | None) -> None:
-        """Add one answered request; None where nothing was reported counts the request alone."""
+        """Add one answered request; None (nothing reported) counts only the request."""
         self._counter.add([request_entry("", model, usage)])
 
     def answered(self, model: Model, reply: Reply) -> None:
-        """Add a request that a model, or one that stood in for it, has answered."""
+        """Add a request that a model or one of its fallbacks answered."""
         self.count(reply.get("model", model.name), reply["usage"])
 
-    def add(self, used: Mapping[str, Any]) -> None:
-        """Add usages by model, as metrics or as plain data."""
-        read = {model: UsageMetrics.model_validate(usage) for model, usage in used.items()}
-        self._counter.add(("", model, tokens) for model, tokens in plain_usage(read).items())
+    def add(self, usage_by_model: Mapping[str, Any]) -> None:
+        """Add usage by model name, as metrics or as plain data."""
+        metrics = {model: UsageMetrics.model_validate(usage) for model, usage in usage_by_model.items()}
+        self._counter.add(("", model, tokens) for model, tokens in plain_usage(metrics).items())
 
     def coworker(self, role: str) -> "UsageLedger":
-        """What is used by somebody to whom work was handed; it counts here, too."""
+        """Return the ledger of a coworker to whom work is delegated; its usage is included in this one."""
         return self._coworkers.setdefault(role, UsageLedger())
 
     def by_agent(self, role: str) -> dict[str, dict[str, UsageMetrics]]:
-        """The usages by role and model; empty where no work was handed over.
+        """Return usage by role and model name; empty if no work was delegated.
 
         Args:
-            role: whose ledger this is.
+            role: The role of the agent that this ledger belongs to.
         """
         if not self._coworkers:
             return {}
         entries: dict[str, list[UsageEntry]] = {}
-        for who, ledger in self._parts(role):
-            entries.setdefault(who, []).extend(ledger._counter.entries)
-        return {who: UsageLedger(used).by_model for who, used in entries.items()}
+        for agent, ledger in self._parts(role):
+            entries.setdefault(agent, []).extend(ledger._counter.entries)
+        return {agent: UsageLedger(agent_entries).by_model for agent, agent_entries in entries.items()}
 
     def _parts(self, role: str) -> "Iterator[tuple[str, UsageLedger]]":
         yield role, self
@@ -201,7 +191,7 @@ class UsageLedger:
 
     @property
     def by_model(self) -> dict[str, UsageMetrics]:
-        """The usages so far, which later requests do not change."""
+        """A snapshot of the usage by model name, including coworkers."""
         merged = UsageCounter()
         for _, ledger in self._parts(""):
             merged.add(ledger._counter.entries)
@@ -209,26 +199,26 @@ class UsageLedger:
 
     @property
     def total(self) -> UsageMetrics:
-        """The sum over all models."""
+        """The total over all models."""
         return total(self.by_model.values())
 
     def to_plain(self) -> dict[str, dict[str, int]]:
-        """As plain data, for `add`."""
+        """Return plain data that `add` accepts."""
         return plain_usage(self.by_model)
 
 
 LEDGERS: ContextVar[tuple[UsageLedger, ...]] = ContextVar("crewgraph_ledgers", default=())
-"""Those of the flows around the running code, in which each of its requests counts."""
+"""The ledgers of the enclosing flows, in which every request counts."""
 
 
 def plain_usage(by_model: Mapping[str, UsageMetrics]) -> dict[str, dict[str, int]]:
-    """Usages by model as plain data, zeros left out."""
+    """Return usage by model name as plain data without zeros."""
     return {model: usage.model_dump(exclude_defaults=True) for model, usage in by_model.items()}
 
 
 def total(parts: Iterable[UsageMetrics]) -> UsageMetrics:
-    """The sum of usages; none of them is changed."""
-    made = UsageMetrics()
+    """Return the sum of metrics."""
+    result = UsageMetrics()
     for part in parts:
-        made.add_usage_metrics(part)
-    return made
+        result.add_usage_metrics(part)
+    return result

@@ -1,4 +1,4 @@
-"""What stands around a model at work, and is called as it is."""
+"""Base class of models that wrap another model."""
 
 from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
@@ -12,13 +12,13 @@ M = TypeVar("M", bound=Model)
 
 
 class ModelWrapper(Generic[M]):
-    """Passes on what the model in it is called."""
+    """Delegates name, identity and protocol to the wrapped model."""
 
     model: M
 
     @property
     def name(self) -> str:
-        """The model's name as its provider knows it."""
+        """The name of the model at its provider."""
         return self.model.name
 
     @property
@@ -28,5 +28,5 @@ class ModelWrapper(Generic[M]):
 
     @property
     def native_tools(self) -> bool:
-        """Whether tool calls are a part of the model's protocol."""
+        """Whether the model supports native tool calls."""
         return self.model.native_tools

@@ -14,7 +14,7 @@ from crewgraph.project.configuration import AGENTS, TASKS, ConfigurationAttribut
 from crewgraph.project.decorators import Collected, agents_of, decorated, tasks_of
 from crewgraph.project.roles import folder_of, inherited_roles, roles_of
 from crewgraph.tools.mcp.server import ServerReference, parse_reference
-from crewgraph.tools.mcp.tool import MCPTool, tools_of
+from crewgraph.tools.mcp.tool import MCPTool, load_tools
 
 __all__ = ["CrewBase", "get_mcp_tools"]
 
@@ -39,7 +39,7 @@ def get_mcp_tools(self: Any, *names: str) -> list[MCPTool]:
     if _KEPT not in own:
         servers = list(cast("Sequence[Any]", given)) if isinstance(given, (list, tuple)) else [given]
         seconds = getattr(self, "mcp_connect_timeout", None)
-        own[_KEPT] = tools_of([_in_time(parse_reference(one), seconds) for one in servers], self)
+        own[_KEPT] = load_tools([_in_time(parse_reference(one), seconds) for one in servers], self)
     tools: list[MCPTool] = own[_KEPT]
     if unknown := [name for name in names if all(name not in _names(tool) for tool in tools)]:
         there = ", ".join(f"`{tool.name}`" for tool in tools) or "none at all"
@@ -53,7 +53,7 @@ def get_mcp_tools(self: Any, *names: str) -> list[MCPTool]:
 def _in_time(one: ServerReference, seconds: Any) -> ServerReference:
     if seconds is None:
         return one
-    return ServerReference(one.server.model_copy(update={"connect_timeout": float(seconds)}), one.only)
+    return ServerReference(one.server.model_copy(update={"connect_timeout": float(seconds)}), one.tool_name)
 
 
 def _names(tool: MCPTool) -> tuple[str, str]:

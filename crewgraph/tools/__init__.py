@@ -1,4 +1,4 @@
-"""Tools: what agents may have done."""
+"""Tools that agents can use."""
 
 from crewgraph.tools.base import BaseTool, EnvVar, tool
 from crewgraph.tools.cache import CacheHandler

@@ -1,7 +1,4 @@
-"""Everything that may stand in `tools=[...]` as one kind of tool: `as_tool`.
-
-A tool call as a run of its own in LangChain's callbacks: traces and streams see it as a tool.
-"""
+"""Adapts everything that `tools=[...]` accepts to one interface (`as_tool`), and traces calls as LangChain tool runs."""
 
 import asyncio
 import inspect
@@ -26,8 +23,8 @@ from crewgraph.tools.arguments import Refusal, read_arguments
 from crewgraph.tools.base import BaseTool, Tool, approval_of, keep_always, tool
 from crewgraph.tools.failure import ReportedFailure, ToolFailure
 from crewgraph.tools.langchain import arguments_of, is_async_only, is_langchain_tool, wants_call_id
-from crewgraph.tools.results import Shown, is_blocks, observation, shown
-from crewgraph.tools.structured import Counted, CrewStructuredTool, claim, prompt_text, tool_spec
+from crewgraph.tools.results import Rendered, is_blocks, observation, render_blocks
+from crewgraph.tools.structured import CrewStructuredTool, UsageCounted, claim_use, prompt_text, tool_spec
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -55,13 +52,13 @@ _Steps = Generator[Any, Any, Any]
 
 
 def traced(spec: ToolSpec, args: dict[str, Any], config: "RunnableConfig", work: Callable[[Context], Any]) -> Any:
-    """Do the work of a tool inside a run of its own.
+    """Execute a tool call inside a LangChain callback run.
 
     Args:
         spec: The tool.
-        args: What it was asked.
-        config: The caller's.
-        work: Gets the context to work in: models and graphs called there are children of this run.
+        args: The arguments of the call.
+        config: The caller's config.
+        work: Executes the call in the given context, in which models and graphs are children of the run.
     """
     if not is_traced(config):
         with set_config_context(config) as context:
@@ -78,7 +75,7 @@ def traced(spec: ToolSpec, args: dict[str, Any], config: "RunnableConfig", work:
 async def atraced(
     spec: ToolSpec, args: dict[str, Any], config: "RunnableConfig", work: Callable[[Context], Awaitable[Any]]
 ) -> Any:
-    """The same for work that is awaited."""
+    """Async version of `traced`."""
     if not is_traced(config):
         with set_config_context(config) as context:
             return await work(context)
@@ -92,7 +89,7 @@ async def atraced(
                 reply, send = await step, steps.send
             except GeneratorExit:
                 raise
-            except BaseException as error:  # noqa: BLE001  (thrown into the steps, which raise it again)
+            except BaseException as error:  # noqa: BLE001  (thrown into the steps, which re-raise it)
                 reply, send = error, steps.throw
     except StopIteration as stop:
         return stop.value
@@ -105,13 +102,15 @@ def _steps(
     config: "RunnableConfig",
     work: Callable[[Context], Any],
 ) -> _Steps:
-    told = {"name": spec["name"], "description": spec["description"]}
-    run = yield manager.on_tool_start(told, str(args), inputs=args, name=spec["name"], run_id=config.get("run_id"))
+    serialized = {"name": spec["name"], "description": spec["description"]}
+    run = yield manager.on_tool_start(
+        serialized, str(args), inputs=args, name=spec["name"], run_id=config.get("run_id")
+    )
     child = patch_config(config, callbacks=run.get_child())
     try:
         with set_config_context(child) as context:
             value = yield work(context)
-    except GeneratorExit:  # nobody drives these steps any more
+    except GeneratorExit:  # the caller abandoned the steps
         raise
     except BaseException as error:
         yield run.on_tool_error(error)
@@ -130,68 +129,70 @@ class AdaptedTool(ABC):
         result_as_answer: bool,
     ) -> None:
         self.source = source
-        """What it was made from."""
+        """The user's tool."""
         self.schema = schema
-        """What it takes: a model, or a JSON schema where there is none."""
+        """The arguments: a pydantic model, or a JSON schema."""
         self.title = str(source.name)
-        """The name its author gave it."""
+        """The name given by the author."""
         self.spec: ToolSpec = tool_spec(self.title, str(source.description), schema)
-        """How a model sees it."""
+        """The tool as models see it."""
         self.result_as_answer = result_as_answer
-        """Whether its result is the agent's answer."""
+        """Whether the result becomes the agent's final answer."""
         self.once = bool(getattr(source, "once", False))
-        """Whether a call whose outcome is unknown after a crash must not be repeated."""
-        judge = getattr(source, "cache_function", None)
-        self.cache_function = cast("Callable[..., bool] | None", None if judge is keep_always else judge)
-        """Given arguments and result, says whether the result may be given again; None where it always may."""
+        """Whether a call must not be repeated if a crash leaves its outcome unknown."""
+        cache_function = getattr(source, "cache_function", None)
+        self.cache_function = cast(
+            "Callable[..., bool] | None", None if cache_function is keep_always else cache_function
+        )
+        """Called with arguments and result; returns whether the result may be cached. None if it always may."""
 
     @property
     def name(self) -> str:
-        """The name a model calls it by."""
+        """The name that models use."""
         return self.spec["name"]
 
     @property
     def require_approval(self) -> bool | Callable[..., Any]:
-        """Whether a person has to allow its calls, or a function that says so of a call's arguments."""
+        """Whether a person has to approve calls, or a function that decides this from the arguments."""
         return approval_of(self.source)
 
     @property
     def origin(self) -> Any:
-        """What its author wrote: a function or an object; the same for every tool that is made from it."""
+        """What the author wrote, a function or an object, shared by all tools converted from it."""
         return self.source
 
     @property
     def prompt_text(self) -> str:
-        """How a prompt tells of it, where calls are written as text."""
+        """The tool as described in a prompt with the text protocol."""
         return prompt_text(self.spec)
 
     def named(self, name: str) -> Self:
-        """The same tool, called by another name."""
-        other = copy(self)
-        other.spec = {**self.spec, "name": name}
-        return other
+        """Return a copy with another name."""
+        renamed = copy(self)
+        renamed.spec = {**self.spec, "name": name}
+        return renamed
 
     def prepare(self, written: Any) -> dict[str, Any] | Refusal:
-        """The arguments that a model wrote, as plain data that fits, or what is wrong with them."""
+        """Parse the arguments that a model wrote; return valid plain data, or a refusal."""
         return read_arguments(self.spec, self.schema, written)
 
     @abstractmethod
     def run(self, args: dict[str, Any], config: "RunnableConfig") -> Any:
-        """Do it; the result is plain data.
+        """Execute the tool and return plain data.
 
         Raises:
-            UsageLimitReached: It was used as often as it may be.
-            ToolFailed: What it returned is no data.
-            ReportedFailure: What it returned is a failure.
+            UsageLimitReached: The tool was used `max_usage_count` times.
+            ToolFailed: The result cannot be converted to plain data.
+            ReportedFailure: The tool returned a `ToolFailure`.
             Exception: Whatever the tool raises.
         """
 
     @abstractmethod
     async def arun(self, args: dict[str, Any], config: "RunnableConfig") -> Any:
-        """The same in an async run."""
+        """Async version of `run`."""
 
-    def shown(self, result: Any) -> Shown:
-        """How a model is shown a result of `run`: a text, and images besides."""
+    def shown(self, result: Any) -> Rendered:
+        """Render a result of `run` for the model: a text, and image blocks."""
         return observation(result), []
 
     def _plain(self, value: Any) -> Any:
@@ -206,13 +207,13 @@ class AdaptedTool(ABC):
         return f"{type(self).__name__}({self.title!r})"
 
 
-class _OwnTool(AdaptedTool):
-    """A `BaseTool` or a `CrewStructuredTool`: its function, in a run of its own in the trace."""
+class _FunctionTool(AdaptedTool):
+    """A `BaseTool` or `CrewStructuredTool`: calls its function inside a traced run."""
 
     def __init__(self, source: BaseTool | CrewStructuredTool) -> None:
         super().__init__(source, source.args_schema, source.result_as_answer)
         self._model = source.args_schema
-        self._counted: Counted = source
+        self._counter: UsageCounted = source
         self._afunction: Callable[..., Any] | None = None
         if isinstance(source, BaseTool):
             self._function = source.func if isinstance(source, Tool) else source._run  # pyright: ignore[reportPrivateUsage]
@@ -220,10 +221,10 @@ class _OwnTool(AdaptedTool):
                 self._afunction = source._arun  # pyright: ignore[reportPrivateUsage]
         else:
             self._function = source.func
-        self._taken = _parameters(self._function)
+        self._accepted_names = _parameters(self._function)
 
     def run(self, args: dict[str, Any], config: "RunnableConfig") -> Any:
-        arguments = self._claimed(args)
+        arguments = self._claim_arguments(args)
 
         def work(context: Context) -> Any:
             return self._plain(context.run(partial(call, self._function, **arguments)))
@@ -231,7 +232,7 @@ class _OwnTool(AdaptedTool):
         return traced(self.spec, args, config, work)
 
     async def arun(self, args: dict[str, Any], config: "RunnableConfig") -> Any:
-        arguments = self._claimed(args)
+        arguments = self._claim_arguments(args)
 
         async def work(context: Context) -> Any:
             loop = asyncio.get_running_loop()
@@ -243,29 +244,31 @@ class _OwnTool(AdaptedTool):
     def origin(self) -> Any:
         return self.source._origin if isinstance(self.source, BaseTool) else self.source  # pyright: ignore[reportPrivateUsage]
 
-    def shown(self, result: Any) -> Shown:
+    def shown(self, result: Any) -> Rendered:
         if isinstance(self.source, BaseTool):
-            return self.source._shown(result)  # pyright: ignore[reportPrivateUsage]
+            return self.source._render(result)  # pyright: ignore[reportPrivateUsage]
         return self.source.format_output_for_agent(result), []
 
     async def _acall(self, arguments: dict[str, Any]) -> Any:
         if self._afunction is not None:
             try:
                 return await self._afunction(**arguments)
-            except NotImplementedError:  # many write an `_arun` that only says so
+            except NotImplementedError:  # many tools have an `_arun` that only raises this
                 pass
         return await acall(self._function, **arguments)
 
-    def _claimed(self, args: dict[str, Any]) -> dict[str, Any]:
+    def _claim_arguments(self, args: dict[str, Any]) -> dict[str, Any]:
         arguments = call_arguments(validated(self._model, args))
-        if self._taken is not None:  # a default of the schema's is no reason to fail
-            arguments = {name: v for name, v in arguments.items() if name in self._taken or name in args}
-        claim(self._counted)
+        if self._accepted_names is not None:  # drop defaults that the function does not accept
+            arguments = {
+                name: value for name, value in arguments.items() if name in self._accepted_names or name in args
+            }
+        claim_use(self._counter)
         return arguments
 
 
 def _parameters(function: Callable[..., Any]) -> frozenset[str] | None:
-    """The names a function takes; None where it takes any."""
+    """Return the parameter names of a function; None if it accepts any keyword."""
     parameters = inspect.signature(function).parameters
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
         return None
@@ -273,72 +276,72 @@ def _parameters(function: Callable[..., Any]) -> frozenset[str] | None:
 
 
 class _LangChainTool(AdaptedTool):
-    """A LangChain tool, called as LangChain calls it: it validates and traces for itself."""
+    """A LangChain tool, which validates its arguments and traces its calls itself."""
 
     def __init__(self, source: Any) -> None:
         super().__init__(source, arguments_of(source), bool(getattr(source, "return_direct", False)))
-        self._is_async_only, self._wants_id = is_async_only(source), wants_call_id(source)
+        self._is_async_only, self._wants_call_id = is_async_only(source), wants_call_id(source)
         self._is_async = getattr(source, "coroutine", None) is not None or _overrides_arun(source)
 
     def run(self, args: dict[str, Any], config: "RunnableConfig") -> Any:
         if self._is_async_only:
             return wait_for(self.arun(args, config))
-        return self._read(self.source.invoke(self._called(args), config))
+        return self._unwrap(self.source.invoke(self._invoke_input(args), config))
 
     async def arun(self, args: dict[str, Any], config: "RunnableConfig") -> Any:
         if self._is_async:
-            return self._read(await self.source.ainvoke(self._called(args), config))
-        work = partial(self.source.invoke, self._called(args), config)
-        return self._read(await in_thread(work))
+            return self._unwrap(await self.source.ainvoke(self._invoke_input(args), config))
+        work = partial(self.source.invoke, self._invoke_input(args), config)
+        return self._unwrap(await in_thread(work))
 
-    def _called(self, args: dict[str, Any]) -> dict[str, Any]:
-        """What LangChain is given: a whole call where the tool wants to know the call's id."""
-        if not self._wants_id:
+    def _invoke_input(self, args: dict[str, Any]) -> dict[str, Any]:
+        """Return the input for LangChain: a whole tool call if the tool needs the id of its call."""
+        if not self._wants_call_id:
             return args
         return {"type": "tool_call", "name": self.title, "args": args, "id": f"call_{digest([self.title, args])}"}
 
-    def _read(self, returned: Any) -> Any:
-        return self._plain(returned.content if self._wants_id and hasattr(returned, "content") else returned)
+    def _unwrap(self, returned: Any) -> Any:
+        return self._plain(returned.content if self._wants_call_id and hasattr(returned, "content") else returned)
 
-    def shown(self, result: Any) -> Shown:
-        return shown(result) if is_blocks(result) else super().shown(result)
+    def shown(self, result: Any) -> Rendered:
+        return render_blocks(result) if is_blocks(result) else super().shown(result)
 
 
 def _overrides_arun(source: Any) -> bool:
-    """Whether a LangChain tool has an async body of its own, not LangChain's step into a small pool."""
+    """Return whether a LangChain tool implements `_arun` itself, instead of LangChain's default with a small thread pool."""
     owner = next((c for c in type(source).__mro__ if "_arun" in vars(c)), None)
     return owner is not None and not owner.__module__.startswith("langchain_core.tools")
 
 
 def as_tool(value: Any) -> AdaptedTool:
-    """A tool from whatever a user gave.
+    """Adapt what a user passed as a tool.
 
     Args:
         value: A `BaseTool`, a `CrewStructuredTool`, a LangChain tool, or a function with a docstring.
 
     Raises:
-        DefinitionError: It is none of these.
+        DefinitionError: `value` is none of these.
     """
     if isinstance(value, AdaptedTool):
         return value
     if isinstance(value, (BaseTool, CrewStructuredTool)):
-        return _OwnTool(value)
+        return _FunctionTool(value)
     if is_langchain_tool(value):
         return _LangChainTool(value)
     if inspect.isroutine(value):
-        return _OwnTool(tool(cast(Callable[..., Any], value)))
+        return _FunctionTool(tool(cast(Callable[..., Any], value)))
     hint = f" It is a class: write `{value.__name__}(...)`." if isinstance(value, type) else ""
     raise DefinitionError(
-        f"{value!r} is no tool.{hint} Tools are: an instance of a subclass of `crewgraph.tools.BaseTool`, "
-        f"a function under `@tool`, a `CrewStructuredTool`, a LangChain tool, a function with a docstring."
+        f"{value!r} is not a tool.{hint} Tools are: an instance of a subclass of `crewgraph.tools.BaseTool`, "
+        f"a function with `@tool`, a `CrewStructuredTool`, a LangChain tool, a function with a docstring."
     )
 
 
 def as_tools(values: Iterable[Any]) -> dict[str, AdaptedTool]:
-    """Tools by the names models call them by, in order; the same object given twice counts once.
+    """Adapt tools and return them by the names that models use, in order; duplicates of an object are dropped.
 
     Raises:
-        DefinitionError: One is no tool, or two have the same name.
+        DefinitionError: A value is not a tool, or two tools have the same name.
     """
     tools: dict[str, AdaptedTool] = {}
     for value in values:
@@ -347,12 +350,12 @@ def as_tools(values: Iterable[Any]) -> dict[str, AdaptedTool]:
         if other is not adapted and other.origin is not adapted.origin:
             raise DefinitionError(
                 f"two tools have the same name for a model, `{adapted.name}`: "
-                f"`{other.title}` ({_kind(other)}) and `{adapted.title}` ({_kind(adapted)}). Rename one."
+                f"`{other.title}` ({_qualified_name(other)}) and `{adapted.title}` ({_qualified_name(adapted)}). Rename one."
             )
     return tools
 
 
-def _kind(adapted: AdaptedTool) -> str:
+def _qualified_name(adapted: AdaptedTool) -> str:
     origin = adapted.origin
-    named = cast(Any, origin if inspect.isroutine(origin) else type(origin))
-    return f"{named.__module__}.{named.__qualname__}"
+    described = cast(Any, origin if inspect.isroutine(origin) else type(origin))
+    return f"{described.__module__}.{described.__qualname__}"

@@ -1,4 +1,4 @@
-"""From what a model wrote to the arguments of a tool, or to a text that tells the model what is wrong."""
+"""Parses the arguments that a model wrote for a tool, repairs common mistakes, and explains the others."""
 
 import json
 from collections.abc import Mapping
@@ -14,45 +14,45 @@ from crewgraph.text import extract_json, shorten
 
 __all__ = ["Refusal", "read_arguments"]
 
-_SHOWN = 200
-"""How many characters of a wrong value are quoted back."""
+_QUOTED_CHARACTERS = 200
+"""Maximum number of characters of an invalid value that are quoted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A call that was not made."""
+    """A call that was rejected before the tool was executed."""
 
     text: str
-    """What is wrong with it and what the tool takes, for the model."""
+    """The problems and the expected arguments, for the model."""
 
 
 def read_arguments(
     spec: ToolSpec, schema: type[BaseModel] | Mapping[str, Any], written: Any
 ) -> dict[str, Any] | Refusal:
-    """The arguments that a model wrote for a tool.
+    """Parse the arguments that a model wrote for a tool.
 
-    Text is read as JSON, also in the manner of Python; where a tool takes a single thing, bare text is that.
-    Numbers for texts, JSON texts for lists and objects, and nulls for optional arguments are put right.
+    Text is parsed as JSON or as a Python literal; for a tool with a single argument, other text is that argument.
+    Numbers instead of strings, JSON text instead of lists and objects, and null for optional arguments are repaired.
 
     Args:
         spec: The tool as the model sees it.
-        schema: What it takes: a model, or a JSON schema (of which names and required names are held).
-        written: A dict, a text, or None for nothing.
+        schema: The arguments as a pydantic model, or a JSON schema, of which only names are checked.
+        written: A dict, a text, or None for no arguments.
 
     Returns:
-        The arguments as plain data, by the names the model knows them by; they fit the schema.
+        Valid arguments as plain data, by the names that the model uses; or a refusal.
     """
-    read = _read(spec["parameters"], written)
-    if isinstance(read, Refusal):
-        return _refusal(spec, [read.text])
-    if wrong := _names(spec["parameters"], read):
-        return _refusal(spec, wrong)
+    arguments = _read(spec["parameters"], written)
+    if isinstance(arguments, Refusal):
+        return _refusal(spec, [arguments.text])
+    if problems := _name_errors(spec["parameters"], arguments):
+        return _refusal(spec, problems)
     if not isinstance(schema, type):
-        return read
-    if faults := _faults(schema, read):
-        read = _mended(read, faults, spec["parameters"].get("required", []))
-        faults = _faults(schema, read)
-    return _refusal(spec, [_told(fault) for fault in faults]) if faults else read
+        return arguments
+    if errors := _validation_errors(schema, arguments):
+        arguments = _repaired(arguments, errors, spec["parameters"].get("required", []))
+        errors = _validation_errors(schema, arguments)
+    return _refusal(spec, [_describe(error) for error in errors]) if errors else arguments
 
 
 def _read(parameters: Mapping[str, Any], written: Any) -> dict[str, Any] | Refusal:
@@ -62,7 +62,7 @@ def _read(parameters: Mapping[str, Any], written: Any) -> dict[str, Any] | Refus
         return _read_text(parameters, written.strip())
     if isinstance(written, dict):
         return cast(dict[str, Any], written)
-    return _bare(parameters, written)
+    return _sole_argument(parameters, written)
 
 
 def _read_text(parameters: Mapping[str, Any], text: str) -> dict[str, Any] | Refusal:
@@ -74,35 +74,35 @@ def _read_text(parameters: Mapping[str, Any], text: str) -> dict[str, Any] | Ref
         value = extract_json(text) if text[0] in "{`" else None
         if isinstance(value, dict):
             return cast(dict[str, Any], value)
-        if text[0] == "{":  # meant as JSON: as a bare text it would be used, and answer another question
+        if text[0] == "{":  # meant as JSON: passed on as plain text, it would be a wrong argument
             return Refusal(f"the arguments must be a JSON object, not {_quoted(text)}")
-        return _bare(parameters, text)
+        return _sole_argument(parameters, text)
     if isinstance(value, dict):
         return cast(dict[str, Any], value)
     if isinstance(value, str):  # JSON within JSON
-        return _read_text(parameters, value.strip()) if value.strip()[:1] == "{" else _bare(parameters, value)
-    return _bare(parameters, value, text)
+        return _read_text(parameters, value.strip()) if value.strip()[:1] == "{" else _sole_argument(parameters, value)
+    return _sole_argument(parameters, value, text)
 
 
-def _bare(parameters: Mapping[str, Any], value: Any, text: str | None = None) -> dict[str, Any] | Refusal:
-    """One value without a name: good where the tool takes, or requires, one argument."""
+def _sole_argument(parameters: Mapping[str, Any], value: Any, text: str | None = None) -> dict[str, Any] | Refusal:
+    """Use a value without a name as the only argument, or the only required one."""
     names = list(parameters.get("properties", {}))
     required = list(parameters.get("required", []))
-    sole = names if len(names) == 1 else required
-    if len(sole) != 1:
+    candidates = names if len(names) == 1 else required
+    if len(candidates) != 1:
         return Refusal(f"the arguments must be a JSON object, not {_quoted(value)}")
-    wanted = parameters["properties"][sole[0]].get("type")
-    if wanted == "string" and text is not None:
-        return {sole[0]: text}
-    if wanted == "object":
-        return Refusal(f"the arguments must be a JSON object with `{sole[0]}`, not {_quoted(value)}")
-    return {sole[0]: value}
+    json_type = parameters["properties"][candidates[0]].get("type")
+    if json_type == "string" and text is not None:
+        return {candidates[0]: text}
+    if json_type == "object":
+        return Refusal(f"the arguments must be a JSON object with `{candidates[0]}`, not {_quoted(value)}")
+    return {candidates[0]: value}
 
 
-def _names(parameters: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[str]:
+def _name_errors(parameters: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[str]:
     known = parameters.get("properties", {})
-    others = parameters.get("additionalProperties", False)
-    unknown = [] if others is True or isinstance(others, dict) else [n for n in arguments if n not in known]
+    additional = parameters.get("additionalProperties", False)
+    unknown = [] if additional is True or isinstance(additional, dict) else [n for n in arguments if n not in known]
     missing = [name for name in parameters.get("required", []) if name not in arguments]
     return [
         *(f"the argument `{name}` is missing" for name in missing),
@@ -110,7 +110,7 @@ def _names(parameters: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[
     ]
 
 
-def _faults(schema: type[BaseModel], arguments: dict[str, Any]) -> list[ErrorDetails]:
+def _validation_errors(schema: type[BaseModel], arguments: dict[str, Any]) -> list[ErrorDetails]:
     try:
         validated(schema, arguments)
     except ValidationError as error:
@@ -121,36 +121,36 @@ def _faults(schema: type[BaseModel], arguments: dict[str, Any]) -> list[ErrorDet
 _CONTAINERS = ("list_", "dict_", "model_", "tuple_", "set_", "frozen_set_", "dataclass_", "mapping_")
 
 
-def _mended(arguments: dict[str, Any], faults: list[ErrorDetails], required: list[str]) -> dict[str, Any]:
-    mended = dict(arguments)
-    for fault in faults:
-        name = str(fault["loc"][0]) if fault["loc"] else ""
+def _repaired(arguments: dict[str, Any], errors: list[ErrorDetails], required: list[str]) -> dict[str, Any]:
+    repaired = dict(arguments)
+    for error in errors:
+        name = str(error["loc"][0]) if error["loc"] else ""
         value = arguments.get(name)
-        if fault["type"] == "string_type" and isinstance(value, (int, float)) and not isinstance(value, bool):
-            mended[name] = str(value)
-        elif name not in required and _is_nothing(value):
-            mended.pop(name, None)
+        if error["type"] == "string_type" and isinstance(value, (int, float)) and not isinstance(value, bool):
+            repaired[name] = str(value)
+        elif name not in required and _is_empty(value):
+            repaired.pop(name, None)
         elif not isinstance(value, str):
             continue
-        elif fault["type"].startswith(_CONTAINERS) and (parsed := extract_json(value)) is not None:
-            mended[name] = parsed
-    return mended
+        elif error["type"].startswith(_CONTAINERS) and (parsed := extract_json(value)) is not None:
+            repaired[name] = parsed
+    return repaired
 
 
-def _is_nothing(value: Any) -> bool:
+def _is_empty(value: Any) -> bool:
     return value is None or (isinstance(value, str) and value.strip().lower() in ("", "null", "none"))
 
 
-def _told(fault: ErrorDetails) -> str:
-    where = ".".join(str(part) for part in fault["loc"])
-    given = _quoted(fault["input"])
-    return f"`{where}`: {fault['msg']} (given: {given})" if where else f"{fault['msg']} (given: {given})"
+def _describe(error: ErrorDetails) -> str:
+    location = ".".join(str(part) for part in error["loc"])
+    value = _quoted(error["input"])
+    return f"`{location}`: {error['msg']} (given: {value})" if location else f"{error['msg']} (given: {value})"
 
 
 def _quoted(value: Any) -> str:
-    return shorten(json.dumps(value, ensure_ascii=False, default=str), _SHOWN)
+    return shorten(json.dumps(value, ensure_ascii=False, default=str), _QUOTED_CHARACTERS)
 
 
-def _refusal(spec: ToolSpec, wrong: list[str]) -> Refusal:
-    takes = outline(spec["parameters"]) if spec["parameters"].get("properties") else "no arguments"
-    return Refusal(f"`{spec['name']}` was not used: {'; '.join(wrong)}. It takes: {takes}")
+def _refusal(spec: ToolSpec, problems: list[str]) -> Refusal:
+    signature = outline(spec["parameters"]) if spec["parameters"].get("properties") else "no arguments"
+    return Refusal(f"`{spec['name']}` was not used: {'; '.join(problems)}. It takes: {signature}")

@@ -1,8 +1,6 @@
-"""Tools as users write them: subclasses of `BaseTool`, and functions under `@tool`.
+"""User-defined tools: subclasses of `BaseTool`, and functions with `@tool`.
 
-Classes of tools whose fields have no types, as pydantic's first version took them.
-
-Whether a tool's calls are to be allowed by a person.
+`ToolType` accepts tool fields without annotations, as pydantic 1 did; `approval_of` tells whether calls need approval.
 """
 
 import inspect
@@ -22,8 +20,8 @@ from crewgraph.extras import load
 from crewgraph.schema import from_signature
 from crewgraph.tools.failure import ToolFailurePolicy
 from crewgraph.tools.langchain import arguments_of, is_async_only, is_langchain_tool, langchain_tool
-from crewgraph.tools.results import Shown, result_schema_of, result_text, revived
-from crewgraph.tools.structured import CrewStructuredTool, claim, prompt_text, tool_spec
+from crewgraph.tools.results import Rendered, restore_result, result_schema_of, result_text
+from crewgraph.tools.structured import CrewStructuredTool, claim_use, prompt_text, tool_spec
 
 if TYPE_CHECKING:
     from langchain_core.tools import StructuredTool
@@ -36,80 +34,80 @@ if TYPE_CHECKING:
 else:
     ModelType = type(BaseModel)
 
-_PLAIN = (str, int, float, bool, list, dict, tuple, set)
+_PLAIN_TYPES = (str, int, float, bool, list, dict, tuple, set)
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(Field, PrivateAttr))
 class ToolType(ModelType):
-    """Makes the classes of tools; a value that stands in one without a type is a field all the same."""
+    """Metaclass of tools that also makes fields of values without an annotation."""
 
-    def __new__(mcs, name: str, bases: tuple[type[Any], ...], namespace: dict[str, Any], **words: Any) -> Any:
-        if untyped := _untyped(bases, namespace):
+    def __new__(mcs, name: str, bases: tuple[type[Any], ...], namespace: dict[str, Any], **keywords: Any) -> Any:
+        if untyped := _untyped_fields(bases, namespace):
             namespace = {**namespace, "__annotations__": {**_annotations(namespace), **untyped}}
             fields = ", ".join(f"`{field}`" for field in untyped)
             warn_deprecated(f"{fields} without a type in the class `{name}`", 'write the type: `name: str = "..."`')
-        return super().__new__(mcs, name, bases, namespace, **words)
+        return super().__new__(mcs, name, bases, namespace, **keywords)
 
 
-def _untyped(bases: tuple[type[Any], ...], namespace: dict[str, Any]) -> dict[str, Any]:
-    """The fields that have a value and no type, with the types that their base or their value has."""
+def _untyped_fields(bases: tuple[type[Any], ...], namespace: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields without an annotation, with the types of the base class's field or of their value."""
     known = {name: field.annotation for base in reversed(bases) for name, field in _fields(base).items()}
-    found = {name: value for name, value in namespace.items() if not name.startswith(("_", "model_"))}
+    values = {name: value for name, value in namespace.items() if not name.startswith(("_", "model_"))}
     candidates = {
         name: known.get(name, type(cast("object", value)))
-        for name, value in found.items()
-        if isinstance(value, _PLAIN) or (name in known and not _is_code(value))
+        for name, value in values.items()
+        if isinstance(value, _PLAIN_TYPES) or (name in known and not _is_method(value))
     }
     if not candidates:
         return {}
     annotated = _annotations(namespace)
-    return {name: kind for name, kind in candidates.items() if name not in annotated}
+    return {name: annotation for name, annotation in candidates.items() if name not in annotated}
 
 
 def _fields(base: type[Any]) -> dict[str, Any]:
     return base.model_fields if issubclass(base, BaseModel) else {}
 
 
-def _is_code(value: Any) -> bool:
+def _is_method(value: Any) -> bool:
     return inspect.isroutine(value) or isinstance(value, (property, staticmethod, classmethod))
 
 
 def _annotations(namespace: dict[str, Any]) -> dict[str, Any]:
     annotate = namespace.get("__annotate_func__") or namespace.get("__annotate__")
     if sys.version_info >= (3, 14) and "__annotations__" not in namespace and annotate is not None:
-        lib: Any = load("annotationlib")
-        return dict(lib.call_annotate_function(annotate, lib.Format.FORWARDREF))
+        annotationlib: Any = load("annotationlib")
+        return dict(annotationlib.call_annotate_function(annotate, annotationlib.Format.FORWARDREF))
     return dict(namespace.get("__annotations__", {}))
 
 
-_NAME = "require_approval"
+_APPROVAL = "require_approval"
 
 
 def approval_of(tool: Any) -> bool | Callable[..., Any]:
-    """What a tool of any kind says of it: as its attribute `require_approval`, else in its `metadata`.
+    """Return `require_approval` of a tool of any kind, from the attribute or from the tool's `metadata`.
 
     Returns:
-        Whether each call has to be allowed, or a function that says so of a call's arguments.
+        Whether a person has to approve each call, or a function that decides this from the arguments of a call.
 
     Raises:
-        DefinitionError: It is neither.
+        DefinitionError: The value is neither a bool nor a function.
     """
-    wish: Any = getattr(tool, _NAME, None)
-    if wish is None:
+    approval: Any = getattr(tool, _APPROVAL, None)
+    if approval is None:
         metadata = getattr(tool, "metadata", None)
-        wish = cast("dict[str, Any]", metadata).get(_NAME) if isinstance(metadata, dict) else None
-    if isinstance(wish, bool) or callable(wish):
-        return wish
-    if wish is None:
+        approval = cast("dict[str, Any]", metadata).get(_APPROVAL) if isinstance(metadata, dict) else None
+    if isinstance(approval, bool) or callable(approval):
+        return approval
+    if approval is None:
         return False
     raise DefinitionError(
-        f"`{_NAME}` of the tool `{tool.name}` is {wish!r:.80}. Give True, False, or a function that is given the arguments as a "
-        "dict and says whether a person is to be asked."
+        f"`{_APPROVAL}` of the tool `{tool.name}` is {approval!r:.80}. Give True, False, or a function that takes the "
+        "arguments as a dict and says whether to ask a person."
     )
 
 
 class EnvVar(BaseModel):
-    """An environment variable that a tool reads."""
+    """An environment variable that a tool needs."""
 
     name: str
     description: str
@@ -118,80 +116,79 @@ class EnvVar(BaseModel):
 
 
 class _FromSignature(BaseModel):
-    """Stands where `args_schema` was not given."""
+    """Default of `args_schema`: derive the schema from the signature of `_run`."""
 
 
 def keep_always(_arguments: Any = None, _result: Any = None) -> bool:
-    """Every result may be kept."""
+    """Default `cache_function`: cache every result."""
     return True
 
 
 class BaseTool(BaseModel, ABC, metaclass=ToolType):
-    """Something that an agent may have done.
+    """Base class of tools.
 
-    Subclass it, give `name` and `description`, and write `_run`; its parameters are what models may fill in.
+    Subclasses set `name` and `description` and implement `_run`, whose parameters are the arguments of the tool.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     name: str
-    """What it is called; models see it with other characters than letters, digits, `_` and `-` replaced."""
+    """The name; for models, characters other than letters, digits, `_` and `-` are replaced."""
 
     description: str
-    """What it does and when to use it, for the model; kept as written (`prompt_text` is the rendering)."""
+    """What the tool does and when to use it, for the model; `prompt_text` renders it together with the arguments."""
 
     env_vars: list[EnvVar] = Field(default_factory=list[EnvVar])
-    """The environment variables it reads."""
+    """Environment variables that the tool needs."""
 
     args_schema: type[BaseModel] = _FromSignature
-    """What it takes; made from the signature of `_run` where it is not given."""
+    """The arguments; derived from the signature of `_run` if not set."""
 
     result_schema: type[BaseModel] | None = None
-    """What it returns; read from the annotation of `_run` where that is a model. Models are shown it as JSON of this form."""
+    """The type of results, which models see as JSON; taken from the annotation of `_run` if that is a pydantic model."""
 
     description_updated: bool = False
-    """Kept for programs that set it; it changes nothing."""
+    """Has no effect; accepted for compatibility."""
 
     cache_function: Callable[..., bool] = keep_always
-    """Given the arguments and the result, says whether the result may be kept and given again."""
+    """Called with the arguments and the result; returns whether the result may be cached."""
 
     result_as_answer: bool = False
-    """Whether its result is the agent's answer."""
+    """Whether the result becomes the agent's final answer."""
 
     max_usage_count: int | None = None
-    """How often it may be used; None sets no bound."""
+    """Maximum number of uses; None for no limit."""
 
     current_usage_count: int = 0
-    """How often it was used, in this process."""
+    """Number of uses in this process."""
 
     once: bool = False
-    """Whether a call must never be repeated: one whose outcome a crash left unknown is reported instead."""
+    """Whether a call must never be repeated: if a crash leaves its outcome unknown, it is reported instead of retried."""
 
     require_approval: bool | Callable[..., Any] = False
-    """Whether a person has to allow each call that an agent makes; or a function that says so of a call, given its arguments as
-    a dict."""
+    """Whether a person has to approve each call by an agent, or a function that decides this from the arguments, a dict."""
 
     tool_failure_policy: ToolFailurePolicy | None = None
-    """What its failures mean for the task; where None, the task, the agent or the crew says so."""
+    """How failures affect the task; None for the policy of the task, the agent or the crew."""
 
     @field_validator("max_usage_count")
     @classmethod
     def validate_max_usage_count(cls, value: int | None) -> int | None:
-        """Refuse a bound below 1."""
+        """Reject limits below 1."""
         if value is not None and value < 1:
-            raise ValueError("`max_usage_count` must be 1 or more, or None for no bound")
+            raise ValueError("`max_usage_count` must be 1 or more, or None for no limit")
         return value
 
     @field_validator("args_schema", mode="before")
     @classmethod
-    def _none_is_not_given(cls, value: Any) -> Any:
+    def _default_schema(cls, value: Any) -> Any:
         return _FromSignature if value is None else value
 
     @model_validator(mode="after")
     def _read_signature(self) -> Self:
-        given = cast("type[BaseModel] | None", self.args_schema)
-        if given is None or given is _FromSignature:
-            # Past pydantic's assignment, which a subclass may have validated or frozen.
+        args_schema = cast("type[BaseModel] | None", self.args_schema)
+        if args_schema is None or args_schema is _FromSignature:
+            # Bypass pydantic: a subclass may be frozen or validate assignments.
             schema = from_signature(self._function, name=f"{type(self).__name__}Schema")
             object.__setattr__(self, "args_schema", schema)
         if self.result_schema is None and (returned := result_schema_of(self._function)) is not None:
@@ -204,64 +201,64 @@ class BaseTool(BaseModel, ABC, metaclass=ToolType):
 
     @property
     def spec(self) -> ToolSpec:
-        """How a model sees it."""
+        """The tool as models see it."""
         return tool_spec(self.name, self.description, self.args_schema)
 
     @property
     def prompt_text(self) -> str:
-        """How a prompt tells of it."""
+        """The tool as described in a prompt."""
         return prompt_text(self.spec)
 
     @property
     def formatted_description(self) -> str:
-        """How a prompt tells of it, under the name that CrewAI has for that."""
+        """CrewAI's name for `prompt_text`."""
         return self.prompt_text
 
     @property
     def tool_type(self) -> str:
-        """Where its class is found: "module.Class"."""
+        """The qualified name of the class: "module.Class"."""
         return f"{type(self).__module__}.{type(self).__qualname__}"
 
     def format_output_for_agent(self, raw_result: Any) -> str:
-        """What a model is shown of a result; write it anew for a form of one's own.
+        """Return the text of a result for the model; override it to customize the format.
 
         Args:
-            raw_result: what `_run` returned; in a run that goes on after a crash, read from what was recorded of it.
+            raw_result: What `_run` returned; in a run resumed after a crash, restored from the recorded data.
         """
         return result_text(self.name, self.result_schema, raw_result)
 
     @abstractmethod
     def _run(self, *args: Any, **kwargs: Any) -> Any:
-        """Do it; may be async."""
+        """Execute the tool; may be async."""
 
     async def _arun(self, *args: Any, **kwargs: Any) -> Any:
-        """Do it in an async run; where it is not written, `_run` is called, in a thread if it blocks."""
+        """Execute the tool in an async run; by default, call `_run`, in a thread if it is sync."""
         return await acall(self._run, *args, **kwargs)
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
-        """Use it, with arguments as for `_run`.
+        """Execute the tool with the arguments of `_run`, and count the use.
 
         Raises:
-            UsageLimitReached: It was used as often as it may be.
+            UsageLimitReached: The tool was used `max_usage_count` times.
         """
-        claim(self)
+        claim_use(self)
         return call(self._run, *args, **kwargs)
 
     async def arun(self, *args: Any, **kwargs: Any) -> Any:
-        """The same in an async run.
+        """Async version of `run`.
 
         Raises:
-            UsageLimitReached: It was used as often as it may be.
+            UsageLimitReached: The tool was used `max_usage_count` times.
         """
-        claim(self)
+        claim_use(self)
         return await self._arun(*args, **kwargs)
 
     def reset_usage_count(self) -> None:
-        """Start counting uses from 0."""
+        """Reset the usage counter to 0."""
         self.current_usage_count = 0
 
     def to_structured_tool(self) -> CrewStructuredTool:
-        """The same as a `CrewStructuredTool`, which counts its uses for itself."""
+        """Convert to a `CrewStructuredTool`, which has its own usage counter."""
         return CrewStructuredTool(
             self.name,
             self.description,
@@ -278,10 +275,10 @@ class BaseTool(BaseModel, ABC, metaclass=ToolType):
         )
 
     def to_langchain(self) -> "StructuredTool":
-        """The same as a LangChain tool, for any LangChain or LangGraph agent.
+        """Convert to a LangChain tool, for any LangChain or LangGraph agent.
 
         Raises:
-            DefinitionError: An argument has a name that LangChain keeps for itself.
+            DefinitionError: An argument has a name that LangChain reserves.
         """
         return langchain_tool(
             self.spec,
@@ -294,25 +291,26 @@ class BaseTool(BaseModel, ABC, metaclass=ToolType):
 
     @classmethod
     def from_langchain(cls, tool: Any, *, once: bool = False) -> "Tool":
-        """A tool from a LangChain one (agents take LangChain tools as they are, too).
+        """Convert a LangChain tool; agents also accept LangChain tools directly.
 
         Args:
             tool: The LangChain tool; `require_approval` is read from its `metadata`.
-            once: As the field.
+            once: The value of the field `once`.
 
         Raises:
-            DefinitionError: It is no LangChain tool, or it has only a JSON schema.
+            DefinitionError: `tool` is not a LangChain tool, or has a JSON schema instead of a pydantic model.
         """
         if not is_langchain_tool(tool):
             raise DefinitionError(f"`from_langchain` takes a LangChain tool, not {type(tool).__name__} {tool!r}.")
         schema = arguments_of(tool)
         if isinstance(schema, dict):
             raise DefinitionError(
-                f"the LangChain tool `{tool.name}` has a JSON schema and no model. Give the agent the tool itself."
+                f"the LangChain tool `{tool.name}` has a JSON schema instead of a pydantic model. "
+                "Pass the tool itself to the agent."
             )
 
-        def func(**given: Any) -> Any:
-            return tool.ainvoke(given) if is_async_only(tool) else tool.invoke(given)
+        def func(**arguments: Any) -> Any:
+            return tool.ainvoke(arguments) if is_async_only(tool) else tool.invoke(arguments)
 
         return Tool(
             name=tool.name,
@@ -326,22 +324,22 @@ class BaseTool(BaseModel, ABC, metaclass=ToolType):
 
     @property
     def _origin(self) -> Any:
-        """What its author wrote: the same for every tool that is made of it."""
+        """What the author wrote, shared by all tools converted from it."""
         return self
 
-    def _shown(self, result: Any) -> Shown:
-        """How a model is shown a result, plain data."""
-        return self.format_output_for_agent(revived(self.result_schema, result)), []
+    def _render(self, result: Any) -> Rendered:
+        """Render a result, given as plain data, for the model."""
+        return self.format_output_for_agent(restore_result(self.result_schema, result)), []
 
     def _generate_description(self) -> None:
-        """Nothing: subclasses written for CrewAI call it after they change the description."""
+        """Do nothing; CrewAI tools call this after they change the description."""
 
 
 class Tool(BaseTool):
-    """A tool around a function."""
+    """A tool that calls a function."""
 
     func: Callable[..., Any]
-    """What it does; sync or async."""
+    """The function, sync or async."""
 
     @property
     def _function(self) -> Callable[..., Any]:
@@ -355,7 +353,7 @@ class Tool(BaseTool):
         return self.func(*args, **kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function itself, as if there were no decorator."""
+        """Call the undecorated function."""
         return self.func(*args, **kwargs)
 
 
@@ -372,17 +370,17 @@ def tool(
     require_approval: bool | Callable[..., Any] = False,
 ) -> Callable[[Callable[..., Any]], Tool]: ...
 def tool(*args: Any, **settings: Any) -> Any:
-    """Make a tool of a function: `@tool`, `@tool("Name")`, `@tool("Name", max_usage_count=3)`.
+    """Convert a function to a tool: `@tool`, `@tool("Name")`, `@tool("Name", max_usage_count=3)`.
 
-    The docstring is the description, the annotations make the schema; an `Args:` section tells what each
-    argument means.
+    The docstring becomes the description, with an `Args:` section for the descriptions of the arguments; the annotations
+    become the schema.
 
     Args:
-        *args: The function, or the tool's name (else the function's).
+        *args: The function, or the name of the tool; defaults to the name of the function.
         **settings: `result_as_answer`, `max_usage_count`, `once` and `require_approval`, as the fields of `BaseTool`.
 
     Raises:
-        DefinitionError: It was given neither a function nor a name, or the function has no docstring.
+        DefinitionError: The argument is neither a function nor a name, or the function has no docstring.
     """
     match args:
         case ():
@@ -399,12 +397,12 @@ def tool(*args: Any, **settings: Any) -> Any:
 
 def _from_function(function: Callable[..., Any], name: str | None, settings: dict[str, Any]) -> Tool:
     if not callable(function):
-        raise DefinitionError(f"`@tool` stands above a function, not {function!r}.")
+        raise DefinitionError(f"`@tool` decorates functions, not {function!r}.")
     title = name or getattr(function, "__name__", type(function).__name__)
     description = inspect.getdoc(function) if inspect.isroutine(function) else function.__doc__
     if not description:
         raise DefinitionError(
-            f"the function `{title}` has no docstring, so no model knows when to use the tool. Write one."
+            f"the function `{title}` has no docstring, which tells models when to use the tool. Write one."
         )
-    schema = from_signature(function, name="".join(part.title() for part in title.split()))
+    schema = from_signature(function, name="".join(word.title() for word in title.split()))
     return Tool(name=title, description=description, args_schema=schema, func=function, **settings)

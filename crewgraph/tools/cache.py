@@ -1,7 +1,4 @@
-"""Results of tools, kept to be given again: `CacheHandler`.
-
-Which tool was used last, and what keeps results.
-"""
+"""Caching of tool results: `CacheHandler`, and CrewAI's `ToolsHandler` around it."""
 
 import json
 from collections import OrderedDict
@@ -14,27 +11,27 @@ __all__ = ["CACHE_TOOL", "CacheHandler", "ToolCalling", "ToolsHandler"]
 
 
 _lock = Lock()
-"""One for all: a handler must stay copyable, and little is done under it."""
+"""Shared by all handlers: it is held only briefly, and handlers stay copyable."""
 
 
 class CacheHandler(BaseModel):
-    """Keeps results of tools in memory.
+    """In-memory cache of tool results.
 
-    A crew has one of its own. Give another as `Crew(cache_handler=)` or `Agent(cache_handler=)` where several crews are to
-    share it, or an object of your own with `read` and `add`, sync or async, that keeps results elsewhere.
+    Each crew has its own by default. Pass one as `Crew(cache_handler=)` or `Agent(cache_handler=)` to share it between
+    crews, or pass any object with `read` and `add`, sync or async, to store results elsewhere.
     """
 
     most: int = Field(default=1000, ge=1)
-    """How many results are kept; those used longest ago go first."""
+    """Maximum number of results; the least recently used are evicted."""
 
     _results: OrderedDict[tuple[str, str], Any] = PrivateAttr(default_factory=OrderedDict[tuple[str, str], Any])
 
     def read(self, tool: str, input: str) -> Any | None:
-        """The result of a call, or None.
+        """Return the cached result of a call, or None.
 
         Args:
-            tool: the tool's name.
-            input: its arguments as JSON, keys sorted.
+            tool: The name of the tool.
+            input: The arguments as JSON with sorted keys.
         """
         with _lock:
             if (tool, input) not in self._results:
@@ -43,12 +40,12 @@ class CacheHandler(BaseModel):
             return self._results[tool, input]
 
     def add(self, tool: str, input: str, output: Any) -> None:
-        """Keep the result of a call, plain data.
+        """Store the result of a call.
 
         Args:
-            tool: the tool's name.
-            input: its arguments as JSON, keys sorted.
-            output: what it returned.
+            tool: The name of the tool.
+            input: The arguments as JSON with sorted keys.
+            output: The result as plain data.
         """
         with _lock:
             self._results[tool, input] = output
@@ -58,45 +55,45 @@ class CacheHandler(BaseModel):
 
 
 CACHE_TOOL = "Hit Cache"
-"""The name of the tool that gives what is kept; its own results are not."""
+"""The name of CrewAI's cache tool, whose own results are never cached."""
 
 
 class ToolCalling(BaseModel):
     """A call of a tool that a model wishes for."""
 
     tool_name: str = Field(..., description="The name of the tool to call")
-    """Which tool."""
+    """The name of the tool."""
 
     arguments: dict[str, Any] | None = Field(..., description="Its arguments by name")
-    """With what."""
+    """The arguments by name."""
 
 
 class ToolsHandler(BaseModel):
-    """Knows which tool was used last, and keeps results; runs do both for themselves."""
+    """CrewAI's record of the last used tool, with a cache; crewgraph's runs do not use it."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     cache: CacheHandler | None = Field(default=None)
-    """Where results are kept."""
+    """The cache of results."""
 
     last_used_tool: ToolCalling | None = Field(default=None)
-    """What was used last."""
+    """The last call."""
 
     def __init__(self, cache: CacheHandler | None = None, **fields: Any) -> None:
         super().__init__(cache=cache, **fields)
 
     def on_tool_use(self, calling: ToolCalling, output: Any, should_cache: bool = True) -> None:
-        """Note a use, and keep its result.
+        """Record a call and cache its result.
 
         Args:
-            calling: what was used.
-            output: what it gave.
-            should_cache: whether that is kept.
+            calling: The call.
+            output: The result.
+            should_cache: Whether to cache the result.
         """
         self.last_used_tool = calling
         if self.cache is not None and should_cache and calling.tool_name != CACHE_TOOL:
-            self.cache.add(tool=calling.tool_name, input=_written(calling.arguments), output=output)
+            self.cache.add(tool=calling.tool_name, input=_cache_key(calling.arguments), output=output)
 
 
-def _written(arguments: dict[str, Any] | None) -> str:
+def _cache_key(arguments: dict[str, Any] | None) -> str:
     return json.dumps(arguments, sort_keys=True) if arguments else ""

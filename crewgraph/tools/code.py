@@ -1,7 +1,4 @@
-"""The tool with which an agent runs code.
-
-A Docker container for a piece of Python, thrown away afterwards: no network, no files of this machine, bounded in all.
-"""
+"""A tool that runs Python code in a disposable Docker container without network, host files, or unbounded resources."""
 
 import os
 import shutil
@@ -25,18 +22,18 @@ __all__ = ["CodeInterpreterTool", "check_docker", "container_command", "is_code_
 
 _MEMORY = "512m"
 _PROCESSES = 128
-_SHOWN = 20_000
-"""Bytes of output that are kept; what comes beyond is thrown away."""
+_MAX_OUTPUT = 20_000
+"""Maximum number of bytes of output; the rest is discarded."""
 
-_LOOK_SECONDS = 15
+_DOCKER_TIMEOUT = 15
 
 
 def container_command(image: str, name: str) -> list[str]:
-    """The command that runs Python in a container; the program comes by its input.
+    """Return the command that runs Python in a container, with the program on stdin.
 
     Args:
-        image: what the container is made of; never fetched.
-        name: what the container is called.
+        image: The image, which is never pulled.
+        name: The name of the container.
     """
     return [
         *("docker", "run", "--rm", "--interactive", "--name", name, "--pull", "never"),
@@ -49,43 +46,48 @@ def container_command(image: str, name: str) -> list[str]:
 
 
 def check_docker(image: str) -> None:
-    """Look whether there is a place to run code in.
+    """Check that Docker can run code in an image.
 
     Raises:
-        ToolFailed: Docker is not installed, does not run, or has not the image; the message says what to do.
+        ToolFailed: Docker is not installed, is not running, or lacks the image; the message says what to do.
     """
-    wanted = "code of agents runs in Docker only"
+    rule = "agents run code only in Docker"
     if shutil.which("docker") is None:
-        raise ToolFailed(f"{wanted}, and there is no `docker` here. Install it (https://docs.docker.com/get-docker).")
-    answered, said = _asked("version", "--format", "{{.Server.Version}}")
-    if not answered:
-        raise ToolFailed(f"{wanted}, and Docker does not answer: {said}. Start it.")
-    answered, said = _asked("image", "inspect", "--format", "{{.Id}}", image)
-    if not answered:
+        raise ToolFailed(f"{rule}, and there is no `docker` here. Install it (https://docs.docker.com/get-docker).")
+    ok, message = _docker("version", "--format", "{{.Server.Version}}")
+    if not ok:
+        raise ToolFailed(f"{rule}, and Docker does not answer: {message}. Start it.")
+    ok, message = _docker("image", "inspect", "--format", "{{.Id}}", image)
+    if not ok:
         raise ToolFailed(
-            f"{wanted}, and it has not the image `{image}`: {said}. Fetch it: `docker pull {image}`; or name another one that "
-            "has Python in CREWGRAPH_CODE_IMAGE."
+            f"{rule}, and it lacks the image `{image}`: {message}. Pull it with `docker pull {image}`, or set "
+            "CREWGRAPH_CODE_IMAGE to another image with Python."
         )
 
 
-def _asked(*words: str) -> tuple[bool, str]:
+def _docker(*args: str) -> tuple[bool, str]:
     try:
-        done = subprocess.run(
-            ["docker", *words], capture_output=True, text=True, errors="replace", timeout=_LOOK_SECONDS, check=False
+        result = subprocess.run(
+            ["docker", *args], capture_output=True, text=True, errors="replace", timeout=_DOCKER_TIMEOUT, check=False
         )
     except subprocess.TimeoutExpired:
-        return False, f"`docker {words[0]}` gave nothing within {_LOOK_SECONDS} seconds"
+        return False, f"`docker {args[0]}` did not answer within {_DOCKER_TIMEOUT} seconds"
     except OSError as error:
         return False, f"`docker` cannot be run ({error.strerror})"
-    said = " ".join(done.stderr.split()) or f"`docker {words[0]}` ended with {done.returncode}"
-    return done.returncode == 0, said
+    message = " ".join(result.stderr.split()) or f"`docker {args[0]}` ended with exit code {result.returncode}"
+    return result.returncode == 0, message
 
 
 def run_in_container(code: str, *, image: str, seconds: float) -> str:
-    """What a piece of Python prints.
+    """Run Python code and return its output.
+
+    Args:
+        code: The program.
+        image: The Docker image.
+        seconds: The time limit.
 
     Raises:
-        ToolFailed: it could not be run, took too long, or ended with an error; the message holds what it printed.
+        ToolFailed: The code could not be run, timed out, or failed; the message includes the output.
     """
     name = f"crewgraph-{uuid.uuid4().hex}"
     with tempfile.TemporaryFile() as program:
@@ -97,25 +99,25 @@ def run_in_container(code: str, *, image: str, seconds: float) -> str:
             )
         except OSError as error:
             raise ToolFailed(f"the code was not run: `docker` cannot be run ({error.strerror}).") from error
-    output, ended = _Output(process), False
+    output, has_ended = _Output(process), False
     try:
-        with when_given_up(Thread(target=_remove, args=(name,), daemon=True).start):
+        with when_given_up(Thread(target=_remove_container, args=(name,), daemon=True).start):
             process.wait(seconds)
-        ended = True
+        has_ended = True
     except subprocess.TimeoutExpired:
-        raise ToolFailed(f"the code was stopped after {seconds:g} seconds. {output.told()}") from None
+        raise ToolFailed(f"the code was stopped after {seconds:g} seconds. {output.in_words()}") from None
     finally:
-        if not ended:
-            _remove(name)
+        if not has_ended:
+            _remove_container(name)
             process.kill()
             process.wait()
         output.close()
     if process.returncode != 0:
-        raise ToolFailed(f"{_why(process.returncode)} {output.told()}")
+        raise ToolFailed(f"{_failure_message(process.returncode)} {output.in_words()}")
     return output.text
 
 
-def _why(code: int) -> str:
+def _failure_message(code: int) -> str:
     if code in (125, 126, 127):
         return "the code was not run, Docker could not start its container."
     if code == 137:
@@ -123,50 +125,50 @@ def _why(code: int) -> str:
     return f"the code ended with exit code {code}."
 
 
-def _remove(name: str) -> None:
-    """End a container at once: to end its client is not enough."""
+def _remove_container(name: str) -> None:
+    """Remove a container, which outlives its client process."""
     try:
-        subprocess.run(["docker", "rm", "--force", name], capture_output=True, timeout=_LOOK_SECONDS, check=False)
-    except (OSError, subprocess.TimeoutExpired):  # it bounds itself
+        subprocess.run(["docker", "rm", "--force", name], capture_output=True, timeout=_DOCKER_TIMEOUT, check=False)
+    except (OSError, subprocess.TimeoutExpired):  # the limits of the container still apply
         return
 
 
 class _Output:
-    """What a process prints, as far as it is kept; all of it is read, so that the process never waits."""
+    """Reads all output of a process, so that it never blocks, but stores only the beginning."""
 
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
         assert process.stdout is not None
-        self._kept, self._lost = bytearray(), 0
+        self._output, self._dropped = bytearray(), 0
         self._stream: IO[bytes] = process.stdout
         self._reader = Thread(target=self._read, name="crewgraph-code", daemon=True)
         self._reader.start()
 
     def _read(self) -> None:
-        while part := os.read(self._stream.fileno(), 65536):
-            room = _SHOWN - len(self._kept)
-            self._kept += part[:room]
-            self._lost += max(len(part) - room, 0)
+        while chunk := os.read(self._stream.fileno(), 65536):
+            room = _MAX_OUTPUT - len(self._output)
+            self._output += chunk[:room]
+            self._dropped += max(len(chunk) - room, 0)
 
     def close(self) -> None:
-        """Read what there still is."""
-        self._reader.join(_LOOK_SECONDS)
+        """Read the remaining output and close the pipe."""
+        self._reader.join(_DOCKER_TIMEOUT)
         self._stream.close()
 
     @property
     def text(self) -> str:
-        """What was printed."""
-        text = bytes(self._kept).decode("utf-8", "replace")
-        return f"{text}\n({self._lost} further bytes are not shown)" if self._lost else text
+        """The output, with a note if it is truncated."""
+        text = bytes(self._output).decode("utf-8", "replace")
+        return f"{text}\n({self._dropped} further bytes are not shown)" if self._dropped else text
 
-    def told(self) -> str:
-        """The same in a sentence."""
+    def in_words(self) -> str:
+        """Return the output as part of an error message."""
         self._reader.join(1)
         text = self.text.strip()
         return f"It printed:\n{text}" if text else "It printed nothing."
 
 
 def _never(_arguments: object = None, _result: object = None) -> bool:
-    return False  # it may draw lots, or look at the clock
+    return False  # code may depend on time or randomness
 
 
 class _Code(BaseModel):
@@ -174,10 +176,10 @@ class _Code(BaseModel):
 
 
 class CodeInterpreterTool(BaseTool):
-    """Runs Python in a Docker container that is thrown away: without network, without files of this machine.
+    """Runs Python in a disposable Docker container without network and without files of the host.
 
-    The container may use 512 MB of memory, one processor, 128 processes and 64 MB in /tmp. What can be imported is what its
-    image holds: nothing is installed.
+    The container may use 512 MB of memory, one CPU, 128 processes and 64 MB in /tmp. Only packages in the image can be
+    imported.
     """
 
     name: str = Field(default_factory=lambda: _texts()["name"])
@@ -186,31 +188,31 @@ class CodeInterpreterTool(BaseTool):
     cache_function: Callable[..., bool] = _never
 
     image: str = Field(default_factory=settings.code_image)
-    """What the container is made of (`CREWGRAPH_CODE_IMAGE`); it must be there, it is not fetched."""
+    """The Docker image (`CREWGRAPH_CODE_IMAGE`), which must exist locally; it is never pulled."""
 
     seconds: float = Field(default=60, gt=0)
-    """How long a program may run."""
+    """Time limit of a program in seconds."""
 
     def check(self) -> None:
-        """Look whether there is a place to run code in.
+        """Check that Docker can run code.
 
         Raises:
-            ToolFailed: Docker is not installed, does not run, or has not the image.
+            ToolFailed: Docker is not installed, is not running, or lacks the image.
         """
         check_docker(self.image)
 
     def _run(self, code: str) -> str:
-        """What the program prints.
+        """Run the program and return its output.
 
         Raises:
-            ToolFailed: it could not be run, took too long, or ended with an error.
+            ToolFailed: The program could not be run, timed out, or failed.
         """
         return run_in_container(code, image=self.image, seconds=self.seconds) or _texts()["nothing"]
 
 
 def is_code_interpreter(tool: object) -> bool:
-    """Whether a tool runs code: ours, or one that somebody wrote under the same name."""
-    return any(c.__name__ == "CodeInterpreterTool" for c in type(tool).__mro__)
+    """Return whether a tool is a code interpreter: this one, or another class of the same name."""
+    return any(base.__name__ == "CodeInterpreterTool" for base in type(tool).__mro__)
 
 
 def _texts() -> dict[str, str]:

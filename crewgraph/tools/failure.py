@@ -1,4 +1,4 @@
-"""Failures of tools as data: what went wrong, who was told, and whether that ends the task."""
+"""Tool failures as data, their policies, and how they are reported."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -28,25 +28,25 @@ __all__ = [
     "active_tool_failures",
     "collect_tool_failures",
     "detect_tool_failure",
+    "emit_failure",
     "failure_from_exception",
     "handle_tool_failure",
     "merge_tool_failures",
     "record_of",
     "reportable_failure",
     "resolve_tool_failure_policy",
-    "tell_failure",
     "tool_failure_collector",
 ]
 
 
 class ToolFailurePolicy(StrEnum):
-    """What a failure of a tool means for the task."""
+    """How a tool failure affects the task."""
 
     IGNORE = "ignore"
-    """The model is told, and nobody else."""
+    """Only the model sees the failure."""
 
     WARN = "warn"
-    """The model is told, and the output lists it."""
+    """The model sees the failure, and the output lists it."""
 
     RAISE = "raise"
     """The task fails."""
@@ -59,50 +59,50 @@ class ToolFailureReason(StrEnum):
     """The tool returned a `ToolFailure`."""
 
     EXCEPTION = "exception"
-    """It raised."""
+    """The tool raised an exception."""
 
     MCP_ERROR = "mcp_error"
-    """The server says so."""
+    """The MCP server reported an error."""
 
     USAGE_LIMIT = "usage_limit"
-    """It was used as often as it may be."""
+    """The tool was used `max_usage_count` times."""
 
     UNKNOWN_TOOL = "unknown_tool"
     """The agent has no such tool."""
 
     INVALID_INPUT = "invalid_input"
-    """The arguments do not fit."""
+    """The arguments are invalid."""
 
     REPEATED_CALL = "repeated_call"
-    """The same call was made just before."""
+    """The call repeats the previous one."""
 
 
 class ToolFailure(BaseModel):
-    """What went wrong with a call; a tool may return one instead of a result."""
+    """Describes a failed call; a tool may return one instead of a result."""
 
     model_config = ConfigDict(frozen=True)
 
     message: str
-    """For the model, and for people."""
+    """A description for the model and for people."""
 
     reason: ToolFailureReason = ToolFailureReason.TOOL_REPORTED
 
     code: str | None = None
-    """A short name of the fault, such as "429" or "TimeoutError"."""
+    """A short error code, such as "429" or "TimeoutError"."""
 
     retryable: bool = False
-    """Whether the same call may do better later."""
+    """Whether the same call may succeed later."""
 
     details: dict[str, Any] = Field(default_factory=dict[str, Any])
-    """More, for programs."""
+    """Further data for programs."""
 
     def as_agent_message(self) -> str:
-        """What a model is told."""
+        """Return the text for the model."""
         return f"{self.message} (code: {self.code})" if self.code else self.message
 
 
 class ToolFailureRecord(BaseModel):
-    """A failure with the call that it came of."""
+    """A failure, and the call that caused it."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -115,17 +115,17 @@ class ToolFailureRecord(BaseModel):
 
     @property
     def message(self) -> str:
-        """What went wrong."""
+        """The message of the failure."""
         return self.failure.message
 
     def summary(self) -> str:
-        """What went wrong where, in a line."""
+        """Return a one-line summary with tool and task."""
         where = f" in the task `{self.task_name}`" if self.task_name else ""
         return f"the tool `{self.tool_name}` failed{where}: {self.failure.as_agent_message()}"
 
 
 class ToolExecutionFailedError(RunError):
-    """A tool failed whose policy is to fail the task."""
+    """A tool with the policy `RAISE` failed."""
 
     def __init__(self, record: ToolFailureRecord) -> None:
         super().__init__(record.summary())
@@ -133,7 +133,7 @@ class ToolExecutionFailedError(RunError):
 
 
 class ReportedFailure(RunError):
-    """A tool has returned a failure."""
+    """A tool returned a `ToolFailure`."""
 
     def __init__(self, failure: ToolFailure) -> None:
         super().__init__(failure.as_agent_message())
@@ -145,27 +145,27 @@ _collected: ContextVar[list[ToolFailureRecord] | None] = ContextVar("crewgraph_t
 
 @contextmanager
 def tool_failure_collector() -> Generator[list[ToolFailureRecord]]:
-    """A list that the failures handled in this block are added to."""
-    found: list[ToolFailureRecord] = []
-    token = _collected.set(found)
+    """Collect the failures that are handled inside the block in a list."""
+    failures: list[ToolFailureRecord] = []
+    token = _collected.set(failures)
     try:
-        yield found
+        yield failures
     finally:
         _collected.reset(token)
 
 
 def active_tool_failures() -> list[ToolFailureRecord] | None:
-    """The list of the block around the caller; None where there is none."""
+    """Return the list of the enclosing `tool_failure_collector`, if there is one."""
     return _collected.get()
 
 
 def collect_tool_failures(agent: Any) -> list[ToolFailureRecord]:
-    """The failures in the last work of an agent."""
+    """Return the failures of an agent's last execution."""
     return list(getattr(agent, "last_tool_failures", None) or ())
 
 
 def merge_tool_failures(*groups: list[ToolFailureRecord]) -> list[ToolFailureRecord]:
-    """All of some lists, each once, in order."""
+    """Concatenate lists of failures without duplicates."""
     merged: list[ToolFailureRecord] = []
     for record in (record for group in groups for record in group):
         if record not in merged:
@@ -174,12 +174,12 @@ def merge_tool_failures(*groups: list[ToolFailureRecord]) -> list[ToolFailureRec
 
 
 def detect_tool_failure(result: Any) -> ToolFailure | None:
-    """The failure that a tool returned, if it did."""
+    """Return the failure if a tool returned one."""
     return result if isinstance(result, ToolFailure) else None
 
 
 def failure_from_exception(error: BaseException, *, retryable: bool = False) -> ToolFailure:
-    """A failure that tells of an exception."""
+    """Return a failure that describes an exception."""
     kind = type(error).__name__
     return ToolFailure(message=str(error) or kind, reason=ToolFailureReason.EXCEPTION, code=kind, retryable=retryable)
 
@@ -187,15 +187,15 @@ def failure_from_exception(error: BaseException, *, retryable: bool = False) -> 
 def resolve_tool_failure_policy(
     tool: Any = None, agent: Any = None, task: Any = None, crew: Any = None
 ) -> ToolFailurePolicy:
-    """The policy that holds: the tool's own, else the task's, the agent's, the crew's, else to warn."""
-    given = (getattr(one, "tool_failure_policy", None) for one in (tool, task, agent, crew))
-    return next((ToolFailurePolicy(policy) for policy in given if policy is not None), ToolFailurePolicy.WARN)
+    """Return the first policy set on the tool, the task, the agent or the crew; `WARN` if none is set."""
+    policies = (getattr(owner, "tool_failure_policy", None) for owner in (tool, task, agent, crew))
+    return next((ToolFailurePolicy(policy) for policy in policies if policy is not None), ToolFailurePolicy.WARN)
 
 
 def reportable_failure(
     failure: ToolFailure | None, *, tool: Any = None, agent: Any = None, task: Any = None, crew: Any = None
 ) -> ToolFailure | None:
-    """The failure, unless there is none or the policy is to ignore it."""
+    """Return the failure unless the policy is `IGNORE`."""
     ignored = resolve_tool_failure_policy(tool, agent, task, crew) is ToolFailurePolicy.IGNORE
     return None if ignored else failure
 
@@ -203,7 +203,7 @@ def reportable_failure(
 def record_of(
     failure: ToolFailure, tool_name: str, tool_args: dict[str, Any] | str | None, agent: Any, task: Any
 ) -> ToolFailureRecord:
-    """A failure with who called what."""
+    """Return the record of a failure and its call."""
     task_id = getattr(task, "id", None)
     return ToolFailureRecord(
         tool_name=tool_name,
@@ -215,11 +215,11 @@ def record_of(
     )
 
 
-def tell_failure(record: ToolFailureRecord, policy: ToolFailurePolicy, tool: Any, agent: Any, task: Any) -> None:
-    """Tell the audience of events."""
+def emit_failure(record: ToolFailureRecord, policy: ToolFailurePolicy, tool: Any, agent: Any, task: Any) -> None:
+    """Emit an event for a failure."""
     event = tool_events.ToolFailureDetectedEvent
     if crewai_event_bus.wants(event):
-        told = event(
+        detected = event(
             tool_name=record.tool_name,
             tool_args={} if record.tool_args is None else record.tool_args,
             tool_class=None if tool is None else type(tool).__name__,
@@ -230,7 +230,7 @@ def tell_failure(record: ToolFailureRecord, policy: ToolFailurePolicy, tool: Any
             failure=record.failure,
             policy=policy,
         )
-        crewai_event_bus.emit(agent, told)
+        crewai_event_bus.emit(agent, detected)
 
 
 def handle_tool_failure(
@@ -243,16 +243,19 @@ def handle_tool_failure(
     task: Any = None,
     crew: Any = None,
 ) -> ToolFailureRecord | None:
-    """Do with a failure what the policy says: tell of it and add it to the list of the block around; None where it is ignored.
+    """Apply the policy to a failure: emit an event, and add its record to the enclosing collector.
+
+    Returns:
+        The record, or None if the failure is ignored.
 
     Raises:
-        ToolExecutionFailedError: the policy is to raise.
+        ToolExecutionFailedError: The policy is `RAISE`.
     """
     policy = resolve_tool_failure_policy(tool, agent, task, crew)
     if policy is ToolFailurePolicy.IGNORE:
         return None
     record = record_of(failure, tool_name, tool_args, agent, task)
-    tell_failure(record, policy, tool, agent, task)
+    emit_failure(record, policy, tool, agent, task)
     collected = _collected.get()
     if collected is not None:
         collected.append(record)

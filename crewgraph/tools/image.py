@@ -1,4 +1,4 @@
-"""The tool with which an agent looks at an image: its result goes into the conversation as an image."""
+"""A tool that adds an image to the conversation, so that the agent can look at it."""
 
 import base64
 from collections.abc import Callable
@@ -10,22 +10,19 @@ from pydantic import BaseModel, Field
 from crewgraph.errors import ToolFailed
 from crewgraph.prompts.book import english
 from crewgraph.tools.base import BaseTool
-from crewgraph.tools.results import Shown
+from crewgraph.tools.results import MAX_IMAGE_BYTES, Rendered
 
 __all__ = ["AddImageTool", "AddImageToolSchema"]
 
-_LOOK = "Here is the image."
+_CAPTION = "Here is the image."
 
-_LARGEST = 5_000_000
-"""Bytes. Providers refuse images that are much larger, and the record of the run holds them, too."""
+_HINT = "Give an http(s) or data URL, or the path of a file below the working directory."
 
-_INSTEAD = "Give an http(s) or data URL, or the path of a file below the working directory."
-
-_KINDS = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg", b"GIF87a": "gif", b"GIF89a": "gif"}
+_SIGNATURES = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg", b"GIF87a": "gif", b"GIF89a": "gif"}
 
 
 def _never(_arguments: Any = None, _result: Any = None) -> bool:
-    return False  # a file may be another one the next time
+    return False  # the file may change between calls
 
 
 class AddImageToolSchema(BaseModel):
@@ -38,10 +35,9 @@ class AddImageToolSchema(BaseModel):
 
 
 class AddImageTool(BaseTool):
-    """Looks at an image.
+    """Adds an image to the conversation.
 
-    The provider fetches http(s) URLs, we do not. A file is read below the working directory only, up to 5 MB, and must be
-    PNG, JPEG, GIF or WebP.
+    The provider fetches http(s) URLs. Files must be below the working directory, up to 5 MB, and PNG, JPEG, GIF or WebP.
     """
 
     name: str = Field(default_factory=lambda: _texts()["name"])
@@ -50,63 +46,67 @@ class AddImageTool(BaseTool):
     cache_function: Callable[..., bool] = _never
 
     def _run(self, image_url: str, action: str | None = None, **kwargs: Any) -> dict[str, Any]:
-        """A user's message with a text and the image, in OpenAI's form.
+        """Return a user message with a text and the image, in OpenAI's format.
 
         Raises:
-            ToolFailed: there is no such image, or it may not be read.
+            ToolFailed: The image does not exist, or may not be read.
         """
-        asked = action or _texts()["default_action"]
-        image = {"type": "image_url", "image_url": {"url": _address(image_url.strip())}}
-        return {"role": "user", "content": [{"type": "text", "text": asked}, image]}
+        text = action or _texts()["default_action"]
+        image = {"type": "image_url", "image_url": {"url": _image_url(image_url.strip())}}
+        return {"role": "user", "content": [{"type": "text", "text": text}, image]}
 
-    def _shown(self, result: Any) -> Shown:
-        return _LOOK, cast("list[dict[str, Any]]", result["content"])
+    def _render(self, result: Any) -> Rendered:
+        return _CAPTION, cast("list[dict[str, Any]]", result["content"])
 
 
 def _texts() -> dict[str, str]:
     return cast("dict[str, str]", english().text("tools", "add_image"))
 
 
-def _address(given: str) -> str:
-    scheme = given.partition(":")[0].lower()
+def _image_url(location: str) -> str:
+    scheme = location.partition(":")[0].lower()
     if scheme in ("http", "https"):
-        return given
+        return location
     if scheme == "data":
-        if not given[5:].lower().startswith("image/"):
-            raise ToolFailed(f"`{given[:40]}` is no image: a data URL of one begins with `data:image/`.")
-        return _bounded(given, len(given) * 3 // 4, "the data URL")
-    return _read(given)
+        if not location[5:].lower().startswith("image/"):
+            raise ToolFailed(f"`{location[:40]}` is no image: a data URL of one begins with `data:image/`.")
+        return _check_size(location, len(location) * 3 // 4, "the data URL")
+    return _read_file(location)
 
 
-def _read(given: str) -> str:
+def _read_file(location: str) -> str:
     root = Path.cwd().resolve()
     try:
-        path = (root / given).resolve()
+        path = (root / location).resolve()
         if not path.is_relative_to(root):
-            raise ToolFailed(f"`{given}` is outside of the working directory; only images below it can be looked at.")
+            raise ToolFailed(
+                f"`{location}` is outside of the working directory; only images below it can be looked at."
+            )
         if not path.is_file():
-            raise ToolFailed(f"`{given}` is no file. {_INSTEAD}")
-        _bounded("", path.stat().st_size, f"`{given}`")
+            raise ToolFailed(f"`{location}` is no file. {_HINT}")
+        _check_size("", path.stat().st_size, f"`{location}`")
         content = path.read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a name that no file has
-        # Without the folder, which is no business of the model's.
-        raise ToolFailed(f"`{given}` cannot be read: {getattr(error, 'strerror', '') or error}. {_INSTEAD}") from error
-    return f"data:image/{_kind(given, content)};base64,{base64.b64encode(content).decode()}"
+        # The message omits the directory, which the model must not see.
+        raise ToolFailed(f"`{location}` cannot be read: {getattr(error, 'strerror', '') or error}. {_HINT}") from error
+    return f"data:image/{_image_type(location, content)};base64,{base64.b64encode(content).decode()}"
 
 
-def _bounded(url: str, size: int, what: str) -> str:
-    if size > _LARGEST:
+def _check_size(url: str, size: int, label: str) -> str:
+    if size > MAX_IMAGE_BYTES:
         raise ToolFailed(
-            f"{what} is too large: {size / 1e6:.1f} MB, and at most {_LARGEST / 1e6:g} MB can be looked at."
+            f"{label} is too large: {size / 1e6:.1f} MB, and at most {MAX_IMAGE_BYTES / 1e6:g} MB can be looked at."
         )
     return url
 
 
-def _kind(given: str, content: bytes) -> str:
-    """By the content, for names lie."""
+def _image_type(location: str, content: bytes) -> str:
+    """Detect the format from the content, because file names are unreliable."""
     if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
         return "webp"
-    found = next((kind for beginning, kind in _KINDS.items() if content.startswith(beginning)), None)
-    if found is None:
-        raise ToolFailed(f"`{given}` is no PNG, JPEG, GIF or WebP image.")
-    return found
+    image_type = next(
+        (image_format for beginning, image_format in _SIGNATURES.items() if content.startswith(beginning)), None
+    )
+    if image_type is None:
+        raise ToolFailed(f"`{location}` is no PNG, JPEG, GIF or WebP image.")
+    return image_type

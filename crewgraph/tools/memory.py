@@ -1,4 +1,4 @@
-"""The tools with which an agent searches a memory, and puts something into it."""
+"""Tools with which an agent searches a memory and saves to it."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self, cast
@@ -11,18 +11,18 @@ from crewgraph.tools.base import BaseTool
 
 __all__ = ["RecallMemorySchema", "RecallMemoryTool", "RememberSchema", "RememberTool", "create_memory_tools"]
 
-_NOTHING = "Nothing of that is remembered."
+_NO_MATCHES = "Nothing of that is remembered."
 
 
 def _never(_arguments: Any = None, _result: Any = None) -> bool:
-    return False  # what is remembered changes
+    return False  # the memory may change between calls
 
 
 class _Texts(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
-    def _one_is_a_list(cls, given: Any) -> Any:
-        return [given] if isinstance(given, str) else given
+    def _wrap_single_text(cls, value: Any) -> Any:
+        return [value] if isinstance(value, str) else value
 
 
 class RecallMemorySchema(_Texts):
@@ -39,18 +39,18 @@ class RememberSchema(_Texts):
     )
 
 
-class _OfMemory(BaseTool):
+class _MemoryTool(BaseTool):
     _key: ClassVar[str]
-    """What its description is called among the texts."""
+    """The key of its description in the prompts."""
 
     @model_validator(mode="after")
-    def _described(self) -> Self:
+    def _fill_description(self) -> Self:
         self.description = self.description or english().filled("tools", self._key)
         return self
 
 
-class RecallMemoryTool(_OfMemory):
-    """Searches a memory; each record is told once."""
+class RecallMemoryTool(_MemoryTool):
+    """Searches a memory; each record is returned once."""
 
     _key: ClassVar[str] = "recall_memory"
 
@@ -60,18 +60,20 @@ class RecallMemoryTool(_OfMemory):
     cache_function: Callable[..., bool] = _never
 
     memory: Any = Field(exclude=True)
-    """What is searched: a memory, a scope or a slice of one, or an object with `recall`."""
+    """The memory: a memory, a scope or a slice of one, or an object with `recall`."""
 
     def _run(self, queries: list[str] | str, **kwargs: Any) -> str:
-        """What is remembered, a record below the other."""
-        return _told([call(self.memory.recall, query) for query in _listed(queries)])
+        """Return the matching records, one per line."""
+        return _format_matches([call(self.memory.recall, query) for query in _as_list(queries)])
 
     async def _arun(self, queries: list[str] | str, **kwargs: Any) -> str:
-        return _told([await acall(_twin(self.memory, "recall"), query) for query in _listed(queries)])
+        return _format_matches(
+            [await acall(_async_method(self.memory, "recall"), query) for query in _as_list(queries)]
+        )
 
 
-class RememberTool(_OfMemory):
-    """Puts texts into a memory; they are kept when it returns."""
+class RememberTool(_MemoryTool):
+    """Saves texts to a memory before it returns."""
 
     _key: ClassVar[str] = "save_to_memory"
 
@@ -81,51 +83,51 @@ class RememberTool(_OfMemory):
     cache_function: Callable[..., bool] = _never
 
     memory: Any = Field(exclude=True)
-    """What remembers: a memory, a scope of one, or an object with `remember_many`."""
+    """The memory: a memory, a scope of one, or an object with `remember_many`."""
 
     def _run(self, contents: list[str] | str, **kwargs: Any) -> str:
-        """A word on how many texts are remembered."""
-        call(self.memory.remember_many, given := _listed(contents))
-        return _kept(given)
+        """Save the texts and return a confirmation."""
+        call(self.memory.remember_many, texts := _as_list(contents))
+        return _confirmation(texts)
 
     async def _arun(self, contents: list[str] | str, **kwargs: Any) -> str:
-        await acall(_twin(self.memory, "remember_many"), given := _listed(contents))
-        return _kept(given)
+        await acall(_async_method(self.memory, "remember_many"), texts := _as_list(contents))
+        return _confirmation(texts)
 
 
 def create_memory_tools(memory: Any, book: Book | None = None) -> list[BaseTool]:
-    """The tools for a memory: one that searches, and one that remembers, where it can be written.
+    """Return the tools for a memory: a search tool and, unless it is read-only, a tool to save.
 
     Args:
-        memory: a memory, a scope or a slice of one.
-        book: the wording, where it is not ours.
+        memory: A memory, a scope or a slice of one.
+        book: Prompts with the descriptions; the English ones by default.
     """
     texts = book or english()
-    made: list[BaseTool] = [RecallMemoryTool(memory=memory, description=texts.filled("tools", "recall_memory"))]
+    tools: list[BaseTool] = [RecallMemoryTool(memory=memory, description=texts.filled("tools", "recall_memory"))]
     if not getattr(memory, "read_only", False) and callable(getattr(memory, "remember_many", None)):
-        made.append(RememberTool(memory=memory, description=texts.filled("tools", "save_to_memory")))
-    return made
+        tools.append(RememberTool(memory=memory, description=texts.filled("tools", "save_to_memory")))
+    return tools
 
 
-def _listed(given: Any) -> list[str]:
-    return [given] if isinstance(given, str) else list(given)
+def _as_list(texts: Any) -> list[str]:
+    return [texts] if isinstance(texts, str) else list(texts)
 
 
-def _twin(memory: Any, verb: str) -> Callable[..., Any]:
-    return getattr(memory, f"a{verb}", None) or getattr(memory, verb)
+def _async_method(memory: Any, method: str) -> Callable[..., Any]:
+    return getattr(memory, f"a{method}", None) or getattr(memory, method)
 
 
-def _told(found: Sequence[Any]) -> str:
-    matches: dict[Any, Any] = {}
-    for match in (match for matches_of_one in found for match in matches_of_one):
-        matches.setdefault(getattr(getattr(match, "record", None), "id", id(match)), match)
-    return "\n".join(_shown(match) for match in matches.values()) or _NOTHING
+def _format_matches(results: Sequence[Any]) -> str:
+    unique: dict[Any, Any] = {}
+    for match in (match for matches_of_one in results for match in matches_of_one):
+        unique.setdefault(getattr(getattr(match, "record", None), "id", id(match)), match)
+    return "\n".join(_format_match(match) for match in unique.values()) or _NO_MATCHES
 
 
-def _shown(match: Any) -> str:
-    shown = getattr(match, "format", None)
-    return str(match) if shown is None or isinstance(match, str) else cast(str, shown())
+def _format_match(match: Any) -> str:
+    formatter = getattr(match, "format", None)
+    return str(match) if formatter is None or isinstance(match, str) else cast(str, formatter())
 
 
-def _kept(texts: Sequence[str]) -> str:
+def _confirmation(texts: Sequence[str]) -> str:
     return "Remembered." if len(texts) == 1 else f"Remembered: {len(texts)} texts."

@@ -1,9 +1,4 @@
-"""A tool around a function: `CrewStructuredTool`.
-
-The names models call tools by.
-
-How often a tool may be used.
-"""
+"""`CrewStructuredTool`, a tool made of a function; names of tools for models, and usage limits."""
 
 import hashlib
 import inspect
@@ -24,12 +19,12 @@ from crewgraph.tools.failure import ToolFailurePolicy
 from crewgraph.tools.results import result_schema_of, result_text
 
 __all__ = [
-    "Counted",
     "CrewStructuredTool",
     "InvalidArguments",
+    "UsageCounted",
     "UsageLimitReached",
-    "chosen",
-    "claim",
+    "claim_use",
+    "find_tool",
     "model_name",
     "prompt_text",
     "tool_spec",
@@ -37,88 +32,91 @@ __all__ = [
 
 
 _T = TypeVar("_T")
-_LIMIT = 64
-_OTHER = re.compile(r"[^A-Za-z0-9_-]+")
+_MAX_LENGTH = 64
+_INVALID = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 def model_name(title: str) -> str:
-    """A tool's name as every provider takes it: 1 to 64 of a-z, A-Z, 0-9, `_` and `-`.
+    """Return a tool name that all providers accept: 1 to 64 of a-z, A-Z, 0-9, `_` and `-`.
 
-    Accents are taken off. Where letters of other scripts are lost, or the end is cut off, a few digits made
-    from the whole title keep different titles apart; they are the same in every process.
+    Accents are removed. If letters of other scripts are lost, or the name is truncated, a short hash of the title keeps
+    different titles apart.
     """
-    plain = "".join(c for c in unicodedata.normalize("NFKD", title) if not unicodedata.combining(c))
-    name = _OTHER.sub("_", plain).strip("_")
-    is_whole = not any(c.isalnum() and not c.isascii() for c in plain) and 0 < len(name) <= _LIMIT
+    ascii_title = "".join(char for char in unicodedata.normalize("NFKD", title) if not unicodedata.combining(char))
+    name = _INVALID.sub("_", ascii_title).strip("_")
+    is_whole = not any(char.isalnum() and not char.isascii() for char in ascii_title) and 0 < len(name) <= _MAX_LENGTH
     if is_whole:
         return name
     digits = hashlib.blake2b(title.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
-    return f"{name[: _LIMIT - 9].rstrip('_') or 'tool'}_{digits}"
+    return f"{name[: _MAX_LENGTH - 9].rstrip('_') or 'tool'}_{digits}"
 
 
-def chosen(written: str, tools: Mapping[str, _T]) -> _T | None:
-    """The tool a model means by what it wrote: its name, or the same in other letters, spaces or quotes.
+def find_tool(written: str, tools: Mapping[str, _T]) -> _T | None:
+    """Find the tool that a model refers to, ignoring differences in case, separators and quotes.
 
     Args:
-        written: What stands where a tool's name should.
+        written: The name that the model wrote.
         tools: Tools by model name.
+
+    Returns:
+        The tool, or None if no tool or several tools match.
     """
     if (exact := tools.get(written)) is not None:
         return exact
     name = model_name(written.strip().strip("`'\"*").strip())
-    if (same := tools.get(name)) is not None:
-        return same
-    alike = [tool for other, tool in tools.items() if _loose(other) == _loose(name)]
-    return alike[0] if len(alike) == 1 else None
+    if (match := tools.get(name)) is not None:
+        return match
+    matches = [tool for known, tool in tools.items() if _loose_name(known) == _loose_name(name)]
+    return matches[0] if len(matches) == 1 else None
 
 
-def _loose(name: str) -> str:
+def _loose_name(name: str) -> str:
     return name.casefold().replace("-", "_").replace("_", "")
 
 
 _lock = Lock()
-"""One for all tools: a tool must stay copyable, and the count is the only thing done under it."""
+"""Shared by all tools: it is held only to count, and tools stay copyable."""
 
 
 class UsageLimitReached(LimitReached):
-    """A tool was used as often as its `max_usage_count` allows."""
+    """A tool was used `max_usage_count` times."""
 
 
-class Counted(Protocol):
-    """Something with a count of uses."""
+class UsageCounted(Protocol):
+    """An object with a usage limit."""
 
     name: str
     max_usage_count: int | None
     current_usage_count: int
 
 
-def claim(tool: Counted) -> None:
-    """Count one more use, before it happens.
+def claim_use(tool: UsageCounted) -> None:
+    """Count a use before it happens.
 
     Raises:
-        UsageLimitReached: There is none left; nothing is counted.
+        UsageLimitReached: No use is left; nothing is counted.
     """
     with _lock:
         if tool.max_usage_count is not None and tool.current_usage_count >= tool.max_usage_count:
             times = "once" if tool.max_usage_count == 1 else f"{tool.max_usage_count} times"
             raise UsageLimitReached(f"`{tool.name}` may be used {times} and has been. Go on without it.")
-        object.__setattr__(tool, "current_usage_count", tool.current_usage_count + 1)  # it may be frozen
+        object.__setattr__(tool, "current_usage_count", tool.current_usage_count + 1)  # the tool may be frozen
 
 
 class InvalidArguments(ToolFailed, ValueError):
-    """The arguments given to a tool do not fit what it takes."""
+    """The arguments do not match the schema of the tool."""
 
 
 class _Nothing(BaseModel):
     """What a tool without a function takes."""
 
 
-def _missing(**arguments: Any) -> Any:
-    raise ToolFailed("the tool has no function; give it `func`")
+def _no_function(**arguments: Any) -> Any:
+    raise ToolFailed("the tool has no function; set `func`")
 
 
 class CrewStructuredTool:
-    """A function with a name, a description and a schema of its arguments, which is made from the function where None.
+    """A tool with a function; `args_schema` is derived from its signature if it is None.
 
     Raises:
         DefinitionError: The function requires a parameter that `args_schema` does not have.
@@ -143,7 +141,7 @@ class CrewStructuredTool:
         self.name = name
         self.description = description
         self.args_schema = args_schema or (_Nothing if func is None else from_signature(func, name="Arguments"))
-        self.func = func or _missing
+        self.func = func or _no_function
         self.result_as_answer = result_as_answer
         self.max_usage_count = max_usage_count
         self.current_usage_count = current_usage_count
@@ -166,31 +164,31 @@ class CrewStructuredTool:
         infer_schema: bool = True,
         **kwargs: Any,
     ) -> "CrewStructuredTool":
-        """A tool from a function.
+        """Create a tool from a function.
 
         Args:
-            func: What it does; sync or async.
-            name: Else the function's.
-            description: Else the function's docstring.
-            return_direct: Whether its result is the agent's answer.
-            args_schema: Else made from the signature.
-            infer_schema: Whether it may be made from the signature.
-            **kwargs: Further settings of the tool.
+            func: The function, sync or async.
+            name: The name; defaults to the name of the function.
+            description: The description; defaults to the docstring.
+            return_direct: Whether the result becomes the agent's final answer.
+            args_schema: The arguments; derived from the signature by default.
+            infer_schema: Whether `args_schema` may be derived.
+            **kwargs: Further arguments of the constructor.
 
         Raises:
-            DefinitionError: It has no description or no schema.
+            DefinitionError: There is no description or no schema.
         """
         title = name or getattr(func, "__name__", type(func).__name__)
-        told = description or inspect.getdoc(func)
-        if not told:
+        text = description or inspect.getdoc(func)
+        if not text:
             raise DefinitionError(
-                f"the tool `{title}` has no description, so no model knows when to use it. "
-                f"Write a docstring, or give `description`."
+                f"the tool `{title}` has no description, which tells models when to use it. "
+                f"Write a docstring, or pass `description`."
             )
         if args_schema is None and not infer_schema:
-            raise DefinitionError(f"the tool `{title}` has no schema. Give `args_schema`, or let it be inferred.")
+            raise DefinitionError(f"the tool `{title}` has no schema. Pass `args_schema`, or set `infer_schema=True`.")
         schema = args_schema or from_signature(func, name=f"{title.title().replace(' ', '')}Schema")
-        return cls(title, told, schema, func, return_direct, **kwargs)
+        return cls(title, text, schema, func, return_direct, **kwargs)
 
     @property
     def args(self) -> dict[str, Any]:
@@ -199,50 +197,50 @@ class CrewStructuredTool:
 
     @property
     def spec(self) -> ToolSpec:
-        """How a model sees it."""
+        """The tool as models see it."""
         return tool_spec(self.name, self.description, self.args_schema)
 
     @property
     def prompt_text(self) -> str:
-        """How a prompt tells of it."""
+        """The tool as described in a prompt."""
         return prompt_text(self.spec)
 
     @property
     def formatted_description(self) -> str:
-        """How a prompt tells of it, under the name that CrewAI has for that."""
+        """CrewAI's name for `prompt_text`."""
         return self.prompt_text
 
     def format_output_for_agent(self, raw_result: Any) -> str:
-        """What a model is shown of a result."""
+        """Return the text of a result for the model."""
         return result_text(self.name, self.result_schema, raw_result)
 
     def has_reached_max_usage_count(self) -> bool:
-        """Whether it was used as often as it may be."""
+        """Return whether no use is left."""
         return self.max_usage_count is not None and self.current_usage_count >= self.max_usage_count
 
     def invoke(self, input: str | dict[str, Any], config: dict[str, Any] | None = None, **kwargs: Any) -> Any:
-        """Use it.
+        """Call the function and count the use.
 
         Args:
-            input: The arguments, as a dict or as a JSON text.
-            config: Of no effect; there for the callers of LangChain tools.
-            **kwargs: Given to the function as they are.
+            input: The arguments as a dict or as JSON text.
+            config: Has no effect; accepted for compatibility with LangChain tools.
+            **kwargs: Passed to the function without validation.
 
         Returns:
-            What the function returns; if that is async, what it gives in the end.
+            The result of the function; coroutines are awaited.
 
         Raises:
-            InvalidArguments: The arguments do not fit.
-            UsageLimitReached: It was used as often as it may be.
+            InvalidArguments: The arguments do not match the schema.
+            UsageLimitReached: The tool was used `max_usage_count` times.
         """
         arguments = self._arguments(input)
-        claim(self)
+        claim_use(self)
         return call(self.func, **(arguments | kwargs))
 
     async def ainvoke(self, input: str | dict[str, Any], config: dict[str, Any] | None = None, **kwargs: Any) -> Any:
-        """The same; a function that blocks does so in a thread."""
+        """Async version of `invoke`; sync functions run in a thread."""
         arguments = self._arguments(input)
-        claim(self)
+        claim_use(self)
         return await acall(self.func, **(arguments | kwargs))
 
     def _run(self, *args: Any, **kwargs: Any) -> Any:
@@ -250,15 +248,15 @@ class CrewStructuredTool:
             return self.invoke(args[0], **kwargs)
         return self.invoke(kwargs)
 
-    def _arguments(self, given: str | dict[str, Any]) -> dict[str, Any]:
+    def _arguments(self, input: str | dict[str, Any]) -> dict[str, Any]:
         try:
-            read = json.loads(given) if isinstance(given, str) else given
+            parsed = json.loads(input) if isinstance(input, str) else input
         except ValueError as error:
-            raise InvalidArguments(f"the arguments of `{self.name}` are no JSON: {error}") from error
+            raise InvalidArguments(f"the arguments of `{self.name}` are not JSON: {error}") from error
         try:
-            return call_arguments(validated(self.args_schema, cast(Any, read)))
+            return call_arguments(validated(self.args_schema, cast(Any, parsed)))
         except ValidationError as error:
-            raise InvalidArguments(f"the arguments of `{self.name}` do not fit: {error}") from error
+            raise InvalidArguments(f"the arguments of `{self.name}` are invalid: {error}") from error
 
     def __repr__(self) -> str:
         return f"CrewStructuredTool(name={self.name!r}, description={self.description!r})"
@@ -276,15 +274,15 @@ def _check_parameters(name: str, func: Callable[..., Any], schema: type[BaseMode
 
 
 def tool_spec(title: str, description: str, schema: type[BaseModel] | dict[str, Any]) -> ToolSpec:
-    """A tool as a model sees it, with a name that every provider takes."""
+    """Return a tool as models see it, with a name that all providers accept."""
     parameters: dict[str, Any] = {"type": "object", "properties": {}}
     parameters |= flat_schema(schema) if isinstance(schema, dict) else json_schema(schema)
-    parameters.pop("description", None)  # the schema's docstring; the tool has a description of its own
+    parameters.pop("description", None)  # the docstring of the schema: the tool has its own description
     return {"name": model_name(title), "description": description, "parameters": parameters}
 
 
 def prompt_text(spec: ToolSpec) -> str:
-    """A tool as a prompt tells of it, where calls are written as text."""
+    """Describe a tool in a prompt with the text protocol."""
     description = inspect.cleandoc(spec["description"])
     if not spec["parameters"].get("properties"):
         return f"{spec['name']}: {description}\nArguments: none, {{}}"

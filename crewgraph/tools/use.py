@@ -1,4 +1,4 @@
-"""The border where tools meet models: whatever a tool does wrong becomes a text that the model can act on."""
+"""Guards tool calls: every error of a tool becomes a text that the model can act on."""
 
 import logging
 from collections.abc import Generator, Iterable, Mapping
@@ -18,76 +18,75 @@ from crewgraph.tools.structured import UsageLimitReached
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-__all__ = ["GuardedTool", "Outcome", "no_such_tool"]
+__all__ = ["GuardedTool", "Outcome", "unknown_tool_message"]
 
 _log = logging.getLogger("crewgraph.tools")
 _MESSAGE_LIMIT = 2000
-"""How many characters of an exception's message a model is shown."""
+"""Maximum number of characters of an exception message that the model sees."""
 
 
 class Outcome(TypedDict):
-    """What came of a tool call, as plain data."""
+    """The outcome of a tool call, as plain data."""
 
     ok: bool
-    """Whether the tool did it."""
+    """Whether the call succeeded."""
 
     result: Any
-    """What it returned, as plain data; where it failed, the text for the model."""
+    """The result as plain data, or the error text for the model."""
 
     from_cache: NotRequired[bool]
-    """Whether that is what an equal call returned before."""
+    """Whether the result is cached from an equal call."""
 
     blocked: NotRequired[bool]
-    """Whether a hook did not let it happen."""
+    """Whether a hook blocked the call."""
 
     failure: NotRequired[dict[str, Any]]
-    """Where it failed: the `ToolFailure`, as plain data."""
+    """If it failed: the `ToolFailure` as plain data."""
 
 
 class GuardedTool:
-    """A `crewgraph.core.protocols.Tool` that never fails: its results are `Outcome`s.
+    """A `crewgraph.core.protocols.Tool` that returns an `Outcome` instead of raising.
 
-    Interrupts of LangGraph, cancellation, KeyboardInterrupt and SystemExit pass through.
+    LangGraph interrupts, cancellation, KeyboardInterrupt and SystemExit are not caught.
 
     Args:
         tool: The tool.
-        passing: Further exceptions that pass through, such as those of the run's own machinery.
+        passing: Further exception types that are not caught, such as internal errors of the run.
     """
 
     def __init__(self, tool: AdaptedTool, *, passing: Iterable[type[BaseException]] = ()) -> None:
         self.tool = tool
-        """What is used."""
         self._passing = tuple(passing)
 
     @property
     def name(self) -> str:
-        """The name a model calls it by."""
+        """The name that models use."""
         return self.tool.name
 
     @property
     def spec(self) -> ToolSpec:
-        """How a model sees it."""
+        """The tool as models see it."""
         return self.tool.spec
 
     @property
     def once(self) -> bool:
-        """Whether a call whose outcome is unknown after a crash must not be repeated."""
+        """Whether a call must not be repeated if a crash leaves its outcome unknown."""
         return self.tool.once
 
     def prepare(self, written: Any) -> dict[str, Any] | Refusal:
-        """The arguments that a model wrote, or what is wrong with them."""
+        """Parse the arguments that a model wrote; return them, or a refusal."""
         with self._watch() as outcome:
             return self.tool.prepare(written)
-        return Refusal(outcome["result"])  # a validator of the user's failed otherwise than pydantic asks for
+        return Refusal(outcome["result"])  # a validator raised something other than ValueError
 
     def run(self, args: dict[str, Any], config: "RunnableConfig") -> Outcome:
-        """Do it."""
+        """Execute the tool."""
         with self._watch() as outcome:
             outcome["result"] = self.tool.run(args, config)
         return outcome
 
     async def arun(self, args: dict[str, Any], config: "RunnableConfig") -> Outcome:
-        """Do it."""
+        """Execute the tool in an async run."""
         with self._watch() as outcome:
             outcome["result"] = await self.tool.arun(args, config)
         return outcome
@@ -98,12 +97,12 @@ class GuardedTool:
         try:
             yield outcome
         except ReportedFailure as reported:
-            _log.warning("the tool `%s` reports a failure: %s", self.tool.title, reported)
+            _log.warning("the tool `%s` reported a failure: %s", self.tool.title, reported)
             self._failed(outcome, str(reported), reported.failure)
         except UsageLimitReached as error:
-            why = ToolFailure(message=str(error), reason=ToolFailureReason.USAGE_LIMIT, code=type(error).__name__)
-            self._failed(outcome, str(error), why)
-        except ToolFailed as error:  # says all by itself
+            failure = ToolFailure(message=str(error), reason=ToolFailureReason.USAGE_LIMIT, code=type(error).__name__)
+            self._failed(outcome, str(error), failure)
+        except ToolFailed as error:  # its message is complete
             _log.warning("%s", error)
             reason = ToolFailureReason.MCP_ERROR if isinstance(self.tool.source, MCPTool) else None
             self._failed(outcome, str(error), _failure_of(error, reason))
@@ -111,7 +110,7 @@ class GuardedTool:
             if isinstance(error, self._passing) or is_control_flow(error):
                 raise
             _log.warning("the tool `%s` failed", self.tool.title, exc_info=error)
-            self._failed(outcome, _told(self.name, error), _failure_of(error))
+            self._failed(outcome, _describe(self.name, error), _failure_of(error))
 
     def _failed(self, outcome: Outcome, text: str, failure: ToolFailure) -> None:
         outcome.update(ok=False, result=text, failure=failure.model_dump(mode="json"))
@@ -120,23 +119,25 @@ class GuardedTool:
 def _text(error: Exception) -> str:
     try:
         return shorten(str(error).strip(), _MESSAGE_LIMIT)
-    except Exception as own:  # noqa: BLE001  (an exception whose own text fails)
-        return f"(its text cannot be had: {type(own).__name__})"
+    except Exception as failure:  # noqa: BLE001  (`__str__` of the exception failed)
+        return f"(its text cannot be had: {type(failure).__name__})"
 
 
 def _failure_of(error: Exception, reason: ToolFailureReason | None = None) -> ToolFailure:
-    kind = type(error).__name__
-    return ToolFailure(message=_text(error) or kind, reason=reason or ToolFailureReason.EXCEPTION, code=kind)
+    error_type = type(error).__name__
+    return ToolFailure(
+        message=_text(error) or error_type, reason=reason or ToolFailureReason.EXCEPTION, code=error_type
+    )
 
 
-def _told(name: str, error: Exception) -> str:
-    message, kind = _text(error), type(error).__name__
-    return f"`{name}` failed: {kind}: {message}" if message else f"`{name}` failed: {kind}"
+def _describe(name: str, error: Exception) -> str:
+    message, error_type = _text(error), type(error).__name__
+    return f"`{name}` failed: {error_type}: {message}" if message else f"`{name}` failed: {error_type}"
 
 
-def no_such_tool(written: str, tools: Mapping[str, Any]) -> str:
-    """What a model is told that asked for a tool nobody gave it."""
-    asked = shorten(written.strip(), 100)
+def unknown_tool_message(written: str, tools: Mapping[str, Any]) -> str:
+    """Return the text for a model that called an unknown tool."""
+    requested = shorten(written.strip(), 100)
     if not tools:
-        return f"There is no tool `{asked}`, and there are no others. Answer without one."
-    return f"There is no tool `{asked}`. Use one of: {', '.join(f'`{name}`' for name in tools)}."
+        return f"There is no tool `{requested}`, and there are no others. Answer without one."
+    return f"There is no tool `{requested}`. Use one of: {', '.join(f'`{name}`' for name in tools)}."

@@ -99,6 +99,6 @@ def test_a_callback_that_cannot_be_called_is_refused_before_a_model_is_paid():
 
 def test_the_class_of_a_model_is_no_model():
     with pytest.raises(
-        ModelError, match=r"`ScriptedLLM` is a class, no language model. Write `llm=ScriptedLLM\(...\)`"
+        ModelError, match=r"`ScriptedLLM` is a class, not a language model. Write `llm=ScriptedLLM\(...\)`"
     ):
         crew(task("t", agent(ScriptedLLM))).kickoff()

@@ -23,7 +23,7 @@ def test_no_model_and_no_key_is_an_error_that_lists_the_choices(mode: Mode):
     with pytest.raises(NoModelError) as caught:
         mode.kickoff(crew(task("a", agent(None))))
     said = str(caught.value)
-    assert said.startswith("No language model was given, and the environment names none. Do one of these:\n")
+    assert said.startswith("No language model is set, neither as `llm` nor in the environment. Do one of these:\n")
     for choice in ("OPENAI_API_KEY", "ollama/", "LLM(model=", "LangChain chat model", "ScriptedLLM"):
         assert choice in said
 
@@ -38,7 +38,7 @@ def test_the_model_of_the_last_task_is_missed_before_the_first_one_is_done(mode:
 @pytest.mark.parametrize("llm", [5, object(), [], {}, {"model": 5}, "", "nonsense-model", "nobody/model"])
 def test_what_is_no_model_is_refused_with_what_is_one(mode: Mode, llm: Any):
     with pytest.raises(
-        ModelError, match=r"is no language model. Accepted are|needs its name|belongs to no known provider"
+        ModelError, match=r"is not a language model. Pass a name|needs a name|The provider of the model .* is unknown"
     ):
         mode.kickoff(crew(task("a", agent(llm))))
 
@@ -163,9 +163,9 @@ def untold(x: str) -> str:
 
 @pytest.mark.parametrize("tools", [[1], ["search"], [None], [object()], [untold]])
 def test_what_is_no_tool_is_refused_when_the_agent_or_the_task_is_made(tools: Any):
-    with pytest.raises(ValueError, match=r"is no tool. Tools are|has no docstring"):
+    with pytest.raises(ValueError, match=r"is not a tool. Tools are|has no docstring"):
         agent(None, tools=tools)
-    with pytest.raises(ValueError, match=r"is no tool. Tools are|has no docstring"):
+    with pytest.raises(ValueError, match=r"is not a tool. Tools are|has no docstring"):
         task("a", agent(None), tools=tools)
 
 

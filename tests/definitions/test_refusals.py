@@ -220,7 +220,7 @@ def test_what_is_no_tool_is_refused_with_a_list_of_what_is():
     assert refused(lambda: task(tools=[1])) == [("value_error", ("tools",))]
     assert refused(lambda: agent(tools=[1])) == [("value_error", ("tools",))]
     (text,) = messages(lambda: agent(tools=[1]))
-    assert text.startswith("1 is no tool. Tools are: ")
+    assert text.startswith("1 is not a tool. Tools are: ")
 
 
 def test_a_context_is_a_list_of_tasks():

@@ -1,4 +1,4 @@
-"""Interceptors of HTTP."""
+"""HTTP interceptors."""
 
 import asyncio
 from typing import Any
@@ -26,27 +26,27 @@ class Stamp(BaseInterceptor[Any, Any]):
         return message
 
 
-def test_an_interceptor_sees_and_changes_what_goes_out_and_comes_in(mode: Mode):
+def test_an_interceptor_sees_and_changes_requests_and_responses(mode: Mode):
     with OpenAIServer(["one", "two"]) as server:
         llm = LLM("openai/gpt-4o", base_url=server.url, api_key="key", interceptor=(stamp := Stamp()))
         for expected in ("one", "two"):
-            said = asyncio.run(llm.acall("Hi")) if mode.asynchronous else llm.call("Hi")
-            assert said == expected
+            answer = asyncio.run(llm.acall("Hi")) if mode.asynchronous else llm.call("Hi")
+            assert answer == expected
     assert stamp.seen == ["/v1/chat/completions", 200] * 2
     assert [request.headers["x-stamp"] for request in server.requests] == ["harbour"] * 2
 
 
-def test_the_transports_stand_for_httpx_s_own():
+def test_the_transports_replace_those_of_httpx():
     stamp = Stamp()
     with OpenAIServer(["one", "two"]) as server:
-        asked = {"model": "x", "messages": [{"role": "user", "content": "Hi"}]}
+        body = {"model": "x", "messages": [{"role": "user", "content": "Hi"}]}
         key = {"Authorization": "Bearer key"}
         with httpx.Client(transport=HTTPTransport(stamp)) as client:
-            assert client.post(f"{server.url}/chat/completions", json=asked, headers=key).status_code == 200
+            assert client.post(f"{server.url}/chat/completions", json=body, headers=key).status_code == 200
 
         async def post() -> int:
             async with httpx.AsyncClient(transport=AsyncHTTPTransport(interceptor=stamp)) as client:
-                return (await client.post(f"{server.url}/chat/completions", json=asked, headers=key)).status_code
+                return (await client.post(f"{server.url}/chat/completions", json=body, headers=key)).status_code
 
         assert asyncio.run(post()) == 200
     assert stamp.seen == ["/v1/chat/completions", 200] * 2

@@ -1,4 +1,4 @@
-"""Any LangChain chat model, bare and wrapped, as a model of ours."""
+"""LangChain chat models, bare and wrapped, adapted to `Model`."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
@@ -61,13 +61,13 @@ def chat(serve: Serve) -> Iterator[MakeChat]:
         client.close()
 
 
-def test_a_plain_chat_model_may_be_asked_in_several_event_loops(chat: MakeChat):
+def test_a_plain_chat_model_works_on_several_event_loops(chat: MakeChat):
     model, server = chat(lambda request: "x")
     before = model.async_client
-    for ours in (as_model(model), as_model(model.bind(temperature=0.5)), as_model(model.with_retry())):
+    for adapted in (as_model(model), as_model(model.bind(temperature=0.5)), as_model(model.with_retry())):
 
-        async def thrice(asked: Model = ours) -> list[Reply]:
-            return await asyncio.gather(*[asked.acomplete(ASK, (), (), {}) for _ in range(3)])
+        async def thrice(target: Model = adapted) -> list[Reply]:
+            return await asyncio.gather(*[target.acomplete(ASK, (), (), {}) for _ in range(3)])
 
         for _ in range(3):
             assert [reply["content"] for reply in asyncio.run(thrice())] == ["x", "x", "x"]
@@ -77,25 +77,25 @@ def test_a_plain_chat_model_may_be_asked_in_several_event_loops(chat: MakeChat):
 
 def test_a_plain_chat_model_answers_with_text_tools_and_usage(chat: MakeChat, mode: str):
     model, _ = chat(["hi", calls(("add", {"a": 1}), ("add", {"a": 2}))])
-    ours = as_model(model)
-    assert ours.native_tools is True
-    assert ours.name == "test"
-    reply = ask(mode, ours)
+    adapted = as_model(model)
+    assert adapted.native_tools is True
+    assert adapted.name == "test"
+    reply = ask(mode, adapted)
     assert (reply["content"], reply["usage"] and reply["usage"]["total_tokens"]) == ("hi", 3)
-    assert [request["args"] for request in ask(mode, ours, [ADD])["tool_calls"]] == [{"a": 1}, {"a": 2}]
-    assert as_model(model) is ours
+    assert [request["args"] for request in ask(mode, adapted, [ADD])["tool_calls"]] == [{"a": 1}, {"a": 2}]
+    assert as_model(model) is adapted
 
 
-def test_what_is_bound_stays_when_tools_are_offered(chat: MakeChat, mode: str):
+def test_bound_parameters_survive_binding_tools(chat: MakeChat, mode: str):
     model, server = chat(lambda request: "x")
-    ours = as_model(model.bind(temperature=0.7, stop=["END"]))
-    ask(mode, ours, [ADD])
-    ask(mode, ours)
+    adapted = as_model(model.bind(temperature=0.7, stop=["END"]))
+    ask(mode, adapted, [ADD])
+    ask(mode, adapted)
     assert [body["temperature"] for body in server.bodies] == [0.7, 0.7]
     assert [body["stop"] for body in server.bodies] == [["END"], ["END"]]
     assert server.bodies[0]["tools"][0]["function"]["name"] == "add"
-    assert ours.identity["temperature"] == 0.7
-    assert ours.name == "test"
+    assert adapted.identity["temperature"] == 0.7
+    assert adapted.name == "test"
 
 
 def test_retry_and_fallbacks_keep_working_with_tools(chat: MakeChat, mode: str):
@@ -119,7 +119,7 @@ def test_retry_and_fallbacks_keep_working_with_tools(chat: MakeChat, mode: str):
     assert "tools" in other.bodies[0]
 
 
-def test_a_sequence_and_a_configurable_model_are_asked(chat: MakeChat, mode: str):
+def test_sequences_and_configurable_models_are_adapted(chat: MakeChat, mode: str):
     model, server = chat(lambda request: "x")
     prompt: Any = ChatPromptTemplate.from_messages([("system", "s"), MessagesPlaceholder("history")])
     sequence: Runnable[Any, Any] = prompt | model
@@ -136,18 +136,18 @@ class Untooled(FakeListChatModel):
         raise NotImplementedError
 
 
-def test_a_model_without_tools_says_so(mode: str):
+def test_a_model_without_tool_support_is_detected(mode: str):
     for model in (FakeListChatModel(responses=["fake"]), Untooled(responses=["fake"])):
-        ours = as_model(model)
-        assert ours.native_tools is False
-        assert ask(mode, ours)["content"] == "fake"
-        assert ask(mode, ours)["usage"] is None
+        adapted = as_model(model)
+        assert adapted.native_tools is False
+        assert ask(mode, adapted)["content"] == "fake"
+        assert ask(mode, adapted)["usage"] is None
 
 
-def test_a_text_completion_model_is_asked_too(mode: str):
-    ours = as_model(FakeListLLM(responses=["completed"]))
-    assert ours.native_tools is False
-    assert ask(mode, ours)["content"] == "completed"
+def test_a_text_completion_model_is_adapted(mode: str):
+    adapted = as_model(FakeListLLM(responses=["completed"]))
+    assert adapted.native_tools is False
+    assert ask(mode, adapted)["content"] == "completed"
 
 
 class Rich(BaseChatModel):
@@ -175,9 +175,9 @@ class Rich(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=message)])
 
 
-def test_blocks_and_what_a_provider_wants_back_are_kept_as_plain_data():
-    ours = as_model(Rich())
-    reply = ours.complete(ASK, (), (), {})
+def test_content_blocks_and_provider_data_become_plain_data():
+    adapted = as_model(Rich())
+    reply = adapted.complete(ASK, (), (), {})
     assert reply == {
         "content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "so"}],
         "tool_calls": [],
@@ -196,11 +196,11 @@ def test_blocks_and_what_a_provider_wants_back_are_kept_as_plain_data():
         {"role": "assistant", "content": reply["content"], "extra": reply["extra"]},
         *ASK,
     ]
-    assert ours.complete(again, (), (), {})["extra"] == {"signature": "abc"}
-    assert ours.name == "rich"
+    assert adapted.complete(again, (), (), {})["extra"] == {"signature": "abc"}
+    assert adapted.name == "rich"
 
 
-def test_a_role_that_nobody_knows_is_refused():
+def test_an_unknown_role_is_rejected():
     with pytest.raises(ModelError, match="role `moderator`"):
         as_model(Rich()).complete([{"role": "moderator", "content": "x"}], (), (), {})
 
@@ -229,7 +229,7 @@ def test_callbacks_and_tags_reach_a_langchain_model(chat: MakeChat, mode: str):
     assert recorder.seen == [("start", "test", ["team"]), ("end", "hi")]
 
 
-def test_a_model_that_is_none_of_langchains_is_one_run_of_its_own(mode: str):
+def test_a_model_outside_langchain_is_traced_as_one_run(mode: str):
     recorder = Recorder()
     model = as_model(ScriptedLLM(["one two", ValueError("no")], stream=True, model="mine"))
     ask(mode, model, config={"callbacks": [recorder], "tags": ["team"]})
@@ -255,7 +255,7 @@ def test_an_overridden_call_of_llm_makes_no_second_run(serve: Serve, mode: str):
     assert recorder.seen == [("start", "test", []), ("end", "echo: two words")]
 
 
-def test_callbacks_of_a_call_are_told(serve: Serve):
+def test_callbacks_of_a_call_are_notified(serve: Serve):
     recorder, own = Recorder(), Recorder()
     llm = LLM("openai/test", base_url=serve(None).url, callbacks=[own])
     llm.call("x", callbacks=[recorder])
@@ -317,7 +317,7 @@ def test_events_of_a_graph_show_the_models_run():
     ]
 
 
-def test_a_langchain_model_below_an_own_model_is_a_run_below_its_run(mode: str):
+def test_a_langchain_model_inside_a_custom_model_is_a_child_run(mode: str):
     class Below(BaseCallbackHandler):
         def __init__(self) -> None:
             self.parents: dict[str, Any] = {}

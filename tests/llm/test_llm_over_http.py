@@ -132,8 +132,8 @@ def test_streaming_gives_the_same_reply_with_usage(serve: Serve, mode: str):
     assert reply["content"] == "one two three"
     assert reply["usage"] is not None
     assert (reply["usage"]["prompt_tokens"], reply["usage"]["completion_tokens"]) == (2, 3)
-    asked = ask(mode, model, tools=[ADD])
-    assert [request["args"] for request in asked["tool_calls"]] == [{"a": 1}, {"a": 2}]
+    tool_reply = ask(mode, model, tools=[ADD])
+    assert [request["args"] for request in tool_reply["tool_calls"]] == [{"a": 1}, {"a": 2}]
     assert server.bodies[0]["stream"] is True
 
 
@@ -145,7 +145,7 @@ def test_a_rate_limit_is_waited_for_and_the_answer_comes(serve: Serve, mode: str
     assert len(server.requests) == 3
 
 
-def test_retries_are_bounded_and_the_providers_error_comes_out(serve: Serve, mode: str):
+def test_retries_are_bounded_and_raise_the_providers_error(serve: Serve, mode: str):
     import openai
 
     server = serve(lambda request: error(500))
@@ -154,17 +154,17 @@ def test_retries_are_bounded_and_the_providers_error_comes_out(serve: Serve, mod
     assert len(server.requests) == 2
 
 
-def test_a_rate_limit_that_stays_is_the_providers_error(serve: Serve, mode: str):
+def test_a_persistent_rate_limit_raises_the_providers_error(serve: Serve, mode: str):
     import openai
 
-    told = "Request too large on tokens per min (TPM): Limit 1000, please reduce the length of the messages"
-    server = serve(lambda request: error(429, told, retry_after=0.01))
+    message = "Request too large on tokens per min (TPM): Limit 1000, please reduce the length of the messages"
+    server = serve(lambda request: error(429, message, retry_after=0.01))
     with pytest.raises(openai.RateLimitError):
         ask(mode, model_at(server, max_retries=1))
     assert len(server.requests) == 2
 
 
-def test_a_wrong_key_is_the_providers_error(serve: Serve, mode: str):
+def test_a_wrong_key_raises_the_providers_error(serve: Serve, mode: str):
     import openai
 
     with OpenAIServer(key="right") as server, pytest.raises(openai.AuthenticationError):
@@ -180,14 +180,14 @@ def test_a_server_that_never_answers_times_out(serve: Serve, mode: str):
     assert time.monotonic() - began < 60
 
 
-def test_a_connection_that_is_cut_is_the_providers_error(serve: Serve, mode: str):
+def test_a_dropped_connection_raises_the_providers_error(serve: Serve, mode: str):
     import openai
 
     with pytest.raises(openai.APIConnectionError):
         ask(mode, model_at(serve([cut()])))
 
 
-def test_nobody_at_the_address_is_the_providers_error(mode: str):
+def test_an_unreachable_address_raises_the_providers_error(mode: str):
     import openai
 
     with OpenAIServer() as server:
@@ -202,13 +202,13 @@ def test_nobody_at_the_address_is_the_providers_error(mode: str):
     [garbage(), garbage(b"<html>", "text/html"), garbage(b'{"a": 1}'), garbage(b"[1]")],
     ids=["no json", "html", "other json", "a list"],
 )
-def test_an_answer_that_is_none_says_so_and_keeps_the_cause(serve: Serve, mode: str, answer: Any, stream: bool):
-    with pytest.raises(UnreadableAnswer, match="`test` sent an answer that cannot be read") as caught:
+def test_an_unreadable_answer_is_reported_with_its_cause(serve: Serve, mode: str, answer: Any, stream: bool):
+    with pytest.raises(UnreadableAnswer, match="`test` sent an answer that cannot be parsed") as caught:
         ask(mode, model_at(serve([answer]), stream=stream))
     assert caught.value.__cause__ is not None
 
 
-def test_no_choices_say_so_and_in_a_stream_are_an_empty_answer(serve: Serve, mode: str):
+def test_missing_choices_are_reported_and_empty_when_streamed(serve: Serve, mode: str):
     with pytest.raises(UnreadableAnswer, match="list index out of range"):
         ask(mode, model_at(serve([empty()])))
     assert ask(mode, model_at(serve([empty()]), stream=True))["content"] == ""
@@ -218,9 +218,11 @@ def test_a_null_content_is_an_empty_answer(serve: Serve, mode: str):
     assert ask(mode, model_at(serve([null()])))["content"] == ""
 
 
-def test_a_conversation_that_is_too_long_is_told_apart(serve: Serve, mode: str):
-    told = "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens."
-    server = serve([error(400, told, code="context_length_exceeded"), error(400, told), error(400, "bad request")])
+def test_a_conversation_that_is_too_long_has_its_own_error(serve: Serve, mode: str):
+    message = "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens."
+    server = serve(
+        [error(400, message, code="context_length_exceeded"), error(400, message), error(400, "bad request")]
+    )
     model = model_at(server)
     for _ in range(2):
         with pytest.raises(ContextLengthExceeded, match="too long for the model `test`") as caught:
@@ -254,7 +256,7 @@ def test_one_model_serves_several_event_loops(serve: Serve):
         assert ask("async", model)["content"] == "echo: two words"
 
 
-def test_unknown_words_go_into_the_request(serve: Serve, mode: str):
+def test_unknown_keywords_go_into_the_request(serve: Serve, mode: str):
     server = serve(["x"])
     ask(
         mode,
@@ -265,7 +267,7 @@ def test_unknown_words_go_into_the_request(serve: Serve, mode: str):
     assert server.requests[0].headers["x-team"] == "a"
 
 
-def test_a_setting_of_zero_is_one(serve: Serve):
+def test_zero_counts_as_a_setting(serve: Serve):
     server = serve(["x"])
     LLM("openai/test", base_url=server.url, temperature=0, seed=0, top_p=0.0).call("hi")
     assert {name: server.bodies[0][name] for name in ("temperature", "seed", "top_p")} == {
@@ -296,7 +298,7 @@ def test_a_response_format_gives_an_instance(serve: Serve):
     assert server.bodies[0]["response_format"]["json_schema"]["name"] == "Dog"
     plain = LLM("openai/test", base_url=server.url)
     assert plain.call("a dog", response_model=Dog) == Dog(name="Rex")
-    with pytest.raises(UnreadableAnswer, match="does not fit `Dog`"):
+    with pytest.raises(UnreadableAnswer, match="does not match `Dog`"):
         plain.call("a dog", response_model=Dog)
     assert as_model(llm).complete(ASK, [], [], {})["content"] == '{"name": "Rex"}'
     assert llm.get_token_usage_summary().successful_requests == 3
@@ -328,13 +330,13 @@ def test_call_performs_the_function_that_was_called(serve: Serve):
 
     assert llm.call("x", tools=tools, available_functions={"add": add_one}) == "5"
     assert asyncio.run(llm.acall("x", tools=tools, available_functions={"add": add})) == "6"
-    wanted: Any = llm.call("x", tools=tools)
-    assert (wanted[0].function.name, wanted[0].function.arguments, wanted[0].id) == (
+    result: Any = llm.call("x", tools=tools)
+    assert (result[0].function.name, result[0].function.arguments, result[0].id) == (
         "add",
         '{"a": 4}',
         "call_0_add",
     )
-    with pytest.raises(ToolFailed, match="available_functions has `sub`"):
+    with pytest.raises(ToolFailed, match="available_functions` has `sub`"):
         llm.call("x", tools=tools, available_functions={"sub": print})
 
     def failing(a: int) -> int:
@@ -364,7 +366,7 @@ def test_fifty_tasks_share_a_model_and_every_token_is_counted(serve: Serve):
     assert llm.get_token_usage_summary().total_tokens == 250
 
 
-def test_attributes_may_be_changed_between_questions(serve: Serve):
+def test_attributes_may_be_changed_between_requests(serve: Serve):
     server = serve(None)
     llm = LLM("openai/test", base_url=server.url, temperature=0.1)
     first = llm.chat_model()
@@ -395,8 +397,8 @@ def test_the_server_runs_as_a_process_and_writes_down_what_it_was_asked(tmp_path
     try:
         assert served.stdout is not None
         llm = LLM("openai/test", base_url=served.stdout.readline().strip())
-        wanted: Any = (llm.call("a"), llm.call("b"), llm.call("c"))
-        assert (wanted[0], wanted[1][0].function.name, wanted[2]) == ("one", "add", "two")
+        result: Any = (llm.call("a"), llm.call("b"), llm.call("c"))
+        assert (result[0], result[1][0].function.name, result[2]) == ("one", "add", "two")
         assert [json.loads(line)["body"]["messages"][0]["content"] for line in log.read_text().splitlines()] == [
             *("a", "b", "c", "c"),
         ]

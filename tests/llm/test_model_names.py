@@ -1,4 +1,4 @@
-"""Names of models, their providers and what the environment says; nothing is sent."""
+"""Model names, providers and environment variables; no request is sent."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ from crewgraph.llm.resolve import as_model, default_llm
 
 
 @pytest.mark.parametrize(
-    ("given", "provider", "model"),
+    ("full_name", "provider", "model"),
     [
         ("gpt-4o", "openai", "gpt-4o"),
         ("gpt-4o-mini", "openai", "gpt-4o-mini"),
@@ -65,13 +65,13 @@ from crewgraph.llm.resolve import as_model, default_llm
         ("litellm/replicate/llama", "litellm", "replicate/llama"),
     ],
 )
-def test_a_name_says_who_serves_which_model(given: str, provider: str, model: str):
-    target = locate(given)
+def test_names_resolve_to_provider_and_model(full_name: str, provider: str, model: str):
+    target = locate(full_name)
     assert (target.provider.name, target.model) == (provider, model)
 
 
 @pytest.mark.parametrize(
-    ("given", "words", "environment", "address", "model"),
+    ("full_name", "keywords", "environment", "address", "model"),
     [
         ("gpt-4o", {}, {"OPENAI_API_KEY": "k"}, None, "gpt-4o"),
         ("gpt-4o", {}, {"OPENAI_API_KEY": "k", "OPENAI_API_BASE": "http://a/v1"}, "http://a/v1", "gpt-4o"),
@@ -92,15 +92,15 @@ def test_a_name_says_who_serves_which_model(given: str, provider: str, model: st
 )
 def test_a_host_that_speaks_openais_protocol_needs_no_package(
     monkeypatch: pytest.MonkeyPatch,
-    given: str,
-    words: dict[str, Any],
+    full_name: str,
+    keywords: dict[str, Any],
     environment: dict[str, str],
     address: str | None,
     model: str,
 ):
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    built = LLM(given, **words).chat_model()
+    built = LLM(full_name, **keywords).chat_model()
     assert type(built).__name__ == "ChatOpenAI"
     assert (built.openai_api_base, built.model_name) == (address, model)
 
@@ -118,7 +118,7 @@ def test_a_host_that_speaks_openais_protocol_needs_no_package(
         ({}, {"OLLAMA_API_BASE": "https://ollama.example"}, "https://ollama.example/v1"),
     ],
 )
-def test_ollama_is_asked_through_openais_protocol_without_its_package(
+def test_ollama_uses_openais_protocol_without_its_package(
     monkeypatch: pytest.MonkeyPatch, words: dict[str, Any], environment: dict[str, str], address: str
 ):
     for name, value in environment.items():
@@ -145,7 +145,7 @@ def test_azure_takes_an_endpoint_a_deployment_path_or_its_openai_address(monkeyp
 
 
 @pytest.mark.parametrize(
-    ("given", "module", "line"),
+    ("full_name", "module", "line"),
     [
         ("anthropic/claude-x", "langchain_anthropic", 'pip install "crewgraph[anthropic]"'),
         ("gemini/gemini-x", "langchain_google_genai", 'pip install "crewgraph[google]"'),
@@ -155,11 +155,11 @@ def test_azure_takes_an_endpoint_a_deployment_path_or_its_openai_address(monkeyp
         ("bedrock/anthropic.claude-x", "langchain_aws", "pip install langchain-aws"),
     ],
 )
-def test_a_missing_package_is_told_with_the_pip_line(given: str, module: str, line: str):
+def test_a_missing_package_is_reported_with_the_pip_command(full_name: str, module: str, line: str):
     if find_spec(module) is not None:
         pytest.skip(f"{module} is installed")
     with pytest.raises(MissingExtra, match=r"needs the package") as caught:
-        LLM(given, api_key="k").chat_model()
+        LLM(full_name, api_key="k").chat_model()
     assert line in str(caught.value)
 
 
@@ -176,21 +176,21 @@ def test_a_missing_key_names_the_variable_before_any_request(provider: Any):
 
 
 def test_an_unknown_name_lists_the_choices():
-    with pytest.raises(UnknownModel, match="`mystery` belongs to no known provider") as caught:
+    with pytest.raises(UnknownModel, match="`mystery` is unknown") as caught:
         as_model("mystery")
     assert "openrouter" in str(caught.value)
     assert "base_url" in str(caught.value)
-    with pytest.raises(UnknownModel, match="`nobody` is no known provider"):
+    with pytest.raises(UnknownModel, match="`nobody` is not a known provider"):
         LLM("x", provider="nobody").chat_model()
-    with pytest.raises(ModelError, match="An empty text is no language model"):
+    with pytest.raises(ModelError, match="An empty string is not a language model"):
         as_model("")
 
 
 def test_no_key_and_no_model_lists_the_choices_in_order():
     with pytest.raises(NoModelError) as caught:
         as_model(None)
-    told = str(caught.value)
-    places = [told.index(word) for word in ("OPENAI_API_KEY", "ollama/", "base_url", "LangChain", "ScriptedLLM")]
+    text = str(caught.value)
+    places = [text.index(word) for word in ("OPENAI_API_KEY", "ollama/", "base_url", "LangChain", "ScriptedLLM")]
     assert places == sorted(places)
     assert isinstance(caught.value, ValueError)
 
@@ -243,14 +243,14 @@ def test_the_name_is_shown_as_crewai_shows_it():
         ("groq/llama-3.3-70b-versatile", True, True, 131_072),
     ],
 )
-def test_what_well_known_models_can_do(name: str, functions: bool, stop: bool, window: int):
+def test_capabilities_of_well_known_models(name: str, functions: bool, stop: bool, window: int):
     llm = LLM(name)
     assert llm.supports_function_calling() is functions
     assert llm.supports_stop_words() is stop
     assert llm.get_context_window_size() == window
 
 
-def test_a_word_that_a_class_has_no_place_for_is_refused(monkeypatch: pytest.MonkeyPatch):
+def test_a_keyword_that_a_class_does_not_accept_is_rejected(monkeypatch: pytest.MonkeyPatch):
     from langchain_core.language_models import FakeListChatModel
 
     from crewgraph.llm import connection
@@ -259,7 +259,7 @@ def test_a_word_that_a_class_has_no_place_for_is_refused(monkeypatch: pytest.Mon
         return FakeListChatModel
 
     monkeypatch.setattr(connection, "_class_of", fake)
-    with pytest.raises(ModelError, match="has no place for .*`mystery_word`"):
+    with pytest.raises(ModelError, match="does not accept .*`mystery_word`"):
         LLM("anthropic/claude-x", api_key="k", mystery_word=1).chat_model()
 
 

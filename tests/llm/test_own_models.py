@@ -1,4 +1,4 @@
-"""BaseLLM subclasses and other objects in every shape, as models of ours."""
+"""Custom models: `BaseLLM` subclasses and other objects, adapted to `Model`."""
 
 import asyncio
 import copy
@@ -47,7 +47,7 @@ def ask(
 
 
 class Returning(BaseLLM):
-    """Returns what it was given, and remembers what it was asked."""
+    """Returns a fixed value and records its arguments."""
 
     def __init__(self, returned: Any = "fine", *, functions: bool = False) -> None:
         super().__init__("returning", temperature=0.3)
@@ -126,7 +126,7 @@ def test_the_object_may_have_its_own_acall():
     assert ask("sync", as_model(Asynchronous("a")))["content"] == "bare hello there"
 
 
-def test_declared_attributes_are_set_and_other_words_are_kept():
+def test_declared_attributes_are_set_and_other_keywords_stored():
     named = Named("n", endpoint="http://x", mystery=1, stop="S")
     assert (named.endpoint, named.additional_params, named.stop, named.provider) == (
         "http://x",
@@ -138,7 +138,7 @@ def test_declared_attributes_are_set_and_other_words_are_kept():
     assert (Fixed().stop, Demanding().get_context_window_size()) == (["X"], 4096)
 
 
-def test_the_base_class_cannot_be_made():
+def test_the_base_class_is_abstract():
     with pytest.raises(TypeError, match="abstract"):
         BaseLLM("x")  # type: ignore[abstract]
 
@@ -174,7 +174,7 @@ ADDED = [{"id": "c7", "name": "add", "args": {"a": 1}}]
         ),
     ],
 )
-def test_whatever_is_returned_is_read(mode: str, returned: Any, content: str, requests: list[Any]):
+def test_return_values_of_all_kinds_are_parsed(mode: str, returned: Any, content: str, requests: list[Any]):
     reply = ask(mode, as_model(Returning(returned)))
     assert reply == {"content": content, "tool_calls": requests, "usage": None, "extra": {}}
 
@@ -249,17 +249,17 @@ def test_usage_is_that_of_the_call_even_when_fifty_run_at_once():
     llm = Counting("c")
     model = as_model(llm)
 
-    def one(tokens: int) -> int:
+    def call_with(tokens: int) -> int:
         reply = model.complete([{"role": "user", "content": str(tokens)}], [], [], {})
         assert reply["usage"] is not None
         return reply["usage"]["prompt_tokens"]
 
     with ThreadPoolExecutor(50) as pool:
-        assert list(pool.map(one, range(100))) == list(range(100))
+        assert list(pool.map(call_with, range(100))) == list(range(100))
 
     async def all_at_once() -> list[Reply]:
-        asked: list[Any] = [[{"role": "user", "content": str(tokens)}] for tokens in range(100)]
-        return await asyncio.gather(*[model.acomplete(messages, [], [], {}) for messages in asked])
+        conversations: list[Any] = [[{"role": "user", "content": str(tokens)}] for tokens in range(100)]
+        return await asyncio.gather(*[model.acomplete(messages, [], [], {}) for messages in conversations])
 
     replies = asyncio.run(all_at_once())
     assert [reply["usage"] and reply["usage"]["prompt_tokens"] for reply in replies] == list(range(100))
@@ -288,7 +288,7 @@ def test_async_calls_of_a_blocking_model_run_all_at_once():
     assert len(asyncio.run(all_at_once())) == 64
 
 
-def test_an_exception_passes_unchanged_and_a_full_context_is_told_apart(mode: str):
+def test_exceptions_pass_unchanged_and_a_full_context_has_its_own_error(mode: str):
     class Failing(BaseLLM):
         def call(self, messages: Any, **kwargs: Any) -> str:  # type: ignore[override]
             raise {"a": ZeroDivisionError("a"), "b": ValueError("prompt is too long: 9 > 8")}[messages[-1]["content"]]
@@ -314,7 +314,7 @@ def test_an_overridden_call_of_llm_is_honoured(mode: str):
         assert asyncio.run(llm.acall("hi")) == "ECHO: HI"
 
 
-def test_a_subclass_of_llm_may_keep_its_constructor_to_itself(mode: str):
+def test_a_subclass_of_llm_need_not_call_its_constructor(mode: str):
     class Own(LLM):
         def __init__(self) -> None:
             self.model = "nobody-knows-me"
@@ -327,7 +327,7 @@ def test_a_subclass_of_llm_may_keep_its_constructor_to_itself(mode: str):
     assert Own().get_token_usage_summary().total_tokens == 0
 
 
-def test_adapters_are_kept_while_someone_holds_them():
+def test_adapters_are_cached_while_referenced():
     duck = Duck()
     model = as_model(duck)
     assert as_model(duck) is model
@@ -352,10 +352,10 @@ def test_models_can_be_copied():
         )
 
 
-@pytest.mark.parametrize("given", [3, object(), [], {"temperature": 1}, SimpleNamespace(model_name=None)])
-def test_what_is_no_model_is_refused_and_the_choices_are_told(given: object):
+@pytest.mark.parametrize("value", [3, object(), [], {"temperature": 1}, SimpleNamespace(model_name=None)])
+def test_other_values_are_rejected_with_the_choices(value: object):
     with pytest.raises(ModelError, match="openai/gpt-4o"):
-        as_model(given)
+        as_model(value)
 
 
 def test_a_dict_and_an_old_object_name_a_model(monkeypatch: pytest.MonkeyPatch):

@@ -1,4 +1,4 @@
-"""`Retry-After`: waits that a provider asks for, beyond those that its client makes itself."""
+"""Retries after long `Retry-After` delays, which provider clients do not handle."""
 
 import asyncio
 import time
@@ -31,9 +31,9 @@ def model_at(server: OpenAIServer, **words: Any) -> LLM:
     return LLM("openai/test", base_url=server.url, api_key="key", **words)
 
 
-def patient(server: OpenAIServer, told: list[float]) -> RetryingModel:
+def patient(server: OpenAIServer, waits: list[float]) -> RetryingModel:
     model = as_model(model_at(server, max_retries=0))
-    return RetryingModel(model, told.append, times=2, at_least=0.0, at_most=5.0)
+    return RetryingModel(model, waits.append, max_retries=2, min_wait=0.0, max_wait=5.0)
 
 
 def ask(mode: Mode, model: RetryingModel) -> str:
@@ -50,17 +50,17 @@ def crew_of(llm: LLM, **more: Any) -> Crew:
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_a_request_is_made_again_after_the_time_that_the_provider_asked_for(mode: Mode, status: int):
-    told: list[float] = []
+def test_a_request_is_retried_after_the_requested_delay(mode: Mode, status: int):
+    waits: list[float] = []
     with OpenAIServer([later("0.4", status), later("0.2", status), "hello"]) as server:
         began = time.monotonic()
-        assert ask(mode, patient(server, told)) == "hello"
+        assert ask(mode, patient(server, waits)) == "hello"
         assert time.monotonic() - began >= 0.6
-    assert told == [0.4, 0.2]
+    assert waits == [0.4, 0.2]
 
 
-def test_the_time_may_be_a_date(mode: Mode):
-    told: list[float] = []
+def test_the_delay_may_be_a_date(mode: Mode):
+    waits: list[float] = []
     dates: list[datetime] = []
 
     def answer(request: Any) -> Any:
@@ -70,20 +70,20 @@ def test_the_time_may_be_a_date(mode: Mode):
         return later(format_datetime(dates[0], usegmt=True))
 
     with OpenAIServer(answer) as server:
-        assert ask(mode, patient(server, told)) == "hello"
+        assert ask(mode, patient(server, waits)) == "hello"
     assert datetime.now(UTC) >= dates[0].replace(microsecond=0)
-    assert 0 < told[0] <= 3
+    assert 0 < waits[0] <= 3
 
 
 @pytest.mark.parametrize("value", ["", "soon", "nan", "inf", "Mon, 99 Foo 2026"])
-def test_a_time_that_is_none_is_not_waited_for(mode: Mode, value: str):
-    told: list[float] = []
+def test_an_invalid_delay_is_ignored(mode: Mode, value: str):
+    waits: list[float] = []
     with OpenAIServer([later(value), "never"]) as server, pytest.raises(Exception, match="too many"):
-        ask(mode, patient(server, told))
-    assert not told
+        ask(mode, patient(server, waits))
+    assert not waits
 
 
-def test_a_time_in_the_past_is_no_time(mode: Mode):
+def test_a_date_in_the_past_means_no_delay(mode: Mode):
     past = format_datetime(datetime.now(UTC) - timedelta(days=1), usegmt=True)
     with OpenAIServer([later(past)]) as server, pytest.raises(Exception, match="too many") as failed:
         ask(mode, patient(server, []))
@@ -95,50 +95,52 @@ def test_other_failures_are_not_waited_for(mode: Mode):
         ask(mode, patient(server, []))
 
 
-def test_patience_ends_with_the_number_of_retries_and_with_the_bound(mode: Mode):
-    told: list[float] = []
+def test_retries_and_delays_are_bounded(mode: Mode):
+    waits: list[float] = []
     with OpenAIServer([later("0.1")] * 3) as server:
         with pytest.raises(Exception, match="too many"):
-            ask(mode, patient(server, told))
+            ask(mode, patient(server, waits))
         assert len(server.requests) == 3
     with OpenAIServer([later("6")]) as server, pytest.raises(Exception, match="too many") as failed:
-        ask(mode, patient(server, told))
+        ask(mode, patient(server, waits))
     assert failed.value.__notes__ == [
-        "the provider asks for 6 seconds of patience (`Retry-After`), and CREWGRAPH_MAX_RETRY_AFTER allows 5"
+        "the provider asks to retry after 6 seconds (`Retry-After`), but CREWGRAPH_MAX_RETRY_AFTER allows 5"
     ]
 
 
-def test_what_the_client_waits_for_is_left_to_the_client(mode: Mode):
-    told: list[float] = []
+def test_short_delays_are_left_to_the_client(mode: Mode):
+    waits: list[float] = []
     with OpenAIServer([later("0.3"), "hello"]) as server:
-        model = RetryingModel(as_model(model_at(server)), told.append)
+        model = RetryingModel(as_model(model_at(server)), waits.append)
         began = time.monotonic()
         assert ask(mode, model) == "hello"
         assert time.monotonic() - began >= 0.3
-    assert not told
+    assert not waits
 
 
 def test_an_agents_time_ends_the_wait(mode: Mode):
     with OpenAIServer(lambda _: later(str(LONG))) as server:
-        made, began = crew_of(model_at(server)), time.monotonic()
+        crew, began = crew_of(model_at(server)), time.monotonic()
         for seconds in (1, 10, 60):
-            made.agents[0].max_execution_time = seconds
+            crew.agents[0].max_execution_time = seconds
             with heard() as events, pytest.raises(TimeLimitReached):
-                mode.kickoff(made)
-            if any(isinstance(one, LLMCallDelayedEvent) for one in events):
+                mode.kickoff(crew)
+            if any(isinstance(event, LLMCallDelayedEvent) for event in events):
                 break
         assert time.monotonic() - began < LONG
-    assert [(one.seconds, one.max_rpm) for one in events if isinstance(one, LLMCallDelayedEvent)] == [(LONG, None)]
+    assert [(event.seconds, event.max_rpm) for event in events if isinstance(event, LLMCallDelayedEvent)] == [
+        (LONG, None)
+    ]
 
 
 def test_a_crews_time_ends_the_wait_and_the_run_goes_on_later(mode: Mode):
     with OpenAIServer([later(str(LONG)), "hello"]) as server:
-        made = crew_of(model_at(server))
-        made.max_seconds = 0.5
+        crew = crew_of(model_at(server))
+        crew.max_seconds = 0.5
         with pytest.raises(BudgetExceeded):
-            mode.kickoff(made, thread_id="w")
-        made.max_seconds = 20
-        assert mode.resume(made, "w").raw == "hello"
+            mode.kickoff(crew, thread_id="w")
+        crew.max_seconds = 20
+        assert mode.resume(crew, "w").raw == "hello"
 
 
 def test_cancellation_ends_the_wait():
@@ -158,12 +160,12 @@ def test_cancellation_ends_the_wait():
         assert time.monotonic() - began < 5
 
 
-def test_who_wants_no_retries_or_has_another_model_does_not_wait(mode: Mode):
+def test_no_wait_without_retries_or_with_a_fallback(mode: Mode):
     with OpenAIServer([later(str(LONG))]) as server, pytest.raises(Exception, match="too many"):
         mode.kickoff(crew_of(model_at(server, max_retries=0)))
     with OpenAIServer([later(str(LONG)), "hello"]) as server:
-        made = crew_of(model_at(server, fallbacks=[model_at(server)]))
-        assert mode.kickoff(made).raw == "hello"
+        crew = crew_of(model_at(server, fallbacks=[model_at(server)]))
+        assert mode.kickoff(crew).raw == "hello"
 
 
 def test_the_bound_is_the_environments(mode: Mode, monkeypatch: pytest.MonkeyPatch):

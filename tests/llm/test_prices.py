@@ -1,4 +1,4 @@
-"""What usage costs: by model, replaceable, and unknown rather than nothing."""
+"""Cost of usage: by model, replaceable, and None if unknown."""
 
 import json
 from collections.abc import Iterator
@@ -31,10 +31,10 @@ def used(prompt: int = 0, completion: int = 0, **more: int) -> UsageMetrics:
 
 
 def output(**by_model: UsageMetrics) -> TaskOutput:
-    made = TaskOutput(description="d", name="n", agent="a", usage_by_model=by_model)
+    output = TaskOutput(description="d", name="n", agent="a", usage_by_model=by_model)
     for usage in by_model.values():
-        made.usage.add_usage_metrics(usage)
-    return made
+        output.usage.add_usage_metrics(usage)
+    return output
 
 
 def test_the_price_is_per_million_tokens_and_the_cache_has_its_own():
@@ -44,7 +44,7 @@ def test_the_price_is_per_million_tokens_and_the_cache_has_its_own():
     assert Price(input=10, output=100).of(usage) == pytest.approx(10 + 1)
 
 
-def test_every_price_of_ours_has_a_date_and_costs_something():
+def test_every_bundled_price_has_a_date_and_is_positive():
     table: dict[str, dict[str, Any]] = json.loads(
         resources.files("crewgraph.llm").joinpath("prices.json").read_text("utf-8")
     )
@@ -61,7 +61,7 @@ def test_a_dated_name_has_the_price_of_the_name_without_it(name: str):
 
 
 @pytest.mark.parametrize("name", ["nobody", "gpt-4o-mini-tuned", ""])
-def test_a_model_nobody_told_the_price_of_has_none(name: str):
+def test_an_unknown_model_has_no_price(name: str):
     assert price_of(name) is None
     assert cost({name: used(1, 1)}) is None
 
@@ -74,7 +74,7 @@ def test_several_models_add_up_and_one_unknown_makes_the_sum_unknown():
     assert cost({}) == 0
 
 
-def test_a_model_that_did_not_tell_its_tokens_costs_nobody_knows_what():
+def test_the_cost_without_usage_is_unknown():
     register("silent", input=10, output=10)
     assert cost({"silent": UsageMetrics(successful_requests=1)}) is None
 
@@ -84,9 +84,7 @@ def test_a_model_may_be_free():
     assert cost({"local": used(5, 5)}) == 0
 
 
-def test_what_is_registered_counts_before_a_file_and_a_file_before_ours(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_registered_prices_precede_the_file_and_the_bundled_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     path = tmp_path / "prices.json"
     path.write_text('{"gpt-4o": {"input": 1, "output": 2}, "mine": {"input": 3, "output": 4}}', "utf-8")
     monkeypatch.setenv("CREWGRAPH_PRICES", str(path))
@@ -99,17 +97,17 @@ def test_what_is_registered_counts_before_a_file_and_a_file_before_ours(
     assert price_of("gpt-4o") == Price(input=7, output=8)
 
 
-def test_all_prices_can_be_replaced_and_taken_back():
-    ours = price_of("gpt-4o")
+def test_all_prices_can_be_replaced_and_restored():
+    table = price_of("gpt-4o")
     replace({"only": {"input": 1, "output": 2}})
     assert price_of("only") == Price(input=1, output=2)
     assert price_of("gpt-4o") is None
     replace(None)
-    assert (price_of("only"), price_of("gpt-4o")) == (None, ours)
+    assert (price_of("only"), price_of("gpt-4o")) == (None, table)
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"m": {"input": 1}}', '{"m": {"input": -1, "output": 1}}', '{"m": 5}'])
-def test_a_file_that_holds_no_prices_is_told_with_its_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str):
+def test_an_invalid_price_file_is_reported_with_the_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str):
     path = tmp_path / "prices.json"
     path.write_text(text, "utf-8")
     monkeypatch.setenv("CREWGRAPH_PRICES", str(path))
@@ -117,7 +115,7 @@ def test_a_file_that_holds_no_prices_is_told_with_its_form(tmp_path: Path, monke
         price_of("m")
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_missing_price_file_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("CREWGRAPH_PRICES", str(tmp_path / "nowhere.json"))
     with pytest.raises(ValueError, match=r"cannot be read: .*nowhere"):
         price_of("m")
@@ -130,7 +128,7 @@ def test_prices_below_zero_and_unknown_fields_are_refused():
         replace({"m": {"input": 1, "output": 1, "per": "token"}})
 
 
-def test_outputs_tell_their_cost():
+def test_outputs_have_a_cost():
     register("dear", input=10, output=10)
     first, second = output(dear=used(100_000)), output(dear=used(200_000))
     assert first.cost == pytest.approx(1)

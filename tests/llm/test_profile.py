@@ -1,4 +1,4 @@
-"""What models say of themselves."""
+"""Settings and capabilities of models."""
 
 from typing import Any
 
@@ -12,18 +12,18 @@ class Parrot(BaseLLM):
         return messages[-1]["content"]
 
 
-def test_settings_are_told_without_the_key():
+def test_settings_exclude_the_key():
     llm = LLM("gpt-4o", temperature=0.2, max_tokens=5, stop="x", stream=True, api_key="secret")
     assert llm.to_config_dict() == {"model": "openai/gpt-4o", "temperature": 0.2, "max_tokens": 5, "stop": ["x"]}
     assert Parrot("parrot").to_config_dict() == {"model": "openai/parrot"}
 
 
-def test_a_model_of_ones_own_takes_the_common_settings():
+def test_a_custom_model_accepts_the_common_settings():
     parrot = Parrot("parrot", top_p=0.3, other=1)
     assert (parrot.top_p, parrot.seed, parrot.llm_type, parrot.additional_params) == (0.3, None, "base", {"other": 1})
 
 
-def test_what_is_behind_a_name():
+def test_properties_derived_from_the_name():
     claude = LLM("anthropic/claude-sonnet-4-5", thinking={"type": "enabled", "budget_tokens": 2000})
     assert (claude.is_anthropic, claude.llm_type, claude.supports_multimodal()) == (True, "anthropic", True)
     assert claude.thinking == {"type": "enabled", "budget_tokens": 2000}
@@ -36,7 +36,7 @@ def test_what_is_behind_a_name():
     assert claude.format_text_content("hello") == {"type": "text", "text": "hello"}
 
 
-def test_a_window_that_the_user_knows_better_counts():
+def test_the_context_window_can_be_overridden():
     assert LLM("gpt-4o").get_context_window_size() == 128_000
     assert LLM("gpt-4o", context_window_size=1000).get_context_window_size() == 1000
 
@@ -47,27 +47,27 @@ def test_a_window_that_the_user_knows_better_counts():
 def test_a_conversation_or_a_result_that_is_too_long_is_known_before(words: int, too_long: bool, too_large: bool):
     llm = LLM("gpt-4o", context_window_size=1000)
     text = "tide" * words
-    said = [{"role": "user", "content": text}]
-    assert llm.get_input_tokens_count(said) == words
-    assert llm.is_context_window_overflowing_threshold(said) is too_long
+    messages = [{"role": "user", "content": text}]
+    assert llm.get_input_tokens_count(messages) == words
+    assert llm.is_context_window_overflowing_threshold(messages) is too_long
     assert llm.is_tool_result_overflowing_threshold(text) is too_large
 
 
-def test_tools_and_forms_count_as_well():
+def test_tools_and_response_models_count_as_well():
     tools = [{"type": "function", "function": {"name": "add"}}]
     assert LLM("gpt-4o").get_input_tokens_count("hi", tools) > 1 == LLM("gpt-4o").get_input_tokens_count("hi")
 
 
 def test_a_conversation_is_condensed_in_place_behind_its_system_messages():
     llm = ScriptedLLM(["high water at 9:40"])
-    said: list[Any] = [
+    messages: list[Any] = [
         {"role": "system", "content": "Be brief."},
         {"role": "user", "content": "When is high water?"},
         {"role": "assistant", "content": "At 9:40."},
     ]
-    llm.summarize_messages(said, [])
-    assert [one["role"] for one in said] == ["system", "user"]
-    assert "high water at 9:40" in said[1]["content"]
+    llm.summarize_messages(messages, [])
+    assert [message["role"] for message in messages] == ["system", "user"]
+    assert "high water at 9:40" in messages[1]["content"]
     assert "When is high water?" in llm.requests[0].text
     only: list[Any] = [{"role": "system", "content": "Be brief."}]
     llm.summarize_messages(only)

@@ -1,4 +1,4 @@
-"""Models that OpenAI's Responses API answers."""
+"""Models that use OpenAI's Responses API."""
 
 import asyncio
 import logging
@@ -23,73 +23,73 @@ THOUGHT = {
 SEARCH = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "q"}}
 
 
-def llm_of(server: Responses, name: str = "openai/gpt-4o", **given: Any) -> LLM:
-    return LLM(name, api="responses", api_key="key", base_url=server.url, **given)
+def llm_of(server: Responses, name: str = "openai/gpt-4o", **settings: Any) -> LLM:
+    return LLM(name, api="responses", api_key="key", base_url=server.url, **settings)
 
 
-def said(mode: Mode, llm: LLM, asked: Any, **given: Any) -> Any:
-    return asyncio.run(llm.acall(asked, **given)) if mode.asynchronous else llm.call(asked, **given)
+def answer_of(mode: Mode, llm: LLM, messages: Any, **keywords: Any) -> Any:
+    return asyncio.run(llm.acall(messages, **keywords)) if mode.asynchronous else llm.call(messages, **keywords)
 
 
-def asked(body: dict[str, Any]) -> list[Any]:
+def contents(body: dict[str, Any]) -> list[Any]:
     return [part.get("content") for part in body["input"]]
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_the_words_of_the_api_are_sent(mode: Mode, stream: bool):
-    given: dict[str, Any] = {
+def test_settings_of_the_api_are_sent(mode: Mode, stream: bool):
+    settings: dict[str, Any] = {
         **{"instructions": "be brief", "store": False, "include": ["file_search_call.results"]},
         **{"max_tokens": 7, "temperature": 0.1, "previous_response_id": "resp_0", "stream": stream},
     }
     with responses_api([message("hello")]) as server:
-        assert said(mode, llm_of(server, **given), "hi") == "hello"
+        assert answer_of(mode, llm_of(server, **settings), "hi") == "hello"
     (body,) = server.bodies
-    told = {name: body.get(name) for name in ("instructions", "store", "include", "max_output_tokens", "temperature")}
-    assert list(told.values()) == ["be brief", False, ["file_search_call.results"], 7, 0.1]
-    assert (body["previous_response_id"], asked(body)) == ("resp_0", ["hi"])
+    sent = {name: body.get(name) for name in ("instructions", "store", "include", "max_output_tokens", "temperature")}
+    assert list(sent.values()) == ["be brief", False, ["file_search_call.results"], 7, 0.1]
+    assert (body["previous_response_id"], contents(body)) == ("resp_0", ["hi"])
 
 
-def test_tools_of_openai_s_servers_stand_beside_one_s_own(mode: Mode):
+def test_builtin_tools_are_combined_with_functions(mode: Mode):
     files = {"type": "file_search", "vector_store_ids": ["vs_1"]}
     with responses_api([SEARCH, message("found")], [message("done")]) as server:
         llm = llm_of(server, builtin_tools=["web_search", "code_interpreter", files])
-        assert said(mode, llm, "look") == "found"
-        assert said(mode, llm, "look", tools=[FUNCTION]) == "done"
-    alone, beside = ([one["type"] for one in body["tools"]] for body in server.bodies)
+        assert answer_of(mode, llm, "look") == "found"
+        assert answer_of(mode, llm, "look", tools=[FUNCTION]) == "done"
+    alone, combined = ([item["type"] for item in body["tools"]] for body in server.bodies)
     assert alone == ["web_search_preview", "code_interpreter", "file_search"]
-    assert beside == [*alone, "function"]
+    assert combined == [*alone, "function"]
     assert server.bodies[0]["tools"][1:] == [{"type": "code_interpreter", "container": {"type": "auto"}}, files]
 
 
-def test_each_request_goes_on_from_the_response_before(mode: Mode):
+def test_each_request_continues_the_previous_response(mode: Mode):
     with responses_api(*([message("yes")] for _ in range(4))) as server:
         llm = llm_of(server, auto_chain=True)
         assert llm.last_response_id is None
         for text in ("one", "two"):
-            said(mode, llm, text)
+            answer_of(mode, llm, text)
         llm.temperature, llm.builtin_tools = 0.5, ["web_search"]  # its client is made anew, the chain goes on
-        said(mode, llm, "three")
+        answer_of(mode, llm, "three")
         assert llm.last_response_id == "resp_3"
         llm.reset_chain()
-        said(mode, llm, "four")
+        answer_of(mode, llm, "four")
     assert [body.get("previous_response_id") for body in server.bodies] == [None, "resp_1", "resp_2", None]
 
 
-def test_each_request_is_given_the_reasoning_before(mode: Mode):
+def test_each_request_includes_the_previous_reasoning(mode: Mode):
     with responses_api([THOUGHT, message("a")], [message("b")], [message("c")]) as server:
         llm = llm_of(server, "openai/gpt-5", auto_chain_reasoning=True)
-        said(mode, llm, "one")
+        answer_of(mode, llm, "one")
         assert llm.last_reasoning_items == [THOUGHT]
-        said(mode, llm, "two")
+        answer_of(mode, llm, "two")
         assert llm.last_reasoning_items is None
         llm.reset_reasoning_chain()
-        said(mode, llm, "three")
+        answer_of(mode, llm, "three")
     first, second, third = (body["input"] for body in server.bodies)
     assert (second[0], len(first), len(third)) == (THOUGHT, 1, 1)
     assert [body["include"] for body in server.bodies] == [["reasoning.encrypted_content"]] * 3
 
 
-def test_what_the_tools_of_openai_s_servers_did_is_told(mode: Mode):
+def test_results_of_builtin_tools_are_returned(mode: Mode):
     items: list[dict[str, Any]] = [
         THOUGHT,
         SEARCH,
@@ -120,24 +120,24 @@ def test_what_the_tools_of_openai_s_servers_did_is_told(mode: Mode):
     ]
     with responses_api(items) as server:
         llm = llm_of(server, parse_tool_outputs=True)
-        found = said(
+        results = answer_of(
             mode, llm, "add", tools=[FUNCTION], available_functions={"f": lambda: pytest.fail("not to be called")}
         )
-    assert isinstance(found, ResponsesAPIResult)
-    assert (found.text, found.response_id, found.has_tool_outputs(), found.has_reasoning()) == (
+    assert isinstance(results, ResponsesAPIResult)
+    assert (results.text, results.response_id, results.has_tool_outputs(), results.has_reasoning()) == (
         "two",
         "resp_1",
         True,
         True,
     )
-    assert found.web_search_results == [{"id": "ws_1", "status": "completed", "type": "web_search_call"}]
-    assert found.code_interpreter_results[0]["results"] == [
+    assert results.web_search_results == [{"id": "ws_1", "status": "completed", "type": "web_search_call"}]
+    assert results.code_interpreter_results[0]["results"] == [
         {"type": "logs", "logs": "2"},
         {"type": "files", "files": [{"url": "http://127.0.0.1/plot.png"}]},
     ]
-    assert found.file_search_results[0]["results"][0]["filename"] == "a.txt"
-    assert found.reasoning_summaries[0]["encrypted_content"] == "sealed"
-    assert found.function_calls == [{"id": "call_1", "name": "f", "arguments": "{}"}]
+    assert results.file_search_results[0]["results"][0]["filename"] == "a.txt"
+    assert results.reasoning_summaries[0]["encrypted_content"] == "sealed"
+    assert results.function_calls == [{"id": "call_1", "name": "f", "arguments": "{}"}]
 
 
 @tool
@@ -146,31 +146,31 @@ def depth(place: str) -> str:
     return f"12 m at {place}"
 
 
-def test_an_agent_works_with_it(mode: Mode):
-    wanted = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "depth", "status": "completed"}
-    with responses_api([{**wanted, "arguments": '{"place": "Brest"}'}], [message("12 m")]) as server:
+def test_an_agent_uses_it(mode: Mode):
+    calls = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "depth", "status": "completed"}
+    with responses_api([{**calls, "arguments": '{"place": "Brest"}'}], [message("12 m")]) as server:
         agent = Agent(
             role="r", goal="g", backstory="b", llm=llm_of(server, builtin_tools=["web_search"]), tools=[depth]
         )
         crew = Crew(agents=[agent], tasks=[Task(description="d", expected_output="e", agent=agent)])
         assert mode.kickoff(crew).raw == "12 m"
-    given = server.bodies[1]["input"][-2:]
-    assert [(one["type"], one["call_id"]) for one in given] == [
+    settings = server.bodies[1]["input"][-2:]
+    assert [(item["type"], item["call_id"]) for item in settings] == [
         ("function_call", "call_1"),
         ("function_call_output", "call_1"),
     ]
-    assert given[1]["output"] == "12 m at Brest"
+    assert settings[1]["output"] == "12 m at Brest"
 
 
-def test_what_the_api_does_not_know_is_left_out_and_told(mode: Mode, caplog: pytest.LogCaptureFixture):
+def test_unsupported_settings_are_dropped_with_a_warning(mode: Mode, caplog: pytest.LogCaptureFixture):
     with responses_api([message("one END two")]) as server:
         llm = llm_of(server, stop=["END"], seed=3, frequency_penalty=0.5)
-        assert said(mode, llm, "count").strip() == "one"
+        assert answer_of(mode, llm, "count").strip() == "one"
     assert not {"stop", "seed", "frequency_penalty"} & set(server.bodies[0])
-    assert "`frequency_penalty`, `seed` is without effect: the Responses API does not know it" in caplog.text
+    assert "`frequency_penalty`, `seed` has no effect: the Responses API does not support it" in caplog.text
 
 
-def test_its_words_are_told_to_be_without_effect_elsewhere(caplog: pytest.LogCaptureFixture):
+def test_its_settings_warn_with_another_api(caplog: pytest.LogCaptureFixture):
     with OpenAIServer(["hello"]) as server, caplog.at_level(logging.WARNING):
         llm = LLM("openai/gpt-4o", api_key="key", base_url=server.url, builtin_tools=["web_search"], auto_chain=True)
         assert llm.call("hi") == "hello"
@@ -178,30 +178,30 @@ def test_its_words_are_told_to_be_without_effect_elsewhere(caplog: pytest.LogCap
         llm.reset_chain()
         llm.reset_reasoning_chain()
     assert not {"builtin_tools", "auto_chain"} & set(server.bodies[0])
-    assert '`builtin_tools`, `auto_chain` is without effect: it needs api="responses"' in caplog.text
+    assert '`builtin_tools`, `auto_chain` has no effect: it needs api="responses"' in caplog.text
 
 
-def test_its_words_are_attributes_and_may_be_changed(mode: Mode):
+def test_its_settings_are_mutable_attributes(mode: Mode):
     with responses_api([SEARCH, message("found")], [message("said")]) as server:
         llm = llm_of(server, builtin_tools=["web_search"])
         assert (llm.api, llm.builtin_tools, llm.auto_chain, llm.store) == ("responses", ["web_search"], False, None)
-        said(mode, llm, "look")
+        answer_of(mode, llm, "look")
         llm.builtin_tools, llm.store = None, True
-        said(mode, llm, "say")
+        answer_of(mode, llm, "say")
     assert ["tools" in body for body in server.bodies] == [True, False]
     assert [body.get("store") for body in server.bodies] == [None, True]
 
 
-def test_the_client_is_made_with_what_is_given_for_it():
+def test_client_settings_reach_the_client():
     with OpenAIServer(["hello"]) as server:
-        given = {"default_headers": {"x-team": "harbour"}, "organization": "pilots"}
-        assert LLM("openai/gpt-4o", base_url=server.url, api_key="key", client_params=given).call("hi") == "hello"
+        settings = {"default_headers": {"x-team": "harbour"}, "organization": "pilots"}
+        assert LLM("openai/gpt-4o", base_url=server.url, api_key="key", client_params=settings).call("hi") == "hello"
     headers = server.requests[0].headers
     assert (headers["x-team"], headers["openai-organization"]) == ("harbour", "pilots")
     assert "client_params" not in server.bodies[0]
 
 
-def test_a_model_that_stands_in_has_no_part_in_what_was_answered_before(mode: Mode):
+def test_a_fallback_does_not_return_a_previous_answer(mode: Mode):
     with responses_api([SEARCH, message("found")]) as server, OpenAIServer(["plain"]) as other:
         plain = LLM("openai/gpt-4o", base_url=other.url, api_key="key")
         llm = llm_of(server, parse_tool_outputs=True, fallbacks=[plain], max_retries=0)

@@ -1,4 +1,4 @@
-"""Requests a minute: who is let through when, on threads and on event loops."""
+"""Rate limiting on threads and on event loops."""
 
 import asyncio
 import copy
@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from until import LONG, auntil, until
 from windows import NotingWindow, noting
 
-from crewgraph.llm.rate_limit import RPMController, await_room, wait_for_room
+from crewgraph.llm.rate_limit import RPMController, await_slot, wait_for_slot
 
 
 class Passages:
@@ -27,33 +27,33 @@ class Passages:
         self.seen: list[Any] = []
 
     @contextmanager
-    def asked(self, wanted: Mapping[Any, Sequence[RPMController]]) -> Generator[None]:
-        """A block in which all ask for room, in their order; at its end they have been let through."""
+    def requesting(self, controllers: Mapping[Any, Sequence[RPMController]]) -> Generator[None]:
+        """Send all requests, in order; at the end of the block all were admitted."""
 
         def request(who: Any) -> None:
-            wait_for_room(wanted[who])
+            wait_for_slot(controllers[who])
             self.seen.append(who)
 
         async def arequest(who: Any) -> None:
-            await await_room(wanted[who])
+            await await_slot(controllers[who])
             self.seen.append(who)
 
         async def several() -> None:
-            await asyncio.gather(*(arequest(who) for who in wanted))
+            await asyncio.gather(*(arequest(who) for who in controllers))
 
         if self.mode.asynchronous:
             threads = [threading.Thread(target=lambda: asyncio.run(several()))]
         else:
-            threads = [threading.Thread(target=request, args=(who,)) for who in wanted]
+            threads = [threading.Thread(target=request, args=(who,)) for who in controllers]
         for number, thread in enumerate(threads, 1):
             thread.start()
-            until(lambda number=number: self.came >= number)
-        until(lambda: self.came == len(wanted))
+            until(lambda number=number: self.arrived >= number)
+        until(lambda: self.arrived == len(controllers))
         yield
         joined(threads)
 
     @property
-    def came(self) -> int:
+    def arrived(self) -> int:
         return len(self.seen) + sum(window.waiting for window in self.windows)
 
 
@@ -88,15 +88,15 @@ def test_no_window_sees_more_requests_than_it_may_on_threads_and_loops_at_once()
         asyncio.run(several())
 
     in_threads(*[request] * 8, loop, loop)
-    assert len(passed) == len(window.seen) == 16 and all(given is True for _, given in passed)
+    assert len(passed) == len(window.seen) == 16 and all(value is True for _, value in passed)
     assert window.closest(5) > 0.799
     assert time.monotonic() - began < 11, "four windows are enough, and sixteen would be thirteen seconds"
 
 
-def test_requests_are_let_through_in_the_order_they_came(mode: Mode):
+def test_requests_are_admitted_in_order_of_arrival(mode: Mode):
     controller = RPMController(max_rpm=2)
     passages = Passages(mode, noting(controller))
-    with passages.asked({who: [controller] for who in range(9)}):
+    with passages.requesting({who: [controller] for who in range(9)}):
         for through in (2, 4, 6, 8):
             until(lambda through=through: len(passages.seen) == through)
             controller.reset_counter()
@@ -104,7 +104,7 @@ def test_requests_are_let_through_in_the_order_they_came(mode: Mode):
     assert [sorted(passages.seen[n : n + 2]) for n in range(0, 10, 2)] == [[0, 1], [2, 3], [4, 5], [6, 7], [8]]
 
 
-def test_a_cancelled_request_gives_its_place_to_those_behind_it():
+def test_a_cancelled_request_gives_its_slot_to_the_next():
     async def run() -> None:
         controller = RPMController(max_rpm=1, seconds=600)
         window = noting(controller)
@@ -121,7 +121,7 @@ def test_a_cancelled_request_gives_its_place_to_those_behind_it():
     asyncio.run(run())
 
 
-def test_an_interrupted_request_gives_its_place_back():
+def test_an_interrupted_request_gives_its_slot_back():
     controller, this = RPMController(max_rpm=1, seconds=600), threading.get_ident()
     window = noting(controller)
     controller.check_or_wait()
@@ -142,11 +142,11 @@ def test_an_interrupted_request_gives_its_place_back():
 def test_whoever_leaves_nobody_is_forgotten_and_no_window_sees_too_much():
     rolled, passed = random.Random(7), list[int]()
     controllers = [RPMController(max_rpm=n, seconds=0.2) for n in (4, 6)]
-    four, six = (noting(one) for one in controllers)
+    four, six = (noting(controller) for controller in controllers)
 
     async def run() -> None:
         async def request(who: int) -> None:
-            await await_room(controllers[who % 2 :])
+            await await_slot(controllers[who % 2 :])
             passed.append(who)
 
         tasks = [asyncio.create_task(request(who)) for who in range(60)]
@@ -154,19 +154,19 @@ def test_whoever_leaves_nobody_is_forgotten_and_no_window_sees_too_much():
             await asyncio.sleep(0.005)
             task.cancel()
         done = await asyncio.gather(*tasks, return_exceptions=True)
-        assert {type(one) for one in done} <= {type(None), asyncio.CancelledError}
-        assert sum(one is None for one in done) == len(passed) >= 30
+        assert {type(controller) for controller in done} <= {type(None), asyncio.CancelledError}
+        assert sum(controller is None for controller in done) == len(passed) >= 30
 
     asyncio.run(run())
     assert len(six.seen) == len(passed) and six.closest(6) > 0.199 and four.closest(4) > 0.199
 
 
-def test_several_controllers_hold_together_and_who_waits_for_one_holds_no_place_of_a_wider_one(mode: Mode):
+def test_waiting_for_one_controller_holds_no_slot_of_a_wider_one(mode: Mode):
     narrow, wide = RPMController(max_rpm=1, seconds=600), RPMController(max_rpm=2, seconds=600)
     of_narrow, of_wide = noting(narrow), noting(wide)
     passages = Passages(mode, of_narrow, of_wide)
-    wanted = {"one": [wide, narrow], "two": [wide, narrow], "three": [wide, narrow], "free": [wide]}
-    with passages.asked(wanted):
+    expected = {"one": [wide, narrow], "two": [wide, narrow], "three": [wide, narrow], "free": [wide]}
+    with passages.requesting(expected):
         until(lambda: len(passages.seen) == 2)
         assert sorted(passages.seen) == ["free", "one"] and (of_narrow.waiting, of_wide.waiting) == (2, 0)
         narrow.reset_counter()
@@ -179,21 +179,21 @@ def test_several_controllers_hold_together_and_who_waits_for_one_holds_no_place_
     assert passages.seen[3] == "three"
 
 
-def test_a_request_counts_from_the_moment_it_is_made_not_from_when_it_had_its_first_place():
+def test_a_request_counts_from_when_it_is_sent_not_admitted():
     narrow, wide = RPMController(max_rpm=1, seconds=0.3), RPMController(max_rpm=4, seconds=0.6)
     began = time.monotonic()
     for _ in range(4):
         wide.check_or_wait()
-    wait_for_room([narrow, wide])
+    wait_for_slot([narrow, wide])
     assert time.monotonic() - began > 0.599
     narrow.check_or_wait()
     assert time.monotonic() - began > 0.899
 
 
-def test_waiting_is_told_once_with_its_seconds(mode: Mode):
+def test_a_wait_is_reported_once_with_its_seconds(mode: Mode):
     controllers = [RPMController(max_rpm=1, seconds=300), RPMController(max_rpm=1, seconds=600)]
     windows = [noting(one) for one in controllers]
-    told: list[tuple[float, int]] = []
+    waits: list[tuple[float, int]] = []
 
     def let_through() -> None:
         for controller, window in reversed(list(zip(controllers, windows, strict=True))):
@@ -201,18 +201,18 @@ def test_waiting_is_told_once_with_its_seconds(mode: Mode):
             controller.reset_counter()
 
     def note(seconds: float, max_rpm: int) -> None:
-        told.append((seconds, max_rpm))
+        waits.append((seconds, max_rpm))
 
     lets = threading.Thread(target=let_through)
     lets.start()
     for _ in range(2):
-        mode.run(lambda: wait_for_room(controllers, note), lambda: await_room(controllers, note))
+        mode.run(lambda: wait_for_slot(controllers, note), lambda: await_slot(controllers, note))
     lets.join()
-    ((seconds, max_rpm),) = told
+    ((seconds, max_rpm),) = waits
     assert 300 < seconds <= 600 and max_rpm == 1
 
 
-def test_a_counter_that_is_reset_lets_those_who_wait_through():
+def test_resetting_the_counter_admits_waiting_requests():
     controller = RPMController(max_rpm=1, seconds=600)
     controller.check_or_wait()
     threading.Timer(0.1, controller.reset_counter).start()
@@ -232,19 +232,19 @@ def test_no_thread_runs_in_the_background_and_stopping_stops_nothing():
     assert time.monotonic() - began > 0.599, "stopping is no way around the bound"
 
 
-def test_without_a_bound_nothing_waits(mode: Mode):
+def test_nothing_waits_without_a_limit(mode: Mode):
     controller = RPMController()
     assert controller.max_rpm is None and controller.seconds == 60
     assert all(mode.run(controller.check_or_wait, controller.acheck_or_wait) for _ in range(100))
 
 
 @pytest.mark.parametrize("fields", [{"max_rpm": 0}, {"max_rpm": -1}, {"max_rpm": "many"}, {"seconds": 0}, {"rpm": 3}])
-def test_a_bound_that_means_nothing_is_refused(fields: dict[str, Any]):
+def test_an_invalid_limit_is_rejected(fields: dict[str, Any]):
     with pytest.raises(ValidationError):
         RPMController(**fields)
 
 
-def test_a_bound_may_be_changed():
+def test_the_limit_may_be_changed():
     controller = RPMController(max_rpm=1)
     controller.check_or_wait()
     controller.max_rpm = 2
@@ -254,54 +254,54 @@ def test_a_bound_may_be_changed():
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, RPMController.model_copy])
-def test_a_deep_copy_counts_anew_and_a_shallow_one_goes_on(copied: Callable[[RPMController], RPMController]):
+def test_a_deep_copy_starts_at_zero_and_a_shallow_one_continues(copied: Callable[[RPMController], RPMController]):
     controller = RPMController(max_rpm=1, seconds=600)
     controller.check_or_wait()
-    other, told = copied(controller), list[float]()
+    other, waits_seen = copied(controller), list[float]()
 
     def waits(seconds: float, max_rpm: int) -> None:
-        told.append(seconds)
+        waits_seen.append(seconds)
         other.reset_counter()
 
-    wait_for_room([other], waits)
-    assert len(told) == (0 if copied is copy.deepcopy else 1)
+    wait_for_slot([other], waits)
+    assert len(waits_seen) == (0 if copied is copy.deepcopy else 1)
 
 
 class Own:
     """A controller with nothing of ours."""
 
     def __init__(self) -> None:
-        self.asked = 0
+        self.calls = 0
 
     def check_or_wait(self) -> bool:
-        self.asked += 1
+        self.calls += 1
         return True
 
 
 class OwnOnLoops(Own):
     async def acheck_or_wait(self) -> bool:
-        self.asked += 10
+        self.calls += 10
         return True
 
 
 class Counting(RPMController):
     """One of ours that does more."""
 
-    asked: int = 0
+    calls: int = 0
 
     def check_or_wait(self) -> bool:
-        self.asked += 1
+        self.calls += 1
         return super().check_or_wait()
 
 
 @pytest.mark.parametrize(("make", "sync", "asynchronous"), [(Own, 1, 1), (OwnOnLoops, 1, 10), (Counting, 1, 1)])
-def test_users_controllers_are_asked_in_their_own_way(mode: Mode, make: Any, sync: int, asynchronous: int):
+def test_custom_controllers_are_called_through_their_own_methods(mode: Mode, make: Any, sync: int, asynchronous: int):
     controller = make()
-    mode.run(lambda: wait_for_room([controller, controller]), lambda: await_room([controller, controller]))
-    assert controller.asked == (asynchronous if mode.asynchronous else sync)
+    mode.run(lambda: wait_for_slot([controller, controller]), lambda: await_slot([controller, controller]))
+    assert controller.calls == (asynchronous if mode.asynchronous else sync)
 
 
-def test_a_loop_that_was_closed_over_a_waiting_request_stands_in_nobodys_way():
+def test_a_closed_loop_with_a_waiting_request_blocks_nothing():
     controller = RPMController(max_rpm=1, seconds=0.2)
     controller.check_or_wait()
     loop = asyncio.new_event_loop()

@@ -1,4 +1,4 @@
-"""ScriptedLLM says what it was told to say."""
+"""`ScriptedLLM`."""
 
 import asyncio
 import copy
@@ -26,7 +26,7 @@ def test_answers_come_in_order_and_requests_are_recorded():
     assert llm.requests[1].text == "b"
 
 
-def test_a_script_that_ran_out_says_how_many_requests_and_what_was_asked():
+def test_an_exhausted_script_reports_the_request():
     llm = ScriptedLLM(["one"], model="m")
     llm.call("a")
     with pytest.raises(
@@ -43,7 +43,7 @@ def test_the_last_answer_may_be_repeated():
     assert [llm.call("x") for _ in range(4)] == ["one", "two", "two", "two"]
 
 
-def test_tool_calls_in_the_text_protocol_and_as_such():
+def test_tool_calls_in_the_text_protocol_and_native():
     uses: Any = [ToolUse("add", {"a": 1}), {"name": "add", "args": {"a": 2}}]
     assert ScriptedLLM([uses]).call("x") == (
         'Thought: I should use a tool.\nAction: add\nAction Input: {"a": 1}\n'
@@ -57,7 +57,7 @@ def test_tool_calls_in_the_text_protocol_and_as_such():
     ]
 
 
-def test_exceptions_are_raised_and_functions_are_asked():
+def test_exceptions_are_raised_and_functions_are_called():
     llm = ScriptedLLM([ZeroDivisionError, KeyError("k"), lambda messages: f"saw {messages[-1]['content']}"])
     with pytest.raises(ZeroDivisionError):
         llm.call("x")
@@ -66,7 +66,7 @@ def test_exceptions_are_raised_and_functions_are_asked():
     assert llm.call("y") == "saw y"
 
 
-def test_one_function_answers_everything_however_many_ask():
+def test_one_function_answers_many_parallel_requests():
     llm = ScriptedLLM(lambda messages: messages[-1]["content"].upper())
     with ThreadPoolExecutor(50) as pool:
         assert list(pool.map(llm.call, [f"a{n}" for n in range(200)])) == [f"A{n}" for n in range(200)]
@@ -79,7 +79,7 @@ def test_a_list_is_read_once_by_many_threads():
         assert sorted(pool.map(llm.call, ["x"] * 200), key=int) == [str(n) for n in range(200)]
 
 
-def test_words_are_counted_as_tokens_unless_a_usage_is_given():
+def test_words_count_as_tokens_unless_usage_is_set():
     reply = as_model(ScriptedLLM(["three words here"])).complete(ASK, [], [], {})
     assert reply["usage"] == {
         "prompt_tokens": 3,
@@ -115,7 +115,7 @@ def test_a_delay_is_waited_for_without_blocking_the_loop():
     assert 0.5 <= time.monotonic() - began < 9, "one after another would be ten seconds"
 
 
-def test_what_is_no_answer_is_refused():
+def test_an_invalid_answer_is_rejected():
     bad: Any = [3, {"tool": "x"}, []]
     for entry in bad:
         with pytest.raises(ModelError, match="script"):

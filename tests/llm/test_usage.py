@@ -1,4 +1,4 @@
-"""Tokens as every provider reports them, and the errors of contexts that are full."""
+"""Usage and context-length errors as the providers report them."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -51,31 +51,31 @@ NUMBERS = ("prompt_tokens", "completion_tokens", "total_tokens", "cached_prompt_
         ),
     ],
 )
-def test_tokens_are_read_in_every_dialect(reported: Any, expected: tuple[int, ...]):
+def test_usage_is_parsed_for_every_provider(reported: Any, expected: tuple[int, ...]):
     usage = read_usage(reported)
     assert usage is not None
     assert (*(usage[name] for name in NUMBERS), usage["cache_creation_tokens"]) == expected
 
 
 @pytest.mark.parametrize("reported", [None, {}, {"foo": 1}, {"prompt_tokens": None}, {"prompt_tokens": True}, "x", 3])
-def test_what_reports_nothing_is_none(reported: Any):
+def test_missing_usage_is_none(reported: Any):
     assert read_usage(reported) is None
 
 
 def test_sums():
-    one = UsageMetrics.from_provider_dict({"prompt_tokens": 3, "completion_tokens": 2})
-    assert one is not None
-    assert one == UsageMetrics(total_tokens=5, prompt_tokens=3, completion_tokens=2, successful_requests=1)
-    total = one + one
-    assert (total.total_tokens, total.successful_requests, one.total_tokens) == (10, 2, 5)
-    total.add_usage_metrics(one)
-    assert total.delta_since(one) == one + one
+    metrics = UsageMetrics.from_provider_dict({"prompt_tokens": 3, "completion_tokens": 2})
+    assert metrics is not None
+    assert metrics == UsageMetrics(total_tokens=5, prompt_tokens=3, completion_tokens=2, successful_requests=1)
+    total = metrics + metrics
+    assert (total.total_tokens, total.successful_requests, metrics.total_tokens) == (10, 2, 5)
+    total.add_usage_metrics(metrics)
+    assert total.delta_since(metrics) == metrics + metrics
     assert UsageMetrics.of(None) == UsageMetrics(successful_requests=1)
     assert UsageMetrics.from_provider_dict(None) is None
 
 
 @pytest.mark.parametrize(
-    "told",
+    "text",
     [
         "This model's maximum context length is 8192 tokens",
         "prompt is too long: 210000 tokens > 200000 maximum",
@@ -91,14 +91,14 @@ def test_sums():
         "ContextWindowExceeded: context window exceeded",
     ],
 )
-def test_a_full_context_is_recognised_in_every_dialect(told: str):
+def test_context_length_errors_of_every_provider_are_recognized(text: str):
     with pytest.raises(ContextLengthExceeded) as caught, ProviderErrors("m"):
-        raise RuntimeError(told)
+        raise RuntimeError(text)
     assert isinstance(caught.value.__cause__, RuntimeError)
 
 
 @pytest.mark.parametrize(
-    "told",
+    "text",
     [
         "Too many tokens, please wait before trying again.",
         "rate limit",
@@ -106,8 +106,8 @@ def test_a_full_context_is_recognised_in_every_dialect(told: str):
         "not long enough",
     ],
 )
-def test_other_errors_pass_unchanged(told: str):
-    original = RuntimeError(told)
+def test_other_errors_pass_unchanged(text: str):
+    original = RuntimeError(text)
     with pytest.raises(RuntimeError) as caught, ProviderErrors("m"):
         raise original
     assert caught.value is original

@@ -307,11 +307,11 @@ def test_fields_of_a_server_may_stand_in_a_file():
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ("crewai-amp:notion", "as CrewAI's hosted platform names them"),
-        ("notion", "as CrewAI's hosted platform names them"),
-        ("http://example.com/mcp", "an address without encryption"),
-        ("ftp://example.com", "no address of an MCP server"),
-        (object(), "is no MCP server"),
+        ("crewai-amp:notion", "refers to CrewAI's hosted platform"),
+        ("notion", "refers to CrewAI's hosted platform"),
+        ("http://example.com/mcp", "is not encrypted"),
+        ("ftp://example.com", "not the address of an MCP server"),
+        (object(), "is not an MCP server"),
     ],
 )
 def test_what_leads_to_no_server_is_refused_before_anything_is_done(mode: Mode, given: Any, told: str):
@@ -401,7 +401,7 @@ def test_a_server_that_ends_in_the_middle_of_a_call_is_told_to_the_model_and_beg
     one = worker(ToolUse("end", {}), DEPTH, mcps=[stdio])
     assert mode.kickoff(crew(task("a", one))).raw == "done"
     first, second = observed(one)
-    assert "`end` failed: the MCP server" in first and "ended, or became unreachable" in first
+    assert "`end` failed: the MCP server" in first and "ended or became unreachable" in first
     assert second == "Observation: 12 m at Brest"
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from crewgraph.schema import from_json_schema, json_schema
-from crewgraph.tools.mcp.tool import result_of
-from crewgraph.tools.results import is_blocks, shown
+from crewgraph.tools.mcp.tool import read_result
+from crewgraph.tools.results import is_blocks, render_blocks
 
 
 def text(words: str) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def text(words: str) -> dict[str, Any]:
     ],
 )
 def test_what_can_be_read_is_one_text(answer: dict[str, Any], result: str):
-    found = result_of(answer)
+    found = read_result(answer)
     assert found == result or (result.endswith("...") and found.startswith(result[:-3]))
 
 
@@ -53,8 +53,8 @@ def test_what_can_be_read_is_one_text(answer: dict[str, Any], result: str):
 )
 def test_images_are_blocks_beside_the_text(block: dict[str, Any]):
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
-    assert result_of({"content": [text("a"), block]}) == [text("a"), image]
-    assert shown([text("a"), image]) == ("a", [image])
+    assert read_result({"content": [text("a"), block]}) == [text("a"), image]
+    assert render_blocks([text("a"), image]) == ("a", [image])
 
 
 def test_lists_of_data_are_no_blocks():

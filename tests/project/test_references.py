@@ -278,7 +278,7 @@ def test_what_is_no_name_is_told(load: Load, agents: str, tasks: str, message: s
 
 
 def test_a_list_of_what_is_no_tool_is_refused(load: Load):
-    with pytest.raises(ValueError, match="agents.yaml:9: `tools` of `writer`: .* is no tool"):
+    with pytest.raises(ValueError, match="agents.yaml:9: `tools` of `writer`: .* is not a tool"):
         paper(load, agents="  tools: [{name: search}]\n").writer()
 
 

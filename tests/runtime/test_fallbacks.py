@@ -84,7 +84,7 @@ def test_where_all_fail_the_last_error_is_raised_and_tells_of_the_others(mode: M
     last = ScriptedLLM([TimeoutError("too slow")], repeat_last=True, model="second")
     with pytest.raises(TimeoutError, match="too slow") as failed:
         mode.kickoff(alone([down(), last]))
-    assert "`second` was asked because `first` failed (ConnectionError: down)" in failed.value.__notes__
+    assert "`second` was called because `first` failed (ConnectionError: down)" in failed.value.__notes__
 
 
 def test_a_conversation_that_is_too_long_is_condensed_before_anybody_else_is_asked(mode: Mode):
@@ -169,13 +169,13 @@ def test_whatever_may_be_a_model_may_stand_in_for_one(monkeypatch: pytest.Monkey
 
 def test_lists_that_mean_nothing_are_refused(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("OPENAI_API_KEY", "key")
-    with pytest.raises(ModelError, match="`list` is no language model"):
+    with pytest.raises(ModelError, match="`list` is not a language model"):
         as_model([])
-    with pytest.raises(ValueError, match="`fallbacks` is a list of models"):
+    with pytest.raises(ValueError, match="`fallbacks` must be a list of models"):
         LLM("openai/a", fallbacks="openai/b")
     with pytest.raises(MissingKey, match="GROQ_API_KEY"):
         alone(["openai/a", "groq/llama-3.1-8b"]).kickoff()
-    with pytest.raises(ModelError, match="no language model"):
+    with pytest.raises(ModelError, match="not a language model"):
         alone(LLM("openai/a", fallbacks=[42])).kickoff()
 
 

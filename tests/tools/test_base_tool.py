@@ -32,8 +32,8 @@ class Weather(BaseTool):
     description: str = "Tells the weather."
     args_schema: Type[BaseModel] = Where  # noqa: UP006
 
-    def _run(self, **given: Any) -> Any:
-        return given
+    def _run(self, **arguments: Any) -> Any:
+        return arguments
 
 
 class Keyed(BaseTool):
@@ -75,7 +75,7 @@ class Both(BaseTool):
         return f"async {query}"
 
 
-def test_a_tool_keeps_its_description_and_tells_models_its_own_way():
+def test_a_tool_keeps_its_description_and_renders_it_for_models():
     search = Search()
     assert search.description == "Finds pages."
     assert search.description_updated is False
@@ -94,7 +94,7 @@ def test_a_tool_keeps_its_description_and_tells_models_its_own_way():
     assert Weather().prompt_text == 'weather: Tells the weather.\nArguments: {\n  "city": string  // the city\n}'
 
 
-def test_the_fields_and_defaults_are_those_of_the_vocabulary():
+def test_fields_and_defaults_match_crewai():
     search = Search()
     assert (search.env_vars, search.result_as_answer, search.max_usage_count) == ([], False, None)
     assert (search.current_usage_count, search.once) == (0, False)
@@ -140,20 +140,20 @@ def test_run_takes_arguments_as_the_method_does():
 
 
 @pytest.mark.parametrize(
-    ("made", "sync", "later"),
+    ("factory", "sync", "later"),
     [(Search, "q 3", "q 3"), (Asynchronous, "q", "q"), (Both, "sync q", "async q")],
 )
-def test_every_tool_runs_sync_and_async(made: Callable[[], BaseTool], sync: str, later: str):
-    assert made().run(query="q") == sync
-    assert asyncio.run(made().arun(query="q")) == later
+def test_every_tool_runs_sync_and_async(factory: Callable[[], BaseTool], sync: str, later: str):
+    assert factory().run(query="q") == sync
+    assert asyncio.run(factory().arun(query="q")) == later
 
     async def in_a_running_loop() -> Any:
-        return made().run(query="q")
+        return factory().run(query="q")
 
     assert asyncio.run(in_a_running_loop()) == sync
 
 
-def test_a_tool_without_a_body_cannot_be_made():
+def test_a_tool_without_run_is_abstract():
     class Empty(BaseTool):
         name: str = "empty"
         description: str = "No body."
@@ -249,7 +249,7 @@ def test_an_async_function_becomes_a_tool():
     assert asyncio.run(later.arun(text="x")) == "x"
 
 
-def test_what_cannot_be_a_tool_is_refused():
+def test_invalid_tools_are_rejected():
     def silent(x: str) -> str:
         return x
 
@@ -259,14 +259,14 @@ def test_what_cannot_be_a_tool_is_refused():
     for wrong in [(3,), ("a", "b"), (Search,)]:
         with pytest.raises(DefinitionError, match="`tool` takes a function or a name"):
             tool(*wrong)  # pyright: ignore[reportCallIssue, reportArgumentType]
-    with pytest.raises(DefinitionError, match="`@tool` stands above a function, not 3"):
+    with pytest.raises(DefinitionError, match="`@tool` decorates functions, not 3"):
         tool("name")(3)  # pyright: ignore[reportArgumentType]
 
 
 def test_a_tool_can_be_made_from_a_function_directly():
-    made = Tool(name="t", description="d", func=add)
-    assert list(made.args_schema.model_fields) == ["a", "b"]
-    assert made.run(a=1) == 2
+    converted = Tool(name="t", description="d", func=add)
+    assert list(converted.args_schema.model_fields) == ["a", "b"]
+    assert converted.run(a=1) == 2
 
 
 # ---------------------------------------------------------------- CrewStructuredTool
@@ -278,35 +278,35 @@ def ask(q: str) -> str:
     return q
 
 
-def test_a_structured_tool_validates_what_it_is_given():
-    made = CrewStructuredTool.from_function(add)
-    assert (made.name, made.description) == ("add", "Add two numbers.\n\nArgs:\n    a: the first")
-    assert made.args == {
+def test_a_structured_tool_validates_its_arguments():
+    converted = CrewStructuredTool.from_function(add)
+    assert (converted.name, converted.description) == ("add", "Add two numbers.\n\nArgs:\n    a: the first")
+    assert converted.args == {
         "a": {"type": "integer", "description": "the first"},
         "b": {"type": "integer", "default": 1},
     }
-    assert made.invoke({"a": "2"}) == 3
-    assert made.invoke('{"a": 2, "b": 2}') == 4
-    assert asyncio.run(made.ainvoke({"a": 2, "unknown": 1})) == 3
-    assert made.current_usage_count == 3
+    assert converted.invoke({"a": "2"}) == 3
+    assert converted.invoke('{"a": 2, "b": 2}') == 4
+    assert asyncio.run(converted.ainvoke({"a": 2, "unknown": 1})) == 3
+    assert converted.current_usage_count == 3
     assert repr(CrewStructuredTool("n", "d", Where, tell)) == "CrewStructuredTool(name='n', description='d')"
-    with pytest.raises(InvalidArguments, match="the arguments of `add` do not fit") as caught:
-        made.invoke({"b": 1})
+    with pytest.raises(InvalidArguments, match="the arguments of `add` are invalid") as caught:
+        converted.invoke({"b": 1})
     assert isinstance(caught.value, ValueError)
-    with pytest.raises(InvalidArguments, match="the arguments of `add` are no JSON"):
-        made.invoke("two")
+    with pytest.raises(InvalidArguments, match="the arguments of `add` are not JSON"):
+        converted.invoke("two")
 
 
 def test_a_structured_tool_counts_its_uses():
-    made = CrewStructuredTool.from_function(add, max_usage_count=1)
-    assert not made.has_reached_max_usage_count()
-    made.invoke({"a": 1})
-    assert made.has_reached_max_usage_count()
+    converted = CrewStructuredTool.from_function(add, max_usage_count=1)
+    assert not converted.has_reached_max_usage_count()
+    converted.invoke({"a": 1})
+    assert converted.has_reached_max_usage_count()
     with pytest.raises(LimitReached, match="`add` may be used once and has been"):
-        made.invoke({"a": 1})
+        converted.invoke({"a": 1})
 
 
-def test_a_structured_tool_that_cannot_work_is_refused():
+def test_an_invalid_structured_tool_is_rejected():
     def silent(x: str) -> str:
         return x
 
@@ -319,10 +319,10 @@ def test_a_structured_tool_that_cannot_work_is_refused():
         CrewStructuredTool("n", "d", Where, ask)
 
 
-def test_a_tool_becomes_a_structured_one():
-    made = Search(max_usage_count=1, once=True).to_structured_tool()
-    assert (made.name, made.max_usage_count, made.once) == ("Search the web", 1, True)
-    assert made.invoke({"query": "x"}) == "x 3"
+def test_a_tool_converts_to_a_structured_tool():
+    converted = Search(max_usage_count=1, once=True).to_structured_tool()
+    assert (converted.name, converted.max_usage_count, converted.once) == ("Search the web", 1, True)
+    assert converted.invoke({"query": "x"}) == "x 3"
 
 
 def test_importing_the_tools_loads_nothing_heavy():

@@ -1,4 +1,4 @@
-"""The handler that keeps results of tools in memory."""
+"""The in-memory cache of tool results."""
 
 import copy
 from concurrent.futures import ThreadPoolExecutor
@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from crewgraph.tools.cache import CacheHandler
 
 
-def test_what_was_added_is_read_by_tool_and_input():
+def test_results_are_read_by_tool_and_input():
     handler = CacheHandler()
     handler.add("search", '{"q":"tides"}', {"hits": 3})
     handler.add(tool="search", input='{"q":"moon"}', output="none")
@@ -19,7 +19,7 @@ def test_what_was_added_is_read_by_tool_and_input():
     assert handler.read("search", "{}") is None
 
 
-def test_what_was_used_longest_ago_goes_first():
+def test_the_least_recently_used_result_is_evicted():
     handler = CacheHandler(most=2)
     for name in ("a", "b"):
         handler.add("t", name, name)
@@ -39,7 +39,7 @@ def test_a_thousand_results_are_kept():
     assert handler.read("t", "199") is None and handler.read("t", "200") == 200
 
 
-def test_a_handler_that_keeps_nothing_is_refused():
+def test_a_cache_of_size_zero_is_rejected():
     with pytest.raises(ValidationError):
         CacheHandler(most=0)
 
@@ -55,7 +55,7 @@ def test_many_threads_may_use_it():
         assert all(pool.map(use, range(5000)))
 
 
-def test_a_copy_goes_its_own_way():
+def test_a_copy_is_independent():
     handler = CacheHandler()
     handler.add("t", "a", "a")
     other = copy.deepcopy(handler)
@@ -70,6 +70,6 @@ def test_a_subclass_may_have_fields():
         def read(self, tool: str, input: str) -> object:
             return super().read(f"{self.name}.{tool}", input)
 
-    one = Named(name="x")
-    one.add("x.t", "a", 1)
-    assert one.read("t", "a") == 1
+    handler = Named(name="x")
+    handler.add("x.t", "a", 1)
+    assert handler.read("t", "a") == 1

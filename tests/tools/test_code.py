@@ -1,4 +1,4 @@
-"""Code that agents run: in containers, or not at all."""
+"""Code that agents run in containers."""
 
 import asyncio
 import os
@@ -34,12 +34,12 @@ def coder(*codes: str, **more: Any) -> Agent:
     return agent(ScriptedLLM([*uses, "Final Answer: done"]), allow_code_execution=True, **more)
 
 
-def observed(one: Agent) -> list[str]:
-    assert isinstance(one.llm, ScriptedLLM)
-    return [text for text in asked(one.llm) if "Observation" in text]
+def observed(worker: Agent) -> list[str]:
+    assert isinstance(worker.llm, ScriptedLLM)
+    return [text for text in asked(worker.llm) if "Observation" in text]
 
 
-def test_the_command_gives_the_code_nothing_of_this_machine():
+def test_the_command_isolates_the_code_from_the_host():
     assert " ".join(container_command("an/image:1", "name-1")) == (
         "docker run --rm --interactive --name name-1 --pull never --network none --read-only "
         "--tmpfs /tmp:rw,noexec,nosuid,nodev,size=64m --workdir /tmp --user 65534:65534 --cap-drop ALL "
@@ -49,14 +49,14 @@ def test_the_command_gives_the_code_nothing_of_this_machine():
 
 
 def test_an_agent_runs_code_and_sees_what_it_prints(mode: Mode, docker: Path):
-    one = coder("print(6 * 7)", "x = 1", "print('é', flush=True); 1 / 0")
-    made = crew(task("a", one))
-    assert mode.kickoff(made).raw == "done"
-    first, second, third = observed(one)
+    coder_agent = coder("print(6 * 7)", "x = 1", "print('é', flush=True); 1 / 0")
+    command = crew(task("a", coder_agent))
+    assert mode.kickoff(command).raw == "done"
+    first, second, third = observed(coder_agent)
     assert first == "Observation: 42\n"
     assert second == "Observation: The program ended and printed nothing."
     assert "the code ended with exit code 1. It printed:\né\nTraceback" in third and "ZeroDivisionError" in third
-    assert made.tasks[0].tools_errors == 1
+    assert command.tasks[0].tools_errors == 1
     runs = [words for words in docker_asked(docker) if words[0] == "run"]
     names = {words[words.index("--name") + 1] for words in runs}
     assert len(names) == 3
@@ -65,15 +65,15 @@ def test_an_agent_runs_code_and_sees_what_it_prints(mode: Mode, docker: Path):
     ]
 
 
-def test_the_place_is_looked_for_once_before_a_model_is_asked(mode: Mode, docker: Path):
-    one = coder("print(1)")
-    mode.kickoff(crew(task("a", one), task("b", coder(role="other"))))
+def test_docker_is_checked_once_before_the_first_request(mode: Mode, docker: Path):
+    coder_agent = coder("print(1)")
+    mode.kickoff(crew(task("a", coder_agent), task("b", coder(role="other"))))
     assert [words[0] for words in docker_asked(docker)][:2] == ["version", "image"]
 
 
-def test_results_are_not_kept(mode: Mode, docker: Path):
-    one = coder("print(1)", "print(1)")
-    mode.kickoff(crew(task("a", one)))
+def test_results_are_not_cached(mode: Mode, docker: Path):
+    coder_agent = coder("print(1)", "print(1)")
+    mode.kickoff(crew(task("a", coder_agent)))
     assert sum(words[0] == "run" for words in docker_asked(docker)) == 2
 
 
@@ -89,9 +89,9 @@ def test_code_that_takes_too_long_is_stopped_with_its_container(docker: Path):
 
 def test_a_container_ends_with_the_run_that_gave_it_up(mode: Mode, docker: Path):
     for seconds in (3, 30):
-        one = coder("import time; time.sleep(100)", max_execution_time=seconds)
+        coder_agent = coder("import time; time.sleep(100)", max_execution_time=seconds)
         with pytest.raises(TimeLimitReached):
-            mode.kickoff(crew(task("a", one)))
+            mode.kickoff(crew(task("a", coder_agent)))
         if any(words[0] == "run" for words in docker_asked(docker)):
             break
     until(lambda: docker_asked(docker)[-1][0] == "rm")
@@ -104,30 +104,30 @@ def test_endless_output_is_cut_and_does_not_fill_the_memory(docker: Path):
     assert len(out) < 21_000
 
 
-def test_a_container_that_does_not_start_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_container_that_does_not_start_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     put_docker(tmp_path, broken="no space left on device")
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{REAL}")
     with pytest.raises(ToolFailed, match="(?s)the code was not run, .* no space left on device"):
         CodeInterpreterTool().run(code="print(1)")
 
 
-def test_code_that_is_killed_is_told_what_it_may_use(docker: Path):
+def test_killed_code_is_reported_with_its_memory_limit(docker: Path):
     with pytest.raises(ToolFailed, match=r"the code was killed; it may use 512m of memory\. It printed nothing\."):
         CodeInterpreterTool().run(code="import os, signal\nos.kill(os.getpid(), signal.SIGKILL)")
 
 
-def refused(mode: Mode, one: Agent, match: str) -> None:
+def refused(mode: Mode, worker: Agent, match: str) -> None:
     with pytest.raises(ToolFailed, match=match):
-        mode.kickoff(crew(task("a", agent(ScriptedLLM(["x"]))), task("b", one)))
-    assert isinstance(one.llm, ScriptedLLM) and not one.llm.requests
+        mode.kickoff(crew(task("a", agent(ScriptedLLM(["x"]))), task("b", worker)))
+    assert isinstance(worker.llm, ScriptedLLM) and not worker.llm.requests
     with pytest.raises(ToolFailed, match=match):
-        mode.run(one.kickoff, one.akickoff, "go")
-    assert not one.llm.requests
+        mode.run(worker.kickoff, worker.akickoff, "go")
+    assert not worker.llm.requests
 
 
 def test_without_docker_nothing_is_done(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    refused(mode, coder("print(1)"), "code of agents runs in Docker only, and there is no `docker` here. Install it")
+    refused(mode, coder("print(1)"), "agents run code only in Docker, and there is no `docker` here. Install it")
 
 
 def test_with_docker_that_does_not_answer_nothing_is_done(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -137,7 +137,9 @@ def test_with_docker_that_does_not_answer_nothing_is_done(mode: Mode, tmp_path: 
     refused(mode, coder("print(1)"), "Docker does not answer: Cannot connect to the daemon. Start it.")
 
 
-@pytest.mark.skipif(not any((Path(one) / "docker").exists() for one in REAL.split(os.pathsep)), reason="no docker here")
+@pytest.mark.skipif(
+    not any((Path(folder) / "docker").exists() for folder in REAL.split(os.pathsep)), reason="no docker here"
+)
 def test_the_real_client_says_that_there_is_no_daemon(mode: Mode, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:9")
     refused(mode, coder("print(1)"), r"Docker does not answer: (?i:.*cannot connect.*127\.0\.0\.1:9.*) Start it\.")
@@ -145,22 +147,22 @@ def test_the_real_client_says_that_there_is_no_daemon(mode: Mode, monkeypatch: p
 
 def test_without_the_image_nothing_is_done(mode: Mode, docker: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("CREWGRAPH_CODE_IMAGE", "ours:2")
-    refused(mode, coder("print(1)"), r"has not the image `ours:2`: .*No such image.* Fetch it: `docker pull ours:2`")
+    refused(mode, coder("print(1)"), r"lacks the image `ours:2`: .*No such image.* Pull it with `docker pull ours:2`")
 
 
 def test_code_is_never_run_on_this_machine(mode: Mode, docker: Path):
-    one = coder("print(1)", code_execution_mode="unsafe")
+    coder_agent = coder("print(1)", code_execution_mode="unsafe")
     for tried in (mode.kickoff, mode.compile):
         with pytest.raises(
             CompileError, match='`code_execution_mode="unsafe"` of agent `worker` would run what a model'
         ):
-            tried(crew(task("a", one)))
+            tried(crew(task("a", coder_agent)))
     with pytest.raises(CompileError, match="unsafe"):
-        mode.run(one.kickoff, one.akickoff, "go")
+        mode.run(coder_agent.kickoff, coder_agent.akickoff, "go")
     assert not docker_asked(docker)
 
 
-def test_a_code_interpreter_of_ones_own_is_used_instead(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_custom_code_interpreter_is_used_instead(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     class CodeInterpreterTool(BaseTool):
         name: str = "Code Interpreter"
         description: str = "Runs code somewhere else."
@@ -169,9 +171,9 @@ def test_a_code_interpreter_of_ones_own_is_used_instead(mode: Mode, tmp_path: Pa
             return f"{code} was run"
 
     monkeypatch.setenv("PATH", str(tmp_path))
-    one = coder("print(1)", tools=[CodeInterpreterTool()], code_execution_mode="unsafe")
-    mode.kickoff(crew(task("a", one)))
-    assert observed(one) == ["Observation: print(1) was run"]
+    coder_agent = coder("print(1)", tools=[CodeInterpreterTool()], code_execution_mode="unsafe")
+    mode.kickoff(crew(task("a", coder_agent)))
+    assert observed(coder_agent) == ["Observation: print(1) was run"]
 
 
 def test_a_class_may_have_tools_of_its_own_for_code(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -188,8 +190,10 @@ def test_a_class_may_have_tools_of_its_own_for_code(mode: Mode, tmp_path: Path, 
 
     monkeypatch.setenv("PATH", str(tmp_path))
     llm = ScriptedLLM([ToolUse("Code_Interpreter", {"code": "1"}), "Final Answer: done"])
-    one = Own(role="r", goal="g", backstory="b", llm=llm, allow_code_execution=True, code_execution_mode="unsafe")
-    mode.kickoff(crew(task("a", one)))
+    coder_agent = Own(
+        role="r", goal="g", backstory="b", llm=llm, allow_code_execution=True, code_execution_mode="unsafe"
+    )
+    mode.kickoff(crew(task("a", coder_agent)))
     assert asked(llm)[1] == "Observation: 1 was run there"
 
 
@@ -200,7 +204,7 @@ def test_the_tools_can_be_asked_for():
     assert tool.spec["parameters"]["required"] == ["code"]
 
 
-def test_many_programs_run_beside_each_other(docker: Path):
+def test_many_programs_run_in_parallel(docker: Path):
     async def together(run: Callable[..., Any]) -> list[str]:
         return await asyncio.gather(*(run(code=f"print({n})") for n in range(4)))
 

@@ -1,4 +1,4 @@
-"""The tool for looking at images: what it takes, and what it refuses."""
+"""The image tool: accepted and rejected inputs."""
 
 import base64
 import os
@@ -23,12 +23,12 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def url(given: str) -> str:
-    message: dict[str, Any] = AddImageTool().run(image_url=given)
+def url(location: str) -> str:
+    message: dict[str, Any] = AddImageTool().run(image_url=location)
     return message["content"][1]["image_url"]["url"]
 
 
-def test_it_is_known_by_crewais_name_and_arguments():
+def test_it_has_crewais_name_and_arguments():
     tool = AddImageTool()
     assert tool.name == "Add image to content"
     assert list(tool.spec["parameters"]["properties"]) == ["image_url", "action"]
@@ -36,7 +36,7 @@ def test_it_is_known_by_crewais_name_and_arguments():
     assert tool.spec["name"] == "Add_image_to_content"
 
 
-def test_it_gives_a_message_with_the_question_and_the_image():
+def test_it_returns_a_message_with_the_question_and_the_image():
     assert AddImageTool().run(image_url="https://example.com/a.png", action="What is this?") == {
         "role": "user",
         "content": [
@@ -51,10 +51,10 @@ def test_without_a_question_everything_is_to_be_described():
 
 
 @pytest.mark.parametrize(
-    "given", ["http://h/a.png", "HTTPS://h/a.png", "data:image/png;base64,AAAA", "DATA:image/gif;base64,AA"]
+    "location", ["http://h/a.png", "HTTPS://h/a.png", "data:image/png;base64,AAAA", "DATA:image/gif;base64,AA"]
 )
-def test_urls_are_passed_on_as_they_are(given: str):
-    assert url(f" {given}\n") == given
+def test_urls_are_passed_on_as_they_are(location: str):
+    assert url(f" {location}\n") == location
 
 
 @pytest.mark.parametrize(
@@ -68,12 +68,12 @@ def test_a_file_is_sent_along_by_its_content_whatever_its_name(here: Path, begin
     assert url(str(here / "sub" / "a.txt")) == url("sub/a.txt")
 
 
-@pytest.mark.parametrize("given", ["../secret.png", "/etc/passwd", "link.png", "sub/../../secret.png"])
-def test_nothing_outside_of_the_working_directory_is_read(here: Path, given: str):
+@pytest.mark.parametrize("location", ["../secret.png", "/etc/passwd", "link.png", "sub/../../secret.png"])
+def test_nothing_outside_of_the_working_directory_is_read(here: Path, location: str):
     (here.parent / "secret.png").write_bytes(PNG)
     (here / "link.png").symlink_to(here.parent / "secret.png")
     with pytest.raises(ToolFailed, match=r"is outside of the working directory"):
-        url(given)
+        url(location)
 
 
 def test_no_other_kind_of_file_is_sent(here: Path):
@@ -82,26 +82,28 @@ def test_no_other_kind_of_file_is_sent(here: Path):
         url("keys.png")
 
 
-@pytest.mark.parametrize("given", ["nothing.png", ".", "a\0b", "x" * 5000, "", "ftp://h/a.png", "file:///etc/passwd"])
-def test_what_is_no_file_is_told(given: str):
+@pytest.mark.parametrize(
+    "location", ["nothing.png", ".", "a\0b", "x" * 5000, "", "ftp://h/a.png", "file:///etc/passwd"]
+)
+def test_a_missing_file_is_reported(location: str):
     with pytest.raises(
         ToolFailed, match=r"(is no file\.|cannot be read: .*) Give an http\(s\) or data URL, or the path of"
     ):
-        url(given)
+        url(location)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
-def test_nobody_waits_for_what_is_no_file(here: Path):
+def test_special_files_do_not_block(here: Path):
     os.mkfifo(here / "pipe.png")
     with pytest.raises(ToolFailed, match=r"`pipe\.png` is no file"):
         url("pipe.png")
 
 
-def test_an_image_is_never_kept_for_the_next_time():
+def test_an_image_is_never_cached():
     assert AddImageTool().cache_function({}, "x") is False
 
 
-def test_a_data_url_of_something_else_is_refused():
+def test_other_data_urls_are_rejected():
     with pytest.raises(ToolFailed, match="is no image"):
         url("data:text/html,<script>")
 

@@ -40,7 +40,7 @@ def weigh(fruit: str) -> Price:
     return Price(cents=1)
 
 
-def test_the_annotation_of_a_tool_says_what_it_returns():
+def test_the_result_schema_comes_from_the_annotation():
     assert Till().result_schema is Price
     assert weigh.result_schema is Price
     assert Till().to_structured_tool().result_schema is Price
@@ -52,8 +52,10 @@ def test_a_result_with_a_schema_is_shown_as_json_of_it():
     assert Till().format_output_for_agent({"cents": 3}) == '{"cents":3,"currency":"EUR"}'
 
 
-def test_a_result_that_does_not_fit_is_shown_as_it_is_with_a_warning():
-    with pytest.warns(UserWarning, match="what the tool `Till, till` returned is no `Price`"):
+def test_a_result_that_does_not_match_is_passed_on_with_a_warning():
+    with pytest.warns(
+        UserWarning, match="the result of the tool `Till, till` does not match its `result_schema`, `Price`"
+    ):
         assert Till().format_output_for_agent({"dollars": 3}) == '{"dollars": 3}'
 
 
@@ -68,17 +70,17 @@ def test_a_result_without_a_schema_is_a_text_or_json():
     assert look.format_output_for_agent({"a": ["ä", 1]}) == '{"a": ["ä", 1]}'
 
 
-def test_a_tool_says_which_class_it_is_and_how_it_is_described():
+def test_a_tool_has_a_type_and_a_formatted_description():
     assert Till().tool_type == f"{__name__}.Till"
     assert Till().formatted_description.startswith("Till_till: The price of a fruit.")
     assert Till().to_structured_tool().formatted_description == Till().formatted_description
 
 
-def test_a_model_is_shown_what_the_tool_makes_of_its_result(mode: Mode):
+def test_a_tool_may_format_its_results_for_the_model(mode: Mode):
     llm = ScriptedLLM([ToolUse("sign", {"fruit": "fig"}), ToolUse("Till_till", {"fruit": "fig"}), "done"])
     agent = Agent(role="A", goal="G", backstory="B", llm=llm, tools=[Sign(), Till()])
     crew = Crew(agents=[agent], tasks=[Task(description="Do", expected_output="It", agent=agent)])
     mode.kickoff(crew)
-    told = str(llm.requests)
-    assert "<5 EUR>" in told
-    assert '{"cents":3,"currency":"EUR"}' in told
+    text = str(llm.requests)
+    assert "<5 EUR>" in text
+    assert '{"cents":3,"currency":"EUR"}' in text

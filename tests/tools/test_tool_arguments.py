@@ -46,7 +46,7 @@ def anything(**options: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("made", "written", "arguments"),
+    ("source", "written", "arguments"),
     [
         (search, {"query": "x"}, {"query": "x"}),
         (search, '{"query": "x", "limit": "4"}', {"query": "x", "limit": "4"}),
@@ -69,8 +69,8 @@ def anything(**options: Any) -> Any:
         (anything, {"a": 1}, {"a": 1}),
     ],
 )
-def test_arguments_are_understood_as_models_write_them(made: Any, written: Any, arguments: dict[str, Any]):
-    assert as_tool(made).prepare(written) == arguments
+def test_arguments_are_parsed_as_models_write_them(source: Any, written: Any, arguments: dict[str, Any]):
+    assert as_tool(source).prepare(written) == arguments
 
 
 SEARCH = (
@@ -79,7 +79,7 @@ SEARCH = (
 
 
 @pytest.mark.parametrize(
-    ("made", "written", "told"),
+    ("source", "written", "text"),
     [
         (search, {}, f"`search` was not used: the argument `query` is missing. {SEARCH}"),
         (search, None, f"`search` was not used: the argument `query` is missing. {SEARCH}"),
@@ -123,12 +123,12 @@ SEARCH = (
         (ping, {"a": 1}, "`ping` was not used: there is no argument `a`. It takes: no arguments"),
     ],
 )
-def test_a_model_is_told_exactly_what_is_wrong(made: Any, written: Any, told: str):
-    assert as_tool(made).prepare(written) == Refusal(told)
+def test_refusals_name_every_problem(source: Any, written: Any, text: str):
+    assert as_tool(source).prepare(written) == Refusal(text)
 
 
 @given(st.text() | st.dictionaries(st.text(), st.text() | st.integers() | st.none()) | st.integers() | st.none())
 def test_whatever_a_model_writes_is_arguments_or_a_refusal(written: Any):
-    for made in (search, store, double, ping, anything):
-        prepared = as_tool(made).prepare(written)
+    for arguments in (search, store, double, ping, anything):
+        prepared = as_tool(arguments).prepare(written)
         assert isinstance(prepared, (dict, Refusal))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crewgraph.tools.structured import chosen, model_name
+from crewgraph.tools.structured import find_tool, model_name
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_a_tool_is_found_by_what_a_model_writes():
         "`Search_the_web`",
         '"searchTheWeb" ',
     ]:
-        assert chosen(written, tools) == 1
-    assert chosen("Read File", tools) == 2
-    assert chosen("write", tools) is None
-    assert chosen("readfile", {"read_file": 1, "read-file": 2}) is None
+        assert find_tool(written, tools) == 1
+    assert find_tool("Read File", tools) == 2
+    assert find_tool("write", tools) is None
+    assert find_tool("readfile", {"read_file": 1, "read-file": 2}) is None

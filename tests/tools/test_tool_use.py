@@ -24,7 +24,7 @@ from crewgraph.tools.adapt import AdaptedTool, as_tool, as_tools
 from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.results import observation
 from crewgraph.tools.structured import CrewStructuredTool
-from crewgraph.tools.use import GuardedTool, Outcome, no_such_tool
+from crewgraph.tools.use import GuardedTool, Outcome, unknown_tool_message
 
 Mode = Callable[[protocols.Tool, dict[str, Any], RunnableConfig], Any]
 
@@ -136,16 +136,16 @@ def test_an_adapted_tool_is_a_tool_of_the_core():
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "text"),
     [
-        (3, "3 is no tool. Tools are: an instance of a subclass of `crewgraph.tools.BaseTool`"),
+        (3, "3 is not a tool. Tools are: an instance of a subclass of `crewgraph.tools.BaseTool`"),
         (Repeat, r"It is a class: write `Repeat\(...\)`"),
-        (RunnableLambda(str), "is no tool"),
+        (RunnableLambda(str), "is not a tool"),
         (lambda: 1, "the function `<lambda>` has no docstring"),
     ],
 )
-def test_what_is_no_tool_is_refused(value: Any, told: str):
-    with pytest.raises(DefinitionError, match=told):
+def test_other_values_are_rejected(value: Any, text: str):
+    with pytest.raises(DefinitionError, match=text):
         as_tool(value)
 
 
@@ -187,7 +187,7 @@ class Unspeakable(Exception):
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "text"),
     [
         (ValueError("bad {x.__class__}"), "`Repeat_it` failed: ValueError: bad {x.__class__}"),
         (KeyError(), "`Repeat_it` failed: KeyError"),
@@ -196,15 +196,15 @@ class Unspeakable(Exception):
         (NotImplementedError("later"), "`Repeat_it` failed: NotImplementedError: later"),
     ],
 )
-def test_a_failing_tool_is_told_to_the_model_and_logged(
-    error: Exception, told: str, mode: Mode, caplog: pytest.LogCaptureFixture
+def test_a_failing_tool_is_reported_to_the_model_and_logged(
+    error: Exception, text: str, mode: Mode, caplog: pytest.LogCaptureFixture
 ):
     with caplog.at_level(logging.WARNING, "crewgraph.tools"):
         outcome = mode(GuardedTool(as_tool(Broken(error=error))), {"text": "x"}, {})
     failure = outcome.pop("failure")
-    assert outcome == {"ok": False, "result": told}
+    assert outcome == {"ok": False, "result": text}
     assert failure["reason"] == "exception"
-    assert f"failed: {failure['code']}" in told
+    assert f"failed: {failure['code']}" in text
     (record,) = caplog.records
     assert record.getMessage() == "the tool `Repeat it` failed"
     assert record.exc_info
@@ -221,7 +221,7 @@ class Fatal(Exception):
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3), Fatal("own")])
-def test_what_is_not_the_tools_fault_passes_through(error: BaseException):
+def test_exceptions_of_the_run_pass_through(error: BaseException):
     guarded = GuardedTool(as_tool(Broken(error=error)), passing=[Fatal])
     with pytest.raises(type(error)):
         guarded.run({"text": "x"}, {})
@@ -243,7 +243,7 @@ def test_cancellation_passes_through():
         asyncio.run(cancelled())
 
 
-def test_a_result_that_is_no_data_is_told_without_ceremony(mode: Mode):
+def test_a_result_that_is_not_data_is_reported(mode: Mode):
     @tool
     def picture() -> bytes:
         """Take a picture."""
@@ -271,10 +271,10 @@ def test_a_reached_usage_limit_is_an_observation(mode: Mode):
     guarded = GuardedTool(as_tool(Repeat(max_usage_count=1)))
     assert mode(guarded, {"text": "x"}, {}) == {"ok": True, "result": "xx"}
     outcome = mode(guarded, {"text": "x"}, {})
-    told = "`Repeat it` may be used once and has been. Go on without it."
-    assert (outcome["ok"], outcome["result"]) == (False, told)
+    message = "`Repeat it` may be used once and has been. Go on without it."
+    assert (outcome["ok"], outcome["result"]) == (False, message)
     assert outcome["failure"] == {
-        "message": told,
+        "message": message,
         "reason": "usage_limit",
         "code": "UsageLimitReached",
         "retryable": False,
@@ -282,7 +282,7 @@ def test_a_reached_usage_limit_is_an_observation(mode: Mode):
     }
 
 
-def test_arguments_that_do_not_fit_use_nothing_up():
+def test_invalid_arguments_do_not_count_as_a_use():
     repeat = Repeat(max_usage_count=1)
     guarded = GuardedTool(as_tool(repeat))
     assert isinstance(guarded.prepare({}), Refusal)
@@ -308,7 +308,7 @@ def test_an_argument_may_be_called_function():
 
 
 @pytest.mark.parametrize("kind", ["own", "langchain"])
-def test_blocking_tools_run_side_by_side_however_many_they_are(kind: str):
+def test_any_number_of_blocking_tools_run_in_parallel(kind: str):
     met = threading.Barrier(40, timeout=LONG)
 
     def meet(text: str) -> str:
@@ -431,8 +431,8 @@ def test_an_interrupt_of_langgraph_passes_through_and_is_answered(source: str):
     config: RunnableConfig = {"configurable": {"thread_id": "1"}}
     sync_app, async_app = _graph(node), _graph(anode)
 
-    async def acall(given: Any) -> Any:
-        return await async_app.ainvoke(given, config)
+    async def acall(arguments: Any) -> Any:
+        return await async_app.ainvoke(arguments, config)
 
     assert sync_app.invoke({}, config)["__interrupt__"][0].value == "ok?"
     assert sync_app.invoke(Command(resume="yes"), config)["answer"]["result"] == "human says yes"
@@ -464,9 +464,9 @@ def test_a_tool_for_langchain_keeps_its_name_schema_and_nested_arguments():
         def _run(self, stops: list[dict[str, str]]) -> str:
             return " ".join(stop["city"] for stop in stops)
 
-    made = Plan(result_as_answer=True).to_langchain()
-    assert (made.name, made.description, made.return_direct) == ("Plan_a_trip", "Plans.", True)
-    assert made.invoke({"stops": [{"city": "Oslo"}]}) == "Oslo"
+    converted = Plan(result_as_answer=True).to_langchain()
+    assert (converted.name, converted.description, converted.return_direct) == ("Plan_a_trip", "Plans.", True)
+    assert converted.invoke({"stops": [{"city": "Oslo"}]}) == "Oslo"
     assert as_tool(Plan()).run({"stops": [{"city": "Oslo"}]}, {}) == "Oslo"
 
 
@@ -481,14 +481,14 @@ def test_an_argument_named_like_a_part_of_a_model_works_everywhere():
     assert validate.to_langchain().invoke({"schema": "x", "copy": 2}) == "xx"
 
 
-def test_an_argument_that_langchain_keeps_for_itself_works_here_and_is_refused_there():
+def test_argument_names_that_langchain_reserves_are_rejected_only_there():
     @tool
     def setup(config: str) -> str:
         """Set up."""
         return config
 
     assert as_tool(setup).run({"config": "x"}, {}) == "x"
-    with pytest.raises(DefinitionError, match="`setup` has the argument `config`, a name that LangChain keeps"):
+    with pytest.raises(DefinitionError, match="`setup` has the argument `config`, a name that LangChain reserves"):
         setup.to_langchain()
 
 
@@ -496,11 +496,13 @@ def test_only_langchain_tools_come_from_langchain():
     assert BaseTool.from_langchain(shout, once=True).once is True
     with pytest.raises(DefinitionError, match="takes a LangChain tool, not int 3"):
         BaseTool.from_langchain(3)
-    with pytest.raises(DefinitionError, match="the LangChain tool `dictated` has a JSON schema and no model"):
+    with pytest.raises(
+        DefinitionError, match="the LangChain tool `dictated` has a JSON schema instead of a pydantic model"
+    ):
         BaseTool.from_langchain(Dictated())
 
 
-def test_a_json_schema_is_held_for_names():
+def test_a_json_schema_is_checked_for_names():
     adapted: AdaptedTool = as_tool(Dictated())
     assert adapted.prepare({"text": "x"}) == {"text": "x"}
     assert adapted.prepare({"words": "x"}) == Refusal(
@@ -514,5 +516,5 @@ def test_observations_are_text_or_json():
     assert observation("as it is") == "as it is"
     assert observation(outcome["result"]) == '{"é": [1, null]}'
     assert observation(None) == "null"
-    assert no_such_tool("fly ", {"walk": 1, "swim": 2}) == "There is no tool `fly`. Use one of: `walk`, `swim`."
-    assert no_such_tool("fly", {}) == "There is no tool `fly`, and there are no others. Answer without one."
+    assert unknown_tool_message("fly ", {"walk": 1, "swim": 2}) == "There is no tool `fly`. Use one of: `walk`, `swim`."
+    assert unknown_tool_message("fly", {}) == "There is no tool `fly`, and there are no others. Answer without one."

@@ -11,7 +11,7 @@ from crewgraph.errors import CompileError, CrewgraphError
 from crewgraph.hooks.points import InterceptionPoint
 from crewgraph.hooks.registry import get_hooks, is_owner
 from crewgraph.llm.llm import LLM
-from crewgraph.llm.resolve import default_llm, llm_named
+from crewgraph.llm.resolve import default_llm, llm_from_name
 from crewgraph.overrides import override_of
 
 __all__ = ["CannotEject", "Refusals", "refuse_agent", "refuse_crew", "refuse_hooks", "refuse_task"]
@@ -161,7 +161,7 @@ def _remembers(crew: Crew) -> bool:
 
 def _calls_functions(llm: Any) -> bool:
     try:
-        result = default_llm() if llm is None else llm_named(llm)
+        result = default_llm() if llm is None else llm_from_name(llm)
     except CrewgraphError:
         return True  # told with the model
     return result.supports_function_calling() if isinstance(result, LLM) else True

@@ -18,7 +18,7 @@ from crewgraph.prompts.book import Book
 from crewgraph.text import slug
 from crewgraph.tools.adapt import as_tool
 from crewgraph.tools.code import is_code_interpreter
-from crewgraph.tools.mcp.tool import own_resolver
+from crewgraph.tools.mcp.tool import overriding_resolver
 from crewgraph.tools.use import GuardedTool
 
 __all__ = ["AgentBinding", "bind_agent", "capability_tools", "granted_tools", "guarded_tools"]
@@ -87,7 +87,7 @@ def granted_tools(agent: BaseAgent, coworkers: Sequence[BaseAgent]) -> list[Any]
         if override is not None:
             granted += override(setting)
         elif setting and method == "get_mcp_tools":
-            resolvers = [own_resolver(item, agent) for item in setting]
+            resolvers = [overriding_resolver(item, agent) for item in setting]
             granted += [tool for resolver in resolvers if resolver is not None for tool in resolver()]
     return granted
 

@@ -12,8 +12,8 @@ from crewgraph.errors import CompileError, DefinitionError
 from crewgraph.extensions import extension
 from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
-from crewgraph.tools.mcp.server import ServerReference, references
-from crewgraph.tools.mcp.tool import described_tools, made_tools, own_resolver
+from crewgraph.tools.mcp.server import ServerReference, parse_references
+from crewgraph.tools.mcp.tool import build_tools, describe_tools, overriding_resolver
 
 __all__ = ["Capability", "MCPServers", "capabilities_key", "capabilities_of", "fetches_tools"]
 
@@ -96,7 +96,9 @@ class MCPServers(Capability):
         """
         if override_of(self.agent, "get_mcp_tools") is not None:
             return []
-        return references([item for item in self.agent.mcps or () if own_resolver(item, self.agent) is None])
+        return parse_references(
+            [item for item in self.agent.mcps or () if overriding_resolver(item, self.agent) is None]
+        )
 
     def check(self) -> None:
         try:
@@ -106,22 +108,22 @@ class MCPServers(Capability):
 
     def check_available(self) -> None:
         for reference in self._references:
-            described_tools(reference, self.agent)
+            describe_tools(reference, self.agent)
 
     def fetch_tools(self, taken: Iterable[str], book: Book) -> Body[list[Any]]:
         servers = self._references
         if not servers:
             return []
         listed: list[list[dict[str, Any]]] = yield Together([self._listing(server) for server in servers])
-        return [*made_tools(servers, listed, taken)]
+        return [*build_tools(servers, listed, taken)]
 
     def _listing(self, reference: ServerReference) -> Call:
         return Call(
-            function=described_tools,
+            function=describe_tools,
             args=(reference, self.agent),
             name=reference.server.name,
             kind="the list of tools of",
-            about=[reference.server.key, reference.only],
+            about=[reference.server.key, reference.tool_name],
         )
 
 

@@ -34,9 +34,9 @@ from crewgraph.tools.failure import (
     ToolFailurePolicy,
     ToolFailureReason,
     ToolFailureRecord,
+    emit_failure,
     record_of,
     resolve_tool_failure_policy,
-    tell_failure,
 )
 from crewgraph.tools.results import observation
 from crewgraph.tools.use import GuardedTool
@@ -78,7 +78,7 @@ class FailingTool:
         """Emit the event of the failure, unless it is ignored."""
         record = self.record(args, failure)
         if record is not None:
-            tell_failure(record, self.policy, self.tool, self.agent, self.task)
+            emit_failure(record, self.policy, self.tool, self.agent, self.task)
 
     def raise_if_fatal(self, args: dict[str, Any] | str, failure: dict[str, Any]) -> None:
         """End the task if the policy is to raise.

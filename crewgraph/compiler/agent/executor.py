@@ -27,7 +27,7 @@ from crewgraph.core.messages import Message
 from crewgraph.core.pregel import KEPT_NOWHERE
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.errors import CompileError, OutputInvalid, RunError
-from crewgraph.llm.base import accepted
+from crewgraph.llm.base import accepted_arguments
 from crewgraph.llm.conversation import openai_messages, text_of
 from crewgraph.llm.usage import UsageLedger, read_usage
 from crewgraph.overrides import override_of
@@ -99,7 +99,7 @@ def create_executor(agent: BaseAgent, tools: Sequence[Any] | None = None, task: 
     """Return an agent's executor, as the user gave it or its class creates it; None for the built-in loop."""
     override = override_of(agent, "create_agent_executor") if agent.agent_executor is None else None
     if override is not None:
-        override(**accepted(agent, "create_agent_executor", {"tools": tools, "task": task}, first=False))
+        override(**accepted_arguments(agent, "create_agent_executor", {"tools": tools, "task": task}, first=False))
     if agent.agent_executor is None and getattr(agent, "executor_class", None) is not None:
         return _from_class(cast(Any, agent).executor_class, agent, tools, task)
     return agent.agent_executor

@@ -23,7 +23,7 @@ from crewgraph.llm.chat_model import ChatModel
 from crewgraph.llm.events import EventModel
 from crewgraph.llm.fallback import FallbackModel
 from crewgraph.llm.hooks import HookedModel
-from crewgraph.llm.rate_limit import RPMController, await_room, wait_for_room
+from crewgraph.llm.rate_limit import RPMController, await_slot, wait_for_slot
 from crewgraph.llm.resolve import as_model
 from crewgraph.llm.retry import RetryingModel
 from crewgraph.llm.wrapper import ModelWrapper
@@ -152,7 +152,7 @@ class RateLimitedModel(ModelWrapper[EventModel]):
     ) -> Reply:
         check_limits(self.name)
         if self.controllers:
-            wait_for_room(self.controllers, self.is_delayed)
+            wait_for_slot(self.controllers, self.is_delayed)
         return self.model.complete(messages, tools, stop, config)
 
     async def acomplete(
@@ -160,7 +160,7 @@ class RateLimitedModel(ModelWrapper[EventModel]):
     ) -> Reply:
         check_limits(self.name)
         if self.controllers:
-            await await_room(self.controllers, self.is_delayed)
+            await await_slot(self.controllers, self.is_delayed)
         return await self.model.acomplete(messages, tools, stop, config)
 
     def is_delayed(self, seconds: float, max_rpm: int | None = None) -> None:

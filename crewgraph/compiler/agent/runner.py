@@ -34,7 +34,7 @@ from crewgraph.definitions.agent.planning import PlanningConfig, TodoList
 from crewgraph.definitions.placeholders import split_at_slot
 from crewgraph.definitions.task.task import Task
 from crewgraph.errors import TimeLimitReached
-from crewgraph.llm.capabilities import window_of
+from crewgraph.llm.capabilities import context_window_of
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
@@ -307,7 +307,7 @@ class AgentRunner(AgentResources):
             step_callback=self._step_callback,
             counts=self._report.counts,
             retries_left=agent.max_retry_limit if agent else 0,
-            window=lambda: window_of(self._agent.llm, self.model.name),
+            window=lambda: context_window_of(self._agent.llm, self.model.name),
             may_condense=(agent is None or agent.respect_context_window)
             and (crew is None or crew.respect_context_window),
             on_condensing=self._report.condensing,

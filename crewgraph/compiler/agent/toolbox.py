@@ -12,7 +12,7 @@ from crewgraph.core.protocols import Tool
 from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.failure import ToolFailure, ToolFailureReason
 from crewgraph.tools.structured import prompt_text
-from crewgraph.tools.use import no_such_tool
+from crewgraph.tools.use import unknown_tool_message
 
 __all__ = ["PreparedCall", "PreparedTool", "ToolOutcome", "Toolbox"]
 
@@ -108,7 +108,7 @@ class Toolbox:
         """Return the call that a model requested, or the outcome that tells the model why there is none."""
         tool = self.find(name)
         if tool is None:
-            return _failed_outcome(no_such_tool(name, self._tools), ToolFailureReason.UNKNOWN_TOOL, name)
+            return _failed_outcome(unknown_tool_message(name, self._tools), ToolFailureReason.UNKNOWN_TOOL, name)
         args = tool.prepare(raw_args)
         if isinstance(args, Refusal):
             return _failed_outcome(args.text, ToolFailureReason.INVALID_INPUT)

@@ -22,7 +22,7 @@ from crewgraph.definitions.agent.adapters import LangGraphAgentAdapter
 from crewgraph.definitions.task.task import Task
 from crewgraph.errors import CompileError
 from crewgraph.extensions import extension
-from crewgraph.llm.capabilities import sight_of
+from crewgraph.llm.capabilities import input_modalities
 from crewgraph.memory.memory import MemoryReads
 from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
@@ -201,7 +201,7 @@ class AgentResources:
         files = extension("files")
         if self.executor is not None:
             return files(records=self._file_records)
-        sight = sight_of(self._agent.llm, self.model.name)
+        sight = input_modalities(self._agent.llm, self.model.name)
         return files(records=self._file_records, sight=sight, tool=slug("read_file", taken=set(self._event_tools)))
 
     @cached_property

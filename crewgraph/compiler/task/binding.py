@@ -19,7 +19,7 @@ from crewgraph.definitions.task.task import NotSpecified, Task
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import StorageError
 from crewgraph.text import slug
-from crewgraph.tools.mcp.tool import own_ways
+from crewgraph.tools.mcp.tool import resolver_identity
 from crewgraph.tools.use import GuardedTool
 
 __all__ = ["TaskBinding", "bind_delegated_task", "bind_tasks", "context_outputs", "crew_graph_key", "single_binding"]
@@ -181,7 +181,7 @@ def _task_key(task: Task, crew: Crew) -> Hashable:
     agent = task.agent if crew.process is Process.sequential else crew.manager_agent
     tools = () if agent is None else tuple(map(id, _user_tools(task, agent)))
     abilities = isinstance(agent, Agent) and (agent.multimodal, agent.allow_code_execution, agent.code_execution_mode)
-    mcp_resolvers = own_ways() if agent is not None and agent.mcps else ()
+    mcp_resolvers = resolver_identity() if agent is not None and agent.mcps else ()
     return (
         id(task),
         id(agent),

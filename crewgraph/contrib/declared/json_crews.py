@@ -16,7 +16,7 @@ from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.task.output import CrewOutput
 from crewgraph.definitions.task.task import ConditionalTask, Task
 from crewgraph.errors import DefinitionError, Fault
-from crewgraph.llm.resolve import llm_named
+from crewgraph.llm.resolve import llm_from_name
 from crewgraph.project.roles import display_path
 
 __all__ = [
@@ -98,7 +98,7 @@ class JSONParts:
         values = cast("dict[str, Any]", value)
         if list(values) == ["python"]:
             return self._python.attribute(str(values["python"]), where)
-        return llm_named(values) if key in _MODELS else values
+        return llm_from_name(values) if key in _MODELS else values
 
 
 def _named(name: Any, among: Mapping[str, Any], where: str, what: str) -> Any:

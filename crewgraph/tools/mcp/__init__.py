@@ -1,4 +1,4 @@
-"""MCP servers as sources of tools: what is given in `Agent(mcps=[...])`."""
+"""MCP servers as sources of tools: the values of `Agent(mcps=[...])`."""
 
 from crewgraph.tools.mcp.server import (
     MCPServerConfig,

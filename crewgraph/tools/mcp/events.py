@@ -1,4 +1,4 @@
-"""Telling listeners what happens between an agent and an MCP server."""
+"""Emits events for connections to MCP servers and calls of their tools."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -18,26 +18,26 @@ from crewgraph.events.mcp import (
 )
 from crewgraph.tools.mcp.server import MCPServer
 
-__all__ = ["told_connection", "told_execution"]
+__all__ = ["connection_events", "execution_events"]
 
 
 @contextmanager
-def told_connection(server: MCPServer, agent: Any) -> Generator[None]:
-    """A block in which a server is connected to and asked for its tools."""
-    about = {**_about(server), "from_agent": agent}
-    _tell(server, MCPConnectionStartedEvent, about, connect_timeout=server.connect_timeout)
+def connection_events(server: MCPServer, agent: Any) -> Generator[None]:
+    """Emit events around connecting to a server and listing its tools."""
+    fields = {**_server_fields(server), "from_agent": agent}
+    _emit(server, MCPConnectionStartedEvent, fields, connect_timeout=server.connect_timeout)
     started = datetime.now(UTC)
     try:
         yield
     except RunError as error:
-        told = {"error": str(error), "error_type": type(error).__name__}
-        _tell(server, MCPConnectionFailedEvent, about, **told, started_at=started, failed_at=datetime.now(UTC))
+        failure = {"error": str(error), "error_type": type(error).__name__}
+        _emit(server, MCPConnectionFailedEvent, fields, **failure, started_at=started, failed_at=datetime.now(UTC))
         raise
     ended = datetime.now(UTC)
-    _tell(
+    _emit(
         server,
         MCPConnectionCompletedEvent,
-        about,
+        fields,
         started_at=started,
         completed_at=ended,
         connection_duration_ms=(ended - started).total_seconds() * 1000,
@@ -45,33 +45,33 @@ def told_connection(server: MCPServer, agent: Any) -> Generator[None]:
 
 
 @contextmanager
-def told_execution(server: MCPServer, tool: str, args: dict[str, Any]) -> Generator[dict[str, Any]]:
-    """A block in which a server carries out a tool; what it gave is to be put into "result" of the dict."""
-    about = {**_about(server), "tool_name": tool, "tool_args": args}
-    _tell(server, MCPToolExecutionStartedEvent, about)
-    started, done = datetime.now(UTC), dict[str, Any]()
+def execution_events(server: MCPServer, tool: str, args: dict[str, Any]) -> Generator[dict[str, Any]]:
+    """Emit events around a tool call; the block stores the result under "result" of the yielded dict."""
+    fields = {**_server_fields(server), "tool_name": tool, "tool_args": args}
+    _emit(server, MCPToolExecutionStartedEvent, fields)
+    started, outcome = datetime.now(UTC), dict[str, Any]()
     try:
-        yield done
+        yield outcome
     except RunError as error:
-        told = {"error": str(error), "error_type": type(error).__name__}
-        _tell(server, MCPToolExecutionFailedEvent, about, **told, started_at=started, failed_at=datetime.now(UTC))
+        failure = {"error": str(error), "error_type": type(error).__name__}
+        _emit(server, MCPToolExecutionFailedEvent, fields, **failure, started_at=started, failed_at=datetime.now(UTC))
         raise
     ended = datetime.now(UTC)
-    _tell(
+    _emit(
         server,
         MCPToolExecutionCompletedEvent,
-        about,
-        result=done.get("result"),
+        fields,
+        result=outcome.get("result"),
         started_at=started,
         completed_at=ended,
         execution_duration_ms=(ended - started).total_seconds() * 1000,
     )
 
 
-def _about(server: MCPServer) -> dict[str, Any]:
+def _server_fields(server: MCPServer) -> dict[str, Any]:
     return {"server_name": server.name, "server_url": server.address, "transport_type": server.transport}
 
 
-def _tell(source: MCPServer, event: type[MCPEvent], about: dict[str, Any], **more: Any) -> None:
+def _emit(source: MCPServer, event: type[MCPEvent], fields: dict[str, Any], **extra: Any) -> None:
     if crewai_event_bus.wants(event):
-        crewai_event_bus.emit(source, event(**about, **more))
+        crewai_event_bus.emit(source, event(**fields, **extra))

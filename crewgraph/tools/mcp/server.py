@@ -1,9 +1,4 @@
-"""MCP servers as users describe them.
-
-Which tools of an MCP server are offered to an agent.
-
-What may stand in `mcps=[...]`: descriptions of servers, their fields as a dict, or addresses.
-"""
+"""Descriptions of MCP servers and tool filters, and parsing of `mcps=[...]`: descriptions, dicts of fields, or addresses."""
 
 import hashlib
 import inspect
@@ -33,35 +28,35 @@ __all__ = [
     "ToolFilterContext",
     "create_dynamic_tool_filter",
     "create_static_tool_filter",
+    "is_offered",
     "parse_reference",
-    "passes",
-    "references",
+    "parse_references",
 ]
 
 
 class ToolFilterContext(BaseModel):
-    """For whom a filter decides."""
+    """The context in which a filter decides."""
 
     agent: Any
-    """The agent that is to have the tools."""
+    """The agent that receives the tools."""
 
     server_name: str
-    """The server, by a name made of its address or its command."""
+    """The name of the server, derived from its address or command."""
 
     run_context: dict[str, Any] | None = None
-    """Always None: agents get the same tools in every run."""
+    """Always None: agents have the same tools in every run."""
 
 
 ToolFilter = Callable[[ToolFilterContext, dict[str, Any]], bool] | Callable[[dict[str, Any]], bool]
-"""Says whether a tool is offered: a function of the tool (a dict with name, description, inputSchema), or of context and tool."""
+"""Decides whether to offer a tool, a dict with name, description and inputSchema; takes the tool, or context and tool."""
 
 
 class StaticToolFilter:
-    """A filter by names.
+    """A filter by tool names.
 
     Args:
-        allowed_tool_names: only these are offered; all where None.
-        blocked_tool_names: these are not.
+        allowed_tool_names: Names to offer; all if None.
+        blocked_tool_names: Names never to offer.
     """
 
     def __init__(
@@ -71,7 +66,7 @@ class StaticToolFilter:
         self.blocked_tool_names = set(blocked_tool_names or ())
 
     def __call__(self, tool: dict[str, Any]) -> bool:
-        """Whether the tool is offered."""
+        """Return whether to offer a tool."""
         name = tool.get("name")
         return name not in self.blocked_tool_names and (
             self.allowed_tool_names is None or name in self.allowed_tool_names
@@ -81,23 +76,23 @@ class StaticToolFilter:
 def create_static_tool_filter(
     allowed_tool_names: list[str] | None = None, blocked_tool_names: list[str] | None = None
 ) -> Callable[[dict[str, Any]], bool]:
-    """A filter by names; see `StaticToolFilter`."""
+    """Return a filter by tool names; see `StaticToolFilter`."""
     return StaticToolFilter(allowed_tool_names, blocked_tool_names)
 
 
 def create_dynamic_tool_filter(
     filter_func: Callable[[ToolFilterContext, dict[str, Any]], bool],
 ) -> Callable[[ToolFilterContext, dict[str, Any]], bool]:
-    """The function itself, a filter that looks at the agent, too."""
+    """Return the function itself, a filter that depends on the agent."""
     return filter_func
 
 
-def passes(choose: ToolFilter | None, context: ToolFilterContext, tool: dict[str, Any]) -> bool:
-    """Whether a filter lets a tool pass."""
-    if choose is None:
+def is_offered(tool_filter: ToolFilter | None, context: ToolFilterContext, tool: dict[str, Any]) -> bool:
+    """Return whether a filter offers a tool."""
+    if tool_filter is None:
         return True
-    ask = cast(Callable[..., bool], choose)
-    return bool(ask(context, tool) if _takes_two(ask) else ask(tool))
+    function = cast(Callable[..., bool], tool_filter)
+    return bool(function(context, tool) if _takes_two(function) else function(tool))
 
 
 def _takes_two(function: Callable[..., Any]) -> bool:
@@ -108,49 +103,49 @@ def _takes_two(function: Callable[..., Any]) -> bool:
 
 
 class MCPServer(BaseModel, ABC):
-    """A server whose tools an agent may use."""
+    """An MCP server whose tools agents may use."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     transport: ClassVar[str]
-    """How it is spoken to."""
+    """The transport of the protocol."""
 
     tool_filter: ToolFilter | None = Field(default=None, exclude=True)
-    """Says which of its tools are offered; all of them where None."""
+    """Decides which tools are offered; all if None."""
 
     cache_tools_list: bool = False
-    """Whether it is asked for its tools once in this process, and not in each run."""
+    """Whether to list the tools once per process instead of once per run."""
 
     connect_timeout: float = Field(default=30, gt=0)
-    """How many seconds it has to answer when it is connected to, and asked for its tools."""
+    """Timeout in seconds for connecting and for listing the tools."""
 
     execution_timeout: float = Field(default=60, gt=0)
-    """How many seconds it has for each call of a tool."""
+    """Timeout in seconds for each tool call."""
 
-    _listed: list[dict[str, Any]] | None = PrivateAttr(default=None)
+    _cached_tools: list[dict[str, Any]] | None = PrivateAttr(default=None)
 
     @property
     @abstractmethod
     def connection(self) -> dict[str, Any]:
-        """How it is reached, as langchain-mcp-adapters wants it."""
+        """The connection parameters for langchain-mcp-adapters."""
 
     @property
     @abstractmethod
     def label(self) -> str:
-        """What it is called in messages, without what may be secret."""
+        """The server in messages, without secrets."""
 
     @property
     def address(self) -> str | None:
-        """Its address, without what may be secret; None where it has none."""
+        """The address without secrets; None if it has none."""
         return None
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """What a filter is told of it, and what stands before the name of a tool where another has the same."""
+        """The name for filters, and the prefix of tools whose names are taken."""
 
-    def veiled(self, text: str) -> str:
-        """A text without what may be secret in how it is reached: an error of a client shows whole addresses."""
+    def redact(self, text: str) -> str:
+        """Remove secrets from a text, such as a client error that shows the full address."""
         for secret in self._secrets:
             text = text.replace(secret, "...")
         return text
@@ -161,34 +156,34 @@ class MCPServer(BaseModel, ABC):
 
     @property
     def key(self) -> str:
-        """A digest of how it is reached."""
-        told = repr(sorted(self.connection.items(), key=str)).encode("utf-8", "surrogatepass")
-        return hashlib.blake2b(told, digest_size=16).hexdigest()
+        """A digest of the connection parameters."""
+        encoded = repr(sorted(self.connection.items(), key=str)).encode("utf-8", "surrogatepass")
+        return hashlib.blake2b(encoded, digest_size=16).hexdigest()
 
     @property
-    def listed(self) -> list[dict[str, Any]] | None:
-        """Its tools, where it was asked for them and `cache_tools_list` is set."""
-        return self._listed
+    def cached_tools(self) -> list[dict[str, Any]] | None:
+        """The tools, if they were listed and `cache_tools_list` is set."""
+        return self._cached_tools
 
-    def keep_listed(self, tools: list[dict[str, Any]]) -> None:
-        """Note its tools, where `cache_tools_list` is set."""
+    def cache_tools(self, tools: list[dict[str, Any]]) -> None:
+        """Store the tools if `cache_tools_list` is set."""
         if self.cache_tools_list:
-            self._listed = tools
+            self._cached_tools = tools
 
 
 class MCPServerStdio(MCPServer):
-    """A server that is a program on this machine: started for a run, spoken to by its input and output, ended with the run."""
+    """A server that is started as a subprocess for each run and talks over stdin and stdout."""
 
     transport: ClassVar[str] = "stdio"
 
     command: str
-    """The program."""
+    """The program to run."""
 
     args: list[str] = Field(default_factory=list[str])
-    """Its arguments, each as the program is to get it; no shell reads them."""
+    """Arguments of the program; no shell is involved."""
 
     env: dict[str, str] | None = None
-    """Environment variables for it. Of those of this process it gets only a few harmless ones, such as PATH and HOME."""
+    """Environment variables of the program; of this process it inherits only a few harmless ones, such as PATH and HOME."""
 
     @property
     def connection(self) -> dict[str, Any]:
@@ -196,27 +191,27 @@ class MCPServerStdio(MCPServer):
 
     @property
     def label(self) -> str:
-        shown = [self.command, *(arg for arg in self.args if not arg.startswith("-"))][:2]
-        return f"MCP server `{' '.join(PurePath(one).name for one in shown)}`"
+        words = [self.command, *(arg for arg in self.args if not arg.startswith("-"))][:2]
+        return f"MCP server `{' '.join(PurePath(word).name for word in words)}`"
 
     @property
     def name(self) -> str:
-        shown = [self.command, *(arg for arg in self.args if not arg.startswith("-"))][:2]
-        return "_".join(PurePath(one).name for one in shown)
+        words = [self.command, *(arg for arg in self.args if not arg.startswith("-"))][:2]
+        return "_".join(PurePath(word).name for word in words)
 
     @property
     def _secrets(self) -> list[str]:
-        return [one for one in (self.env or {}).values() if len(one) > 3]
+        return [value for value in (self.env or {}).values() if len(value) > 3]
 
 
-class _Addressed(MCPServer):
-    """A server with an address."""
+class _URLServer(MCPServer):
+    """A server with a URL."""
 
     url: str
-    """Its address."""
+    """The URL of the server."""
 
     headers: dict[str, str] | None = None
-    """Headers of each request, for authorization."""
+    """Headers of each request, for instance for authorization."""
 
     @field_validator("url")
     @classmethod
@@ -224,7 +219,7 @@ class _Addressed(MCPServer):
         parts = urlsplit(value)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(
-                f"the address of an MCP server begins with https:// or http:// and names a host, unlike {value!r:.80}"
+                f"the address of an MCP server must begin with https:// or http:// and name a host, unlike {value!r:.80}"
             )
         return value
 
@@ -247,7 +242,7 @@ class _Addressed(MCPServer):
     def _secrets(self) -> list[str]:
         parts = urlsplit(self.url)
         userinfo = parts.netloc.rpartition("@")[0]
-        return [one for one in (parts.query, userinfo, *(self.headers or {}).values()) if one]
+        return [secret for secret in (parts.query, userinfo, *(self.headers or {}).values()) if secret]
 
     @property
     def label(self) -> str:
@@ -259,102 +254,102 @@ class _Addressed(MCPServer):
         return re.sub(r"[./]+", "_", f"{parts.netloc.rpartition('@')[2]}{parts.path}").strip("_")
 
 
-class MCPServerHTTP(_Addressed):
-    """A server that is reached by streamable HTTP."""
+class MCPServerHTTP(_URLServer):
+    """A server with the streamable HTTP transport."""
 
     streamable: bool = True
-    """False for a server that only knows the older way, by HTTP and server-sent events."""
+    """False for a server that supports only the older SSE transport."""
 
     @property
     def transport(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
         return "streamable_http" if self.streamable else "sse"
 
 
-class MCPServerSSE(_Addressed):
-    """A server that is reached by HTTP and server-sent events, the older way."""
+class MCPServerSSE(_URLServer):
+    """A server with the older transport, HTTP with server-sent events."""
 
     transport: ClassVar[str] = "sse"
 
 
 MCPServerConfig = MCPServerStdio | MCPServerHTTP | MCPServerSSE
-"""A description of a server."""
+"""The description of a server."""
 
 
 _FORMS = (
-    'Give an address ("https://host/mcp", for one of its tools "https://host/mcp#tool"), or an `MCPServerStdio`, '
+    'Pass an address ("https://host/mcp", for one of its tools "https://host/mcp#tool"), or an `MCPServerStdio`, '
     "`MCPServerHTTP` or `MCPServerSSE`."
 )
 
 
 @dataclass(frozen=True)
 class ServerReference:
-    """A server, and which of its tools is meant."""
+    """A server, and optionally one of its tools."""
 
     server: MCPServer
-    only: str | None = None
-    """The one tool that is meant; None for all that the server's filter lets pass."""
+    tool_name: str | None = None
+    """The referenced tool; None for all that the server's filter offers."""
 
 
-def references(given: Sequence[Any]) -> list[ServerReference]:
-    """What users gave, read; the same text gives the same server.
-
-    Raises:
-        DefinitionError: something of it leads to no server.
-    """
-    return [parse_reference(one) for one in given]
-
-
-def parse_reference(given: Any) -> ServerReference:
-    """One thing that a user gave; also what the package `mcp` calls `StdioServerParameters`.
+def parse_references(servers: Sequence[Any]) -> list[ServerReference]:
+    """Parse the values of `mcps=[...]`; equal addresses return the same server.
 
     Raises:
-        DefinitionError: it leads to no server.
+        DefinitionError: A value does not describe a server.
     """
-    if isinstance(given, ServerReference):
-        return given
-    if isinstance(given, MCPServer):
-        return ServerReference(given)
-    if isinstance(given, str):
-        return _addressed(given)
-    if isinstance(given, Mapping):
-        return ServerReference(_described(cast(Mapping[str, Any], given)))
-    if isinstance(command := getattr(given, "command", None), str):
-        args, env = getattr(given, "args", None), getattr(given, "env", None)
+    return [parse_reference(server) for server in servers]
+
+
+def parse_reference(server: Any) -> ServerReference:
+    """Parse one value of `mcps=[...]`; `mcp.StdioServerParameters` are accepted, too.
+
+    Raises:
+        DefinitionError: The value does not describe a server.
+    """
+    if isinstance(server, ServerReference):
+        return server
+    if isinstance(server, MCPServer):
+        return ServerReference(server)
+    if isinstance(server, str):
+        return _from_address(server)
+    if isinstance(server, Mapping):
+        return ServerReference(_from_fields(cast(Mapping[str, Any], server)))
+    if isinstance(command := getattr(server, "command", None), str):
+        args, env = getattr(server, "args", None), getattr(server, "env", None)
         return ServerReference(MCPServerStdio(command=command, args=list(args or ()), env=env))
-    raise DefinitionError(f"{given!r:.80} is no MCP server. {_FORMS}")
+    raise DefinitionError(f"{server!r:.80} is not an MCP server. {_FORMS}")
 
 
 @lru_cache(maxsize=256)
-def _addressed(text: str) -> ServerReference:
-    address, _, only = text.strip().partition("#")
+def _from_address(text: str) -> ServerReference:
+    address, _, tool_name = text.strip().partition("#")
     parts = urlsplit(address)
-    if parts.scheme == "https" or (parts.scheme == "http" and _is_near(parts.hostname)):
-        return ServerReference(MCPServerHTTP(url=address), only or None)
+    if parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(parts.hostname)):
+        return ServerReference(MCPServerHTTP(url=address), tool_name or None)
     if parts.scheme == "http":
         raise DefinitionError(
-            f"the MCP server `{parts.hostname}` is named by an address without encryption. Write https://, or "
-            "`MCPServerHTTP(url=...)` if that is what you want."
+            f"the address of the MCP server `{parts.hostname}` is not encrypted. Use https://, or "
+            "`MCPServerHTTP(url=...)` if that is intended."
         )
     if parts.scheme == "crewai-amp" or not parts.scheme:
         raise DefinitionError(
-            f"the MCP server {text!r:.80} is named as CrewAI's hosted platform names them, which crewgraph does not ask. {_FORMS}"
+            f"the MCP server {text!r:.80} refers to CrewAI's hosted platform, which crewgraph does not support. {_FORMS}"
         )
-    raise DefinitionError(f"{text!r:.80} is no address of an MCP server. {_FORMS}")
+    raise DefinitionError(f"{text!r:.80} is not the address of an MCP server. {_FORMS}")
 
 
-def _is_near(host: str | None) -> bool:
+def _is_loopback(host: str | None) -> bool:
     try:
         return host == "localhost" or ip_address(host or "").is_loopback
     except ValueError:
         return False
 
 
-def _described(fields: Mapping[str, Any]) -> MCPServer:
-    """A server from its fields, as files hold them; `transport` or `type` may say which of those with an address it is."""
-    named = {name: value for name, value in fields.items() if name not in ("transport", "type")}
+def _from_fields(fields: Mapping[str, Any]) -> MCPServer:
+    """Create a server from a dict of fields, as in files; `transport` or `type` may select the SSE transport."""
+    keywords = {name: value for name, value in fields.items() if name not in ("transport", "type")}
     transport = str(fields.get("transport") or fields.get("type") or "").lower()
-    if "command" in named:
-        return MCPServerStdio(**named)
-    if "url" not in named:
-        raise DefinitionError(f"an MCP server has a `command` or a `url`, and {sorted(fields)} has neither. {_FORMS}")
-    return MCPServerSSE(**named) if transport == "sse" else MCPServerHTTP(**named)
+    if "command" in keywords:
+        return MCPServerStdio(**keywords)
+    if "url" not in keywords:
+        raise DefinitionError(f"an MCP server needs a `command` or a `url`, and {sorted(fields)} has neither. {_FORMS}")
+    return MCPServerSSE(**keywords) if transport == "sse" else MCPServerHTTP(**keywords)

@@ -1,4 +1,4 @@
-"""Sessions with MCP servers, on an event loop of their own: runs of both kinds, in whatever threads, share them."""
+"""Sessions with MCP servers, on a dedicated event loop, so that sync and async runs in any thread share them."""
 
 import asyncio
 import atexit
@@ -14,69 +14,71 @@ from crewgraph.errors import MCPServerError
 from crewgraph.extras import require
 from crewgraph.tools.mcp.server import MCPServer
 
-__all__ = ["MCPSession", "acalled", "called", "known_tools", "listed"]
+__all__ = ["MCPSession", "acall_tool", "cached_tools", "call_tool", "list_tools"]
 
 
 T = TypeVar("T")
 
 _log = logging.getLogger("crewgraph.tools")
 _loop = LoopThread("crewgraph-mcp")
-_ending: set[Future[None]] = set()
-_LAST_SECONDS = 5.0
-"""How long the end of the process waits for sessions to end; a program that hears nothing is ended after two seconds."""
+_closing: set[Future[None]] = set()
+_CLOSE_TIMEOUT = 5.0
+"""Seconds to wait for sessions to close at exit; stdio servers are terminated after two seconds."""
 
 _HEARTBEAT = 3.0
-"""Seconds between looks at whether a server that has not answered yet is there at all."""
+"""Seconds between pings of a server that has not answered yet."""
 
 
-class _Lost(Exception):
-    """The connection is gone; what was asked did not reach the server."""
+class _ConnectionLost(Exception):
+    """The connection was lost before the request reached the server."""
 
 
-def known_tools(server: MCPServer) -> list[dict[str, Any]] | None:
-    """A server's tools, where it was asked for them before: in this run, or at all if its list is kept."""
-    around = enclosing_resources()
-    if server.listed is not None or around is None:
-        return server.listed
-    return around.of(server.key, lambda: MCPSession(server)).known
+def cached_tools(server: MCPServer) -> list[dict[str, Any]] | None:
+    """Return the tools of a server if they were listed before, in this run or, with `cache_tools_list`, in this process."""
+    resources = enclosing_resources()
+    if server.cached_tools is not None or resources is None:
+        return server.cached_tools
+    return resources.of(server.key, lambda: MCPSession(server)).cached_tools
 
 
-def listed(server: MCPServer) -> list[dict[str, Any]]:
-    """A server's tools as it describes them: name, description and inputSchema.
+def list_tools(server: MCPServer) -> list[dict[str, Any]]:
+    """Return the tools of a server with name, description and inputSchema.
 
     Raises:
-        MCPServerError: it is not there, or does not answer in time.
-        MissingExtra: the package for MCP is not installed.
+        MCPServerError: The server is unreachable or times out.
+        MissingExtra: The package for MCP is not installed.
     """
-    with _Used(server) as session:
+    with _SessionScope(server) as session:
         tools = _loop.run(session.tools())
-    server.keep_listed(tools)
+    server.cache_tools(tools)
     return tools
 
 
-def called(server: MCPServer, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """What a server answers to a call of a tool, as plain data (a `CallToolResult`).
+def call_tool(server: MCPServer, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Call a tool and return the server's `CallToolResult` as plain data.
 
     Raises:
-        MCPServerError: it is not there, does not answer in time, or ended meanwhile.
+        MCPServerError: The server is unreachable, times out, or ended during the call.
     """
-    with _Used(server) as session:
+    with _SessionScope(server) as session:
         return _loop.run(session.call(tool, arguments))
 
 
-async def acalled(server: MCPServer, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The same on the running event loop."""
-    with _Used(server) as session:
+async def acall_tool(server: MCPServer, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Async version of `call_tool`."""
+    with _SessionScope(server) as session:
         return await _loop.arun(session.call(tool, arguments))
 
 
-class _Used:
-    """A session in use: the run's, which stays open, or one for this alone where there is no run."""
+class _SessionScope:
+    """Context manager for a session: that of the run, which stays open, or a temporary one outside of runs."""
 
     def __init__(self, server: MCPServer) -> None:
-        around = enclosing_resources()
-        self._is_own = around is None
-        self._session = MCPSession(server) if around is None else around.of(server.key, lambda: MCPSession(server))
+        resources = enclosing_resources()
+        self._is_own = resources is None
+        self._session = (
+            MCPSession(server) if resources is None else resources.of(server.key, lambda: MCPSession(server))
+        )
 
     def __enter__(self) -> "MCPSession":
         return self._session
@@ -87,189 +89,191 @@ class _Used:
 
 
 class MCPSession:
-    """A session with a server, begun when it is first needed, and anew where it was lost.
+    """A session with a server that connects lazily and reconnects after a lost connection.
 
-    Its coroutines belong on the loop of all sessions.
+    Its coroutines must run on the loop of all sessions.
     """
 
     def __init__(self, server: MCPServer) -> None:
         self._server = server
-        self._beginning = asyncio.Lock()
-        self._is_over = False
-        self._live: _Live | None = None
+        self._lock = asyncio.Lock()
+        self._is_closed = False
+        self._connection: _Connection | None = None
         self._tools: list[dict[str, Any]] | None = None
 
     @property
-    def known(self) -> list[dict[str, Any]] | None:
-        """The server's tools, where it was asked for them."""
+    def cached_tools(self) -> list[dict[str, Any]] | None:
+        """The tools of the server if they were listed before."""
         return self._tools
 
     def close(self) -> None:
-        """End it, without waiting for that."""
-        future = _loop.begin(self._end())
-        _ending.add(future)
-        future.add_done_callback(_ending.discard)
+        """Close the session in the background."""
+        future = _loop.begin(self._close())
+        _closing.add(future)
+        future.add_done_callback(_closing.discard)
 
-    async def _end(self) -> None:
-        async with self._beginning:
-            self._is_over = True
-            if self._live is not None:
-                await self._live.end()
+    async def _close(self) -> None:
+        async with self._lock:
+            self._is_closed = True
+            if self._connection is not None:
+                await self._connection.close()
 
     async def tools(self) -> list[dict[str, Any]]:
-        """The server's tools; it is asked once."""
+        """Return the tools of the server, which are listed once."""
         if self._tools is None:
-            self._tools = await self._asked(_all_tools, self._server.connect_timeout, "list its tools")
+            self._tools = await self._request(_list_all_tools, self._server.connect_timeout, "list its tools")
         return self._tools
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """What it answers to a call."""
+        """Call a tool and return the result as plain data."""
 
-        async def ask(session: Any) -> dict[str, Any]:
+        async def send(session: Any) -> dict[str, Any]:
             return (await session.call_tool(tool, arguments)).model_dump(mode="json", by_alias=True, exclude_none=True)
 
-        return await self._asked(ask, self._server.execution_timeout, f"carry out `{tool}`")
+        return await self._request(send, self._server.execution_timeout, f"carry out `{tool}`")
 
-    async def _asked(self, ask: Callable[[Any], Awaitable[T]], seconds: float, what: str) -> T:
-        where = self._server.label
-        for is_last in (False, True):  # a server may have been started anew since it was last asked
-            live = await self._begun()
+    async def _request(self, send: Callable[[Any], Awaitable[T]], seconds: float, action: str) -> T:
+        label = self._server.label
+        for is_last in (False, True):  # the server may have restarted since the last request
+            connection = await self._connected()
             try:
-                return await live.answer(ask, seconds)
-            except _Lost:
-                self._live = None
-                await live.end()
+                return await connection.request(send, seconds)
+            except _ConnectionLost:
+                self._connection = None
+                await connection.close()
                 if is_last:
-                    raise MCPServerError(f"the connection to the {where} is lost.") from None
+                    raise MCPServerError(f"the connection to the {label} was lost.") from None
             except TimeoutError:
-                raise MCPServerError(f"the {where} did not {what} within {seconds:g} seconds.") from None
+                raise MCPServerError(f"the {label} did not {action} within {seconds:g} seconds.") from None
             except EOFError as error:
-                self._live = None
-                await live.end()
+                self._connection = None
+                await connection.close()
                 raise MCPServerError(
-                    f"the {where} ended, or became unreachable, when it was to {what}: "
-                    f"{self._server.veiled(str(error))}."
+                    f"the {label} ended or became unreachable when asked to {action}: "
+                    f"{self._server.redact(str(error))}."
                 ) from None
             except Exception as error:
-                raise MCPServerError(f"the {where} did not {what}: {self._server.veiled(_told(error))}.") from error
+                raise MCPServerError(
+                    f"the {label} did not {action}: {self._server.redact(_describe(error))}."
+                ) from error
         raise AssertionError
 
-    async def _begun(self) -> "_Live":
-        async with self._beginning:
-            if self._is_over:
-                raise MCPServerError(f"the run that used the {self._server.label} is over.")
-            if self._live is None or self._live.is_over:
-                live = _Live(self._server)
-                await live.begin()
-                self._live = live
-            return self._live
+    async def _connected(self) -> "_Connection":
+        async with self._lock:
+            if self._is_closed:
+                raise MCPServerError(f"the run that used the {self._server.label} has ended.")
+            if self._connection is None or self._connection.is_closed:
+                connection = _Connection(self._server)
+                await connection.open()
+                self._connection = connection
+            return self._connection
 
 
-class _Live:
-    """A connection, held by one task: what opens it must close it."""
+class _Connection:
+    """A connection that is held open by one task, because the task that opens it must close it."""
 
     def __init__(self, server: MCPServer) -> None:
         self._server = server
-        self._over = asyncio.Event()
+        self._closing = asyncio.Event()
         self._session: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._task: asyncio.Task[None] | None = None
-        self._why: Exception | None = None
-        """What ended it."""
+        self._error: Exception | None = None
+        """The error that ended the connection."""
 
     @property
-    def is_over(self) -> bool:
-        """Whether it is gone."""
+    def is_closed(self) -> bool:
+        """Whether the connection is closed."""
         return self._task is None or self._task.done()
 
-    async def begin(self) -> None:
-        """Connect.
+    async def open(self) -> None:
+        """Connect to the server.
 
         Raises:
-            MCPServerError: that fails, or takes too long.
+            MCPServerError: The connection fails or times out.
         """
         sessions = require("langchain_mcp_adapters.sessions", extra="mcp", purpose=f"the {self._server.label}")
-        self._task = asyncio.create_task(self._held(sessions.create_session))
+        self._task = asyncio.create_task(self._run(sessions.create_session))
         try:
             async with asyncio.timeout(self._server.connect_timeout):
                 await asyncio.shield(self._session)
         except TimeoutError:
-            await self.end()
+            await self.close()
             raise MCPServerError(
-                f"the {self._server.label} did not answer within {self._server.connect_timeout:g} seconds. Look at whether it "
-                "is one and runs; `connect_timeout=` of its description gives it more time."
+                f"the {self._server.label} did not answer within {self._server.connect_timeout:g} seconds. Check that it "
+                "runs and is an MCP server, or increase its `connect_timeout`."
             ) from None
 
-    async def end(self) -> None:
-        """Disconnect; a program that was started for it is ended."""
-        self._over.set()
+    async def close(self) -> None:
+        """Disconnect; a stdio server is terminated."""
+        self._closing.set()
         if self._task is not None:
             if not self._session.done():
                 self._task.cancel()
             with suppress(asyncio.CancelledError):
                 await asyncio.wait([self._task])
 
-    async def answer(self, ask: Callable[[Any], Awaitable[T]], seconds: float) -> T:
-        """What the session gives.
+    async def request(self, send: Callable[[Any], Awaitable[T]], seconds: float) -> T:
+        """Send a request through the session and return its result.
 
         Raises:
-            _Lost: there is no connection any more, so that nothing was asked.
-            EOFError: it was lost meanwhile.
-            TimeoutError: it takes longer.
-            Exception: whatever the session raises.
+            _ConnectionLost: The connection was lost before the request was sent.
+            EOFError: The connection was lost during the request.
+            TimeoutError: The server did not answer in time.
+            Exception: Whatever the session raises.
         """
         assert self._task is not None
         session = self._session.result()
-        asked, holding = asyncio.ensure_future(ask(session)), self._task
-        beats: set[asyncio.Future[Any]] = set()
+        response, owner = asyncio.ensure_future(send(session)), self._task
+        pings: set[asyncio.Future[Any]] = set()
         try:
             async with asyncio.timeout(seconds):
-                while not asked.done() and not holding.done():
-                    await asyncio.wait({asked, holding}, timeout=_HEARTBEAT, return_when=asyncio.FIRST_COMPLETED)
-                    if not asked.done() and not any(not beat.done() for beat in beats):
-                        # Over HTTP nobody says that a server died: only what is sent to it finds out.
-                        beats.add(asyncio.ensure_future(_quiet(session.send_ping())))
+                while not response.done() and not owner.done():
+                    await asyncio.wait({response, owner}, timeout=_HEARTBEAT, return_when=asyncio.FIRST_COMPLETED)
+                    if not response.done() and not any(not ping.done() for ping in pings):
+                        # Over HTTP a dead server goes unnoticed until something is sent to it.
+                        pings.add(asyncio.ensure_future(_ignore_errors(session.send_ping())))
         finally:
-            for one in (asked, *beats):
-                one.cancel()
-            await asyncio.wait({asked, *beats})
-        return self._read(asked)
+            for future in (response, *pings):
+                future.cancel()
+            await asyncio.wait({response, *pings})
+        return self._result_of(response)
 
-    def _read(self, asked: "asyncio.Future[T]") -> T:
-        if asked.cancelled():
-            raise EOFError(_told(self._why))
-        error = asked.exception()
+    def _result_of(self, response: "asyncio.Future[T]") -> T:
+        if response.cancelled():
+            raise EOFError(_describe(self._error))
+        error = response.exception()
         if error is None:
-            return asked.result()
-        if type(error).__name__ in ("ClosedResourceError", "BrokenResourceError"):  # anyio's: it was not sent
-            raise _Lost
+            return response.result()
+        if type(error).__name__ in ("ClosedResourceError", "BrokenResourceError"):  # raised by anyio before sending
+            raise _ConnectionLost
         if type(error).__name__ == "McpError" and getattr(getattr(error, "error", None), "code", 0) == -32000:
             raise EOFError("connection closed")
         if type(error).__name__ == "McpError" and "session terminated" in str(error).lower():
-            raise _Lost  # it was started anew and does not know this session
+            raise _ConnectionLost  # the server restarted and does not know the session
         raise error
 
-    async def _held(self, connect: Callable[[Any], Any]) -> None:
-        where = self._server.label
+    async def _run(self, connect: Callable[[Any], Any]) -> None:
+        label = self._server.label
         try:
             async with connect(self._server.connection) as session:
                 await session.initialize()
                 if not self._session.done():
                     self._session.set_result(session)
-                await self._over.wait()
-        except Exception as error:  # noqa: BLE001 - told to who waits for the session, else to those who use it
+                await self._closing.wait()
+        except Exception as error:  # noqa: BLE001 - raised by `open`, or by later requests
             if self._session.done():
-                _log.debug("the connection to the %s ended", where, exc_info=error)
-                self._why = error
+                _log.debug("the connection to the %s ended", label, exc_info=error)
+                self._error = error
                 return
             self._session.set_exception(
                 MCPServerError(
-                    f"the {where} cannot be used: {self._server.veiled(_told(error))}. Look at whether it runs, and at its "
+                    f"the {label} cannot be used: {self._server.redact(_describe(error))}. Check that it runs, and check its "
                     "address or command, headers and environment."
                 )
             )
 
 
-async def _all_tools(session: Any) -> list[dict[str, Any]]:
+async def _list_all_tools(session: Any) -> list[dict[str, Any]]:
     tools: list[dict[str, Any]] = []
     cursor: str | None = None
     while True:
@@ -280,13 +284,13 @@ async def _all_tools(session: Any) -> list[dict[str, Any]]:
             return tools
 
 
-async def _quiet(work: Awaitable[Any]) -> None:
+async def _ignore_errors(work: Awaitable[Any]) -> None:
     with suppress(Exception):
         await work
 
 
-def _told(error: BaseException | None) -> str:
-    """What lies at the bottom of groups of exceptions."""
+def _describe(error: BaseException | None) -> str:
+    """Describe an exception, or the innermost one of an exception group."""
     while isinstance(error, BaseExceptionGroup):
         group = cast("BaseExceptionGroup[BaseException]", error)
         error = group.exceptions[0]
@@ -296,5 +300,5 @@ def _told(error: BaseException | None) -> str:
 
 
 @atexit.register
-def _wait_for_ends() -> None:
-    wait(list(_ending), timeout=_LAST_SECONDS)
+def _wait_for_closing() -> None:
+    wait(list(_closing), timeout=_CLOSE_TIMEOUT)

@@ -1,9 +1,4 @@
-"""A tool of an MCP server, to be used like any other.
-
-What a tool of an MCP server gave, as plain data to be recorded.
-
-Finding the tools of what stands in `mcps=[...]`, as programs override or patch it.
-"""
+"""Tools of MCP servers: `MCPTool`, loading tools for `mcps=[...]`, and CrewAI's `MCPToolResolver`, which programs override."""
 
 import json
 import re
@@ -19,33 +14,33 @@ from crewgraph.overrides import overridable, override_of
 from crewgraph.schema import from_json_schema
 from crewgraph.text import shorten
 from crewgraph.tools.base import BaseTool
-from crewgraph.tools.mcp.server import MCPServer, ServerReference, ToolFilterContext, parse_reference, passes
-from crewgraph.tools.mcp.session import acalled, called, known_tools, listed
-from crewgraph.tools.results import Shown, is_blocks, shown
+from crewgraph.tools.mcp.server import MCPServer, ServerReference, ToolFilterContext, is_offered, parse_reference
+from crewgraph.tools.mcp.session import acall_tool, cached_tools, call_tool, list_tools
+from crewgraph.tools.results import Rendered, is_blocks, render_blocks
 
 __all__ = [
     "MCPTool",
     "MCPToolResolver",
-    "described_tools",
-    "made_tools",
-    "own_resolver",
-    "own_ways",
-    "result_of",
-    "tools_of",
+    "build_tools",
+    "describe_tools",
+    "load_tools",
+    "overriding_resolver",
+    "read_result",
+    "resolver_identity",
 ]
 
 
-def result_of(answer: Mapping[str, Any]) -> Any:
-    """What a server answered to a call, as it is recorded: a text, or blocks where there are images.
+def read_result(answer: Mapping[str, Any]) -> Any:
+    """Reduce the result of a tool call to a text, or to content blocks if it has images.
 
     Args:
-        answer: a `CallToolResult` as plain data.
+        answer: A `CallToolResult` as plain data.
     """
     blocks: list[dict[str, Any]] = list(answer.get("content") or ())
     structured = answer.get("structuredContent")
     if structured is not None and not any(block.get("type") in ("text", "image", "resource") for block in blocks):
         blocks = [{"type": "text", "text": json.dumps(structured, ensure_ascii=False)}, *blocks]
-    text, images = shown(blocks)
+    text, images = render_blocks(blocks)
     return [{"type": "text", "text": text}, *images] if images else text
 
 
@@ -56,38 +51,35 @@ else:
 
 
 class MCPTool(BaseTool):
-    """A tool of an MCP server.
-
-    In a run it is called in the run's session with the server, elsewhere in one of its own.
-    """
+    """A tool of an MCP server, called in the session of the run, or in a temporary one outside of runs."""
 
     server: MCPServer = Field(exclude=True, repr=False)
-    """Where it is carried out."""
+    """The server of the tool."""
 
     original_tool_name: str
-    """What the server calls it."""
+    """The name of the tool at the server."""
 
     def _run(self, **arguments: Any) -> Any:
-        """Have it done.
+        """Call the tool at the server.
 
         Raises:
-            ToolFailed: the server says that it failed, or does not answer.
+            ToolFailed: The server reports an error or does not answer.
         """
-        with self._told(arguments) as done:
-            done["result"] = self._read(called(self.server, self.original_tool_name, arguments))
-        return done["result"]
+        with self._report_events(arguments) as outcome:
+            outcome["result"] = self._read_answer(call_tool(self.server, self.original_tool_name, arguments))
+        return outcome["result"]
 
     async def _arun(self, **arguments: Any) -> Any:
-        """The same on an event loop."""
-        with self._told(arguments) as done:
-            done["result"] = self._read(await acalled(self.server, self.original_tool_name, arguments))
-        return done["result"]
+        """Async version of `_run`."""
+        with self._report_events(arguments) as outcome:
+            outcome["result"] = self._read_answer(await acall_tool(self.server, self.original_tool_name, arguments))
+        return outcome["result"]
 
     @contextmanager
-    def _told(self, arguments: dict[str, Any]) -> Generator[dict[str, Any]]:
+    def _report_events(self, arguments: dict[str, Any]) -> Generator[dict[str, Any]]:
         try:
-            with events.told_execution(self.server, self.original_tool_name, arguments) as done:
-                yield done
+            with events.execution_events(self.server, self.original_tool_name, arguments) as outcome:
+                yield outcome
         except MCPServerError as error:
             raise ToolFailed(f"`{self.name}` failed: {error}") from error
 
@@ -95,102 +87,108 @@ class MCPTool(BaseTool):
     def _origin(self) -> Any:
         return self.server
 
-    def _shown(self, result: Any) -> Shown:
-        return shown(result) if is_blocks(result) else super()._shown(result)
+    def _render(self, result: Any) -> Rendered:
+        return render_blocks(result) if is_blocks(result) else super()._render(result)
 
-    def _read(self, answer: dict[str, Any]) -> Any:
-        result = result_of(answer)
+    def _read_answer(self, answer: dict[str, Any]) -> Any:
+        result = read_result(answer)
         if not answer.get("isError"):
             return result
-        told = result if isinstance(result, str) else str(result[0]["text"])
-        raise ToolFailed(f"`{self.name}` failed: {shorten(told, 2000) or 'the server does not say why'}")
+        message = result if isinstance(result, str) else str(result[0]["text"])
+        raise ToolFailed(f"`{self.name}` failed: {shorten(message, 2000) or 'the server does not say why'}")
 
 
-def described_tools(meant: ServerReference, agent: Any) -> list[dict[str, Any]]:
-    """The tools that a reference offers an agent, as the server describes them; asks the server.
+def describe_tools(reference: ServerReference, agent: Any) -> list[dict[str, Any]]:
+    """List the tools that a server reference offers to an agent.
 
     Raises:
-        MCPServerError: it is not there, or has not the tool that is meant.
-        Exception: whatever its filter raises.
+        MCPServerError: The server is unreachable, or lacks the referenced tool.
+        Exception: Whatever the tool filter raises.
     """
-    tools = _listed(meant.server, agent)
-    if meant.only is None:
-        context = ToolFilterContext(agent=agent, server_name=meant.server.name)
-        choose = meant.server.tool_filter
-        return [tool for tool in tools if passes(choose, context, {"original_name": tool["name"], **tool})]
-    found = [tool for tool in tools if _alike(tool["name"]) == _alike(meant.only)]
-    if not found:
+    tools = _list_tools(reference.server, agent)
+    if reference.tool_name is None:
+        context = ToolFilterContext(agent=agent, server_name=reference.server.name)
+        tool_filter = reference.server.tool_filter
+        return [tool for tool in tools if is_offered(tool_filter, context, {"original_name": tool["name"], **tool})]
+    matches = [tool for tool in tools if _normalized(tool["name"]) == _normalized(reference.tool_name)]
+    if not matches:
         names = ", ".join(f"`{tool['name']}`" for tool in tools) or "none at all"
         raise MCPServerError(
-            f"the {meant.server.label} has no tool `{meant.only}`, which stands behind the # of its address. It has: "
-            f"{names}."
+            f"the {reference.server.label} has no tool `{reference.tool_name}`, which its address names after the `#`. "
+            f"It has: {names}."
         )
-    return found
+    return matches
 
 
-def _listed(server: MCPServer, agent: Any) -> list[dict[str, Any]]:
-    known = known_tools(server)
-    if known is not None:
-        return known
-    with events.told_connection(server, agent):
-        return listed(server)
+def _list_tools(server: MCPServer, agent: Any) -> list[dict[str, Any]]:
+    cached = cached_tools(server)
+    if cached is not None:
+        return cached
+    with events.connection_events(server, agent):
+        return list_tools(server)
 
 
-def _alike(name: str) -> str:
+def _normalized(name: str) -> str:
     return re.sub(r"[\W_]+", "_", name).casefold()
 
 
-def made_tools(
-    meant: Sequence[ServerReference], described: Sequence[Sequence[Mapping[str, Any]]], taken: Iterable[str] = ()
+def build_tools(
+    references: Sequence[ServerReference],
+    descriptions: Sequence[Sequence[Mapping[str, Any]]],
+    taken_names: Iterable[str] = (),
 ) -> list[MCPTool]:
-    """Tools, as their servers describe them.
+    """Create tools from the descriptions of their servers.
 
     Args:
-        meant: where they are carried out.
-        described: name, description and inputSchema of each, by server.
-        taken: names of other tools; before the name of one that is among them stands the server's.
+        references: The servers.
+        descriptions: Name, description and inputSchema of each tool, by server.
+        taken_names: Names of other tools; tools with one of these names are prefixed with the name of their server.
     """
-    names, made = set(taken), list[MCPTool]()
-    for one, tools in zip(meant, described, strict=True):
+    names, result = set(taken_names), list[MCPTool]()
+    for reference, tools in zip(references, descriptions, strict=True):
         for tool in tools:
-            made.append(_made(one.server, tool, names))
-            names.add(made[-1].name)
-    return made
+            result.append(_build_tool(reference.server, tool, names))
+            names.add(result[-1].name)
+    return result
 
 
-def tools_of(given: Sequence[Any], agent: Any) -> list[MCPTool]:
-    """The tools of servers, as users describe or address these, for an agent; asks the servers.
+def load_tools(servers: Sequence[Any], agent: Any) -> list[MCPTool]:
+    """Load the tools of servers for an agent.
+
+    Args:
+        servers: What `Agent(mcps=)` accepts.
+        agent: The agent, for tool filters.
 
     Raises:
-        DefinitionError: something of it leads to no server.
-        MCPServerError: one is not there, or has not the tool that is meant.
+        DefinitionError: A value does not describe a server.
+        MCPServerError: A server is unreachable, or lacks a referenced tool.
     """
-    meant = [parse_reference(one) for one in given]
-    return made_tools(meant, [described_tools(one, agent) for one in meant])
+    references = [parse_reference(server) for server in servers]
+    return build_tools(references, [describe_tools(server, agent) for server in references])
 
 
-def _made(server: MCPServer, described: Mapping[str, Any], taken: Container[str]) -> MCPTool:
-    own = str(described["name"])
+def _build_tool(server: MCPServer, description: Mapping[str, Any], taken: Container[str]) -> MCPTool:
+    name = str(description["name"])
     return MCPTool(
-        name=own if own not in taken else f"{server.name}_{own}",
-        description=described.get("description") or described.get("title") or own,
-        args_schema=from_json_schema(described.get("inputSchema") or {}, name=f"{own}Arguments"),
+        name=name if name not in taken else f"{server.name}_{name}",
+        description=description.get("description") or description.get("title") or name,
+        args_schema=from_json_schema(description.get("inputSchema") or {}, name=f"{name}Arguments"),
         server=server,
-        original_tool_name=own,
+        original_tool_name=name,
     )
 
 
-_WAYS = ("resolve", "_resolve_external", "_resolve_native")
+_RESOLVER_METHODS = ("resolve", "_resolve_external", "_resolve_native")
 
 
 class MCPToolResolver:
-    """Finds the tools of servers for an agent; `agent.get_mcp_tools([...])` does it, too.
+    """Loads the tools of servers for an agent, like `agent.get_mcp_tools([...])`.
 
-    A run asks the servers itself; what a program puts in the place of a method here, it calls.
+    Runs list the tools themselves, but call methods of this class that a program overrides.
 
     Args:
-        agent: for whom; filters are told.
-        logger: not used: sessions log as "crewgraph.tools".
+        agent: The agent, for tool filters.
+        logger: Has no effect: sessions log as "crewgraph.tools".
     """
 
     def __init__(self, agent: Any, logger: Any = None) -> None:
@@ -198,49 +196,49 @@ class MCPToolResolver:
 
     @property
     def clients(self) -> list[Any]:
-        """Connections that are to be closed: none, runs close theirs."""
+        """Connections to close: always empty, because runs close their own."""
         return []
 
     @overridable
     def resolve(self, mcps: Sequence[Any]) -> list[BaseTool]:
-        """The tools of servers.
+        """Load the tools of servers.
 
         Args:
-            mcps: what `Agent(mcps=)` takes.
+            mcps: What `Agent(mcps=)` accepts.
 
         Raises:
-            DefinitionError: something of it leads to no server.
-            MCPServerError: a server is not there, or has not the tool that is meant (also ConnectionError).
+            DefinitionError: A value does not describe a server.
+            MCPServerError: A server is unreachable, or lacks a referenced tool (also ConnectionError).
         """
         tools: list[BaseTool] = []
-        for one in mcps:
-            tools += self._resolve_external(one) if isinstance(one, str) else self._resolve_native(one)[0]
+        for server in mcps:
+            tools += self._resolve_external(server) if isinstance(server, str) else self._resolve_native(server)[0]
         return tools
 
     def cleanup(self) -> None:
-        """Close what is open: nothing is."""
+        """Do nothing: no connection stays open."""
 
     @overridable
     def _resolve_external(self, mcp_ref: str) -> list[BaseTool]:
-        return list(tools_of([mcp_ref], self._agent))
+        return list(load_tools([mcp_ref], self._agent))
 
     @overridable
     def _resolve_native(self, mcp_config: MCPServer) -> tuple[list[BaseTool], list[Any]]:
-        return list(tools_of([mcp_config], self._agent)), []
+        return list(load_tools([mcp_config], self._agent)), []
 
 
-def own_resolver(given: Any, agent: Any) -> Callable[[], list[Any]] | None:
-    """What a program put in the place of looking for one thing of `mcps`; None where nothing is."""
+def overriding_resolver(server: Any, agent: Any) -> Callable[[], list[Any]] | None:
+    """Return a function that resolves one value of `mcps` with an overridden resolver method, if there is one."""
     resolver = MCPToolResolver(agent)
     if (resolve := override_of(resolver, "resolve")) is not None:
-        return lambda: list(resolve([given]))
-    if isinstance(given, str):
+        return lambda: list(resolve([server]))
+    if isinstance(server, str):
         external = override_of(resolver, "_resolve_external")
-        return None if external is None else lambda: list(external(given))
+        return None if external is None else lambda: list(external(server))
     native = override_of(resolver, "_resolve_native")
-    return None if native is None else lambda: list(native(given)[0])
+    return None if native is None else lambda: list(native(server)[0])
 
 
-def own_ways() -> tuple[int, ...]:
-    """What stands in the place of the methods, by identity: a graph that was made with it is made anew without."""
-    return tuple(id(vars(MCPToolResolver)[way]) for way in _WAYS)
+def resolver_identity() -> tuple[int, ...]:
+    """Return the identities of the resolver methods: a compiled graph is rebuilt when one is patched or restored."""
+    return tuple(id(vars(MCPToolResolver)[method]) for method in _RESOLVER_METHODS)

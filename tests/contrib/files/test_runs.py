@@ -16,7 +16,7 @@ from crewgraph.contrib.files.source import FileChanged, FileTooLargeError
 from crewgraph.definitions.stream import Finished
 from crewgraph.errors import RunError
 from crewgraph.events import LLMCallStartedEvent, crewai_event_bus
-from crewgraph.llm.capabilities import reads_pdfs, sees_images, sight_of
+from crewgraph.llm.capabilities import input_modalities, supports_images, supports_pdfs
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\x00" * 20
 IN_BASE64 = "data:image/png;base64,iVBORw0KGgoAAAAAAAAAAAAAAAAAAAAAAAAAAA=="
@@ -244,9 +244,9 @@ def test_images_and_pdfs_go_over_the_wire(serve: Serve, mode: Mode, folder: Path
     ],
 )
 def test_what_a_model_sees_is_told_by_its_name(model: str, sees: bool, reads: bool):
-    assert (sees_images(model), reads_pdfs(model)) == (sees, reads)
+    assert (supports_images(model), supports_pdfs(model)) == (sees, reads)
 
 
 def test_of_models_that_stand_in_for_one_another_all_have_to_see():
-    assert sight_of([LLM("openai/gpt-4o"), LLM("openai/gpt-4")], "gpt-4o") == frozenset()
-    assert sight_of(["openai/gpt-4o", "openai/gpt-4.1"], "gpt-4o") == {"image", "pdf"}
+    assert input_modalities([LLM("openai/gpt-4o"), LLM("openai/gpt-4")], "gpt-4o") == frozenset()
+    assert input_modalities(["openai/gpt-4o", "openai/gpt-4.1"], "gpt-4o") == {"image", "pdf"}

@@ -11,7 +11,7 @@ from crewgraph.definitions.crew.crew import Crew
 from crewgraph.errors import CrewgraphError
 from crewgraph.llm.llm import LLM
 from crewgraph.llm.providers import Target
-from crewgraph.llm.resolve import default_llm, llm_named
+from crewgraph.llm.resolve import default_llm, llm_from_name
 from crewgraph_compat.eject.refusals import Refusals
 from crewgraph_compat.eject.writing.sheet import ProgramText
 
@@ -82,7 +82,7 @@ class ModelExpressions:
 
     def _expression(self, llm: Any, where: str) -> str:
         try:
-            result = default_llm() if llm is None else llm_named(llm)
+            result = default_llm() if llm is None else llm_from_name(llm)
             if isinstance(result, LLM) and type(result).call is LLM.call:
                 return self._named(result, where)
         except CrewgraphError as error:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NoReturn
 
 from crewgraph.errors import MCPServerError
-from crewgraph.tools.mcp.tool import result_of
+from crewgraph.tools.mcp.tool import read_result
 
 __all__ = [
     "AUTH_STATUS_CODES",
@@ -124,7 +124,7 @@ def content_blocks_to_text(content: Any) -> str:
     if not isinstance(content, (list, tuple)):
         return "" if content is None else str(getattr(content, "text", content))
     blocks: list[Any] = [_plain(item) for item in content]  # pyright: ignore[reportUnknownVariableType]
-    result: Any = result_of({"content": blocks})
+    result: Any = read_result({"content": blocks})
     return result if isinstance(result, str) else str(result[0]["text"])
 
 

@@ -10,7 +10,7 @@ from crewgraph.errors import ToolFailed
 from crewgraph.schema import from_json_schema
 from crewgraph.tools.base import BaseTool
 from crewgraph.tools.mcp.server import parse_reference
-from crewgraph.tools.mcp.tool import MCPTool, result_of
+from crewgraph.tools.mcp.tool import MCPTool, read_result
 
 __all__ = [
     "MCP_CONNECTION_TIMEOUT",
@@ -165,4 +165,4 @@ def _read(answer: Any) -> Any:
     if hasattr(answer, "model_dump"):
         answer = answer.model_dump(mode="json", by_alias=True, exclude_none=True)
     values = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
-    return result_of(values) if "content" in values else answer  # pyright: ignore[reportUnknownVariableType]
+    return read_result(values) if "content" in values else answer  # pyright: ignore[reportUnknownVariableType]

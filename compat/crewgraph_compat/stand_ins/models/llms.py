@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Literal, cast
 
-from crewgraph.llm.capabilities import WINDOWS
+from crewgraph.llm.capabilities import CONTEXT_WINDOWS
 from crewgraph.llm.llm import LLM
 from crewgraph.llm.profile import CONVERSATION_SHARE, RESULT_SHARE
 from crewgraph.llm.providers import PROVIDERS
-from crewgraph.llm.resolve import as_llm, llm_like
-from crewgraph.llm.responses import Word
+from crewgraph.llm.resolve import as_llm, llm_from_attributes
+from crewgraph.llm.responses import ProviderSetting
 
 __all__ = [
     "ANTHROPIC_CONTEXT_WINDOWS",
@@ -82,12 +82,14 @@ class OpenAICompletion(_Completion):
         """Name a model; the keywords are those of `LLM`."""
         super().__init__(model, **kwargs)
 
-    organization = Word[str | None](None, "Whose account is asked.")
-    project = Word[str | None](None, "Which project of the account.")
-    max_retries = Word[int | None](None, "How often a request is repeated.")
-    default_headers = Word[dict[str, str] | None](None, "Headers of all requests.")
-    client_params = Word[dict[str, Any] | None](None, "What else the client of the `openai` package is made with.")
-    default_query = Word[dict[str, Any] | None](None, "Parameters of all addresses.")
+    organization = ProviderSetting[str | None](None, "Whose account is asked.")
+    project = ProviderSetting[str | None](None, "Which project of the account.")
+    max_retries = ProviderSetting[int | None](None, "How often a request is repeated.")
+    default_headers = ProviderSetting[dict[str, str] | None](None, "Headers of all requests.")
+    client_params = ProviderSetting[dict[str, Any] | None](
+        None, "What else the client of the `openai` package is made with."
+    )
+    default_query = ProviderSetting[dict[str, Any] | None](None, "Parameters of all addresses.")
 
     custom_openai: bool = False
     """Another word for `provider="openai"`."""
@@ -186,7 +188,7 @@ def create_llm(llm_value: Any = None) -> Any:
     is_described = not any(callable(getattr(llm_value, verb, None)) for verb in ("call", "invoke"))
     if llm_value is None or isinstance(llm_value, (str, list, tuple)) or not is_described:
         return as_llm(llm_value)
-    return llm_like(llm_value)
+    return llm_from_attributes(llm_value)
 
 
 CONTEXT_WINDOW_USAGE_RATIO: Final = CONVERSATION_SHARE
@@ -209,10 +211,10 @@ PROVIDER_ALIASES: dict[str, str] = {name: one.name for name, one in PROVIDERS.it
 
 
 def _begins(*starts: str) -> dict[str, int]:
-    return {name: size for name, size in WINDOWS if name.startswith(starts)}
+    return {name: size for name, size in CONTEXT_WINDOWS if name.startswith(starts)}
 
 
-LLM_CONTEXT_WINDOW_SIZES: dict[str, int] = dict(WINDOWS)
+LLM_CONTEXT_WINDOW_SIZES: dict[str, int] = dict(CONTEXT_WINDOWS)
 """How many tokens models read, by what their names begin with."""
 
 OPENAI_CONTEXT_WINDOWS = _begins("gpt-", "o1", "o3", "o4", "chatgpt")

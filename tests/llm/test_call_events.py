@@ -1,4 +1,4 @@
-"""`LLM.call` tells of its requests, as a crew's models do."""
+"""Events of `LLM.call`."""
 
 import asyncio
 from collections.abc import Callable
@@ -37,21 +37,21 @@ def called(mode: str, llm: LLM, messages: Any, **more: Any) -> Any:
     return llm.call(messages, **more) if mode == "sync" else asyncio.run(llm.acall(messages, **more))
 
 
-def test_call_is_told_to_whoever_listens(serve: Serve, mode: str):
+def test_a_call_emits_events(serve: Serve, mode: str):
     llm = LLM("openai/test", base_url=serve(["yes", calls(("add", {"a": 1}))]).url)
-    told = [{"type": "function", "function": ADD}]
+    tools = [{"type": "function", "function": ADD}]
     with heard() as events:
         called(mode, llm, "two words", from_agent="me")
-        called(mode, llm, "one more", tools=told)
-    asking, answered, _, wanted = events
+        called(mode, llm, "one more", tools=tools)
+    asking, answered, _, tool_call = events
     assert isinstance(asking, LLMCallStartedEvent) and isinstance(answered, LLMCallCompletedEvent)
     assert (asking.model, asking.messages, asking.from_agent) == ("test", ASK, "me")
     assert (answered.response, answered.call_type) == ("yes", LLMCallType.LLM_CALL)
     assert answered.usage is not None and answered.usage["total_tokens"] > 0
-    assert isinstance(wanted, LLMCallCompletedEvent) and wanted.call_type is LLMCallType.TOOL_CALL
+    assert isinstance(tool_call, LLMCallCompletedEvent) and tool_call.call_type is LLMCallType.TOOL_CALL
 
 
-def test_a_call_that_fails_is_told_to_whoever_listens(serve: Serve, mode: str):
+def test_a_failed_call_emits_events(serve: Serve, mode: str):
     import openai
 
     llm = LLM("openai/test", base_url=serve([error(401, "wrong key")]).url, max_retries=0)
@@ -61,7 +61,7 @@ def test_a_call_that_fails_is_told_to_whoever_listens(serve: Serve, mode: str):
     assert isinstance(events[-1], LLMCallFailedEvent) and "wrong key" in events[-1].error
 
 
-def test_a_call_that_streams_tells_its_pieces(serve: Serve, mode: str):
+def test_a_streamed_call_emits_chunks(serve: Serve, mode: str):
     llm = LLM("openai/test", base_url=serve(["three words here"]).url, stream=True)
     with heard() as events:
         assert called(mode, llm, "go") == "three words here"
@@ -69,7 +69,7 @@ def test_a_call_that_streams_tells_its_pieces(serve: Serve, mode: str):
     assert len(pieces) > 1 and "".join(pieces) == "three words here"
 
 
-def test_a_class_that_asks_through_ours_is_told_once(serve: Serve, mode: str):
+def test_a_subclass_that_calls_super_emits_events_once(serve: Serve, mode: str):
     class Polite(LLM):
         def call(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
             return super().call([*messages, {"role": "user", "content": "please"}], *args, **kwargs)
@@ -78,5 +78,5 @@ def test_a_class_that_asks_through_ours_is_told_once(serve: Serve, mode: str):
     worker = Agent(role="worker", goal="g", backstory="b", llm=llm)
     with heard() as events:
         worker.kickoff("go") if mode == "sync" else asyncio.run(worker.akickoff("go"))
-    asked = [event for event in events if isinstance(event, LLMCallStartedEvent)]
-    assert [event.from_agent for event in asked] == [worker]
+    started = [event for event in events if isinstance(event, LLMCallStartedEvent)]
+    assert [event.from_agent for event in started] == [worker]
