@@ -330,7 +330,7 @@ def test_extensions_are_shown_the_conversation(mode: Mode):
 
 
 def test_an_agent_with_a_server_works_as_without():
-    with pytest.warns(UserWarning, match="crewgraph serves nobody"):
+    with pytest.warns(UserWarning, match="does not serve agents"):
         one = sailor(A2AServerConfig(name="Me"), "fine")
     again = sailor(A2AServerConfig(name="Me"), "fine")  # told once
     assert crew(task("a", one)).kickoff().raw == crew(task("a", again)).kickoff().raw == "fine"
