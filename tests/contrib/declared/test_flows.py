@@ -151,7 +151,7 @@ def test_steps_are_taken_for_each_item(mode: Mode):
         }
     )
     assert kickoff(mode, trip, {"rows": [1, 2, 3]}) == [2, 104, 6]
-    with pytest.raises(ExpressionError, match="`state.rows` is 'ab', no list"):
+    with pytest.raises(ExpressionError, match="`state.rows` is 'ab', not a list"):
         kickoff(
             mode,
             flow_of({"walk": {"start": True, "do": {"call": "each", "in": "state.rows", "do": steps}}}),
@@ -369,7 +369,7 @@ def test_scripts_are_refused_unless_they_are_allowed(monkeypatch: pytest.MonkeyP
         one(script)
     monkeypatch.setenv("CREWAI_ALLOW_FLOW_SCRIPT_EXECUTION", "1")
     assert one(script).kickoff() == 1
-    with pytest.raises(DefinitionError, match="methods.act.do.code is no Python"):
+    with pytest.raises(DefinitionError, match="methods.act.do.code is not valid Python"):
         one({"call": "script", "code": "x = ="})
 
 
@@ -405,18 +405,18 @@ def test_a_flow_may_be_a_conversation(mode: Mode):
 @pytest.mark.parametrize(
     ("methods", "told_of"),
     [
-        ({"a b": {"start": True, "do": expression("1")}}, "'a b' is the name of a method"),
+        ({"a b": {"start": True, "do": expression("1")}}, "'a b' is not valid as the name of a method"),
         ({"a": {"start": True, "do": expression("foo.x")}}, "methods.a.do.expr: there is no `foo`"),
-        ({"a": {"start": True, "do": expression("1 +")}}, "is no CEL expression"),
+        ({"a": {"start": True, "do": expression("1 +")}}, "is not a CEL expression"),
         (
             {"a": {"start": True, "do": {"ref": "x:y", "with": {"k": ["${item}"]}}}},
             r"methods.a.do.with.k\[0\]: there is no `item`",
         ),
         ({"a": {"start": True, "do": {"call": "zip"}}}, "'zip' found"),
-        ({"a": {"listen": "a", "do": expression("1")}}, "is its own name"),
+        ({"a": {"listen": "a", "do": expression("1")}}, "triggers itself"),
         ({"a": {"listen": {"xor": ["b"]}, "do": expression("1")}}, "write an event, or"),
-        ({"a": {"start": True, "do": {"call": "crew"}}}, "a crew has either `with`"),
-        ({"a": {"start": True, "do": {"call": "each", "in": "[1]", "do": []}}}, "there is none"),
+        ({"a": {"start": True, "do": {"call": "crew"}}}, "a crew needs either `with`"),
+        ({"a": {"start": True, "do": {"call": "each", "in": "[1]", "do": []}}}, "the list is empty"),
         ({"a": {"start": True, "do": {"call": "agent", "with": {"role": "r"}}}}, "input"),
     ],
 )
@@ -428,16 +428,16 @@ def test_a_file_that_declares_no_flow_is_refused(methods: dict[str, Any], told_o
 @pytest.mark.parametrize(
     ("contents", "told_of"),
     [
-        (None, "give `contents` or `path`"),
+        (None, "pass `contents` or `path`"),
         ("a: [1", "neither YAML nor JSON"),
-        ("- 1", "no mapping"),
+        ("- 1", "not a mapping"),
         ({"name": "T", "methods": {"a": {"do": {"ref": "nowhere"}}}}, 'of the form "module:name"'),
-        ({"name": "T", "methods": {"a": {"do": {"ref": "no_such:thing"}}}}, "leads nowhere"),
+        ({"name": "T", "methods": {"a": {"do": {"ref": "no_such:thing"}}}}, "cannot be resolved"),
         (
             {"name": "T", "methods": {"a": {"do": {"call": "tool", "ref": f"{HERE}:Desk"}}}},
             "name a subclass of `BaseTool`",
         ),
-        ({"name": "T", "state": {"type": "pydantic", "ref": f"{HERE}:Desk"}}, "no pydantic model"),
+        ({"name": "T", "state": {"type": "pydantic", "ref": f"{HERE}:Desk"}}, "not a pydantic model"),
     ],
 )
 def test_what_leads_nowhere_is_refused(contents: Any, told_of: str):
@@ -454,8 +454,8 @@ def test_what_can_hardly_be_meant_is_logged(caplog: pytest.LogCaptureFixture):
             }
         )
     assert [record.getMessage() for record in caplog.records] == [
-        "flow `T`, methods.a.emit: only a router says what happens next; write `router: true`",
-        "flow `T`, methods.b: nothing runs it; write `start: true`, or what it listens to",
+        "flow `T`, methods.a.emit: only a router emits labels; add `router: true`",
+        "flow `T`, methods.b: nothing triggers it; add `start: true` or `listen`",
     ]
 
 
@@ -524,5 +524,5 @@ def test_a_skill_tells_models_how_declarations_are_written():
     assert FlowDeclaration.from_declaration(contents=example).name == "AnswerLetters"
     brief = FlowDeclaration.skill(skips=["each", "hitl"], examples_format="json")
     assert "call: each" not in brief and json.loads(brief.partition("```json\n")[2].partition("```")[0])["methods"]
-    with pytest.raises(DefinitionError, match="`skips` holds 'all'"):
+    with pytest.raises(DefinitionError, match="`skips` contains 'all'"):
         FlowDeclaration.skill(skips=["all"])
