@@ -30,7 +30,7 @@ EXTENSIONS: Final[dict[str, str]] = {
     "snapshots.flow_observer": "crewgraph.contrib.snapshots.recording:FlowRecording",
     "snapshots.restore": "crewgraph.contrib.snapshots.restore:restore",
     "snapshots.restore_into": "crewgraph.contrib.snapshots.restore:restore_into",
-    "snapshots.saver": "crewgraph.contrib.snapshots.recording:saver_of_runs",
+    "snapshots.saver": "crewgraph.contrib.snapshots.recording:run_saver",
 }
 """Where each extension is: "module:attribute"."""
 

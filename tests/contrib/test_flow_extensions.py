@@ -12,7 +12,7 @@ import pytest
 import crewgraph
 from crewgraph.compiler.flow.classes import Classes
 from crewgraph.contrib.conversations.state import AgentMessage, ChatState, ConversationMessage
-from crewgraph.contrib.snapshots.described import describe_definition, made_again
+from crewgraph.contrib.snapshots.described import describe_definition, recreate_definition
 from crewgraph.extensions import EXTENSIONS, extension
 from crewgraph.former_names import current_name
 
@@ -141,4 +141,4 @@ def test_a_definition_that_names_a_class_by_its_former_module_is_read():
     stored = describe_definition(ChatState(id="a", last_intent="b"))
     for thing in stored["things"]:
         thing["class"] = "crewgraph.definitions.flow.conversation_state:ChatState"
-    assert made_again(stored) == ChatState(id="a", last_intent="b")
+    assert recreate_definition(stored) == ChatState(id="a", last_intent="b")

@@ -267,7 +267,7 @@ def test_a_chat_on_the_terminal(terminal: Terminal):
     terminal.until("Error: ConnectionError: down")
     terminal.until("> ")
     terminal.types("once more: the North Sea\n")
-    terminal.until("(the crew is at work: ")
+    terminal.until("(running the crew: ")
     terminal.until("high water")
     terminal.until("> ")
     terminal.types("thanks\n")

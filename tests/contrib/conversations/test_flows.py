@@ -137,7 +137,7 @@ def test_intents_are_told_apart_first(mode: Mode):
         pass
 
     assert turn(Library(), mode, "where is it?") == "on its way, 1"
-    with pytest.warns(UserWarning, match="`end` is taken"):
+    with pytest.warns(UserWarning, match="using `end`"):
         assert turn(Library(), mode, "hm") == "The conversation is over."
 
 
@@ -215,7 +215,7 @@ def test_a_flow_that_is_no_conversation_has_no_turns():
             return "begun"
 
     for verb in (Plain().handle_turn, Plain().stream_turn):
-        with pytest.raises(ValueError, match=f"`{verb.__name__}` is for conversations, and flow `Plain` is none"):
+        with pytest.raises(ValueError, match=f"`{verb.__name__}` needs a conversational flow, but `Plain` is not one"):
             verb("hi")
     assert Plain().kickoff() == "begun"
 
@@ -314,7 +314,7 @@ def test_a_conversation_that_waits_for_an_answer_hears_no_message(mode: Mode):
             return f"so, {self.ask('really?')}"
 
     turn(Asking(), mode, "out", session_id="a")
-    with pytest.raises(RuntimeError, match=r"waits for somebody's answer; give it with `resume\('a', ...\)`"):
+    with pytest.raises(RuntimeError, match=r"waits for human feedback; give it with `resume\('a', ...\)`"):
         turn(Asking(), mode, "home", session_id="a")
     asking = Asking()
 

@@ -22,7 +22,7 @@ from crewgraph.contrib.evaluation import (
     create_default_evaluator,
     create_evaluation_callbacks,
 )
-from crewgraph.contrib.evaluation.results import aggregated
+from crewgraph.contrib.evaluation.results import aggregate_results
 from crewgraph.events import (
     AgentEvaluationCompletedEvent,
     AgentEvaluationFailedEvent,
@@ -105,7 +105,7 @@ def test_a_side_that_cannot_be_judged_is_told_and_the_others_are_judged(mode: Mo
     assert isinstance(failed, AgentEvaluationFailedEvent) and failed.error == "no light"
     assert isinstance(done, AgentEvaluationCompletedEvent)
     assert (done.metric_category, done.score.score, failed.started_event_id) == (QUALITY, 7.0, began.event_id)
-    assert "Goal Alignment of agent `Clerk` could not be judged: no light" in caplog.text
+    assert "Goal Alignment of agent `Clerk` could not be evaluated: no light" in caplog.text
 
 
 def test_only_the_agents_that_were_given_are_judged():
@@ -202,10 +202,10 @@ def test_marks_of_several_tasks_become_one(strategy: str, score: float):
         return AgentEvaluationResult(agent_id="1", task_id="t", metrics=metrics, complexity=steps)
 
     results = [result(2, 1), result(8, 3), result(None, 9)]
-    found = aggregated("1", "Clerk", results, AggregationStrategy(strategy))
+    found = aggregate_results("1", "Clerk", results, AggregationStrategy(strategy))
     assert (found.metrics[GOAL].score, found.overall_score, found.task_count) == (score, score, 3)
     assert found.metrics[GOAL].feedback == "Feedback 1: 2\n\nFeedback 2: 8\n\nFeedback 3: None"
-    assert aggregated("1", "Clerk", []).overall_score is None
+    assert aggregate_results("1", "Clerk", []).overall_score is None
 
 
 def test_who_is_closed_or_no_longer_held_judges_no_more():

@@ -19,7 +19,7 @@ from crewgraph.contrib.evaluation import (
     assert_experiment_successfully,
     run_experiment,
 )
-from crewgraph.contrib.evaluation.experiment import is_passing, scores_of
+from crewgraph.contrib.evaluation.experiment import is_passing, mean_scores
 
 
 def case(name: str, passed: bool = True) -> ExperimentResult:
@@ -122,7 +122,7 @@ def test_a_case_that_no_run_could_pass_is_told_before_anything_is_run(wrong: dic
 
 
 def test_what_an_experiment_lacks_is_told_before_anything_is_run():
-    with pytest.raises(ValueError, match="give `crew` or `agents`"):
+    with pytest.raises(ValueError, match="pass `crew` or `agents`"):
         ExperimentRunner([]).run()
     incomplete: list[tuple[dict[str, Any], str]] = [
         ({"expected_score": 1}, "inputs"),
@@ -157,9 +157,9 @@ def test_the_scores_of_agents_are_one_for_each_metric():
         )
 
     both = {"A": marks(goal_alignment=9, tool_selection=3), "B": marks(goal_alignment=2, semantic_quality=None)}
-    assert scores_of(both) == {"goal_alignment": 5.5, "tool_selection": 3.0}
-    assert scores_of({"A": marks(goal_alignment=9)}) == {"goal_alignment": 9.0}
-    assert scores_of({}) == {}
+    assert mean_scores(both) == {"goal_alignment": 5.5, "tool_selection": 3.0}
+    assert mean_scores({"A": marks(goal_alignment=9)}) == {"goal_alignment": 9.0}
+    assert mean_scores({}) == {}
 
 
 def test_runs_are_kept_in_a_file_and_compared_with_the_last_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -189,7 +189,7 @@ def test_runs_are_kept_in_a_file_and_compared_with_the_last_one(tmp_path: Path, 
 def test_a_file_with_something_else_is_left_as_it_is(text: str, tmp_path: Path):
     path = tmp_path / "notes.json"
     path.write_text(text, "utf-8")
-    with pytest.raises(ValueError, match=r"holds no runs of an experiment .*another `baseline_filepath`"):
+    with pytest.raises(ValueError, match=r"does not contain runs of an experiment .*another `baseline_filepath`"):
         results(a=True).compare_with_baseline(str(path))
     assert path.read_text("utf-8") == text
 

@@ -131,7 +131,7 @@ def test_a_crew_of_the_program_goes_on_from_a_checkpoint():
 
 def test_what_has_no_name_is_told_when_a_crew_is_made_of_a_checkpoint():
     crew(task_callback=unnamed()).kickoff({"what": "sea"})
-    with pytest.raises(DefinitionError, match=r"`Crew.task_callback` .* has no name in a module"):
+    with pytest.raises(DefinitionError, match=r"`Crew.task_callback` .* cannot be imported by name"):
         Crew.from_checkpoint(CheckpointConfig())
 
 
@@ -166,9 +166,9 @@ def test_only_so_many_are_kept(provider: Any):
         crew(checkpoint=config).kickoff({"what": "sea"})
     pruned = [("checkpoint_started", None), ("checkpoint_completed", None), ("checkpoint_pruned", 1)]
     assert told == [*pruned[:2], *pruned, *pruned, *pruned]
-    found = config.found()[0]
+    path = config.resolve()[0]
     assert provider.prune(config.location, 0) == 1
-    assert type(detect_provider(found)) in (JsonProvider, type(provider))
+    assert type(detect_provider(path)) in (JsonProvider, type(provider))
 
 
 def test_restoring_and_forking_are_told():
@@ -199,10 +199,10 @@ def test_what_is_no_checkpoint_of_a_crew_is_refused():
     with pytest.raises(ValueError, match="there is no checkpoint"):
         Crew.from_checkpoint(CheckpointConfig())
     Walk(checkpoint=CheckpointConfig(on_events=["method_execution_finished"])).kickoff()
-    with pytest.raises(ValueError, match="holds no crew, but flow"):
+    with pytest.raises(ValueError, match="contains no crew, only: flow"):
         Crew.from_checkpoint(CheckpointConfig())
     Path("theirs.json").write_text('{"crewai_version": "1.15.17", "entities": []}')
-    with pytest.raises(ValueError, match="is no checkpoint of crewgraph"):
+    with pytest.raises(ValueError, match="is not a crewgraph checkpoint"):
         Crew.from_checkpoint(at("theirs.json"))
 
 
