@@ -171,7 +171,7 @@ def test_a_resumed_run_reads_nothing_again_and_sees_the_same_file(mode: Mode, fo
         mode.kickoff(crew, {"day": "Monday"}, input_files={"chart": "chart.png"}, thread_id="one")
     (folder / "chart.png").write_bytes(PNG + b"more")
     crew.agents[0].llm = Seeing(["never asked"] * 3)
-    with pytest.raises(FileChanged, match="is not what it was when the run was given it"):
+    with pytest.raises(FileChanged, match="has changed since the run started"):
         mode.run(lambda: crew.resume("one"), lambda: crew.aresume("one"))
     (folder / "chart.png").write_bytes(PNG)
     crew.agents[0].llm = again = Seeing(["9:40"])

@@ -79,17 +79,17 @@ def test_of_two_skills_with_one_name_the_first_counts(tmp_path: Path):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("Do it.", "SKILL.md:1: the file has to begin with a line of `---`"),
-        ("---\nname: tides\n", "SKILL.md:1: the front matter has no end"),
-        ("---\nname: tides\ndescription: [a\n---\n", "SKILL.md:4: the front matter is no YAML"),
-        ("---\nname: tides\ndescription: a: b\n---\n", "SKILL.md:3: the front matter is no YAML"),
-        ("---\n- a\n---\n", "SKILL.md:1: the front matter is no mapping"),
-        ("---\n---\n", "SKILL.md:1: the front matter is no mapping"),
+        ("Do it.", "SKILL.md:1: the file must begin with a `---` line"),
+        ("---\nname: tides\n", "SKILL.md:1: the front matter is not closed"),
+        ("---\nname: tides\ndescription: [a\n---\n", "SKILL.md:4: the front matter is not valid YAML"),
+        ("---\nname: tides\ndescription: a: b\n---\n", "SKILL.md:3: the front matter is not valid YAML"),
+        ("---\n- a\n---\n", "SKILL.md:1: the front matter is not a mapping"),
+        ("---\n---\n", "SKILL.md:1: the front matter is not a mapping"),
         ("---\ndescription: x\n---\n", "SKILL.md:1: `name`"),
         ("---\ndescription: x\nname: Tides\n---\n", "SKILL.md:3: `name`"),
         ("---\nname: tides\ndescription: ''\n---\n", "SKILL.md:3: `description`"),
         ("---\nname: tides\ndescription: x\nmetadata:\n  a: 1\n---\n", "SKILL.md:4: `metadata.a`"),
-        ("---\nname: other\ndescription: x\n---\n", "the skill is called `other` and its folder `tides`"),
+        ("---\nname: other\ndescription: x\n---\n", "the skill is named `other`, but its folder `tides`"),
     ],
 )
 def test_a_fault_is_told_with_its_file_and_line(tmp_path: Path, text: str, told: str):
@@ -177,7 +177,7 @@ def test_long_files_and_files_that_are_no_text_are_refused(tmp_path: Path):
     skill = load_skill_metadata(folder)
     with pytest.raises(SkillParseError, match="longer than 262144 bytes"):
         read_resource(skill, "references/long.md")
-    with pytest.raises(SkillParseError, match="a.bin:2: the file is no UTF-8 text"):
+    with pytest.raises(SkillParseError, match="a.bin:2: the file is not UTF-8 text"):
         read_resource(skill, "assets/a.bin")
     with pytest.raises(SkillParseError, match="front matter is longer"):
         parse_frontmatter(f"---\nname: {'x' * 70_000}\n---\n")
@@ -256,9 +256,9 @@ def test_archives_are_kept_and_found_by_their_version(tmp_path: Path, pack: Call
     [
         (zipped({"../evil": b"x", "SKILL.md": SKILL}), "leads out of its folder"),
         (tarred({"/etc/x": b"x", "SKILL.md": SKILL}), "leads out of its folder"),
-        (zipped({"deep/SKILL.md": SKILL}), "has no `SKILL.md` at its top"),
-        (b"nothing", "neither as tar nor as zip"),
-        (zipped({"SKILL.md": SKILL, "big": bytes(20_000_001)}), "holds more than"),
+        (zipped({"deep/SKILL.md": SKILL}), "has no top-level `SKILL.md`"),
+        (b"nothing", "neither a valid tar nor a valid zip"),
+        (zipped({"SKILL.md": SKILL, "big": bytes(20_000_001)}), "contains more than"),
     ],
 )
 def test_archives_that_are_not_what_they_should_be_leave_nothing(tmp_path: Path, archive: bytes, told: str):
@@ -266,7 +266,7 @@ def test_archives_that_are_not_what_they_should_be_leave_nothing(tmp_path: Path,
     with pytest.raises(SkillParseError, match=told):
         cache.store("org", "tides", None, archive)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
-    with pytest.raises(ValueError, match="no name of an organisation"):
+    with pytest.raises(ValueError, match="not a valid name of an organization"):
         cache.get_cached_path("..", "tides")
 
 

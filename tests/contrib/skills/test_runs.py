@@ -207,8 +207,8 @@ def test_skills_that_change_between_runs_count(folder: Path):
     [
         (["nowhere"], FileNotFoundError, "there is no such folder of skills"),
         (["@org/tides"], ValueError, "the skill `@org/tides` is not on this machine"),
-        (["@org"], ValueError, "is written `@org/name`"),
-        ([3], ValueError, "`skills` holds 3; give paths of folders"),
+        (["@org"], ValueError, "has the form `@org/name`"),
+        ([3], ValueError, "`skills` contains 3; use paths of folders"),
     ],
 )
 def test_what_is_no_skill_is_refused_when_the_agent_is_made(given: list[Any], error: type[Exception], told: str):
@@ -219,7 +219,7 @@ def test_what_is_no_skill_is_refused_when_the_agent_is_made(given: list[Any], er
 def test_a_folder_that_is_a_broken_skill_is_refused(tmp_path: Path):
     (tmp_path / "tides").mkdir()
     (tmp_path / "tides" / "SKILL.md").write_text("nothing", "utf-8")
-    with pytest.raises(ValueError, match="has to begin with a line of `---`"):
+    with pytest.raises(ValueError, match="must begin with a `---` line"):
         clerk(skills=[tmp_path / "tides"])
     with pytest.raises(SkillParseError):
         load_skill(tmp_path / "tides")
