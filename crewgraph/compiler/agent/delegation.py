@@ -104,7 +104,7 @@ class Delegation(EventTool):
             listed = "\n".join(f"- {role}" for role in roles)
             unknown = book.error("agent_tool_unexisting_coworker", coworkers=listed)
             return _failed(unknown, ToolFailureReason.INVALID_INPUT)
-        wanted, context = self.source.wanted(args)
+        wanted, context = self.source.request_of(args)
         yield Notify(partial(self.team.tell, roles[at]))
         try:
             return {"ok": True, "result": (yield from self.team.work(self.source.agents[at], wanted, context))}

@@ -48,7 +48,7 @@ def training_data_of(crew: Crew) -> TrainingData:
     if crew.training_data:
         return _given(crew)
     named = crew.trained_agents_file or next((value for name in _NAMING if (value := os.environ.get(name))), None)
-    path = Path(FILE) if named is None else training_path(named, wanted="`trained_agents_file`")
+    path = Path(FILE) if named is None else training_path(named, label="`trained_agents_file`")
     try:
         state = path.stat()
     except FileNotFoundError:
