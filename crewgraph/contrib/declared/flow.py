@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field, PrivateAttr, model_validator
 
 from crewgraph.contrib.declared.actions import check_expressions
 from crewgraph.contrib.declared.config import DeclarationModel, FlowConversationalDefinition
-from crewgraph.contrib.declared.method import FlowMethodDefinition, FlowPersistenceDefinition, parse_condition
+from crewgraph.contrib.declared.method import FlowMethodDefinition, FlowPersistenceDefinition, read_condition
 from crewgraph.contrib.declared.names import validate_name
 from crewgraph.contrib.declared.skill import authoring_skill
 from crewgraph.contrib.declared.state import FlowStateDefinition
@@ -69,7 +69,7 @@ class FlowDeclaration(DeclarationModel):
             for key, condition in (("listen", method.listen), ("start", method.start)):
                 if not isinstance(condition, str | dict):
                     continue
-                if name in events_of(parse_condition(condition, f"methods.{name}.{key}")):
+                if name in events_of(read_condition(condition, f"methods.{name}.{key}")):
                     raise ValueError(
                         f"methods.{name}.{key}: `{name}` triggers itself, so that it would run forever. Rename the method or "
                         "the event."

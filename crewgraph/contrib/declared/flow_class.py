@@ -16,7 +16,7 @@ from crewgraph.contrib.declared.method import (
     FlowHumanFeedbackDefinition,
     FlowMethodDefinition,
     FlowPersistenceDefinition,
-    parse_condition,
+    read_condition,
 )
 from crewgraph.contrib.declared.names import PythonNames, import_reference
 from crewgraph.contrib.declared.state import FlowDictStateDefinition, FlowUnknownStateDefinition, state_model
@@ -160,9 +160,9 @@ def _metadata(method: FlowMethodDefinition, place: str) -> MethodMetadata:
     metadata = MethodMetadata()
     metadata.start, metadata.router = method.is_start, method.router
     if isinstance(method.start, str | dict):
-        metadata.again = parse_condition(method.start, f"{place}.start")
+        metadata.again = read_condition(method.start, f"{place}.start")
     if method.listen is not None:
-        metadata.trigger = parse_condition(method.listen, f"{place}.listen")
+        metadata.trigger = read_condition(method.listen, f"{place}.listen")
     outcomes = method.human_feedback.emit if method.human_feedback is not None else None
     metadata.labels = tuple(outcomes or method.emit or (_labels(method) if method.router else ()))
     return metadata

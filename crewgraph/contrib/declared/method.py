@@ -23,7 +23,7 @@ __all__ = [
     "FlowMethodDefinition",
     "FlowPersistenceDefinition",
     "declared_condition",
-    "parse_condition",
+    "read_condition",
 ]
 
 FlowDefinitionCondition = str | dict[str, Any]
@@ -123,7 +123,7 @@ class FlowMethodDefinition(DeclarationModel):
         return self.start is not None and self.start is not False
 
 
-def parse_condition(value: FlowDefinitionCondition, where: str) -> Condition:
+def read_condition(value: FlowDefinitionCondition, where: str) -> Condition:
     """Convert a declared condition.
 
     Args:
@@ -144,7 +144,7 @@ def parse_condition(value: FlowDefinitionCondition, where: str) -> Condition:
 def _parts(items: Any, where: str) -> tuple[Condition, ...]:
     if not isinstance(items, list) or not items:
         raise ValueError(f"{where} is {items!r:.80}; write a list of events")
-    return tuple(parse_condition(item, f"{where}[{number}]") for number, item in enumerate(items))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    return tuple(read_condition(item, f"{where}[{number}]") for number, item in enumerate(items))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
 
 
 def declared_condition(condition: Condition) -> FlowDefinitionCondition:

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from crewgraph.contrib.evaluation.display import ExperimentResultsDisplay
 
-__all__ = ["ExperimentResult", "ExperimentResults", "append_run", "compare_runs", "latest_run"]
+__all__ = ["ExperimentResult", "ExperimentResults", "append_run", "compare_runs", "latest_baseline"]
 
 
 class ExperimentResult(BaseModel):
@@ -86,7 +86,7 @@ class ExperimentResults:
             OSError: If it cannot be read or written.
         """
         path = Path(baseline_filepath)
-        baseline = latest_run(path)
+        baseline = latest_baseline(path)
         if save_current:
             append_run(path, self.to_json())
         if baseline is None:
@@ -97,7 +97,7 @@ class ExperimentResults:
         return comparison
 
 
-def latest_run(path: Path) -> dict[str, Any] | None:
+def latest_baseline(path: Path) -> dict[str, Any] | None:
     """Return the latest run in a file, or None.
 
     Raises:
