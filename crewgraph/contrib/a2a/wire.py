@@ -69,8 +69,8 @@ def card_urls(endpoint: str) -> list[str]:
 
 def is_same_host(first: str, second: str) -> bool:
     """Return whether two URLs have the same host; all local host names count as the same."""
-    one, other = (urlsplit(url).hostname or "" for url in (first, second))
-    return one == other or (_is_local(one) and _is_local(other))
+    first_host, second_host = (urlsplit(url).hostname or "" for url in (first, second))
+    return first_host == second_host or (_is_local(first_host) and _is_local(second_host))
 
 
 def _is_local(host: str) -> bool:

@@ -101,10 +101,10 @@ class JSONParts:
         return llm_named(values) if key in _LLM_FIELDS else values
 
 
-def _lookup(name: Any, choices: Mapping[str, Any], where: str, what: str) -> Any:
+def _lookup(name: Any, choices: Mapping[str, Any], where: str, kind: str) -> Any:
     if not isinstance(name, str) or name not in choices:
         available = ", ".join(f"`{choice}`" for choice in choices) or "none"
-        raise DefinitionError(f"{where}: {name!r} is not an {what}; available: {available}")
+        raise DefinitionError(f"{where}: {name!r} is not an {kind}; available: {available}")
     return choices[name]
 
 

@@ -81,14 +81,14 @@ def _load_separately(name: str, path: Path) -> ModuleType:
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def validate_name(name: str, what: str) -> str:
+def validate_name(name: str, label: str) -> str:
     """Return the name if it is valid.
 
     Raises:
         ValueError: If it is not an identifier that expressions can use.
     """
     if not _NAME.fullmatch(name):
-        raise ValueError(f"{name!r} is not valid as {what}; use letters, digits and `_`, not starting with a digit")
+        raise ValueError(f"{name!r} is not valid as {label}; use letters, digits and `_`, not starting with a digit")
     return name
 
 

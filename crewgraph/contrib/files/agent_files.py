@@ -159,7 +159,7 @@ class AgentFiles:
             texts.append(book.slice("files_to_read", tool=self.tool, files=names))
         elif self.others:
             texts.append(
-                book.slice("files_name_and_type", files=", ".join(map(_name_and_location, self.others.items())))
+                book.slice("files_named", files=", ".join(map(_name_and_location, self.others.items())))
             )
         return tuple(texts)
 
