@@ -1,4 +1,4 @@
-"""Extras are loaded by the definitions that use them, and by nothing else."""
+"""Optional features load only with the definitions that use them."""
 
 import ast
 import subprocess

@@ -158,9 +158,7 @@ class AgentFiles:
             names = ", ".join(map(_name_and_type, self.others.items()))
             texts.append(book.slice("files_to_read", tool=self.tool, files=names))
         elif self.others:
-            texts.append(
-                book.slice("files_named", files=", ".join(map(_name_and_location, self.others.items())))
-            )
+            texts.append(book.slice("files_named", files=", ".join(map(_name_and_location, self.others.items()))))
         return tuple(texts)
 
     def shown_in(self, messages: list[Message]) -> list[Message]:

@@ -1,4 +1,4 @@
-"""Expressions of CEL, as `cel-python` has them: what they come to, and what is refused."""
+"""CEL expressions as `cel-python` evaluates them: values and errors."""
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +22,7 @@ def value(text: str, **more: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         ("state.depth", 4),
         ("state['port'] + '!'", "Cork!"),
@@ -71,13 +71,13 @@ def value(text: str, **more: Any) -> Any:
         ("1 // a note", 1),
     ],
 )
-def test_what_expressions_come_to(text: str, wanted: Any):
-    found = value(text)
-    assert (found, type(found)) == (wanted, type(wanted))
+def test_what_expressions_come_to(text: str, expected: Any):
+    result = value(text)
+    assert (result, type(result)) == (expected, type(expected))
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "is empty"),
         ("1 +", r"'1 \+' is not a CEL expression: syntax error at line 1, character 3"),
@@ -90,13 +90,13 @@ def test_what_expressions_come_to(text: str, wanted: Any):
         ("[1].reduce(x, 0, x)", r"`reduce\(sum, x, 0, sum \+ x\)`"),
     ],
 )
-def test_what_is_no_expression_is_refused(text: str, told: str):
-    with pytest.raises(ExpressionError, match=told):
+def test_what_is_no_expression_is_refused(text: str, message: str):
+    with pytest.raises(ExpressionError, match=message):
         parse_expression(text)
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("sea", "there is no `sea`; available: outputs, state"),
         ("state.sea", "no such member in mapping: 'sea'"),
@@ -125,8 +125,8 @@ def test_what_is_no_expression_is_refused(text: str, told: str):
         ("(" * 80 + "1" + ")" * 80, "nested too deeply"),
     ],
 )
-def test_what_has_no_value_is_told(text: str, told: str):
-    with pytest.raises(ExpressionError, match=told):
+def test_what_has_no_value_is_told(text: str, message: str):
+    with pytest.raises(ExpressionError, match=message):
         value(text)
 
 
@@ -154,7 +154,7 @@ def test_points_in_time_and_spans_of_it_are_told_as_text():
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         ("state.open ? 'in' : (state.depth > 3 ? \"out\" : '''off''')", ["in", "out", "off"]),
         ("state.open ? 'in' : state.port", ["in"]),
@@ -162,8 +162,8 @@ def test_points_in_time_and_spans_of_it_are_told_as_text():
         ("['in']", []),
     ],
 )
-def test_an_expression_tells_the_texts_it_may_come_to(text: str, wanted: list[str]):
-    assert expression_labels(parse_expression(text)) == wanted
+def test_an_expression_tells_the_texts_it_may_come_to(text: str, expected: list[str]):
+    assert expression_labels(parse_expression(text)) == expected
 
 
 def test_threads_evaluate_beside_each_other():
@@ -194,7 +194,7 @@ def test_a_missing_package_is_told_with_the_pip_line(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         ("plain", [("plain", False)]),
         ("${state.a}", [("state.a", True)]),
@@ -207,8 +207,8 @@ def test_a_missing_package_is_told_with_the_pip_line(monkeypatch: pytest.MonkeyP
         ("${state.a // }\n}", [("state.a // }", True)]),
     ],
 )
-def test_texts_are_taken_apart_at_their_expressions(text: str, wanted: list[tuple[str, bool]]):
-    assert [(part.text, part.is_expression) for part in split_template(text)] == wanted
+def test_texts_are_taken_apart_at_their_expressions(text: str, expected: list[tuple[str, bool]]):
+    assert [(part.text, part.is_expression) for part in split_template(text)] == expected
 
 
 @pytest.mark.parametrize("text", ["${", "${state.a", "${}", "a ${ }", "${'a}'", "${'" + "\\\\" * 60])

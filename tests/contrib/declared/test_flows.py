@@ -1,4 +1,4 @@
-"""Flows that files declare: they are flows like any others."""
+"""Flows declared in files behave like any other flow."""
 
 import json
 import logging
@@ -232,14 +232,14 @@ def test_a_killed_run_of_a_file_goes_on_where_it_was(tmp_path: Path, mode_name: 
     }
     declared = {"name": "Trip", "persist": {"enabled": True}, "methods": methods}
     (tmp_path / "trip.json").write_text(json.dumps(declared))
-    status, told = played(tmp_path, mode_name, "model two")
-    assert status == -9, told
-    assert played(tmp_path, mode_name, "") == (0, "['Cork: 1', ['TWO', 'TWO']]")
+    status, output = run_program(tmp_path, mode_name, "model two")
+    assert status == -9, output
+    assert run_program(tmp_path, mode_name, "") == (0, "['Cork: 1', ['TWO', 'TWO']]")
     lines = Counter((tmp_path / "ledger").read_text().splitlines())
     assert lines == {"sounded Cork": 1, "model one": 2, "model two": 3}
 
 
-def played(folder: Path, mode: str, point: str) -> tuple[int, str]:
+def run_program(folder: Path, mode: str, point: str) -> tuple[int, str]:
     own = {"LEDGER": str(folder / "ledger"), "DIE": point, "CREWGRAPH_STORAGE_DIR": str(folder)}
     path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
     env = {**os.environ, **own, "PYTHONPATH": path, "GRANULARITY": Flow.granularity}
@@ -271,11 +271,11 @@ def test_states_are_saved_where_the_file_says(mode: Mode, tmp_path: Path):
     then = {"listen": "a", "do": expression("2"), "persist": {"enabled": True, "persistence": f"{HERE}:Book"}}
     assert kickoff(mode, flow_of({"a": act, "b": then})) == 2
     assert [name for name, _ in Book.saved] == ["book b"]
-    told = {"persistence_type": "SQLiteFlowPersistence", "db_path": str(tmp_path / "states.db")}
-    trip = flow_of({"a": act}, persist={"enabled": True, "persistence": told})
+    backend = {"persistence_type": "SQLiteFlowPersistence", "db_path": str(tmp_path / "states.db")}
+    trip = flow_of({"a": act}, persist={"enabled": True, "persistence": backend})
     kickoff(mode, trip, {"port": "Cork"})
-    kept = SQLiteFlowPersistence(tmp_path / "states.db").load_state(trip.flow_id)
-    assert kept == {"id": trip.flow_id, "port": "Cork"}
+    saved = SQLiteFlowPersistence(tmp_path / "states.db").load_state(trip.flow_id)
+    assert saved == {"id": trip.flow_id, "port": "Cork"}
     with pytest.raises(DefinitionError, match="names no backend"):
         flow_of({"a": act}, persist={"enabled": True, "persistence": {"persistence_type": "Cloud"}})
 
@@ -295,8 +295,8 @@ def test_states_are_saved_where_the_file_says(mode: Mode, tmp_path: Path):
     ],
 )
 def test_the_state_is_what_the_file_says(mode: Mode, state: Any, begins: Any, ends: Any):
-    found = kickoff(mode, one(expression("state"), state=state), begins)
-    assert {name: value for name, value in found.items() if name != "id"} == ends and found["id"]
+    result = kickoff(mode, one(expression("state"), state=state), begins)
+    assert {name: value for name, value in result.items() if name != "id"} == ends and result["id"]
 
 
 def test_a_state_that_lacks_what_it_must_have_is_refused(mode: Mode):
@@ -347,8 +347,8 @@ def test_a_stream_and_events_tell_of_declared_methods(mode: Mode):
     trip = flow_of(
         {"a": {"start": True, "do": expression("1")}, "b": {"listen": "a", "do": expression("outputs.a + 1")}}
     )
-    told_of = [(item.method, item.result) for item in told(mode, trip) if isinstance(item, MethodFinished)]
-    assert told_of == [("a", 1), ("b", 2)]
+    finished = [(item.method, item.result) for item in told(mode, trip) if isinstance(item, MethodFinished)]
+    assert finished == [("a", 1), ("b", 2)]
 
 
 def test_a_declared_flow_is_not_ejected():
@@ -403,7 +403,7 @@ def test_a_flow_may_be_a_conversation(mode: Mode):
 
 
 @pytest.mark.parametrize(
-    ("methods", "told_of"),
+    ("methods", "message"),
     [
         ({"a b": {"start": True, "do": expression("1")}}, "'a b' is not valid as the name of a method"),
         ({"a": {"start": True, "do": expression("foo.x")}}, "methods.a.do.expr: there is no `foo`"),
@@ -420,13 +420,13 @@ def test_a_flow_may_be_a_conversation(mode: Mode):
         ({"a": {"start": True, "do": {"call": "agent", "with": {"role": "r"}}}}, "input"),
     ],
 )
-def test_a_file_that_declares_no_flow_is_refused(methods: dict[str, Any], told_of: str):
-    with pytest.raises(ValidationError, match=told_of):
+def test_a_file_that_declares_no_flow_is_refused(methods: dict[str, Any], message: str):
+    with pytest.raises(ValidationError, match=message):
         flow_of(methods)
 
 
 @pytest.mark.parametrize(
-    ("contents", "told_of"),
+    ("contents", "message"),
     [
         (None, "pass `contents` or `path`"),
         ("a: [1", "neither YAML nor JSON"),
@@ -440,8 +440,8 @@ def test_a_file_that_declares_no_flow_is_refused(methods: dict[str, Any], told_o
         ({"name": "T", "state": {"type": "pydantic", "ref": f"{HERE}:Desk"}}, "not a pydantic model"),
     ],
 )
-def test_what_leads_nowhere_is_refused(contents: Any, told_of: str):
-    with pytest.raises(DefinitionError, match=told_of):
+def test_what_leads_nowhere_is_refused(contents: Any, message: str):
+    with pytest.raises(DefinitionError, match=message):
         Flow.from_declaration(contents=contents)
 
 
@@ -518,9 +518,9 @@ def test_a_class_is_told_as_a_declaration_which_is_the_same_flow(mode: Mode, tmp
 
 
 def test_a_skill_tells_models_how_declarations_are_written():
-    told = FlowDeclaration.skill()
-    assert told.startswith("---\nname: flow-definition\n") and "call: each" in told
-    example = told.partition("```yaml\n")[2].partition("```")[0]
+    skill = FlowDeclaration.skill()
+    assert skill.startswith("---\nname: flow-definition\n") and "call: each" in skill
+    example = skill.partition("```yaml\n")[2].partition("```")[0]
     assert FlowDeclaration.from_declaration(contents=example).name == "AnswerLetters"
     brief = FlowDeclaration.skill(skips=["each", "hitl"], examples_format="json")
     assert "call: each" not in brief and json.loads(brief.partition("```json\n")[2].partition("```")[0])["methods"]

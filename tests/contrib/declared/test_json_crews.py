@@ -1,4 +1,4 @@
-"""Crews in JSON files: crew.jsonc, and agents/<name>.jsonc beside it."""
+"""Crews in JSON files: crew.jsonc, and agents/<name>.jsonc next to it."""
 
 import json
 import sys
@@ -211,7 +211,7 @@ def test_missing_files_are_file_not_found_errors(write: Write):
 
 
 def sound(**more: Any) -> dict[str, Any]:
-    """A crew whose first task has these keys more."""
+    """Return a crew whose first task has these additional keys."""
     return {**CREW, "tasks": [{**SOUND, **more}, LOG]}
 
 
@@ -255,8 +255,8 @@ def test_a_file_that_cannot_be_used_is_told(write: Write, tmp_path: Path, crew: 
 
 
 def test_an_agents_file_is_told_by_its_name(write: Write):
-    told = refused(write(pilot={**PILOT, "settings": {"zeal": 1}}))
-    assert told == "agents/pilot.jsonc: `pilot`: `Agent` has no `zeal`. Remove it."
+    message = refused(write(pilot={**PILOT, "settings": {"zeal": 1}}))
+    assert message == "agents/pilot.jsonc: `pilot`: `Agent` has no `zeal`. Remove it."
     assert (
         refused(write(pilot={**PILOT, "settings": 5})) == "agents/pilot.jsonc: `settings` of `pilot` must be an object"
     )

@@ -1,4 +1,4 @@
-"""Files as users give them: where they come from, what they are, which are refused."""
+"""File sources, their content types, and invalid files."""
 
 import asyncio
 import io
@@ -84,7 +84,7 @@ def test_a_stream_of_text_is_told_to_be_opened_otherwise(folder: Path):
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ("missing.txt", "there is no file `missing.txt`"),
         ("../notes.md", "contains `..`"),
@@ -93,18 +93,18 @@ def test_a_stream_of_text_is_told_to_be_opened_otherwise(folder: Path):
         (5, "int is not a file"),
     ],
 )
-def test_what_is_no_file_here_is_refused(folder: Path, given: object, told: str):
+def test_what_is_no_file_here_is_refused(folder: Path, given: object, message: str):
     (folder / "link").symlink_to(Path(__file__))
-    with pytest.raises(ValidationError, match=told):
+    with pytest.raises(ValidationError, match=message):
         File(source=given)
 
 
 def test_a_file_larger_than_it_may_be_is_refused():
     with pytest.raises(
         FileTooLargeError, match="`chart.png` has 28 bytes, more than the 3 of `max_size_bytes`"
-    ) as told:
+    ) as caught:
         FilePath(path=Path("chart.png"), max_size_bytes=3)
-    assert (told.value.file_name, told.value.actual_size, told.value.max_size) == ("chart.png", 28, 3)
+    assert (caught.value.file_name, caught.value.actual_size, caught.value.max_size) == ("chart.png", 28, 3)
 
 
 def test_what_is_behind_an_address_is_not_fetched():
@@ -134,18 +134,18 @@ def test_a_task_takes_files():
 
 
 def test_a_run_keeps_files_by_path_and_digest_and_bytes_whole(folder: Path):
-    kept = record_files(read_input_files({"a": "notes.md", "b": b"abc", "c": "https://example.org/x.png"}))
-    assert kept["a"].get("path") == str(folder / "notes.md")
-    assert "data" not in kept["a"]
-    assert (kept["b"].get("data"), kept["b"]["size"]) == ("YWJj", 3)
-    assert (content_of(kept["a"]), content_of(kept["b"])) == (b"# Tides\n", b"abc")
-    assert kept["c"].get("url") == "https://example.org/x.png"
+    records = record_files(read_input_files({"a": "notes.md", "b": b"abc", "c": "https://example.org/x.png"}))
+    assert records["a"].get("path") == str(folder / "notes.md")
+    assert "data" not in records["a"]
+    assert (records["b"].get("data"), records["b"]["size"]) == ("YWJj", 3)
+    assert (content_of(records["a"]), content_of(records["b"])) == (b"# Tides\n", b"abc")
+    assert records["c"].get("url") == "https://example.org/x.png"
     (folder / "notes.md").write_text("other")
     with pytest.raises(FileChanged, match="has changed since"):
-        content_of(kept["a"])
+        content_of(records["a"])
     (folder / "notes.md").unlink()
     with pytest.raises(FileChanged, match="can no longer be read"):
-        content_of(kept["a"])
+        content_of(records["a"])
 
 
 def test_bytes_that_a_record_could_not_hold_are_refused():

@@ -1,4 +1,4 @@
-"""What is read of folders with skills, and what is not."""
+"""Reading skills from folders, and refusing invalid ones."""
 
 import io
 import tarfile
@@ -70,14 +70,14 @@ def test_a_folder_that_is_a_skill_is_that_skill(tmp_path: Path):
 def test_of_two_skills_with_one_name_the_first_counts(tmp_path: Path):
     skill_folder(tmp_path / "one", "tides", "First.")
     skill_folder(tmp_path / "two", "tides", "Second.")
-    found = load_skills([tmp_path / "one", tmp_path / "two"], activate=False)
-    assert [skill.description for skill in found] == ["First."]
+    skills = load_skills([tmp_path / "one", tmp_path / "two"], activate=False)
+    assert [skill.description for skill in skills] == ["First."]
     both = [*discover_skills(tmp_path / "one"), *discover_skills(tmp_path / "two")]
     assert list(build_skill_catalog(both)) == ["one/tides", "two/tides"]
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("Do it.", "SKILL.md:1: the file must begin with a `---` line"),
         ("---\nname: tides\n", "SKILL.md:1: the front matter is not closed"),
@@ -92,11 +92,11 @@ def test_of_two_skills_with_one_name_the_first_counts(tmp_path: Path):
         ("---\nname: other\ndescription: x\n---\n", "the skill is named `other`, but its folder `tides`"),
     ],
 )
-def test_a_fault_is_told_with_its_file_and_line(tmp_path: Path, text: str, told: str):
+def test_a_fault_is_told_with_its_file_and_line(tmp_path: Path, text: str, message: str):
     folder = written(tmp_path / "tides", text)
     with pytest.raises(SkillParseError) as caught:
         load_skill_metadata(folder)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert isinstance(caught.value, ValueError)
 
 
@@ -214,21 +214,21 @@ def test_a_name_in_a_registry_is_looked_up_on_this_machine(
 
 
 def zipped(files: dict[str, bytes]) -> bytes:
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w") as archive:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
         for name, data in files.items():
             archive.writestr(name, data)
-    return made.getvalue()
+    return buffer.getvalue()
 
 
 def tarred(files: dict[str, bytes]) -> bytes:
-    made = io.BytesIO()
-    with tarfile.open(fileobj=made, mode="w:gz") as archive:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
         for name, data in files.items():
             info = tarfile.TarInfo(name)
             info.size = len(data)
             archive.addfile(info, io.BytesIO(data))
-    return made.getvalue()
+    return buffer.getvalue()
 
 
 SKILL = b"---\nname: tides\ndescription: d\n---\nBody"
@@ -252,7 +252,7 @@ def test_archives_are_kept_and_found_by_their_version(tmp_path: Path, pack: Call
 
 
 @pytest.mark.parametrize(
-    ("archive", "told"),
+    ("archive", "message"),
     [
         (zipped({"../evil": b"x", "SKILL.md": SKILL}), "leads out of its folder"),
         (tarred({"/etc/x": b"x", "SKILL.md": SKILL}), "leads out of its folder"),
@@ -261,9 +261,9 @@ def test_archives_are_kept_and_found_by_their_version(tmp_path: Path, pack: Call
         (zipped({"SKILL.md": SKILL, "big": bytes(20_000_001)}), "contains more than"),
     ],
 )
-def test_archives_that_are_not_what_they_should_be_leave_nothing(tmp_path: Path, archive: bytes, told: str):
+def test_archives_that_are_not_what_they_should_be_leave_nothing(tmp_path: Path, archive: bytes, message: str):
     cache = SkillCache(tmp_path)
-    with pytest.raises(SkillParseError, match=told):
+    with pytest.raises(SkillParseError, match=message):
         cache.store("org", "tides", None, archive)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
     with pytest.raises(ValueError, match="not a valid name of an organization"):
