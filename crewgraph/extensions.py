@@ -11,8 +11,8 @@ EXTENSIONS: Final[dict[str, str]] = {
     "a2a.read": "crewgraph.contrib.a2a.config:read_remotes",
     "files": "crewgraph.contrib.files.agent_files:AgentFiles",
     "files.expand": "crewgraph.contrib.files.record:expand",
-    "files.read": "crewgraph.contrib.files.file:given_files",
-    "files.record": "crewgraph.contrib.files.record:recorded",
+    "files.read": "crewgraph.contrib.files.file:read_input_files",
+    "files.record": "crewgraph.contrib.files.record:record_files",
     "skills": "crewgraph.contrib.skills.capability:SkillsCapability",
     "skills.read": "crewgraph.contrib.skills.discovery:merged_skills",
     "conversations": "crewgraph.contrib.conversations.conversation:Conversation",
@@ -30,7 +30,7 @@ EXTENSIONS: Final[dict[str, str]] = {
     "snapshots.flow_observer": "crewgraph.contrib.snapshots.recording:FlowRecording",
     "snapshots.restore": "crewgraph.contrib.snapshots.restore:restore",
     "snapshots.restore_into": "crewgraph.contrib.snapshots.restore:restore_into",
-    "snapshots.saver": "crewgraph.contrib.snapshots.recording:saver_of_runs",
+    "snapshots.saver": "crewgraph.contrib.snapshots.recording:run_saver",
 }
 """Where each extension is: "module:attribute"."""
 

@@ -1,1 +1,1 @@
-"""What few programs use: each room loads when a definition uses it, and nothing outside of this package imports it."""
+"""Optional features: each package loads when a definition first uses it; nothing outside `contrib` imports it eagerly."""

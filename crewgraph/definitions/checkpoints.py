@@ -27,22 +27,22 @@ Result = TypeVar("Result")
 
 
 class CheckpointSettings(BaseModel):
-    """When checkpoints of a run are made, and where they are kept: the fields of `crewgraph.CheckpointConfig`."""
+    """When checkpoints of a run are written, and where they are stored: the fields of `crewgraph.CheckpointConfig`."""
 
     location: str = "./.checkpoints"
     """A folder; with a `SqliteProvider` a file, `./.checkpoints.db` by default."""
 
     on_events: list[str] = Field(default=["task_completed"])
-    """The types of the events that one is made for; "*" for all."""
+    """Types of events that trigger a checkpoint; "*" for all."""
 
     provider: Any = None
-    """What stores them."""
+    """The storage backend."""
 
     max_checkpoints: int | None = None
-    """How many are kept of each branch, the latest ones; None keeps all."""
+    """Number of latest checkpoints kept per branch; None keeps all."""
 
     restore_from: Path | str | None = None
-    """The checkpoint that a run continues from: `CheckpointCompletedEvent.location`. None is the latest."""
+    """The checkpoint to continue from, as in `CheckpointCompletedEvent.location`; None is the latest."""
 
 
 def _parse_config(value: Any) -> Any:
@@ -50,112 +50,112 @@ def _parse_config(value: Any) -> Any:
 
 
 def validate_checkpoint(value: Any) -> Any:
-    """A `checkpoint` field, if it says something.
+    """Return the value of a `checkpoint` field if it is valid.
 
     Raises:
-        DefinitionError: it is something else than a bool or a `CheckpointConfig`.
+        DefinitionError: If it is neither a bool nor a `CheckpointConfig`.
     """
     if value is not None and not isinstance(value, (bool, CheckpointSettings)):
-        raise DefinitionError(f"`checkpoint` is {value!r:.80}; give True or a `CheckpointConfig`")
+        raise DefinitionError(f"`checkpoint` is {value!r:.80}; use True or a `CheckpointConfig`")
     return value
 
 
 class NextRun:
-    """The part of a crew, flow or agent that says how its next run begins."""
+    """Mixin of crews, flows and agents whose next run can start from a snapshot."""
 
     _next_start: Any
 
     def start_next_with(self, start: Any) -> None:
-        """Say how the next run begins: a snapshot's point, as the room of snapshots knows it."""
+        """Set the starting point of the next run; `contrib.snapshots` defines its form."""
         self._next_start = start
 
     def take_start(self) -> Any:
-        """How the next run begins, once; None where it begins at its beginning."""
+        """Return and clear the starting point of the next run; None for a regular start."""
         start, self._next_start = self._next_start, None
         return start
 
 
 class CheckpointFields(NextRun, BaseModel):
-    """What crews and agents have in common."""
+    """Checkpoint fields of crews and agents."""
 
     checkpoint: Annotated[
         SerializeAsAny[CheckpointSettings] | bool | None,
         BeforeValidator(_parse_config),
         AfterValidator(validate_checkpoint),
     ] = None
-    """Whether checkpoints of its runs are made, so that another process can continue them: True for `./.checkpoints`, or a
-    `CheckpointConfig`; False also for an agent of a crew that has them."""
+    """Whether to write checkpoints from which another process can continue: True for `./.checkpoints`, or a
+    `CheckpointConfig`; False also excludes an agent of a crew that writes them."""
 
     execution_context: Any = Field(default=None, exclude=True, repr=False)
-    """Accepted, without effect: a run stands where it is kicked off."""
+    """Accepted and ignored."""
 
     checkpoint_kickoff_event_id: str | None = Field(default=None, exclude=True, repr=False)
-    """The event that the last run with checkpoints began with."""
+    """Id of the event that started the last run with checkpoints."""
 
     _next_start: Any = PrivateAttr(default=None)
 
 
 class CrewCheckpoints(CheckpointFields):
-    """The part of a crew that another process continues."""
+    """Checkpoint fields and methods of crews."""
 
     entity_type: Literal["crew"] = Field(default="crew", repr=False)
-    """What it is."""
+    """The kind of entity."""
 
     checkpoint_inputs: dict[str, Any] | None = Field(default=None, exclude=True, repr=False)
-    """The inputs of the last run with checkpoints, or of the one that is continued."""
+    """Inputs of the last run with checkpoints, or of the continued run."""
 
     checkpoint_train: bool | None = Field(default=None, exclude=True, repr=False)
     """Whether that run was a training."""
 
     @classmethod
     def from_checkpoint(cls, config: CheckpointSettings) -> Self:
-        """A crew made of a checkpoint; its next `kickoff` continues where the run was stopped, with nothing done twice.
+        """Restore a crew from a checkpoint; its next `kickoff` continues where the run stopped, repeating nothing.
 
-        It is made of what the checkpoint says: classes, functions and tools are looked up by their names, keys of models are
-        read from the environment. `crew.kickoff(from_checkpoint=config)` continues with a crew that the program makes itself.
+        Classes, functions and tools are imported by name, and API keys are read from the environment. To continue with a crew
+        that the program defines itself, call `crew.kickoff(from_checkpoint=config)`.
 
         Args:
-            config: `restore_from` says which checkpoint; the latest of `location` where None.
+            config: `restore_from` selects the checkpoint; None selects the latest at `location`.
 
         Raises:
-            ValueError: there is no such checkpoint, or it is none of a crew.
-            FileNotFoundError: the file is not there.
-            DefinitionError: the crew holds something without a name (a lambda), or that is not there.
+            ValueError: If there is no such checkpoint, or it contains no crew.
+            FileNotFoundError: If its file does not exist.
+            DefinitionError: If part of the crew cannot be imported by name, such as a lambda.
         """
         return extension("snapshots.restore")(cls, config)
 
 
 class AgentCheckpoints(CheckpointFields):
-    """The same for agents: of an agent in a crew, its part of that crew's run; alone, its kickoffs."""
+    """Checkpoint fields and methods of agents: in a crew, they cover the agent's part of the run; standalone, its kickoffs."""
 
     entity_type: Literal["agent"] = Field(default="agent", repr=False)
-    """What it is."""
+    """The kind of entity."""
 
     @classmethod
     def from_checkpoint(cls, config: CheckpointSettings) -> Self:
-        """An agent made of a checkpoint of a kickoff of its own, which its next `kickoff` continues.
+        """Restore an agent from a checkpoint of its own kickoff, which its next `kickoff` continues.
 
         Raises:
-            ValueError: there is no such checkpoint, or it is none of an agent.
-            FileNotFoundError: the file is not there.
-            DefinitionError: the agent holds something without a name, or that is not there.
+            ValueError: If there is no such checkpoint, or it contains no agent.
+            FileNotFoundError: If its file does not exist.
+            DefinitionError: If part of the agent cannot be imported by name.
         """
         return extension("snapshots.restore")(cls, config)
 
     @classmethod
     def fork(cls, config: CheckpointSettings, branch: str | None = None) -> Self:
-        """An agent made of a checkpoint, whose next `kickoff` is a new one, on a branch of its own; see `from_checkpoint`."""
+        """Restore an agent from a checkpoint for a new `kickoff` on a new branch; see `from_checkpoint`."""
         return extension("snapshots.restore")(cls, config, branch or "")
 
 
 def apply_from_checkpoint(entity: Any, config: CheckpointSettings | None) -> None:
-    """What `from_checkpoint=` of a kickoff means for a crew, a flow or an agent.
+    """Apply `from_checkpoint=` of a kickoff to a crew, a flow or an agent.
 
-    Without `restore_from`, checkpoints are made by this config from now on; with it, the next run continues from the checkpoint.
+    Without `restore_from`, the config applies to checkpoints from now on; with it, the next run continues from the checkpoint.
 
     Raises:
-        ValueError: there is no such checkpoint, or it is one of something else.
-        FileNotFoundError: the file is not there.
+        ValueError: If there is no such checkpoint, or it contains another kind of entity.
+        FileNotFoundError: If its file does not exist.
     """
     if config is None:
         return
@@ -166,7 +166,7 @@ def apply_from_checkpoint(entity: Any, config: CheckpointSettings | None) -> Non
 
 
 class ForkVerb(Generic[Arguments, Result]):
-    """`crew.fork(step)` runs on from a step; `Crew.fork(config)` makes a crew of a checkpoint. The same for flows."""
+    """Descriptor of `fork`: `crew.fork(step)` runs on from a step, `Crew.fork(config)` restores a crew on a new branch."""
 
     def __init__(self, function: Callable[Concatenate[Any, Arguments], Result]) -> None:
         self.function = function
@@ -181,17 +181,17 @@ class ForkVerb(Generic[Arguments, Result]):
 
 
 def _fork_class(cls: Any, config: CheckpointSettings, branch: str | None = None, *, definition: Any = None) -> Any:
-    """An object made of a checkpoint, as by `from_checkpoint`, whose next `kickoff` continues on a new branch.
+    """Restore an object as `from_checkpoint` does; its next `kickoff` continues on a new branch.
 
     Args:
-        cls: the class.
-        config: `restore_from` says which checkpoint; the latest of `location` where None.
-        branch: the name of the branch; made where None.
-        definition: without effect: a flow's definition is its class.
+        cls: The class.
+        config: `restore_from` selects the checkpoint; None selects the latest at `location`.
+        branch: Name of the branch; None generates it.
+        definition: Ignored: a flow's definition is its class.
 
     Raises:
-        ValueError: there is no such checkpoint, or it is none of such a thing.
-        FileNotFoundError: the file is not there.
-        DefinitionError: it holds something without a name (a lambda), or that is not there.
+        ValueError: If there is no such checkpoint, or it contains no such object.
+        FileNotFoundError: If its file does not exist.
+        DefinitionError: If part of it cannot be imported by name, such as a lambda.
     """
     return extension("snapshots.restore")(cls, config, branch or "")

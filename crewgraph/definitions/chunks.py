@@ -22,7 +22,7 @@ Result = TypeVar("Result")
 
 
 class StreamChunkType(Enum):
-    """What a chunk is a piece of."""
+    """The kind of content that a chunk belongs to."""
 
     TEXT = "text"
     TOOL_CALL = "tool_call"
@@ -41,7 +41,7 @@ class ToolCallChunk(BaseModel):
     """The arguments so far; JSON when they are whole."""
 
     index: int = 0
-    """Which of the answer's calls it is, from 0."""
+    """Index of the call in the answer, from 0."""
 
 
 class StreamChunk(BaseModel):
@@ -51,10 +51,10 @@ class StreamChunk(BaseModel):
     """The piece of the text, or of a tool call's arguments."""
 
     chunk_type: StreamChunkType = StreamChunkType.TEXT
-    """What it is a piece of."""
+    """The kind of content."""
 
     task_index: int = 0
-    """The place of the task in the crew, from 0."""
+    """Index of the task in the crew, from 0."""
 
     task_name: str = ""
     """The task's name, its description where it has none."""
@@ -76,20 +76,20 @@ class StreamChunk(BaseModel):
 
 
 class StreamingOutputBase(Pieces[StreamChunk, Result], Generic[Result]):
-    """The pieces of a run's answers, to be iterated once, and its result behind them.
+    """The chunks of a run's answers, iterable once, followed by its result.
 
-    What was done before `close`, `aclose` or the end of a `with` is kept, and can be resumed.
+    Work done before `close`, `aclose` or the end of a `with` block is stored and can be resumed.
     """
 
     _taking = "iterate over all pieces"
 
     @property
     def chunks(self) -> list[StreamChunk]:
-        """The pieces so far."""
+        """The chunks so far."""
         return self._pieces.copy()
 
     def get_full_text(self) -> str:
-        """The pieces of text so far, put together."""
+        """Return the text received so far."""
         return "".join(chunk.content for chunk in self._pieces if chunk.chunk_type is StreamChunkType.TEXT)
 
     def __iter__(self) -> Iterator[StreamChunk]:
@@ -100,7 +100,7 @@ class StreamingOutputBase(Pieces[StreamChunk, Result], Generic[Result]):
 
 
 class CrewStreamingOutput(StreamingOutputBase[CrewOutput]):
-    """What a crew with `stream=True` returns from `kickoff`."""
+    """Return value of `kickoff` of a crew with `stream=True`."""
 
     _resuming = "; `crew.resume(thread_id)` goes on"
 
@@ -111,6 +111,6 @@ class CrewStreamingOutput(StreamingOutputBase[CrewOutput]):
 
 
 class FlowStreamingOutput(StreamingOutputBase[Any]):
-    """What a flow with `stream=True` returns from `kickoff`."""
+    """Return value of `kickoff` of a flow with `stream=True`."""
 
     _resuming = "; `flow.resume(flow_id)` goes on"

@@ -17,25 +17,25 @@ _MAX_WIDTH = 40
 
 @dataclass(frozen=True)
 class Cost:
-    """What an agent used one model for in one task."""
+    """Usage of one model by one agent in one task."""
 
     task: str
     """The task's name, else its description."""
 
     agent: str
-    """The role of the agent: that of the task, or one that it handed work to."""
+    """Role of the agent: that of the task, or a coworker that it delegated to."""
 
     model: str
     usage: UsageMetrics
 
     @property
     def usd(self) -> float | None:
-        """What that costs in USD, by the prices of `crewgraph.llm.prices`; None where the price or the tokens are unknown."""
+        """Cost in USD at the prices of `crewgraph.llm.prices`; None if the price or the tokens are unknown."""
         return cost({self.model: self.usage})
 
 
 class Costs(Sequence[Cost]):
-    """What a run cost; `print` shows it as a table."""
+    """Costs of a run; `print` shows them as a table."""
 
     def __init__(self, rows: Iterable[Cost]) -> None:
         self._rows = tuple(rows)
@@ -51,22 +51,22 @@ class Costs(Sequence[Cost]):
 
     @property
     def usd(self) -> float | None:
-        """The sum in USD; None where a part is unknown."""
+        """Total cost in USD; None if any part is unknown."""
         return _sum(self._rows)
 
     @property
     def by_task(self) -> dict[str, float | None]:
-        """The same by the task's name, else its description."""
+        """Cost in USD by task name, or description if it has none."""
         return _sum_by((row.task, row) for row in self._rows)
 
     @property
     def by_agent(self) -> dict[str, float | None]:
-        """The same by the role of the agent."""
+        """Cost in USD by agent role."""
         return _sum_by((row.agent, row) for row in self._rows)
 
     @property
     def by_model(self) -> dict[str, float | None]:
-        """The same by the name of the model."""
+        """Cost in USD by model name."""
         return _sum_by((row.model, row) for row in self._rows)
 
     def __str__(self) -> str:
@@ -107,7 +107,7 @@ def _sum(rows: Iterable[Cost]) -> float | None:
 
 
 def _sum_by(rows: Iterable[tuple[str, Cost]]) -> dict[str, float | None]:
-    by: dict[str, list[Cost]] = {}
+    groups: dict[str, list[Cost]] = {}
     for name, row in rows:
-        by.setdefault(name, []).append(row)
-    return {name: _sum(listed) for name, listed in by.items()}
+        groups.setdefault(name, []).append(row)
+    return {name: _sum(group) for name, group in groups.items()}

@@ -93,10 +93,10 @@ def test_a_manager_of_a_definition_is_none_of_those_who_work():
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"agents": {}}, "<inline crew>: `agents` has to be an object"),
+        ({"agents": {}}, "<inline crew>: `agents` must be an object"),
         ({"foo": 1}, "`Crew` has no `foo`"),
-        ({"tasks": [{**GUIDE, "agent": "cook"}]}, "'cook' is no agent that the crew lists"),
-        ({"agents": {"pilot": {**PILOT, "type": "Robot"}}}, "`pilot` is of an unknown type; there are Agent"),
+        ({"tasks": [{**GUIDE, "agent": "cook"}]}, "'cook' is not an agent of the crew"),
+        ({"agents": {"pilot": {**PILOT, "type": "Robot"}}}, "`pilot` has an unknown `type`; available: Agent"),
     ],
 )
 def test_faults_of_a_definition_are_told(change: dict[str, Any], told: str):

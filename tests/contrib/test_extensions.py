@@ -1,4 +1,4 @@
-"""Extras are loaded by the definitions that use them, and by nothing else."""
+"""Optional features load only with the definitions that use them."""
 
 import ast
 import subprocess
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import crewgraph
-from crewgraph.contrib.snapshots.described import describe_definition, made_again
+from crewgraph.contrib.snapshots.described import describe_definition, recreate_definition
 from crewgraph.extensions import EXTENSIONS, extension
 from crewgraph.former_names import current_name
 
@@ -82,4 +82,4 @@ def test_a_definition_that_was_stored_before_is_read(tmp_path: Path):
     for thing in stored["things"]:
         thing["class"] = thing["class"].replace("crewgraph.contrib.", "crewgraph.")
     assert stored["things"][0]["class"] == "crewgraph.files.file:ImageFile"
-    assert made_again(stored) == file
+    assert recreate_definition(stored) == file

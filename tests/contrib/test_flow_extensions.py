@@ -1,4 +1,4 @@
-"""Declared flows and conversations are loaded by the flows and crews that use them, and by nothing else."""
+"""Declared flows and conversations load only with the flows and crews that use them."""
 
 import ast
 import os
@@ -12,7 +12,7 @@ import pytest
 import crewgraph
 from crewgraph.compiler.flow.classes import Classes
 from crewgraph.contrib.conversations.state import AgentMessage, ChatState, ConversationMessage
-from crewgraph.contrib.snapshots.described import describe_definition, made_again
+from crewgraph.contrib.snapshots.described import describe_definition, recreate_definition
 from crewgraph.extensions import EXTENSIONS, extension
 from crewgraph.former_names import current_name
 
@@ -96,9 +96,11 @@ def test_each_extension_is_where_the_table_says(name: str):
 def test_what_is_offered_lazily_is_what_type_checkers_are_told(name: str):
     module = import_module(name)
     stub = ast.parse(Path(str(module.__file__)).with_suffix(".pyi").read_text("utf-8"))
-    told = {alias.name: node.module for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names}
-    assert sorted(told) == sorted(module.__all__)
-    for offered, where in told.items():
+    declared = {
+        alias.name: node.module for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+    assert sorted(declared) == sorted(module.__all__)
+    for offered, where in declared.items():
         assert getattr(module, offered) is getattr(import_module(str(where)), offered)
     with pytest.raises(AttributeError, match=f"module `{name}` has no attribute `nothing`"):
         _ = module.nothing
@@ -141,4 +143,4 @@ def test_a_definition_that_names_a_class_by_its_former_module_is_read():
     stored = describe_definition(ChatState(id="a", last_intent="b"))
     for thing in stored["things"]:
         thing["class"] = "crewgraph.definitions.flow.conversation_state:ChatState"
-    assert made_again(stored) == ChatState(id="a", last_intent="b")
+    assert recreate_definition(stored) == ChatState(id="a", last_intent="b")

@@ -124,7 +124,7 @@ def test_those_without_effect_are_the_ones_that_no_code_asks_for():
                     asked.add(str(first.value))
     asked |= {"empty_reply", "thought_only", "no_action_name"}  # `Malformed.error` says which
     asked |= {"delegate_work", "ask_question"}  # `CoworkerTool.described` says which
-    asked |= {f"metric_{one.value}" for one in MetricCategory}  # `JudgedByModel` says which
+    asked |= {f"metric_{one.value}" for one in MetricCategory}  # `ModelEvaluator` says which
     assert {key for part, key in english() if (part, key) not in WITHOUT_EFFECT} == asked
     assert set(english()) > WITHOUT_EFFECT
 

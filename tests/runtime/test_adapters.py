@@ -144,7 +144,7 @@ def test_a_langgraph_agents_model_has_a_default_that_needs_a_key(mode: Mode):
 
 
 def test_settings_for_langgraphs_own_function_are_refused():
-    with pytest.raises(DefinitionError, match="`agent_config` of agent `Diver` has no meaning here"):
+    with pytest.raises(DefinitionError, match="`agent_config` of agent `Diver` is not supported"):
         LangGraphAgentAdapter("Diver", "g", "b", agent_config={"debug": True})
 
 

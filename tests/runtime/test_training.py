@@ -304,7 +304,7 @@ def test_nothing_is_pickled_and_that_is_said(mode: Mode, caplog: pytest.LogCaptu
     train(mode, two(ScriptedLLM(taught)), 1, name, feedback=lambda output: "")
     assert held("x.json")["version"] == 1
     assert os.listdir() == ["x.json"]
-    assert "what is taught is in `x.json`" in caplog.text
+    assert "lessons are stored in `x.json`" in caplog.text
 
 
 def test_a_pickle_is_never_opened(mode: Mode, folder: Path, caplog: pytest.LogCaptureFixture):
@@ -350,13 +350,13 @@ def test_a_number_of_rounds_that_is_none_is_refused(mode: Mode, n: Any, kind: ty
 @pytest.mark.parametrize(
     ("file", "kind", "told"),
     [
-        ("", RunError, "give the name of a file"),
-        (7, RunError, "give the name of a file"),
+        ("", RunError, "pass the name of a file"),
+        (7, RunError, "pass the name of a file"),
         ("sub", RunError, "`sub` is a folder"),
         ("nowhere/x.json", StorageError, "there is no folder `nowhere`"),
         ("/proc/x.json", StorageError, "cannot be written"),
-        ("broken.json", StorageError, r"`broken\.json` is no training file: it is no JSON"),
-        ("other.json", StorageError, r"`other\.json` is no training file: .*colour"),
+        ("broken.json", StorageError, r"`broken\.json` is not a training file: it is not JSON"),
+        ("other.json", StorageError, r"`other\.json` is not a training file: .*colour"),
         ("later.json", StorageError, "has version 2; this version of crewgraph reads version 1"),
     ],
 )
@@ -373,7 +373,7 @@ def test_a_file_that_cannot_be_used_is_told_before_anything_is_paid_for(
 
 def test_a_broken_file_of_a_later_run_is_told_before_anything_is_paid_for(mode: Mode):
     Path("trained_agents_data.json").write_text("{")
-    with pytest.raises(StorageError, match="no training file"):
+    with pytest.raises(StorageError, match="is not a training file"):
         mode.kickoff(two(ScriptedLLM([])))
 
 

@@ -21,8 +21,9 @@ _CLASSES = rows(
     *("AudioFile", "BaseFile", "File", "FileMode", "ImageFile", "PDFFile", "TextFile", "VideoFile"),
 )
 _SOURCES = rows(
-    "crewgraph.contrib.files.source", "FileBytes", "FilePath", "FileSource", "FileStream", "FileUrl"
-) | rows("crewgraph.contrib.files.source", FileSourceInput="GivenSource")
+    "crewgraph.contrib.files.source",
+    *("FileBytes", "FilePath", "FileSource", "FileSourceInput", "FileStream", "FileUrl"),
+)
 _ERRORS = rows(
     "crewgraph.contrib.files.source",
     *("FileProcessingError", "FileTooLargeError", "FileValidationError", "UnsupportedFileTypeError"),

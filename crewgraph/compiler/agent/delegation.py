@@ -108,7 +108,7 @@ class Delegation(EventTool):
             listed = "\n".join(f"- {role}" for role in roles)
             unknown = book.error("agent_tool_unexisting_coworker", coworkers=listed)
             return _failed(unknown, ToolFailureReason.INVALID_INPUT)
-        request, context = self.source.wanted(args)
+        request, context = self.source.request_of(args)
         yield Notify(partial(self.team.on_delegated, roles[position]))
         try:
             return {

@@ -50,7 +50,7 @@ def training_data_of(crew: Crew) -> TrainingData:
     configured = crew.trained_agents_file or next(
         (value for name in _FILE_VARIABLES if (value := os.environ.get(name))), None
     )
-    path = Path(FILE) if configured is None else training_path(configured, wanted="`trained_agents_file`")
+    path = Path(FILE) if configured is None else training_path(configured, label="`trained_agents_file`")
     try:
         stat = path.stat()
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Remote agents, spoken to by the Agent2Agent protocol: what is given in `Agent(a2a=...)`."""
+"""Remote agents reached over the Agent2Agent protocol, configured with `Agent(a2a=...)`."""
 
 from crewgraph.contrib.a2a.auth import (
     APIKeyAuth,

@@ -1,52 +1,52 @@
-"""What a remote agent has said so far, put together from what its server sends."""
+"""The answer of a remote agent, assembled from the results that its server sends."""
 
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired, TypedDict, cast
 
-__all__ = ["SETTLED", "Heard", "RemoteAnswer", "message_text"]
+__all__ = ["SETTLED", "RemoteAnswer", "TaskProgress", "message_text"]
 
 SETTLED = frozenset({"auth-required", "canceled", "completed", "failed", "input-required", "rejected"})
-"""States in which a remote agent does nothing more by itself."""
+"""Task states after which a remote agent does nothing more unprompted."""
 
 
 class RemoteAnswer(TypedDict):
-    """How a message to a remote agent was answered, as plain data."""
+    """The answer to a message to a remote agent, as plain data."""
 
     state: str
-    """How its task stands, in the protocol's words; "lost" where there is none."""
+    """The task's state as the protocol names it; "lost" if there is no answer."""
 
     text: str
-    """What it said or made; what went wrong where it is lost."""
+    """The text of its message or artifacts; the error if it is lost."""
 
     context_id: str | None
-    """The conversation."""
+    """Id of the conversation."""
 
     task_id: str | None
-    """Its task."""
+    """Id of the task."""
 
     message_id: NotRequired[str]
-    """The message that this is the answer to."""
+    """Id of the message that this answers."""
 
 
-class Heard:
-    """What was heard of one task."""
+class TaskProgress:
+    """The progress of one task, updated with each result."""
 
     def __init__(self) -> None:
         self.state = "working"
         self.context_id: str | None = None
         self.task_id: str | None = None
         self._artifacts: dict[str, list[Mapping[str, Any]]] = {}
-        self._said: list[Mapping[str, Any]] = []
+        self._last_parts: list[Mapping[str, Any]] = []
         self._status: list[Mapping[str, Any]] = []
 
     def take(self, result: Mapping[str, Any]) -> None:
-        """One result of a request: a message, a task, or news of one."""
+        """Apply one result: a message, a task, or an update of one."""
         kind = result.get("kind") or ("task" if "status" in result else "message")
         self.context_id = result.get("contextId") or self.context_id
         if kind == "message":
             self.task_id = result.get("taskId") or self.task_id
-            self.state, self._said = "completed", _parts(result)
+            self.state, self._last_parts = "completed", _parts(result)
             return
         self.task_id = result.get("id" if kind == "task" else "taskId") or self.task_id
         if kind == "artifact-update":
@@ -58,28 +58,28 @@ class Heard:
         for artifact in cast("Sequence[Mapping[str, Any]]", result.get("artifacts") or ()):
             self._add(artifact, append=False)
         history = cast("Sequence[Mapping[str, Any]]", result.get("history") or ())
-        said = [message for message in history if message.get("role") == "agent"]
-        self._said = _parts(said[-1]) if said else self._said
+        replies = [message for message in history if message.get("role") == "agent"]
+        self._last_parts = _parts(replies[-1]) if replies else self._last_parts
 
     def _add(self, artifact: Mapping[str, Any], append: bool) -> None:
         name = str(artifact.get("artifactId") or "")
-        made = self._artifacts[name] = list(self._artifacts.get(name, ())) if append else []
+        parts = self._artifacts[name] = list(self._artifacts.get(name, ())) if append else []
         for part in _parts(artifact):
-            if append and made and "text" in part and "text" in made[-1]:
-                made[-1] = {**made[-1], "text": f"{made[-1]['text']}{part['text']}"}
+            if append and parts and "text" in part and "text" in parts[-1]:
+                parts[-1] = {**parts[-1], "text": f"{parts[-1]['text']}{part['text']}"}
             else:
-                made.append(part)
+                parts.append(part)
 
     @property
     def is_settled(self) -> bool:
-        """Whether nothing more comes by itself."""
+        """Whether no more results will arrive unprompted."""
         return self.state in SETTLED
 
     @property
     def answer(self) -> RemoteAnswer:
-        """It, as an answer: what was made; else what was said at the end; else what was said before."""
-        made = [part for parts in self._artifacts.values() for part in parts] if self.state == "completed" else []
-        parts = made or self._status or self._said
+        """The answer so far: the artifacts, else the last status message, else the last message."""
+        artifacts = [part for parts in self._artifacts.values() for part in parts] if self.state == "completed" else []
+        parts = artifacts or self._status or self._last_parts
         return RemoteAnswer(
             state=self.state, text=message_text(parts), context_id=self.context_id, task_id=self.task_id
         )
@@ -90,7 +90,7 @@ def _parts(holder: Any) -> list[Mapping[str, Any]]:
 
 
 def message_text(parts: Sequence[Mapping[str, Any]]) -> str:
-    """Parts of a message as a text: data as JSON, files by their addresses or names."""
+    """Return message parts as text: data as JSON, files by URI or name."""
     return "\n".join(filter(None, map(_text, parts)))
 
 
@@ -101,6 +101,6 @@ def _text(part: Mapping[str, Any]) -> str:
         return json.dumps(part["data"], ensure_ascii=False)
     file = part.get("file")
     if isinstance(file, Mapping):
-        known = cast("Mapping[str, Any]", file)
-        return f"[file {known.get('uri') or known.get('name') or known.get('mimeType') or 'without a name'}]"
+        fields = cast("Mapping[str, Any]", file)
+        return f"[file {fields.get('uri') or fields.get('name') or fields.get('mimeType') or 'without a name'}]"
     return ""

@@ -1,4 +1,4 @@
-"""How requests to remote agents authenticate: headers, keys, certificates, OAuth 2 tokens."""
+"""Authentication of requests to remote agents: headers, keys, certificates, OAuth 2 tokens."""
 
 import asyncio
 import base64
@@ -30,30 +30,30 @@ __all__ = [
 
 
 class TLSConfig(BaseModel):
-    """Which certificates a connection to a remote agent is made with."""
+    """TLS certificates for connections to a remote agent."""
 
     model_config = ConfigDict(extra="forbid")
 
     client_cert_path: FilePath | None = None
-    """The client's own certificate, a PEM file; for servers that ask for one."""
+    """PEM file with the client's certificate, for servers that require one."""
 
     client_key_path: FilePath | None = None
-    """The key of that certificate, a PEM file."""
+    """PEM file with the key of that certificate."""
 
     ca_cert_path: FilePath | None = None
-    """Whom to trust, a PEM file; those that the machine trusts where None."""
+    """PEM file with the trusted authorities; None uses the system's trust store."""
 
     verify: bool = True
-    """Whether the server's certificate is checked."""
+    """Whether to verify the server's certificate."""
 
     @model_validator(mode="after")
-    def _with_certificate(self) -> "TLSConfig":
+    def _check_key_has_certificate(self) -> "TLSConfig":
         if self.client_key_path and not self.client_cert_path:
-            raise ValueError("`client_key_path` is the key of a certificate: give `client_cert_path`, too")
+            raise ValueError("`client_key_path` needs `client_cert_path`, the certificate it belongs to")
         return self
 
     def get_httpx_ssl_context(self) -> ssl.SSLContext | bool | str:
-        """What `httpx.AsyncClient(verify=...)` takes."""
+        """Return the value for `httpx.AsyncClient(verify=...)`."""
         if not self.verify and not self.client_cert_path:
             return False
         if not (self.client_cert_path or self.ca_cert_path):
@@ -67,35 +67,35 @@ class TLSConfig(BaseModel):
 
 
 class ClientAuthScheme(BaseModel, ABC):
-    """A way of saying who makes a request; subclass it for one of your own."""
+    """Base class of authentication schemes; subclass it for a scheme of your own."""
 
     tls: TLSConfig | None = None
-    """The certificates that connections are made with."""
+    """TLS settings of the connections."""
 
     @abstractmethod
     async def apply_auth(
         self, client: "httpx.AsyncClient", headers: MutableMapping[str, str]
     ) -> MutableMapping[str, str]:
-        """The headers of a request, with what is needed added.
+        """Return the headers of a request with the credentials added.
 
         Args:
-            client: what the request is made with.
-            headers: those it has so far.
+            client: The client that will send the request.
+            headers: The headers so far.
         """
 
     def configure_client(self, client: "httpx.AsyncClient") -> None:
-        """Prepare the client, once, for what no header can say."""
+        """Configure the client once, for schemes that headers cannot express."""
 
     def forget(self) -> bool:
-        """Give up what the server has just refused; whether trying once more makes sense then."""
+        """Discard credentials that the server has just rejected; return whether a retry makes sense."""
         return False
 
 
 class BearerTokenAuth(ClientAuthScheme):
-    """A token in the header `Authorization`."""
+    """Bearer token in the `Authorization` header."""
 
     token: str = Field(repr=False)
-    """The token."""
+    """The bearer token."""
 
     async def apply_auth(
         self, client: "httpx.AsyncClient", headers: MutableMapping[str, str]
@@ -105,37 +105,33 @@ class BearerTokenAuth(ClientAuthScheme):
 
 
 class HTTPBasicAuth(ClientAuthScheme):
-    """A name and a password with each request."""
+    """HTTP basic authentication."""
 
     username: str
-    """The name."""
 
     password: str = Field(repr=False)
-    """The password."""
 
     async def apply_auth(
         self, client: "httpx.AsyncClient", headers: MutableMapping[str, str]
     ) -> MutableMapping[str, str]:
-        told = base64.b64encode(f"{self.username}:{self.password}".encode()).decode("ascii")
-        headers["Authorization"] = f"Basic {told}"
+        credentials = base64.b64encode(f"{self.username}:{self.password}".encode()).decode("ascii")
+        headers["Authorization"] = f"Basic {credentials}"
         return headers
 
 
 class HTTPDigestAuth(ClientAuthScheme):
-    """A name and a digest of a password, made of what the server says for each request."""
+    """HTTP digest authentication."""
 
     username: str
-    """The name."""
 
     password: str = Field(repr=False)
-    """The password."""
 
     _configured_client_id: int | None = PrivateAttr(default=None)
 
     async def apply_auth(
         self, client: "httpx.AsyncClient", headers: MutableMapping[str, str]
     ) -> MutableMapping[str, str]:
-        return headers  # the client does it, once the server has asked
+        return headers  # httpx answers the server's challenge
 
     def configure_client(self, client: "httpx.AsyncClient") -> None:
         if self._configured_client_id != id(client):
@@ -144,16 +140,15 @@ class HTTPDigestAuth(ClientAuthScheme):
 
 
 class APIKeyAuth(ClientAuthScheme):
-    """A key, in a header, in the address or in a cookie."""
+    """API key in a header, a query parameter or a cookie."""
 
     api_key: str = Field(repr=False)
-    """The key."""
 
     location: Literal["header", "query", "cookie"] = "header"
-    """Where it stands."""
+    """Part of the request that carries the key."""
 
     name: str = "X-API-Key"
-    """The name of the header, of the parameter of the address, or of the cookie."""
+    """Name of the header, query parameter or cookie."""
 
     _configured_client_ids: set[int] = PrivateAttr(default_factory=set[int])
 
@@ -163,9 +158,9 @@ class APIKeyAuth(ClientAuthScheme):
         if self.location == "header":
             headers[self.name] = self.api_key
         elif self.location == "cookie":
-            before = headers.get("Cookie")
-            own = f"{self.name}={quote(self.api_key, safe='')}"
-            headers["Cookie"] = f"{before}; {own}" if before else own
+            existing = headers.get("Cookie")
+            cookie = f"{self.name}={quote(self.api_key, safe='')}"
+            headers["Cookie"] = f"{existing}; {cookie}" if existing else cookie
         return headers
 
     def configure_client(self, client: "httpx.AsyncClient") -> None:
@@ -173,30 +168,30 @@ class APIKeyAuth(ClientAuthScheme):
             return
         self._configured_client_ids.add(id(client))
 
-        async def with_key(request: "httpx.Request") -> None:
+        async def add_key(request: "httpx.Request") -> None:
             request.url = request.url.copy_merge_params({self.name: self.api_key})
 
-        client.event_hooks = {**client.event_hooks, "request": [*client.event_hooks["request"], with_key]}
+        client.event_hooks = {**client.event_hooks, "request": [*client.event_hooks["request"], add_key]}
 
 
-_EARLY = 60.0
-"""How many seconds before its end a token is no longer used."""
+_EXPIRY_MARGIN = 60.0
+"""Seconds before its expiry at which a token is replaced."""
 
 
 class _OAuth2(ClientAuthScheme):
-    """Tokens that are kept as long as they are valid."""
+    """Base class of schemes that fetch a token and reuse it until it expires."""
 
     token_url: str
-    """Where tokens are given."""
+    """The token endpoint."""
 
     client_id: str
-    """Who asks for them."""
+    """The OAuth client id."""
 
     client_secret: str = Field(repr=False)
-    """How that is proved."""
+    """The OAuth client secret."""
 
     scopes: list[str] = Field(default_factory=list[str])
-    """What they are to allow."""
+    """Scopes to request."""
 
     _access_token: str | None = PrivateAttr(default=None)
     _refresh_token: str | None = PrivateAttr(default=None)
@@ -206,10 +201,10 @@ class _OAuth2(ClientAuthScheme):
     async def apply_auth(
         self, client: "httpx.AsyncClient", headers: MutableMapping[str, str]
     ) -> MutableMapping[str, str]:
-        """The headers with a token, which is fetched where there is none that is valid.
+        """Return the headers with a token, fetching one if none is valid.
 
         Raises:
-            RemoteAgentError: the server gives none.
+            RemoteAgentError: If the server issues no token.
         """
         async with self._lock:
             if self._access_token is None or (self._token_expires_at or 0) <= time.time():
@@ -218,73 +213,75 @@ class _OAuth2(ClientAuthScheme):
         return headers
 
     def forget(self) -> bool:
-        had, self._access_token = self._access_token is not None, None
-        return had
+        had_token, self._access_token = self._access_token is not None, None
+        return had_token
 
     @abstractmethod
     async def _fetch(self, client: "httpx.AsyncClient") -> None:
-        """Take a token from the server, by `_ask`."""
+        """Fetch a token by calling `_request_token`."""
 
-    async def _ask(self, client: "httpx.AsyncClient", form: dict[str, str]) -> None:
-        answer = await client.post(self.token_url, data=form, follow_redirects=False)
-        told: Any = None
-        if answer.is_success:
+    async def _request_token(self, client: "httpx.AsyncClient", form: dict[str, str]) -> None:
+        response = await client.post(self.token_url, data=form, follow_redirects=False)
+        body: Any = None
+        if response.is_success:
             try:
-                told = answer.json()
+                body = response.json()
             except ValueError:
-                told = None
-        given = cast("dict[str, Any]", told) if isinstance(told, dict) else {}
-        if not isinstance(given.get("access_token"), str):
+                body = None
+        token = cast("dict[str, Any]", body) if isinstance(body, dict) else {}
+        if not isinstance(token.get("access_token"), str):
             raise RemoteAgentError(
-                f"no token was given at `{self.token_url.partition('?')[0]}` (status {answer.status_code}). Look at "
+                f"`{self.token_url.partition('?')[0]}` issued no token (status {response.status_code}). Check "
                 "`client_id`, `client_secret` and `scopes`."
             )
-        self._access_token = given["access_token"]
-        self._refresh_token = given.get("refresh_token") or self._refresh_token
-        seconds = float(given.get("expires_in") or 3600)
-        self._token_expires_at = time.time() + max(seconds - _EARLY, seconds / 2)
+        self._access_token = token["access_token"]
+        self._refresh_token = token.get("refresh_token") or self._refresh_token
+        seconds = float(token.get("expires_in") or 3600)
+        self._token_expires_at = time.time() + max(seconds - _EXPIRY_MARGIN, seconds / 2)
 
 
 class OAuth2ClientCredentials(_OAuth2):
-    """A token for a program of its own, kept until it is no longer valid."""
+    """OAuth 2 client credentials: a token for the program itself."""
 
     async def _fetch(self, client: "httpx.AsyncClient") -> None:
         form = {"grant_type": "client_credentials", "client_id": self.client_id, "client_secret": self.client_secret}
-        await self._ask(client, {**form, "scope": " ".join(self.scopes)} if self.scopes else form)
+        await self._request_token(client, {**form, "scope": " ".join(self.scopes)} if self.scopes else form)
 
 
 class OAuth2AuthorizationCode(_OAuth2):
-    """A token that a person allows, in a browser."""
+    """OAuth 2 authorization code: a token that a person grants in a browser."""
 
     authorization_url: str
-    """Where the person allows it."""
+    """The authorization endpoint, which the person visits."""
 
     redirect_uri: str
-    """Where the person is sent with the code."""
+    """URL to which the person is redirected with the code."""
 
     _authorization_callback: Callable[[str], Awaitable[str]] | None = PrivateAttr(default=None)
 
     def set_authorization_callback(self, callback: Callable[[str], Awaitable[str]] | None) -> None:
-        """Set what sends a person to an address and gives the code that they came back with."""
+        """Set the async function that sends a person to a URL and returns the authorization code."""
         self._authorization_callback = callback
 
     async def _fetch(self, client: "httpx.AsyncClient") -> None:
-        own = {"client_id": self.client_id, "client_secret": self.client_secret}
+        client_fields = {"client_id": self.client_id, "client_secret": self.client_secret}
         if self._refresh_token is not None:
             refresh, self._refresh_token = self._refresh_token, None
             try:
-                await self._ask(client, {"grant_type": "refresh_token", "refresh_token": refresh, **own})
+                await self._request_token(
+                    client, {"grant_type": "refresh_token", "refresh_token": refresh, **client_fields}
+                )
             except RemoteAgentError:
-                pass  # a person is asked again
+                pass  # fall through to a new authorization
             else:
                 return
         if self._authorization_callback is None:
             raise RemoteAgentError(
-                "a person has to allow the access, and nothing sends them there: call `set_authorization_callback(...)` "
-                "of the `OAuth2AuthorizationCode`."
+                "a person has to grant access, and there is no callback that sends them to the authorization page: call "
+                "`OAuth2AuthorizationCode.set_authorization_callback(...)`."
             )
-        asked = {"response_type": "code", "client_id": self.client_id, "redirect_uri": self.redirect_uri}
-        query = urlencode({**asked, "scope": " ".join(self.scopes)} if self.scopes else asked)
+        parameters = {"response_type": "code", "client_id": self.client_id, "redirect_uri": self.redirect_uri}
+        query = urlencode({**parameters, "scope": " ".join(self.scopes)} if self.scopes else parameters)
         code = await self._authorization_callback(f"{self.authorization_url}?{query}")
         form = {"grant_type": "authorization_code", "code": code, "redirect_uri": self.redirect_uri}
-        await self._ask(client, {**form, **own})
+        await self._request_token(client, {**form, **client_fields})

@@ -1,4 +1,4 @@
-"""Remote agents as a capability of an agent: their cards are looked at before anything is done, and again by each task."""
+"""Remote agents as a capability of an agent: cards are fetched before the run starts, and again for each task."""
 
 import logging
 from collections.abc import Iterable
@@ -7,8 +7,8 @@ from typing import Any
 from crewgraph.compiler.agent.capabilities import Capability
 from crewgraph.compiler.agent.event_tool import EventTool
 from crewgraph.contrib.a2a.config import RemoteAgent, remotes_of
-from crewgraph.contrib.a2a.conversation import RemoteAtHand
-from crewgraph.contrib.a2a.session import card_of
+from crewgraph.contrib.a2a.conversation import BoundRemoteAgent
+from crewgraph.contrib.a2a.session import fetch_card
 from crewgraph.contrib.a2a.tool import RemoteAgentTool, remote_tools
 from crewgraph.core.effects import Body, Call, Together
 from crewgraph.definitions.agent.agent import BaseAgent
@@ -28,18 +28,18 @@ class RemoteAgentsCapability(Capability):
 
     @property
     def _remotes(self) -> list[RemoteAgent]:
-        """The remote agents, as they are described.
+        """The configured remote agents.
 
         Raises:
-            CompileError: one is to be reached otherwise than by JSON-RPC.
+            CompileError: If one requires a transport other than JSON-RPC.
         """
         remotes = remotes_of(self.agent.a2a)
         for remote in remotes:
             preferred, supported = remote.transport.preferred, remote.transport.supported
             if preferred not in (None, "JSONRPC") or "JSONRPC" not in supported:
                 raise CompileError(
-                    f"agent `{self.agent.role}`: the remote agent `{remote.endpoint}` is to be reached by "
-                    f"{preferred or ', '.join(supported)}. crewgraph speaks JSON-RPC: leave `transport` out."
+                    f"agent `{self.agent.role}`: the remote agent `{remote.endpoint}` requires "
+                    f"{preferred or ', '.join(supported)}, but crewgraph speaks JSON-RPC only: remove `transport`."
                 )
         return remotes
 
@@ -47,19 +47,19 @@ class RemoteAgentsCapability(Capability):
         _ = self._remotes
 
     def check_available(self) -> None:
-        """Ask for the cards.
+        """Fetch the cards, so that an unreachable remote agent fails before the run starts.
 
         Raises:
-            RemoteAgentError: a remote agent is not there.
+            RemoteAgentError: If a remote agent cannot be reached.
         """
         for remote in self._remotes:
-            _card_of(remote, self.agent)
+            _fetch_card(remote, self.agent)
 
     def fetch_tools(self, taken: Iterable[str], book: Book) -> Body[list[Any]]:
-        """The remote agents as tools.
+        """Return the remote agents as tools.
 
         Raises:
-            RemoteAgentError: one is not there.
+            RemoteAgentError: If one cannot be reached.
         """
         remotes = self._remotes
         if not remotes:
@@ -69,24 +69,24 @@ class RemoteAgentsCapability(Capability):
 
     def _card(self, remote: RemoteAgent) -> Call:
         address = remote.endpoint
-        return Call(function=_card_of, args=(remote, self.agent), name=address, kind="the card of", about=[address])
+        return Call(function=_fetch_card, args=(remote, self.agent), name=address, kind="the card of", about=[address])
 
     def adapt_tool(self, tool: EventTool, book: Book) -> EventTool:
         source = tool.tool.tool.source
         if not isinstance(source, RemoteAgentTool) or override_of(source, "_run") is not None:
             return tool
-        return RemoteAtHand(tool.tool, tool.agent, tool.task, source, book, crew=tool.crew)
+        return BoundRemoteAgent(tool.tool, tool.agent, tool.task, source, book, crew=tool.crew)
 
 
-def _card_of(remote: RemoteAgent, agent: BaseAgent) -> dict[str, Any]:
-    """A remote agent's card; an empty one where it is not there and may be missing.
+def _fetch_card(remote: RemoteAgent, agent: BaseAgent) -> dict[str, Any]:
+    """Return a remote agent's card; an empty one if it is unreachable and `fail_fast` is off.
 
     Raises:
-        RemoteAgentError: it is not there.
+        RemoteAgentError: If it cannot be reached and `fail_fast` is on.
     """
     about = {"endpoint": remote.endpoint, "from_agent": agent}
     try:
-        return card_of(remote, about)
+        return fetch_card(remote, about)
     except RemoteAgentError as error:
         if remote.fail_fast:
             raise

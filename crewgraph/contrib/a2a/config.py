@@ -1,4 +1,4 @@
-"""Remote agents as users describe them: what is given in `Agent(a2a=...)`."""
+"""Configuration of remote agents: the models that users pass as `Agent(a2a=...)`."""
 
 import secrets
 import warnings
@@ -44,92 +44,91 @@ __all__ = [
 
 
 class StreamingConfig(BaseModel):
-    """The remote agent is listened to; asked again and again where it cannot stream, or the stream breaks off."""
+    """Stream results; fall back to polling if the remote agent cannot stream or the stream breaks."""
 
 
 class PollingConfig(BaseModel):
-    """The remote agent is asked again and again."""
+    """Poll the remote agent until its task settles."""
 
     interval: float = Field(default=2.0, gt=0)
-    """How many seconds lie between."""
+    """Seconds between polls."""
 
     timeout: float | None = Field(default=None, gt=0)
-    """For how many seconds; as long as the `timeout` of the remote agent where None."""
+    """Seconds after which polling stops; None uses the remote agent's `timeout`."""
 
     max_polls: int | None = Field(default=None, gt=0)
-    """How often at the most."""
+    """Maximum number of polls; None is unlimited."""
 
     history_length: int = Field(default=100, gt=0)
-    """How many messages of the conversation the remote agent sends along."""
+    """Number of past messages requested with each poll."""
 
 
 class WebhookSignatureMode(StrEnum):
-    """How notifications are signed."""
+    """Signature schemes for push notifications."""
 
     NONE = "none"
     HMAC_SHA256 = "hmac_sha256"
 
 
 class WebhookSignatureConfig(BaseModel):
-    """How a receiver of notifications knows that they are genuine."""
+    """Settings with which a receiver verifies push notifications."""
 
     mode: WebhookSignatureMode = WebhookSignatureMode.NONE
-    """How they are signed."""
+    """The signature scheme."""
 
     secret: SecretStr | None = None
-    """What they are signed with."""
+    """The shared signing key."""
 
     timestamp_tolerance_seconds: int = Field(default=300, ge=0)
-    """How old they may be."""
+    """Maximum age of a notification, in seconds."""
 
     header_name: str = "X-A2A-Signature"
-    """The header with the signature."""
+    """Name of the header that carries the signature."""
 
     timestamp_header_name: str = "X-A2A-Signature-Timestamp"
-    """The header with the time."""
+    """Name of the header that carries the timestamp."""
 
     @classmethod
     def generate_secret(cls, length: int = 32) -> str:
-        """A secret of so many random bytes, as text."""
+        """Return a URL-safe secret made of `length` random bytes."""
         return secrets.token_urlsafe(length)
 
     @classmethod
     def hmac_sha256(cls, secret: str | SecretStr, timestamp_tolerance_seconds: int = 300) -> "WebhookSignatureConfig":
-        """Signatures with a secret."""
-        kept = secret if isinstance(secret, SecretStr) else SecretStr(secret)
+        """Return settings for HMAC-SHA256 signatures with `secret`."""
         return cls(
             mode=WebhookSignatureMode.HMAC_SHA256,
-            secret=kept,
+            secret=secret if isinstance(secret, SecretStr) else SecretStr(secret),
             timestamp_tolerance_seconds=timestamp_tolerance_seconds,
         )
 
 
 class PushNotificationConfig(BaseModel):
-    """The remote agent tells an address of yours; the agent itself asks again and again meanwhile."""
+    """Have the remote agent notify a webhook of yours; crewgraph polls in the meantime."""
 
     url: AnyHttpUrl
-    """The address."""
+    """The webhook's URL."""
 
     id: str | None = None
-    """What the remote agent is to call it."""
+    """Identifier of this configuration at the remote agent."""
 
     token: str | None = Field(default=None, repr=False)
-    """What it sends along, so that the receiver knows it."""
+    """Token sent with each notification so that the receiver can recognize it."""
 
     authentication: Any = None
-    """How it says who it is: `{"schemes": [...], "credentials": ...}`."""
+    """How the remote agent authenticates to the webhook: `{"schemes": [...], "credentials": ...}`."""
 
     timeout: float | None = Field(default=300.0, gt=0)
-    """For how many seconds the agent waits."""
+    """Seconds to wait for the result; None uses the remote agent's `timeout`."""
 
     interval: float = Field(default=2.0, gt=0)
-    """How many seconds lie between two questions."""
+    """Seconds between polls."""
 
     result_store: Any = None
-    """Where the receiver puts what it was told; an object with `get_result(task_id)`, asked before the remote agent is."""
+    """Object with an async `get_result(task_id)` that the receiver fills; read before the remote agent is polled."""
 
     signature: WebhookSignatureConfig | None = None
-    """How notifications are signed; for the receiver."""
+    """How notifications are signed; read by the receiver only."""
 
     @field_validator("signature", mode="before")
     @classmethod
@@ -138,21 +137,21 @@ class PushNotificationConfig(BaseModel):
 
 
 UpdateConfig = StreamingConfig | PollingConfig | PushNotificationConfig
-"""A way of hearing of it."""
+"""How updates of a remote task arrive."""
 
 
-_ADDRESS = TypeAdapter[Any](AnyHttpUrl)
+_HTTP_URL = TypeAdapter[Any](AnyHttpUrl)
 
 
-def _address(value: Any) -> Any:
-    return str(_ADDRESS.validate_python(value))
+def _validated_url(value: Any) -> Any:
+    return str(_HTTP_URL.validate_python(value))
 
 
-Url = Annotated[str, BeforeValidator(_address)]
-"""An address with http:// or https://."""
+Url = Annotated[str, BeforeValidator(_validated_url)]
+"""An http:// or https:// URL, validated and kept as a string."""
 
 TransportType = Literal["JSONRPC", "GRPC", "HTTP+JSON"]
-"""A binding of the protocol."""
+"""Transport bindings that the protocol defines."""
 
 
 class _Strict(BaseModel):
@@ -160,14 +159,14 @@ class _Strict(BaseModel):
 
 
 class JSONRPCClientConfig(_Strict):
-    """Requests as JSON-RPC over HTTP."""
+    """Settings for JSON-RPC over HTTP."""
 
     max_request_size: int | None = None
-    """How many bytes a request may have."""
+    """Maximum size of a request, in bytes."""
 
 
 class GRPCClientConfig(_Strict):
-    """Requests over gRPC, which crewgraph does not speak."""
+    """Settings for gRPC; accepted, but crewgraph has no gRPC transport."""
 
     max_send_message_length: int | None = None
     max_receive_message_length: int | None = None
@@ -176,23 +175,23 @@ class GRPCClientConfig(_Strict):
 
 
 class ClientTransportConfig(_Strict):
-    """How a remote agent is reached: by JSON-RPC."""
+    """Transport selection; crewgraph supports JSON-RPC only."""
 
     preferred: TransportType | None = None
-    """The binding to take; anything but JSONRPC is refused when a crew is compiled."""
+    """The binding to use; anything but JSONRPC raises `CompileError` when a crew is compiled."""
 
     supported: list[TransportType] = Field(default_factory=lambda: ["JSONRPC"])
-    """The bindings that may be taken."""
+    """The bindings that the client accepts."""
 
     jsonrpc: JSONRPCClientConfig = Field(default_factory=JSONRPCClientConfig)
-    """Settings of JSON-RPC."""
+    """JSON-RPC settings."""
 
     grpc: GRPCClientConfig = Field(default_factory=GRPCClientConfig)
-    """Settings of gRPC, of no use here."""
+    """gRPC settings; ignored."""
 
 
-def _updates(value: Any) -> Any:
-    """Fields as a dict, as what they are the fields of: an address is of a push, all else of polling."""
+def _update_config(value: Any) -> Any:
+    """Build the update config that a dict describes: push if it has a `url`, else polling, or streaming if empty."""
     if not isinstance(value, dict):
         return value
     kind = PushNotificationConfig if "url" in value else PollingConfig if value else StreamingConfig
@@ -200,81 +199,81 @@ def _updates(value: Any) -> Any:
 
 
 class RemoteAgent(BaseModel):
-    """An agent elsewhere, to which work may be handed."""
+    """An agent served elsewhere, to which an agent may delegate work."""
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     endpoint: Url
-    """The address of its card, or of the place where `/.well-known/agent-card.json` is."""
+    """URL of the agent card, or the base URL below which `/.well-known/agent-card.json` lies."""
 
     auth: ClientAuthScheme | None = None
-    """How requests say who makes them."""
+    """Authentication of requests."""
 
     timeout: int = 120
-    """How many seconds it has for its card, and for each message that it is sent."""
+    """Seconds to wait for the card, and for the answer to each message."""
 
     max_turns: int = 10
-    """How many messages it is sent in one conversation at the most."""
+    """Maximum number of messages sent in one conversation."""
 
     response_model: type[BaseModel] | None = None
-    """The form that its results are to have; one of another form is a failure."""
+    """Model that results must validate against; anything else counts as a failure."""
 
     fail_fast: bool = True
-    """Whether a run fails at its begin where it cannot be reached; else the agent works without it, which is logged."""
+    """Whether an unreachable remote agent fails the run at its start; otherwise a warning is logged and it is left out."""
 
     trust_remote_completion_status: bool = False
-    """Whether its result is the agent's answer, without the agent's model looking at it."""
+    """Whether its result becomes the agent's answer without passing through the agent's model."""
 
-    updates: Annotated[UpdateConfig, BeforeValidator(_updates)] = Field(default_factory=StreamingConfig)
-    """How is heard what it has done."""
+    updates: Annotated[UpdateConfig, BeforeValidator(_update_config)] = Field(default_factory=StreamingConfig)
+    """How updates of its tasks arrive."""
 
     client_extensions: list[ValidatedA2AExtension] = Field(default_factory=list[Any])
-    """Objects that have a say in what is sent and in what is read."""
+    """Extensions that shape the messages sent and the answers read."""
 
     transport: ClientTransportConfig = Field(default_factory=ClientTransportConfig)
-    """How it is reached."""
+    """Transport selection."""
 
     transport_protocol: TransportType | None = Field(default=None, exclude=True)
-    """The older way of writing `transport=ClientTransportConfig(preferred=...)`."""
+    """Deprecated: use `transport=ClientTransportConfig(preferred=...)`."""
 
     supported_transports: list[TransportType] | None = Field(default=None, exclude=True)
-    """The older way of writing `transport=ClientTransportConfig(supported=...)`."""
+    """Deprecated: use `transport=ClientTransportConfig(supported=...)`."""
 
     @model_validator(mode="after")
-    def _as_written_before(self) -> Self:
-        given: dict[str, Any] = {}
+    def _apply_deprecated_fields(self) -> Self:
+        settings: dict[str, Any] = {}
         if self.transport_protocol is not None:
             warn_deprecated("`transport_protocol=`", "`transport=ClientTransportConfig(preferred=...)`", by_hand=True)
-            given["preferred"] = self.transport_protocol
+            settings["preferred"] = self.transport_protocol
         if self.supported_transports is not None:
             warn_deprecated("`supported_transports=`", "`transport=ClientTransportConfig(supported=...)`", by_hand=True)
-            given["supported"] = self.supported_transports
-        if given:
-            vars(self)["transport"] = self.transport.model_copy(update=given)
+            settings["supported"] = self.supported_transports
+        if settings:
+            vars(self)["transport"] = self.transport.model_copy(update=settings)
         return self
 
     @property
-    def asked_extensions(self) -> list[str]:
-        """The extensions of the protocol that are asked for."""
+    def requested_extensions(self) -> list[str]:
+        """URIs of the protocol extensions to request."""
         return []
 
     @property
     def output_modes(self) -> list[str]:
-        """The content types that are understood."""
+        """Content types accepted in answers."""
         return ["text/plain", "application/json"]
 
 
 class A2AClientConfig(RemoteAgent):
-    """An agent elsewhere, to which work may be handed."""
+    """An agent served elsewhere, to which an agent may delegate work."""
 
     accepted_output_modes: list[str] = Field(default_factory=lambda: ["application/json"])
-    """The content types that the remote agent is told to answer in."""
+    """Content types accepted in answers."""
 
     extensions: list[str] = Field(default_factory=list[str])
-    """Addresses of extensions of the protocol that are asked for."""
+    """URIs of the protocol extensions to request."""
 
     @property
-    def asked_extensions(self) -> list[str]:
+    def requested_extensions(self) -> list[str]:
         return self.extensions
 
     @property
@@ -283,53 +282,53 @@ class A2AClientConfig(RemoteAgent):
 
 
 class A2AConfig(RemoteAgent):
-    """The older name of `A2AClientConfig`."""
+    """Deprecated name of `A2AClientConfig`."""
 
     use_client_preference: bool | None = Field(default=None, exclude=True)
-    """Of no effect."""
+    """Ignored."""
 
     @model_validator(mode="after")
-    def _told(self) -> Self:
+    def _warn_deprecated(self) -> Self:
         warn_deprecated("`A2AConfig`", "`A2AClientConfig`", by_hand=True)
         return self
 
 
 class ServedAgent(BaseModel):
-    """How an agent would be served to others: accepted in `Agent(a2a=...)`, without effect."""
+    """Server settings: accepted in `Agent(a2a=...)`, without effect."""
 
 
-_warned: list[bool] = []
+_warned_about_server: list[bool] = []
 
 
-def read_remotes(given: Any) -> Any:
-    """What is given in `Agent(a2a=...)`, dicts read as the remote agents that they describe.
+def read_remotes(value: Any) -> Any:
+    """Validate the value of `Agent(a2a=...)`, turning dicts into `A2AClientConfig`.
 
     Raises:
-        ValueError: something is no remote agent.
+        ValueError: If an item is not a remote agent.
     """
-    if isinstance(given, (list, tuple)):
-        return [_remote(item) for item in cast("Sequence[Any]", given)]
-    return _remote(given)
+    if isinstance(value, (list, tuple)):
+        return [_read_remote(item) for item in cast("Sequence[Any]", value)]
+    return _read_remote(value)
 
 
-def _remote(given: Any) -> Any:
-    if isinstance(given, ServedAgent):
-        if not _warned:
-            _warned.append(True)
+def _read_remote(value: Any) -> Any:
+    if isinstance(value, ServedAgent):
+        if not _warned_about_server:
+            _warned_about_server.append(True)
             warnings.warn(
-                "an agent with an `A2AServerConfig` works as without it: crewgraph serves nobody. "
-                "`crew.compile()` gives a graph, for LangGraph's server or one of your own.",
+                "`A2AServerConfig` has no effect: crewgraph does not serve agents. Serve the graph that "
+                "`crew.compile()` returns with LangGraph's server or your own.",
                 stacklevel=user_stacklevel(),
             )
-        return given
-    if isinstance(given, Mapping):
-        return A2AClientConfig.model_validate(given)
-    if not isinstance(given, RemoteAgent):
-        raise ValueError(f"a remote agent is an `A2AClientConfig(endpoint=...)`, unlike {given!r:.80}")
-    return given
+        return value
+    if isinstance(value, Mapping):
+        return A2AClientConfig.model_validate(value)
+    if not isinstance(value, RemoteAgent):
+        raise ValueError(f"`a2a` takes `A2AClientConfig(endpoint=...)` or a list of them, not {value!r:.80}")
+    return value
 
 
-def remotes_of(given: Any) -> list[RemoteAgent]:
-    """The remote agents among what is given in `Agent(a2a=...)`."""
-    items = cast("list[Any]", given) if isinstance(given, list) else [given]
+def remotes_of(value: Any) -> list[RemoteAgent]:
+    """Return the remote agents in the value of `Agent(a2a=...)`."""
+    items = cast("list[Any]", value) if isinstance(value, list) else [value]
     return [item for item in items if isinstance(item, RemoteAgent)]

@@ -1,4 +1,4 @@
-"""Extensions of conversations with remote agents."""
+"""Client extensions: hooks into conversations with remote agents."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Protocol, runtime_checkable
@@ -7,7 +7,7 @@ from pydantic import BeforeValidator
 
 __all__ = ["A2AExtension", "ConversationState", "ExtensionRegistry", "ValidatedA2AExtension"]
 
-_VERBS = (
+_METHODS = (
     "inject_tools",
     "extract_state_from_history",
     "augment_prompt",
@@ -18,86 +18,89 @@ _VERBS = (
 
 @runtime_checkable
 class ConversationState(Protocol):
-    """What an extension knows of a conversation."""
+    """What an extension derives from a conversation's messages."""
 
     def is_ready(self) -> bool:
-        """Whether there is enough of it."""
+        """Return whether the state is complete."""
         ...
 
 
 @runtime_checkable
 class A2AExtension(Protocol):
-    """What has a say in conversations with a remote agent; messages are dicts, as the protocol writes them in JSON."""
+    """Hooks into conversations with a remote agent; messages are dicts in the protocol's JSON form."""
 
     def inject_tools(self, agent: Any) -> None:
-        """Add to an agent's tools."""
+        """Add tools to an agent."""
         ...
 
     def extract_state_from_history(self, conversation_history: Sequence[Any]) -> ConversationState | None:
-        """What it knows of a conversation, from its messages."""
+        """Derive the extension's state from the messages of a conversation."""
         ...
 
     def augment_prompt(self, base_prompt: str, conversation_state: ConversationState | None) -> str:
-        """What the agent's model is told of the remote agent."""
+        """Return the description of the remote agent that the agent's model reads."""
         ...
 
     def process_response(self, agent_response: Any, conversation_state: ConversationState | None) -> Any:
-        """What the remote agent has answered, as the agent's model is to see it."""
+        """Return the remote agent's answer as the agent's model should see it."""
         ...
 
     def prepare_message_metadata(self, conversation_state: ConversationState | None) -> dict[str, Any]:
-        """What a message carries along."""
+        """Return metadata to send with a message."""
         ...
 
 
 def _validated(value: Any) -> Any:
-    missing = [verb for verb in _VERBS if not callable(getattr(value, verb, None))]
+    missing = [name for name in _METHODS if not callable(getattr(value, name, None))]
     if missing:
-        raise ValueError(f"an extension has methods {', '.join(f'`{one}`' for one in missing)}, unlike {value!r:.80}")
+        raise ValueError(f"{value!r:.80} is no A2A extension: it lacks {', '.join(f'`{name}`' for name in missing)}")
     return value
 
 
 ValidatedA2AExtension = Annotated[Any, BeforeValidator(_validated)]
-"""An object with the methods of `A2AExtension`."""
+"""An object that has every method of `A2AExtension`."""
 
 
 class ExtensionRegistry:
-    """Several extensions, asked in the order they were registered in."""
+    """Several extensions, applied in the order of registration."""
 
     def __init__(self) -> None:
         self._extensions: list[A2AExtension] = []
 
     def register(self, extension: A2AExtension) -> None:
-        """Add one."""
+        """Add an extension."""
         self._extensions.append(extension)
 
     def inject_all_tools(self, agent: Any) -> None:
-        """Let all add to an agent's tools."""
-        for one in self._extensions:
-            one.inject_tools(agent)
+        """Let every extension add tools to an agent."""
+        for extension in self._extensions:
+            extension.inject_tools(agent)
 
     def extract_all_states(self, conversation_history: Sequence[Any]) -> dict[type[Any], ConversationState]:
-        """What each knows of a conversation, by its class; without those that know nothing."""
-        found = {type(one): one.extract_state_from_history(conversation_history) for one in self._extensions}
-        return {kind: state for kind, state in found.items() if state is not None}
+        """Return the extensions' states by extension class, leaving out those that return None."""
+        states = {
+            type(extension): extension.extract_state_from_history(conversation_history)
+            for extension in self._extensions
+        }
+        return {kind: state for kind, state in states.items() if state is not None}
 
     def augment_prompt_with_all(self, base_prompt: str, extension_states: dict[type[Any], ConversationState]) -> str:
-        """What the model is told, after all had their say."""
-        for one in self._extensions:
-            base_prompt = one.augment_prompt(base_prompt, extension_states.get(type(one)))
+        """Pass the description of the remote agent through every extension."""
+        for extension in self._extensions:
+            base_prompt = extension.augment_prompt(base_prompt, extension_states.get(type(extension)))
         return base_prompt
 
     def process_response_with_all(
         self, agent_response: Any, extension_states: dict[type[Any], ConversationState]
     ) -> Any:
-        """An answer, after all had their say."""
-        for one in self._extensions:
-            agent_response = one.process_response(agent_response, extension_states.get(type(one)))
+        """Pass an answer through every extension."""
+        for extension in self._extensions:
+            agent_response = extension.process_response(agent_response, extension_states.get(type(extension)))
         return agent_response
 
     def prepare_all_metadata(self, extension_states: dict[type[Any], ConversationState]) -> dict[str, Any]:
-        """What a message carries along, of all of them."""
+        """Merge the message metadata of all extensions; later ones win."""
         metadata: dict[str, Any] = {}
-        for one in self._extensions:
-            metadata |= one.prepare_message_metadata(extension_states.get(type(one)))
+        for extension in self._extensions:
+            metadata |= extension.prepare_message_metadata(extension_states.get(type(extension)))
         return metadata

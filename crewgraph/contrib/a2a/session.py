@@ -1,4 +1,4 @@
-"""Conversations with remote agents, on an event loop of their own: runs of both kinds, in whatever threads, share it."""
+"""Sessions with remote agents, on a dedicated event loop that sync and async runs in any thread share."""
 
 import asyncio
 import time
@@ -6,9 +6,9 @@ from collections.abc import Coroutine, Generator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
-from crewgraph.contrib.a2a.answer import Heard, RemoteAnswer, message_text
+from crewgraph.contrib.a2a.answer import RemoteAnswer, TaskProgress, message_text
 from crewgraph.contrib.a2a.config import PollingConfig, PushNotificationConfig, RemoteAgent, StreamingConfig
-from crewgraph.contrib.a2a.wire import About, Wire, emit_a2a_event, streams
+from crewgraph.contrib.a2a.wire import EventFields, RemoteClient, emit_a2a_event, supports_streaming
 from crewgraph.core.loops.threads import LoopThread
 from crewgraph.core.resources import enclosing_resources
 from crewgraph.errors import RemoteAgentError
@@ -22,61 +22,64 @@ from crewgraph.events.a2a import (
     A2AStreamingStartedEvent,
 )
 
-__all__ = ["acard_of", "afollowed", "asent", "card_of", "followed", "sent"]
+__all__ = ["afetch_card", "afollow_task", "asend_message", "fetch_card", "follow_task", "send_message"]
 
 T = TypeVar("T")
 
 _loop = LoopThread("crewgraph-a2a")
-_INTERVAL = 1.0
-"""Seconds between questions to a remote agent that was to be listened to, and cannot be."""
+_FALLBACK_INTERVAL = 1.0
+"""Seconds between polls when a remote agent that should stream cannot."""
 
-_LAST = 5.0
-"""Seconds for telling a remote agent that nobody waits any longer."""
+_CANCEL_TIMEOUT = 5.0
+"""Seconds allowed for cancelling a task that nobody waits for any longer."""
 
 
 class _Session:
-    """What is known of a remote agent in one run: its card, its connections, the streams that are listened to."""
+    """One run's session with a remote agent: its card, its connections and its open streams."""
 
     def __init__(self, remote: RemoteAgent) -> None:
         self._remote = remote
-        self._wire: Wire | None = None
+        self._opened: RemoteClient | None = None
         self._card: dict[str, Any] | None = None
-        self._listening: dict[str, _Listening] = {}
+        self._streams: dict[str, _TaskStream] = {}
 
     def close(self) -> None:
-        """End it, without waiting for that."""
-        _loop.begin(self.end())
+        """Close the session in the background."""
+        _loop.begin(self.aclose())
 
-    async def end(self) -> None:
-        """Give up its streams and connections."""
-        for one in self._listening.values():
-            one.task.cancel()
-        if self._wire is not None:
-            await self._wire.close()
+    async def aclose(self) -> None:
+        """Cancel the streams and close the connections."""
+        for stream in self._streams.values():
+            stream.task.cancel()
+        if self._opened is not None:
+            await self._opened.close()
 
     @property
-    def _open(self) -> Wire:
-        self._wire = self._wire or Wire(self._remote)
-        return self._wire
+    def _client(self) -> RemoteClient:
+        self._opened = self._opened or RemoteClient(self._remote)
+        return self._opened
 
-    async def card(self, about: About) -> dict[str, Any]:
-        """Its card; asked for once."""
+    async def card(self, fields: EventFields) -> dict[str, Any]:
+        """Return the agent card, fetching it once."""
         if self._card is None:
-            self._card = await self._open.card(about)
+            self._card = await self._client.card(fields)
         return self._card
 
-    async def send(self, card: Mapping[str, Any], message: Mapping[str, Any], about: About) -> RemoteAnswer:
-        """Send a message; the answer, or how the task stands that it began."""
+    async def send(self, card: Mapping[str, Any], message: Mapping[str, Any], fields: EventFields) -> RemoteAnswer:
+        """Send a message; return the answer, or the state of the task that it started."""
         updates = self._remote.updates
-        if isinstance(updates, StreamingConfig) and streams(card):
-            return await self._listen(card, message, about)
-        heard, seen = Heard(), _Seen(self._remote, about)
-        heard.take(await self._open.call(card, "message/send", self._params(message), about))
-        if isinstance(updates, PushNotificationConfig) and not heard.is_settled:
+        if isinstance(updates, StreamingConfig) and supports_streaming(card):
+            return await self._listen(card, message, fields)
+        progress, events = TaskProgress(), _TaskEvents(self._remote, fields)
+        progress.take(await self._client.call(card, "message/send", self._params(message), fields))
+        if isinstance(updates, PushNotificationConfig) and not progress.is_settled:
             emit_a2a_event(
-                self._remote, A2APushNotificationRegisteredEvent, seen.on(heard), callback_url=str(updates.url)
+                self._remote,
+                A2APushNotificationRegisteredEvent,
+                events.with_ids(progress),
+                callback_url=str(updates.url),
             )
-        return heard.answer
+        return progress.answer
 
     def _params(self, message: Mapping[str, Any], **settings: Any) -> dict[str, Any]:
         updates = self._remote.updates
@@ -84,109 +87,111 @@ class _Session:
         if isinstance(updates, PollingConfig):
             settings["historyLength"] = updates.history_length
         if isinstance(updates, PushNotificationConfig):
-            pushed = {"id": updates.id, "token": updates.token, "authentication": _plain(updates.authentication)}
-            told = {name: value for name, value in pushed.items() if value is not None}
-            settings["pushNotificationConfig"] = {"url": str(updates.url), **told}
+            fields = {"id": updates.id, "token": updates.token, "authentication": _plain(updates.authentication)}
+            set_fields = {name: value for name, value in fields.items() if value is not None}
+            settings["pushNotificationConfig"] = {"url": str(updates.url), **set_fields}
         return {"message": message, "configuration": settings}
 
-    async def _listen(self, card: Mapping[str, Any], message: Mapping[str, Any], about: About) -> RemoteAnswer:
+    async def _listen(self, card: Mapping[str, Any], message: Mapping[str, Any], fields: EventFields) -> RemoteAnswer:
         params = self._params(message)
-        listening = _Listening(_Seen(self._remote, about))
-        results = self._open.stream(card, "message/stream", params, about)
-        listening.task = asyncio.create_task(listening.hear(results))
-        await self._within(listening.known.wait(), "begin with its task")
-        if listening.task.done():
-            return listening.answer()
-        self._listening[str(listening.heard.task_id)] = listening
-        return listening.heard.answer
+        stream = _TaskStream(_TaskEvents(self._remote, fields))
+        results = self._client.stream(card, "message/stream", params, fields)
+        stream.task = asyncio.create_task(stream.consume(results))
+        await self._within_timeout(stream.started.wait(), "start its task")
+        if stream.task.done():
+            return stream.answer()
+        self._streams[str(stream.progress.task_id)] = stream
+        return stream.progress.answer
 
-    async def follow(self, card: Mapping[str, Any], task: str, context: str | None, about: About) -> RemoteAnswer:
-        """Wait until a task is settled."""
-        listening = self._listening.pop(task, None)
-        if listening is None:
-            return await self._polled(card, task, about)
+    async def follow(
+        self, card: Mapping[str, Any], task: str, context: str | None, fields: EventFields
+    ) -> RemoteAnswer:
+        """Wait until a task settles, and return its answer."""
+        stream = self._streams.pop(task, None)
+        if stream is None:
+            return await self._poll_until_settled(card, task, fields)
         try:
-            await self._within(asyncio.wait([listening.task]), "end its task")
+            await self._within_timeout(asyncio.wait([stream.task]), "finish its task")
         except RemoteAgentError:
-            listening.task.cancel()
-            await self._give_up(card, task, about)
+            stream.task.cancel()
+            await self._cancel(card, task, fields)
             raise
-        if listening.heard.is_settled:
-            return listening.heard.answer
-        return await self._polled(card, task, about)  # the stream broke off
+        if stream.progress.is_settled:
+            return stream.progress.answer
+        return await self._poll_until_settled(card, task, fields)  # the stream broke off
 
-    async def _polled(self, card: Mapping[str, Any], task: str, about: About) -> RemoteAnswer:
-        updates, asked = self._remote.updates, 0
-        interval = _INTERVAL if isinstance(updates, StreamingConfig) else updates.interval
-        own = None if isinstance(updates, StreamingConfig) else updates.timeout
-        seconds, began = self._remote.timeout if own is None else own, time.monotonic()
-        most = updates.max_polls if isinstance(updates, PollingConfig) else None
-        seen = _Seen(self._remote, {**about, "task_id": task})
-        emit_a2a_event(self._remote, A2APollingStartedEvent, seen.about, polling_interval=interval)
+    async def _poll_until_settled(self, card: Mapping[str, Any], task: str, fields: EventFields) -> RemoteAnswer:
+        updates, polls = self._remote.updates, 0
+        interval = _FALLBACK_INTERVAL if isinstance(updates, StreamingConfig) else updates.interval
+        timeout = None if isinstance(updates, StreamingConfig) else updates.timeout
+        seconds, start = self._remote.timeout if timeout is None else timeout, time.monotonic()
+        max_polls = updates.max_polls if isinstance(updates, PollingConfig) else None
+        events = _TaskEvents(self._remote, {**fields, "task_id": task})
+        emit_a2a_event(self._remote, A2APollingStartedEvent, events.fields, polling_interval=interval)
         while True:
-            heard, passed = Heard(), time.monotonic() - began
-            heard.take(await self._asked(card, task, about))
-            asked += 1
-            how = {"state": heard.state, "elapsed_seconds": passed, "poll_count": asked}
-            emit_a2a_event(self._remote, A2APollingStatusEvent, seen.on(heard), **how)
-            if heard.is_settled:
-                return heard.answer
-            if passed + interval > seconds or asked == most:
+            progress, elapsed = TaskProgress(), time.monotonic() - start
+            progress.take(await self._poll(card, task, fields))
+            polls += 1
+            status = {"state": progress.state, "elapsed_seconds": elapsed, "poll_count": polls}
+            emit_a2a_event(self._remote, A2APollingStatusEvent, events.with_ids(progress), **status)
+            if progress.is_settled:
+                return progress.answer
+            if elapsed + interval > seconds or polls == max_polls:
                 break
             await asyncio.sleep(interval)
         if isinstance(updates, PushNotificationConfig):
-            emit_a2a_event(self._remote, A2APushNotificationTimeoutEvent, seen.about, timeout_seconds=seconds)
-        await self._give_up(card, task, about)
+            emit_a2a_event(self._remote, A2APushNotificationTimeoutEvent, events.fields, timeout_seconds=seconds)
+        await self._cancel(card, task, fields)
         raise RemoteAgentError(
-            f"the remote agent `{card.get('name')}` has not ended its task after {passed:.3g} seconds and {asked} questions; "
-            "it was told to stop. Its `timeout`, or that of `updates`, gives it more time."
+            f"the remote agent `{card.get('name')}` did not finish its task within {elapsed:.3g} seconds and {polls} polls; "
+            "the task was cancelled. Raise its `timeout` or that of `updates` to give it more time."
         )
 
-    async def _asked(self, card: Mapping[str, Any], task: str, about: About) -> Mapping[str, Any]:
+    async def _poll(self, card: Mapping[str, Any], task: str, fields: EventFields) -> Mapping[str, Any]:
         updates = self._remote.updates
         if isinstance(updates, PushNotificationConfig) and updates.result_store is not None:
-            kept = await updates.result_store.get_result(task)
-            if kept is not None:
-                return _plain(kept)
+            stored = await updates.result_store.get_result(task)
+            if stored is not None:
+                return _plain(stored)
         length = updates.history_length if isinstance(updates, PollingConfig) else 1
-        return await self._open.call(card, "tasks/get", {"id": task, "historyLength": length}, about)
+        return await self._client.call(card, "tasks/get", {"id": task, "historyLength": length}, fields)
 
-    async def _within(self, work: Coroutine[Any, Any, T], what: str) -> T:
+    async def _within_timeout(self, coroutine: Coroutine[Any, Any, T], action: str) -> T:
         try:
             async with asyncio.timeout(self._remote.timeout):
-                return await work
+                return await coroutine
         except TimeoutError:
             raise RemoteAgentError(
-                f"the remote agent did not {what} within {self._remote.timeout} seconds. `timeout=` gives it more time."
+                f"the remote agent did not {action} within {self._remote.timeout} seconds. Raise `timeout=` to give it more time."
             ) from None
 
-    async def _give_up(self, card: Mapping[str, Any], task: str, about: About) -> None:
+    async def _cancel(self, card: Mapping[str, Any], task: str, fields: EventFields) -> None:
         with suppress(RemoteAgentError, TimeoutError):
-            async with asyncio.timeout(_LAST):
-                await self._open.call(card, "tasks/cancel", {"id": task}, about)
+            async with asyncio.timeout(_CANCEL_TIMEOUT):
+                await self._client.call(card, "tasks/cancel", {"id": task}, fields)
 
 
-class _Seen:
-    """What listeners are told of one message's task."""
+class _TaskEvents:
+    """Emits the events of one message's task."""
 
-    def __init__(self, remote: RemoteAgent, about: About) -> None:
-        self.remote, self.about, self._chunks = remote, about, 0
+    def __init__(self, remote: RemoteAgent, fields: EventFields) -> None:
+        self.remote, self.fields, self._chunks = remote, fields, 0
 
-    def on(self, heard: Heard) -> dict[str, Any]:
-        """What is known of it by now."""
-        return {**self.about, "context_id": heard.context_id, "task_id": heard.task_id}
+    def with_ids(self, progress: TaskProgress) -> dict[str, Any]:
+        """Return the event fields with the ids known so far."""
+        return {**self.fields, "context_id": progress.context_id, "task_id": progress.task_id}
 
-    def told(self, result: Mapping[str, Any], heard: Heard) -> None:
-        """A result of the stream."""
+    def emit_result(self, result: Mapping[str, Any], progress: TaskProgress) -> None:
+        """Emit the events of one streamed result."""
         artifact: Mapping[str, Any] | None = result.get("artifact")
         status: Mapping[str, Any] = result.get("status") or {}
         holder: Mapping[str, Any] = artifact or status.get("message") or result
         chunk = message_text(list(holder.get("parts") or ()))
-        more = {"chunk": chunk, "chunk_index": self._chunks, "final": bool(result.get("final") or heard.is_settled)}
+        more = {"chunk": chunk, "chunk_index": self._chunks, "final": bool(result.get("final") or progress.is_settled)}
         self._chunks += 1
-        emit_a2a_event(self.remote, A2AStreamingChunkEvent, self.on(heard), **more)
+        emit_a2a_event(self.remote, A2AStreamingChunkEvent, self.with_ids(progress), **more)
         if artifact:
-            described = {
+            details = {
                 "artifact_id": str(artifact.get("artifactId") or ""),
                 "artifact_name": artifact.get("name"),
                 "artifact_description": artifact.get("description"),
@@ -194,44 +199,44 @@ class _Seen:
                 "append": bool(result.get("append")),
                 "last_chunk": bool(result.get("lastChunk")),
             }
-            emit_a2a_event(self.remote, A2AArtifactReceivedEvent, self.on(heard), **described)
+            emit_a2a_event(self.remote, A2AArtifactReceivedEvent, self.with_ids(progress), **details)
 
 
-class _Listening:
-    """A stream, read by a task of its own until it ends."""
+class _TaskStream:
+    """A result stream, read by its own asyncio task until it ends."""
 
     task: "asyncio.Task[None]"
 
-    def __init__(self, seen: _Seen) -> None:
-        self.heard, self.known = Heard(), asyncio.Event()
-        self._seen = seen
+    def __init__(self, events: _TaskEvents) -> None:
+        self.progress, self.started = TaskProgress(), asyncio.Event()
+        self._events = events
         self._failure: RemoteAgentError | None = None
 
-    async def hear(self, results: Any) -> None:
-        """Read it."""
-        emit_a2a_event(self._seen.remote, A2AStreamingStartedEvent, self._seen.about)
+    async def consume(self, results: Any) -> None:
+        """Consume the stream."""
+        emit_a2a_event(self._events.remote, A2AStreamingStartedEvent, self._events.fields)
         try:
             async for result in results:
-                self.heard.take(result)
-                self._seen.told(result, self.heard)
-                if self.heard.task_id is not None:
-                    self.known.set()
-                if self.heard.is_settled:
+                self.progress.take(result)
+                self._events.emit_result(result, self.progress)
+                if self.progress.task_id is not None:
+                    self.started.set()
+                if self.progress.is_settled:
                     return
         except RemoteAgentError as failure:
-            self._failure = failure  # what was heard so far is looked at first
+            self._failure = failure  # raised only if the stream named no task
         finally:
-            self.known.set()
+            self.started.set()
 
     def answer(self) -> RemoteAnswer:
-        """What was heard; where it broke off, how far it is.
+        """Return the answer so far.
 
         Raises:
-            RemoteAgentError: nothing was heard.
+            RemoteAgentError: If the stream failed before it named a task.
         """
-        if self._failure is not None and self.heard.task_id is None:
+        if self._failure is not None and self.progress.task_id is None:
             raise self._failure
-        return self.heard.answer
+        return self.progress.answer
 
 
 def _plain(value: Any) -> Any:
@@ -240,11 +245,11 @@ def _plain(value: Any) -> Any:
 
 
 @contextmanager
-def _used(remote: RemoteAgent) -> Generator[_Session]:
-    """The run's session, which stays open, or one for this alone where there is no run."""
-    around = enclosing_resources()
-    if around is not None:
-        yield around.of(("a2a", id(remote)), lambda: _Session(remote))
+def _session_for(remote: RemoteAgent) -> Generator[_Session]:
+    """Yield the run's session, which stays open; outside a run, a session that closes afterwards."""
+    resources = enclosing_resources()
+    if resources is not None:
+        yield resources.of(("a2a", id(remote)), lambda: _Session(remote))
         return
     session = _Session(remote)
     try:
@@ -253,53 +258,65 @@ def _used(remote: RemoteAgent) -> Generator[_Session]:
         session.close()
 
 
-def card_of(remote: RemoteAgent, about: About) -> dict[str, Any]:
-    """A remote agent's card.
+def fetch_card(remote: RemoteAgent, fields: EventFields) -> dict[str, Any]:
+    """Return a remote agent's card.
 
     Raises:
-        RemoteAgentError: it is not there, or has no card that can be used.
+        RemoteAgentError: If it cannot be reached or its card is not usable.
     """
-    with _used(remote) as session:
-        return _loop.run(session.card(about))
+    with _session_for(remote) as session:
+        return _loop.run(session.card(fields))
 
 
-async def acard_of(remote: RemoteAgent, about: About) -> dict[str, Any]:
-    """The same on the running event loop."""
-    with _used(remote) as session:
-        return await _loop.arun(session.card(about))
+async def afetch_card(remote: RemoteAgent, fields: EventFields) -> dict[str, Any]:
+    """Async version of `fetch_card`."""
+    with _session_for(remote) as session:
+        return await _loop.arun(session.card(fields))
 
 
-def sent(remote: RemoteAgent, card: Mapping[str, Any], message: Mapping[str, Any], about: About) -> RemoteAnswer:
-    """A message, sent; the answer, or how the task stands that it began."""
-    with _used(remote) as session:
-        return _loop.run(_told(session.send(card, message, about), message))
+def send_message(
+    remote: RemoteAgent, card: Mapping[str, Any], message: Mapping[str, Any], fields: EventFields
+) -> RemoteAnswer:
+    """Send a message; return the answer, or the state of the task that it started."""
+    with _session_for(remote) as session:
+        return _loop.run(_answer_or_lost(session.send(card, message, fields), message))
 
 
-async def asent(remote: RemoteAgent, card: Mapping[str, Any], message: Mapping[str, Any], about: About) -> RemoteAnswer:
-    """The same on the running event loop."""
-    with _used(remote) as session:
-        return await _loop.arun(_told(session.send(card, message, about), message))
+async def asend_message(
+    remote: RemoteAgent, card: Mapping[str, Any], message: Mapping[str, Any], fields: EventFields
+) -> RemoteAnswer:
+    """Async version of `sent`."""
+    with _session_for(remote) as session:
+        return await _loop.arun(_answer_or_lost(session.send(card, message, fields), message))
 
 
-def followed(remote: RemoteAgent, card: Mapping[str, Any], begun: RemoteAnswer, about: About) -> RemoteAnswer:
-    """What came of a task that a message began."""
-    with _used(remote) as session:
-        return _loop.run(_told(session.follow(card, str(begun["task_id"]), begun["context_id"], about), begun))
+def follow_task(
+    remote: RemoteAgent, card: Mapping[str, Any], started: RemoteAnswer, fields: EventFields
+) -> RemoteAnswer:
+    """Wait for the answer of a task that a message started."""
+    with _session_for(remote) as session:
+        return _loop.run(
+            _answer_or_lost(session.follow(card, str(started["task_id"]), started["context_id"], fields), started)
+        )
 
 
-async def afollowed(remote: RemoteAgent, card: Mapping[str, Any], begun: RemoteAnswer, about: About) -> RemoteAnswer:
-    """The same on the running event loop."""
-    with _used(remote) as session:
-        return await _loop.arun(_told(session.follow(card, str(begun["task_id"]), begun["context_id"], about), begun))
+async def afollow_task(
+    remote: RemoteAgent, card: Mapping[str, Any], started: RemoteAnswer, fields: EventFields
+) -> RemoteAnswer:
+    """Async version of `followed`."""
+    with _session_for(remote) as session:
+        return await _loop.arun(
+            _answer_or_lost(session.follow(card, str(started["task_id"]), started["context_id"], fields), started)
+        )
 
 
-async def _told(work: Coroutine[Any, Any, RemoteAnswer], of: Mapping[str, Any]) -> RemoteAnswer:
-    """An answer; a failure as one, for it goes on record like any other."""
+async def _answer_or_lost(coroutine: Coroutine[Any, Any, RemoteAnswer], request: Mapping[str, Any]) -> RemoteAnswer:
+    """Return the answer; turn a failure into one, since the journal records failures like answers."""
     try:
-        return await work
+        return await coroutine
     except RemoteAgentError as failure:
         ids = {
-            "context_id": of.get("context_id") or of.get("contextId"),
-            "task_id": of.get("task_id") or of.get("taskId"),
+            "context_id": request.get("context_id") or request.get("contextId"),
+            "task_id": request.get("task_id") or request.get("taskId"),
         }
         return RemoteAnswer(state="lost", text=str(failure), context_id=ids["context_id"], task_id=ids["task_id"])

@@ -1,4 +1,4 @@
-"""Requests to one remote agent: its card, and JSON-RPC over HTTP; events report each of them."""
+"""HTTP client of one remote agent: fetches its card, sends JSON-RPC requests, and emits events for both."""
 
 import json
 import time
@@ -23,43 +23,43 @@ from crewgraph.events.bus import crewai_event_bus
 from crewgraph.text import shorten
 
 __all__ = [
-    "About",
-    "Wire",
-    "card_addresses",
-    "checked_card",
+    "EventFields",
+    "RemoteClient",
+    "card_urls",
     "emit_a2a_event",
     "is_same_host",
-    "rpc_address",
-    "shown_address",
-    "streams",
+    "parse_card",
+    "public_url",
+    "rpc_url",
+    "supports_streaming",
 ]
 
-About = Mapping[str, Any]
-"""What all events of a message have: endpoint, a2a_agent_name, from_agent, from_task, turn_number and the like."""
+EventFields = Mapping[str, Any]
+"""Fields shared by all events of a message: endpoint, a2a_agent_name, from_agent, from_task, turn_number and the like."""
 
 
-def emit_a2a_event(source: Any, event: type[A2AEventBase], about: About, **more: Any) -> None:
-    """Emit an event, if somebody listens; of what is said of the message, it gets what it has a field for."""
+def emit_a2a_event(source: Any, event: type[A2AEventBase], fields: EventFields, **more: Any) -> None:
+    """Emit an event if anything listens for its type; fields that the event class lacks are dropped."""
     if crewai_event_bus.wants(event):
-        known = {name: value for name, value in about.items() if name in event.model_fields}
+        known = {name: value for name, value in fields.items() if name in event.model_fields}
         crewai_event_bus.emit(source, event(**{**known, **more}))
 
 
 _CARDS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
-"""Where cards are, today and in older versions of the protocol."""
+"""Well-known paths of agent cards, in current and older versions of the protocol."""
 
-_KEPT = ("name", "description", "url", "version", "protocolVersion", "preferredTransport", "provider", "skills")
-_KEPT_LISTS = ("additionalInterfaces", "capabilities", "security", "securitySchemes", "defaultInputModes")
+_CARD_FIELDS = ("name", "description", "url", "version", "protocolVersion", "preferredTransport", "provider", "skills")
+_CARD_DETAILS = ("additionalInterfaces", "capabilities", "security", "securitySchemes", "defaultInputModes")
 
 
-def shown_address(address: str) -> str:
-    """An address without what may be secret."""
+def public_url(address: str) -> str:
+    """Return a URL without credentials, query and fragment."""
     parts = urlsplit(address)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
-def card_addresses(endpoint: str) -> list[str]:
-    """Where the card of an endpoint may be: at that very address, or where it usually is below it."""
+def card_urls(endpoint: str) -> list[str]:
+    """Return the URLs to try for an endpoint's card, in order."""
     parts = urlsplit(endpoint)
     if "/.well-known/" in parts.path or parts.path.endswith(".json"):
         return [endpoint]
@@ -67,75 +67,78 @@ def card_addresses(endpoint: str) -> list[str]:
     return [urlunsplit(parts._replace(path=base + path)) for path in _CARDS]
 
 
-def is_same_host(one: str, other: str) -> bool:
-    """Whether two addresses are of one host; all names of this machine are."""
-    first, second = (urlsplit(address).hostname or "" for address in (one, other))
-    return first == second or (_is_near(first) and _is_near(second))
+def is_same_host(first: str, second: str) -> bool:
+    """Return whether two URLs have the same host; all local host names count as the same."""
+    first_host, second_host = (urlsplit(url).hostname or "" for url in (first, second))
+    return first_host == second_host or (_is_local(first_host) and _is_local(second_host))
 
 
-def _is_near(host: str) -> bool:
+def _is_local(host: str) -> bool:
     try:
         return host == "localhost" or ip_address(host).is_loopback or ip_address(host).is_unspecified
     except ValueError:
         return False
 
 
-def checked_card(told: Any, endpoint: str) -> dict[str, Any]:
-    """The card that a server gave, without what is of no use here.
+def parse_card(value: Any, endpoint: str) -> dict[str, Any]:
+    """Validate a card that a server returned and keep the fields that crewgraph uses.
 
     Raises:
-        RemoteAgentError: it is none, or leads to another host, or names no JSON-RPC.
+        RemoteAgentError: If it is not a card, points to another host, or offers no JSON-RPC.
     """
-    where = f"the remote agent at `{shown_address(endpoint)}`"
-    if not isinstance(told, Mapping) or not isinstance(cast("Mapping[str, Any]", told).get("name"), str):
-        raise RemoteAgentError(f"{where} gave no card: a JSON object with its name. Look at the address.")
-    given = cast("Mapping[str, Any]", told)
-    card = {name: given[name] for name in (*_KEPT, *_KEPT_LISTS) if name in given}
-    rpc_address(card, endpoint)
+    where = f"the remote agent at `{public_url(endpoint)}`"
+    if not isinstance(value, Mapping) or not isinstance(cast("Mapping[str, Any]", value).get("name"), str):
+        raise RemoteAgentError(
+            f"{where} returned no agent card, that is a JSON object with a `name`. Check the endpoint."
+        )
+    fields = cast("Mapping[str, Any]", value)
+    card = {name: fields[name] for name in (*_CARD_FIELDS, *_CARD_DETAILS) if name in fields}
+    rpc_url(card, endpoint)
     return card
 
 
-def rpc_address(card: Mapping[str, Any], endpoint: str) -> str:
-    """Where a remote agent answers JSON-RPC.
+def rpc_url(card: Mapping[str, Any], endpoint: str) -> str:
+    """Return the URL at which a remote agent serves JSON-RPC.
 
     Raises:
-        RemoteAgentError: nowhere, or on another host than its card is on.
+        RemoteAgentError: If there is none, or it is on another host than the card.
     """
-    where = f"the remote agent at `{shown_address(endpoint)}`"
-    faces = cast("list[Mapping[str, Any]]", card.get("additionalInterfaces") or [])
+    where = f"the remote agent at `{public_url(endpoint)}`"
+    interfaces = cast("list[Mapping[str, Any]]", card.get("additionalInterfaces") or [])
     offered = [(str(card.get("preferredTransport") or "JSONRPC"), str(card.get("url") or ""))]
-    offered += [(str(face.get("transport")), str(face.get("url") or "")) for face in faces]
-    found = next((url for transport, url in offered if transport == "JSONRPC" and url), None)
-    if found is None:
-        told = (
-            ", ".join(sorted({transport for transport, url in offered if url})) or "nothing of the versions 0.2 and 0.3"
+    offered += [(str(item.get("transport")), str(item.get("url") or "")) for item in interfaces]
+    address = next((url for transport, url in offered if transport == "JSONRPC" and url), None)
+    if address is None:
+        transports = (
+            ", ".join(sorted({transport for transport, url in offered if url}))
+            or "no transport of protocol versions 0.2 and 0.3"
         )
-        raise RemoteAgentError(f"{where} answers no JSON-RPC; its card offers {told}.")
-    if urlsplit(found).scheme not in ("http", "https"):
-        raise RemoteAgentError(f"{where} says that it answers at {found!r:.80}, which is no address with http(s)://.")
-    if not is_same_host(found, endpoint):
+        raise RemoteAgentError(f"{where} does not serve JSON-RPC; its card offers {transports}.")
+    if urlsplit(address).scheme not in ("http", "https"):
+        raise RemoteAgentError(f"{where} names {address!r:.80} as its URL, which is not an http(s):// URL.")
+    if not is_same_host(address, endpoint):
         raise RemoteAgentError(
-            f"{where} says that it answers at `{shown_address(found)}`, on another host: that is not followed. If it is "
-            "right, give the address of the card on that host as `endpoint`."
+            f"{where} names `{public_url(address)}` as its URL, on another host, which is not followed. If that is "
+            "intended, set `endpoint` to the card on that host."
         )
-    return found
+    return address
 
 
-def streams(card: Mapping[str, Any]) -> bool:
-    """Whether a remote agent can be listened to while it works."""
+def supports_streaming(card: Mapping[str, Any]) -> bool:
+    """Return whether a card announces streaming."""
     return bool(cast("Mapping[str, Any]", card.get("capabilities") or {}).get("streaming"))
 
 
-_REDIRECTS = 3
-_TOLD = 500
+_MAX_REDIRECTS = 3
+_MAX_ERROR_LENGTH = 500
 
 
-class Wire:
-    """What a remote agent is reached by; its coroutines belong on one loop."""
+class RemoteClient:
+    """HTTP client of a remote agent; all its coroutines must run on one event loop."""
 
     def __init__(self, remote: RemoteAgent) -> None:
         self._remote = remote
-        self._where = f"the remote agent at `{shown_address(remote.endpoint)}`"
+        self._where = f"the remote agent at `{public_url(remote.endpoint)}`"
         tls = remote.auth.tls if remote.auth else None
         self._client = httpx.AsyncClient(
             timeout=remote.timeout, verify=tls.get_httpx_ssl_context() if tls else True, follow_redirects=False
@@ -144,176 +147,180 @@ class Wire:
             remote.auth.configure_client(self._client)
 
     async def close(self) -> None:
-        """Give its connections back."""
+        """Close the connections."""
         await self._client.aclose()
 
-    async def card(self, about: About) -> dict[str, Any]:
-        """The remote agent's card.
+    async def card(self, fields: EventFields) -> dict[str, Any]:
+        """Fetch the remote agent's card.
 
         Raises:
-            RemoteAgentError: it has none, or none that can be used.
+            RemoteAgentError: If it cannot be fetched or is not usable.
         """
-        began = time.monotonic()
-        with_errors = {**about, "operation": "fetch_agent_card"}
-        first, *others = card_addresses(self._remote.endpoint)
-        async with self._reached(with_errors):
-            answer = await self._fetched(first)
-            for address in others:
-                answer = await self._fetched(address) if answer.status_code == 404 else answer
-        self._check(answer, with_errors)
+        start = time.monotonic()
+        error_fields = {**fields, "operation": "fetch_agent_card"}
+        first, *fallbacks = card_urls(self._remote.endpoint)
+        async with self._connection_errors(error_fields):
+            answer = await self._get(first)
+            for address in fallbacks:
+                answer = await self._get(address) if answer.status_code == 404 else answer
+        self._check(answer, error_fields)
         try:
-            told: Any = answer.json()
+            value: Any = answer.json()
         except ValueError:
-            told = None
-        card = checked_card(told, self._remote.endpoint)
+            value = None
+        card = parse_card(value, self._remote.endpoint)
         emit_a2a_event(
             self._remote,
             A2AAgentCardFetchedEvent,
-            about,
+            fields,
             a2a_agent_name=card["name"],
             agent_card=card,
             protocol_version=card.get("protocolVersion"),
             provider=card.get("provider"),
-            fetch_time_ms=(time.monotonic() - began) * 1000,
+            fetch_time_ms=(time.monotonic() - start) * 1000,
         )
         return card
 
-    async def _fetched(self, address: str) -> httpx.Response:
-        for _ in range(_REDIRECTS):
-            answer = await self._authorized("GET", address, {"Accept": "application/json"})
+    async def _get(self, address: str) -> httpx.Response:
+        for _ in range(_MAX_REDIRECTS):
+            answer = await self._request("GET", address, {"Accept": "application/json"})
             if not answer.is_redirect:
                 return answer
-            further = str(answer.url.join(answer.headers["Location"]))
-            if not is_same_host(further, address):
+            target = str(answer.url.join(answer.headers["Location"]))
+            if not is_same_host(target, address):
                 raise RemoteAgentError(
-                    f"{self._where} redirects to `{shown_address(further)}`, on another host: that is not followed."
+                    f"{self._where} redirects to `{public_url(target)}`, on another host, which is not followed."
                 )
-            address = further
-        raise RemoteAgentError(f"{self._where} redirects again and again.")
+            address = target
+        raise RemoteAgentError(f"{self._where} redirects too many times.")
 
-    async def _authorized(self, verb: str, address: str, headers: dict[str, str], body: Any = None) -> httpx.Response:
-        """A whole answer; made once more where a token was refused that is fetched anew then."""
-        answer = await self._client.request(verb, address, headers=await self._signed(headers), json=body)
+    async def _request(self, verb: str, address: str, headers: dict[str, str], body: Any = None) -> httpx.Response:
+        """Send a request and return the whole response; retry once with a new token if the old one was rejected."""
+        answer = await self._client.request(verb, address, headers=await self._with_auth(headers), json=body)
         if answer.status_code == 401 and self._remote.auth is not None and self._remote.auth.forget():
-            answer = await self._client.request(verb, address, headers=await self._signed(headers), json=body)
+            answer = await self._client.request(verb, address, headers=await self._with_auth(headers), json=body)
         return answer
 
-    async def _signed(self, headers: dict[str, str]) -> dict[str, str]:
+    async def _with_auth(self, headers: dict[str, str]) -> dict[str, str]:
         auth = self._remote.auth
         return dict(headers) if auth is None else dict(await auth.apply_auth(self._client, dict(headers)))
 
     @property
     def _headers(self) -> dict[str, str]:
-        asked = self._remote.asked_extensions
-        return {"X-A2A-Extensions": ", ".join(asked)} if asked else {}
+        extensions = self._remote.requested_extensions
+        return {"X-A2A-Extensions": ", ".join(extensions)} if extensions else {}
 
     def _body(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         body = {"jsonrpc": "2.0", "id": uuid4().hex, "method": method, "params": params}
-        bound = self._remote.transport.jsonrpc.max_request_size
-        if bound is not None and (size := len(json.dumps(body).encode())) > bound:
-            raise RemoteAgentError(f"a request of {size} bytes is more than the {bound} of `max_request_size`.")
+        max_size = self._remote.transport.jsonrpc.max_request_size
+        if max_size is not None and (size := len(json.dumps(body).encode())) > max_size:
+            raise RemoteAgentError(f"a request of {size} bytes exceeds `max_request_size={max_size}`.")
         return body
 
-    async def call(self, card: Mapping[str, Any], method: str, params: Mapping[str, Any], about: About) -> Any:
-        """The result of a request.
+    async def call(self, card: Mapping[str, Any], method: str, params: Mapping[str, Any], fields: EventFields) -> Any:
+        """Send a request and return its result.
 
         Raises:
-            RemoteAgentError: it was not carried out.
+            RemoteAgentError: If the request failed.
         """
-        asked, body = {**about, "operation": method}, self._body(method, params)
+        error_fields, body = {**fields, "operation": method}, self._body(method, params)
         headers = {**self._headers, "Accept": "application/json"}
-        async with self._reached(asked):
-            answer = await self._authorized("POST", rpc_address(card, self._remote.endpoint), headers, body)
-        self._check(answer, asked)
+        async with self._connection_errors(error_fields):
+            answer = await self._request("POST", rpc_url(card, self._remote.endpoint), headers, body)
+        self._check(answer, error_fields)
         try:
-            told: Any = answer.json()
+            value: Any = answer.json()
         except ValueError:
-            told = None
-        return self._result(told)
+            value = None
+        return self._result(value)
 
     async def stream(
-        self, card: Mapping[str, Any], method: str, params: Mapping[str, Any], about: About
+        self, card: Mapping[str, Any], method: str, params: Mapping[str, Any], fields: EventFields
     ) -> AsyncGenerator[Any]:
-        """The results of a request, as they come.
+        """Send a request and yield its results as they arrive.
 
         Raises:
-            RemoteAgentError: it was not carried out, or broke off.
+            RemoteAgentError: If the request failed or the stream broke.
         """
-        asked, body = {**about, "operation": method}, self._body(method, params)
-        headers, address = {**self._headers, "Accept": "text/event-stream"}, rpc_address(card, self._remote.endpoint)
+        error_fields, body = {**fields, "operation": method}, self._body(method, params)
+        headers, address = {**self._headers, "Accept": "text/event-stream"}, rpc_url(card, self._remote.endpoint)
         for is_last in (False, True):
             async with (
-                self._reached(asked),
-                self._client.stream("POST", address, headers=await self._signed(headers), json=body) as answer,
+                self._connection_errors(error_fields),
+                self._client.stream("POST", address, headers=await self._with_auth(headers), json=body) as answer,
             ):
-                again = answer.status_code == 401 and self._remote.auth is not None and self._remote.auth.forget()
-                if again and not is_last:
+                retry = answer.status_code == 401 and self._remote.auth is not None and self._remote.auth.forget()
+                if retry and not is_last:
                     continue
                 if not answer.is_success or "text/event-stream" not in answer.headers.get("Content-Type", ""):
                     await answer.aread()
-                    self._check(answer, asked)
-                    yield self._result(_read(answer.text))
+                    self._check(answer, error_fields)
+                    yield self._result(_parse_json(answer.text))
                     return
-                async for told in _events(answer):
-                    yield self._result(told)
+                async for value in _events(answer):
+                    yield self._result(value)
                 return
 
-    def _result(self, told: Any) -> Any:
-        if not isinstance(told, Mapping):
-            raise RemoteAgentError(f"{self._where} answered with what is no JSON-RPC.")
-        given = cast("Mapping[str, Any]", told)
-        error = given.get("error")
+    def _result(self, value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            raise RemoteAgentError(f"{self._where} sent an answer that is not JSON-RPC.")
+        response = cast("Mapping[str, Any]", value)
+        error = response.get("error")
         if isinstance(error, Mapping):
-            known = cast("Mapping[str, Any]", error)
+            details = cast("Mapping[str, Any]", error)
             raise RemoteAgentError(
-                f"{self._where} refused: {shorten(str(known.get('message') or 'it does not say why'), _TOLD)} "
-                f"(code {known.get('code')})."
+                f"{self._where} refused: {shorten(str(details.get('message') or 'no reason given'), _MAX_ERROR_LENGTH)} "
+                f"(code {details.get('code')})."
             )
-        return given.get("result")
+        return response.get("result")
 
-    def _check(self, answer: httpx.Response, about: About) -> None:
+    def _check(self, answer: httpx.Response, fields: EventFields) -> None:
         if answer.is_success:
             return
         status, auth = answer.status_code, self._remote.auth
         if status in (401, 403):
-            how = f"its `{type(auth).__name__}` is refused" if auth else "it wants to know who asks: give `auth=`"
-            error, kind = f"{self._where} denies access (status {status}): {how}.", A2AAuthenticationFailedEvent
+            reason = f"it rejects `{type(auth).__name__}`" if auth else "it requires authentication, set `auth=`"
+            error, kind = f"{self._where} denies access (status {status}): {reason}.", A2AAuthenticationFailedEvent
             more = {"auth_type": type(auth).__name__ if auth else None}
         else:
             error, kind, more = f"{self._where} answered with status {status}.", A2AConnectionErrorEvent, {}
         if answer.is_redirect:
-            error = f"{self._where} redirects, which is not followed for requests."
-        emit_a2a_event(self._remote, kind, about, error=error, status_code=status, **more)
+            error = f"{self._where} redirects a request, which is not followed."
+        emit_a2a_event(self._remote, kind, fields, error=error, status_code=status, **more)
         raise RemoteAgentError(error)
 
     @asynccontextmanager
-    async def _reached(self, about: About) -> AsyncGenerator[None]:
+    async def _connection_errors(self, fields: EventFields) -> AsyncGenerator[None]:
         try:
             yield
         except httpx.TimeoutException as failure:
             error = f"{self._where} did not answer within {self._remote.timeout} seconds."
-            emit_a2a_event(self._remote, A2AConnectionErrorEvent, about, error=error, error_type=type(failure).__name__)
+            emit_a2a_event(
+                self._remote, A2AConnectionErrorEvent, fields, error=error, error_type=type(failure).__name__
+            )
             raise RemoteAgentError(error) from None
         except httpx.HTTPError as failure:
             error = f"{self._where} cannot be reached: {type(failure).__name__}: {failure}".rstrip(": ")
-            emit_a2a_event(self._remote, A2AConnectionErrorEvent, about, error=error, error_type=type(failure).__name__)
-            raise RemoteAgentError(f"{error}. Look at whether it runs, and at its address.") from None
+            emit_a2a_event(
+                self._remote, A2AConnectionErrorEvent, fields, error=error, error_type=type(failure).__name__
+            )
+            raise RemoteAgentError(f"{error}. Check that it is running, and its endpoint.") from None
 
 
 async def _events(answer: httpx.Response) -> AsyncGenerator[Any]:
-    """The data of server-sent events."""
+    """Yield the JSON data of server-sent events."""
     data: list[str] = []
     async for line in answer.aiter_lines():
         if line.startswith("data:"):
             data.append(line[5:].removeprefix(" "))
         elif not line and data:
-            yield _read("\n".join(data))
+            yield _parse_json("\n".join(data))
             data = []
     if data:
-        yield _read("\n".join(data))
+        yield _parse_json("\n".join(data))
 
 
-def _read(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:

@@ -1,1 +1,1 @@
-"""Conversations: with flows, of which each message is a run, and with crews, which a model runs for the user."""
+"""Conversations with flows, where each message is a run, and with crews, which a model runs for the user."""

@@ -1,4 +1,4 @@
-"""How a flow holds conversations: the class decorator, and the choice of the route by a model."""
+"""Configuration of conversational flows: the class decorator and the router settings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,113 +19,113 @@ __all__ = [
 
 @dataclass
 class RouterConfig:
-    """How a model chooses the route of a turn."""
+    """How a model routes a turn."""
 
     prompt: str | None = None
-    """What the assistant is for, and by what it goes; the routes are told by themselves."""
+    """Purpose and criteria of the router; the list of routes is added to it."""
 
     response_format: type[BaseModel] | None = None
-    """A model that the answer fits, with the route in `intent_field`."""
+    """Model of the answer, with the route in `intent_field`."""
 
     llm: Any | None = None
-    """The model that chooses; that of the conversation where None."""
+    """The router's model; None uses the conversation's."""
 
     routes: Sequence[str] | None = None
-    """The routes that it may choose; what the flow listens to where None."""
+    """The routes to choose from; None uses the labels that the flow listens to."""
 
     route_descriptions: dict[str, str] | None = None
-    """What routes are for; else the first line of the listener's docstring."""
+    """Descriptions by route; the default is the first line of the listener's docstring."""
 
     default_intent: str | None = "converse"
-    """The route where there is no model."""
+    """The route if there is no model."""
 
     fallback_intent: str | None = "converse"
-    """The route where the model names none of them, or fails."""
+    """The route if the model fails or names an unknown one."""
 
     intent_field: str = "intent"
-    """The field of the answer that names the route."""
+    """The field of the answer that contains the route."""
 
 
 @dataclass
 class ConversationConfig:
-    """Makes a flow a conversation, as a decorator of its class."""
+    """Class decorator that makes a flow conversational."""
 
     system_prompt: str | None = None
-    """What the model that talks is told first; a few words of ours where None, nothing where empty."""
+    """System prompt of the conversation's model; None uses a default, an empty text none."""
 
     llm: Any | None = None
-    """The model that talks, and chooses the route."""
+    """The model that answers the user, and routes if the router has none of its own."""
 
     router: RouterConfig | None = None
-    """How the route is chosen; without it every message is just talked about."""
+    """How turns are routed; without it, every message is answered by the conversation's model."""
 
     answer_from_history_prompt: str | None = None
-    """What the model is told that answers from what was said before."""
+    """System prompt for answers from the history."""
 
     default_intents: Sequence[str] | None = None
-    """Routes that `intent_llm` tells apart before anything else."""
+    """Intents that `intent_llm` distinguishes before the router runs."""
 
     intent_llm: Any | None = None
-    """The model that does so."""
+    """The model that classifies messages by intent."""
 
     answer_from_history_llm: Any | None = None
-    """A model that is asked first whether what was said before is enough for an answer."""
+    """A model that decides whether the history suffices for an answer."""
 
     visible_agent_outputs: Sequence[str] | Literal["all"] | None = None
-    """The agents whose results are said to the user, too."""
+    """The agents whose results become messages to the user."""
 
     defer_trace_finalization: bool = True
-    """Without effect: each turn is a run, and a trace of its own."""
+    """Ignored: each turn is a run with its own trace."""
 
     trace_scope: Literal["turn", "session"] | None = None
-    """Without effect, likewise."""
+    """Ignored, for the same reason."""
 
     def __call__(self, flow_cls: type[Any]) -> type[Any]:
         """Make the class conversational.
 
         Raises:
-            DefinitionError: it is no flow.
+            DefinitionError: If it is not a flow.
         """
         become = getattr(flow_cls, "become_conversational", None)
         if become is None:
-            raise DefinitionError(f"`@ConversationConfig` stands on `{flow_cls.__name__}`, which is no flow")
+            raise DefinitionError(f"`@ConversationConfig` decorates `{flow_cls.__name__}`, which is not a flow")
         become(self)
         return flow_cls
 
 
 @dataclass
 class ConversationalConfig:
-    """What flows on a `ChatState` are given as `conversational_config`."""
+    """`conversational_config` of flows with a `ChatState`."""
 
     default_intents: Sequence[str] | None = None
-    """The intents that a turn is told apart by."""
+    """Intents that `intent_llm` distinguishes."""
 
     intent_llm: str | None = None
-    """The model that does so."""
+    """The model that classifies messages by intent."""
 
     interactive_prompt: str = "You: "
-    """What a terminal shows."""
+    """Prompt in the terminal."""
 
     interactive_timeout: float | None = None
-    """Seconds that a line is waited for."""
+    """Seconds to wait for a line."""
 
     exit_commands: Sequence[str] = field(default_factory=lambda: ("exit", "quit"))
-    """What ends a conversation on a terminal."""
+    """Commands that end a conversation in the terminal."""
 
     defer_trace_finalization: bool = True
-    """Without effect: each turn is a run, and a trace of its own."""
+    """Ignored: each turn is a run with its own trace."""
 
     trace_scope: Literal["turn", "session"] | None = None
-    """Without effect, likewise."""
+    """Ignored, for the same reason."""
 
 
 def conversation_methods(methods: Mapping[str, FlowMethod]) -> dict[str, FlowMethod]:
-    """The methods of a conversation, by name.
+    """Return the methods of a conversational flow by name.
 
-    Its router may return whatever is listened to. A listener of the class's own to a route takes the place of the built-in one.
+    Its router may return any label that is listened to. The class's own listener to a route replaces the built-in one.
 
     Args:
-        methods: all methods that the class has and inherits.
+        methods: All methods that the class defines or inherits.
     """
     routes = {event for method in methods.values() for event in events_of(method.trigger) if event not in methods}
     own = {method.trigger for method in methods.values() if not is_conversational_only(method.func)}

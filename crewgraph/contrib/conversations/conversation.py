@@ -1,4 +1,4 @@
-"""A flow as a conversation: what the verbs of conversational flows do."""
+"""Implements the conversation methods of flows."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -7,8 +7,8 @@ from crewgraph.contrib.conversations import routes
 from crewgraph.contrib.conversations.config import ConversationConfig
 from crewgraph.contrib.conversations.messages import (
     append_message,
+    classify_intent,
     get_conversation_messages,
-    intent_of,
     receive_user_message,
     set_state_field,
     state_field,
@@ -28,21 +28,21 @@ __all__ = ["Conversation"]
 
 
 class Conversation:
-    """A view of a flow.
+    """The conversation that a flow holds.
 
     Args:
-        flow: the flow.
+        flow: The flow.
     """
 
     stored_classes = (ConversationConfig, AgentMessage, ConversationEvent)
-    """Classes of values in the state and the outputs of any conversation."""
+    """Classes of values that conversations store in state and outputs."""
 
     def __init__(self, flow: Any) -> None:
         self._flow = flow
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """The messages, as models take them."""
+        """The messages, in the form that models take."""
         return get_conversation_messages(self._flow)
 
     def append_message(self, role: ConversationMessageRole, content: str, extra: Mapping[str, Any]) -> None:
@@ -74,23 +74,23 @@ class Conversation:
             flow.append_assistant_message(content)
 
     def receive(self, text: str, outcomes: Sequence[str] | None, llm: Any) -> str:
-        """Add what the user says; see `receive_user_message`."""
+        """Add a user message; see `receive_user_message`."""
         return receive_user_message(self._flow, text, outcomes=outcomes, llm=llm)
 
     def classify(
         self, text: str, outcomes: Sequence[str], llm: Any, context: Sequence[Mapping[str, Any]] | None
     ) -> str:
-        """The outcome that a text comes to; see `Flow.classify_intent`."""
-        return intent_of(text, outcomes, llm, self._flow.conversation_messages if context is None else context)
+        """Classify a text as one of the outcomes; see `Flow.classify_intent`."""
+        return classify_intent(text, outcomes, llm, self._flow.conversation_messages if context is None else context)
 
     def agent_context(self, agent: str) -> list[dict[str, Any]]:
-        """The messages, followed by those in an agent's thread."""
+        """Return the messages, followed by those in an agent's thread."""
         threads: dict[str, list[Any]] = state_field(self._flow.state, "agent_threads") or {}
         thread = [message_to_llm_dict(message) for message in threads.get(agent, [])]
         return [*self._flow.conversation_messages, *thread]
 
     def router_context(self) -> dict[str, Any]:
-        """What a route is chosen by."""
+        """Return the data by which a route is chosen."""
         state = self._flow.state
         events: list[ConversationEvent] = state_field(state, "events") or []
         return {
@@ -102,28 +102,28 @@ class Conversation:
         }
 
     def can_answer_from_history(self, context: Mapping[str, Any]) -> bool:
-        """Whether the messages hold the answer."""
-        return routes.is_answerable(self._flow, context)
+        """Return whether the history contains the answer."""
+        return routes.can_answer_from_history(self._flow, context)
 
     def current_message(self) -> str | None:
-        """What the user says in this turn."""
+        """Return the user's message in this turn."""
         return state_field(self._flow.state, "current_user_message")
 
     def route(self) -> str:
         """Choose the route of this turn."""
-        return routes.routed(self._flow)
+        return routes.select_route(self._flow)
 
     def converse(self) -> str:
-        """Answer by the model of the conversation."""
-        return routes.conversed(self._flow)
+        """Answer with the conversation's model."""
+        return routes.converse(self._flow)
 
     def answer_from_history(self) -> str:
-        """Answer from the messages alone."""
-        return routes.answered_from_history(self._flow)
+        """Answer from the history alone."""
+        return routes.answer_from_history(self._flow)
 
     def end(self) -> str:
         """End the conversation."""
-        return routes.ended(self._flow)
+        return routes.end_conversation(self._flow)
 
     def turn(
         self,
@@ -134,17 +134,17 @@ class Conversation:
         intent_llm: Any,
         keywords: Mapping[str, Any],
     ) -> dict[str, Any]:
-        """The arguments of the kickoff that is a turn.
+        """Return the arguments of the kickoff that runs a turn.
 
         Raises:
-            DefinitionError: the flow is no conversation, or there are intents and no model.
+            DefinitionError: If the flow is not conversational, or there are intents but no model.
         """
         flow = self._flow
         self._check_conversational(verb)
         flow.intent_llm_given = intent_llm
         if intents and intent_llm is None and getattr(flow.conversational_config, "intent_llm", None) is None:
             raise DefinitionError(
-                "`intents` are told apart by a model; give `intent_llm`, here or to `ConversationConfig`."
+                "`intents` need a model to classify messages; give `intent_llm`, here or to `ConversationConfig`."
             )
         turn: Turn = {"message": message, "intents": list(intents or ())}
         inputs: Mapping[str, Any] = keywords.get("inputs") or {}
@@ -161,11 +161,11 @@ class Conversation:
         skip_empty: bool,
         keywords: Mapping[str, Any],
     ) -> None:
-        """Hold the conversation on the terminal; see `Flow.chat`."""
+        """Run the conversation in the terminal; see `Flow.chat`."""
         self._check_conversational("chat")
-        ends = {command.casefold() for command in exit_commands}
+        exit_words = {command.casefold() for command in exit_commands}
         try:
-            while (line := input_fn(prompt)).strip().casefold() not in ends:
+            while (line := input_fn(prompt)).strip().casefold() not in exit_words:
                 if line.strip() or not skip_empty:
                     answer = self._flow.handle_turn(line, session_id=session_id, **keywords)
                     output_fn(f"{assistant_prefix}{answer}")
@@ -178,6 +178,6 @@ class Conversation:
         flow = self._flow
         if not flow.conversational:
             raise DefinitionError(
-                f"`{verb}` is for conversations, and flow `{type(flow).__name__}` is none. Write `conversational = True` in the "
-                "class, or decorate it with `@ConversationConfig(...)`."
+                f"`{verb}` needs a conversational flow, but `{type(flow).__name__}` is not one. Set `conversational = True` in "
+                "the class, or decorate it with `@ConversationConfig(...)`."
             )

@@ -1,4 +1,4 @@
-"""Conversations about a crew: a model finds out what it has to be told, and has it work."""
+"""Chats with a crew: a model collects the crew's inputs from the user and runs it."""
 
 import json
 import sys
@@ -25,81 +25,85 @@ from crewgraph.tools.base import BaseTool
 
 __all__ = ["CrewChat", "chat_at_terminal"]
 
-_TOOL = "run_crew"
-_LEAST = 2
-_SHOWN = 200
-_ENDS = frozenset({"exit", "quit"})
+_TOOL_NAME = "run_crew"
+_MIN_MESSAGES = 2
+_MAX_EXCERPT = 200
+_EXIT_COMMANDS = frozenset({"exit", "quit"})
 
 
 class CrewChat:
-    """A conversation about a crew, in this process: one thing is said after the other."""
+    """A chat with a crew, in this process; messages are answered one after the other."""
 
     messages: list[dict[str, str]]
-    """What was said and is remembered, the latest last, as role and content; the crew's results stand as answers."""
+    """The remembered messages, latest last, as role and content; results of the crew are assistant messages."""
 
     output: CrewOutput | None
-    """What the crew gave last in this conversation."""
+    """The crew's latest output in this conversation."""
 
     def __init__(self, crew: Crew, *, checkpointer: Checkpointer = None, max_messages: int = 60) -> None:
         """See `Crew.conversation`."""
-        if max_messages < _LEAST:
-            raise DefinitionError(f"`max_messages` is {max_messages}; a question and its answer are {_LEAST}")
+        if max_messages < _MIN_MESSAGES:
+            raise DefinitionError(
+                f"`max_messages` is {max_messages}; it must be at least {_MIN_MESSAGES}, for a question and its answer"
+            )
         self.crew, self.max_messages = crew, max_messages
         self.checkpointer: Checkpointer = checkpointer
         self.messages, self.output = [], None
-        self.at_work: Callable[[dict[str, str]], None] | None = None
-        """Called with the inputs when the crew begins to work."""
-        self._llm = crew.chat_llm if crew.chat_llm is not None else next((one.llm for one in crew.agents), None)
+        self.on_crew_start: Callable[[dict[str, str]], None] | None = None
+        """Called with the inputs when the crew starts."""
+        self._llm = crew.chat_llm if crew.chat_llm is not None else next((agent.llm for agent in crew.agents), None)
         self._host: Agent | None = None
-        as_model(self._llm)  # a missing key is told before anything is said
+        as_model(self._llm)  # a missing API key fails here rather than at the first message
 
     def say(self, text: str) -> str:
-        """Say something to it, and get its answer: the model's, or the result of the crew if that was asked to work.
+        """Send a message and return the answer: the model's, or the crew's result if the model ran it.
 
         Raises:
-            Exception: whatever the model raised; it is as if nothing had been said. What the crew raises is told by the
-                model.
+            Exception: Any error of the model; the message is then forgotten. Errors of the crew are reported by the model
+                in its answer.
         """
-        return drive(self._said(text))
+        return drive(self._reply(text))
 
     async def asay(self, text: str) -> str:
-        """The same on this event loop."""
-        return await adrive(self._said(text))
+        """Async version of `say`."""
+        return await adrive(self._reply(text))
 
     def greet(self) -> str:
-        """Have it speak first."""
+        """Let the model open the conversation."""
         return self.say(self._book.filled("chat", "opening"))
 
     async def agreet(self) -> str:
-        """The same on this event loop."""
+        """Async version of `greet`."""
         return await self.asay(self._book.filled("chat", "opening"))
 
-    def _said(self, text: str) -> Program[str]:
-        before = self.messages
-        self.messages = [*before, {"role": "user", "content": text}]
+    def _reply(self, text: str) -> Program[str]:
+        previous = self.messages
+        self.messages = [*previous, {"role": "user", "content": text}]
         try:
             if self._host is None:
-                self._host = self._hosted((yield from self._described()))
+                self._host = self._build_host((yield from self._describe_crew()))
             answer = (yield from replied(self._host, self.messages, None)).raw
         except BaseException:
-            self.messages = before
+            self.messages = previous
             raise
-        self.messages = self._remembered([*self.messages, {"role": "assistant", "content": answer}])
+        self.messages = self._trim([*self.messages, {"role": "assistant", "content": answer}])
         return answer
 
-    def _remembered(self, messages: list[dict[str, str]]) -> list[dict[str, str]]:
-        """The latest messages; some providers want the first to be the user's."""
-        kept = messages[-self.max_messages :]
-        while kept[0]["role"] != "user":
-            kept = kept[1:]
-        return kept
+    def _trim(self, messages: list[dict[str, str]]) -> list[dict[str, str]]:
+        """Return the latest messages, starting with one of the user's, as some providers require."""
+        latest = messages[-self.max_messages :]
+        while latest[0]["role"] != "user":
+            latest = latest[1:]
+        return latest
 
-    def _described(self) -> Program[ChatInputs]:
-        """What the crew does and has to be told, in the model's words; in the definition's where it finds none."""
+    def _describe_crew(self) -> Program[ChatInputs]:
+        """Ask the model what the crew does and needs; fall back to the crew's own texts."""
         names = sorted(self.crew.fetch_inputs() - {CHAT_HISTORY})
-        called = self.crew.name or "crew"
-        shown = "\n".join(f"{place}: {text}" for place, text in _texts(self.crew))
-        asked = self._book.filled("chat", "describe", crew=called, texts=shown, inputs=", ".join(names) or "none")
+        crew_name = self.crew.name or "crew"
+        excerpts = "\n".join(f"{place}: {text}" for place, text in _texts(self.crew))
+        prompt = self._book.filled(
+            "chat", "describe", crew=crew_name, texts=excerpts, inputs=", ".join(names) or "none"
+        )
         guide = Agent(
             role=self._book.filled("chat", "guide_role"),
             goal=self._book.filled("chat", "guide_goal"),
@@ -107,35 +111,39 @@ class CrewChat:
             llm=self._llm,
             i18n=self.crew.texts,
         )
-        found = (yield from replied(guide, asked, ChatInputs)).pydantic
-        told = found if isinstance(found, ChatInputs) else None
-        meanings = {one.name: one.description for one in told.inputs} if told else {}
-        does = (
-            told.crew_description if told else " ".join(task.template("description") or "" for task in self.crew.tasks)
+        reply = (yield from replied(guide, prompt, ChatInputs)).pydantic
+        answer = reply if isinstance(reply, ChatInputs) else None
+        descriptions = {item.name: item.description for item in answer.inputs} if answer else {}
+        summary = (
+            answer.crew_description
+            if answer
+            else " ".join(task.template("description") or "" for task in self.crew.tasks)
         )
-        inputs = [ChatInputField(name=name, description=meanings.get(name) or self._use_of(name)) for name in names]
-        return ChatInputs(crew_name=called, crew_description=does, inputs=inputs)
+        inputs = [ChatInputField(name=name, description=descriptions.get(name) or self._use_of(name)) for name in names]
+        return ChatInputs(crew_name=crew_name, crew_description=summary, inputs=inputs)
 
     def _use_of(self, name: str) -> str:
-        slot = f"{{{name}}}"
-        used = next(text for _, text in _texts(self.crew) if slot in text)
-        return self._book.filled("chat", "used_in", name=slot, text=shorten(used, _SHOWN))
+        placeholder = f"{{{name}}}"
+        usage = next(text for _, text in _texts(self.crew) if placeholder in text)
+        return self._book.filled("chat", "used_in", name=placeholder, text=shorten(usage, _MAX_EXCERPT))
 
-    def _hosted(self, about: ChatInputs) -> Agent:
-        listed = "\n".join(f"- {one.name}: {one.description}" for one in about.inputs)
-        does = about.crew_description
+    def _build_host(self, crew: ChatInputs) -> Agent:
+        listing = "\n".join(f"- {item.name}: {item.description}" for item in crew.inputs)
+        summary = crew.crew_description
         run_crew = _RunCrew(
-            name=_TOOL,
-            description=self._book.filled("chat", "tool", description=does),
-            args_schema=texts("Inputs", {one.name: one.description for one in about.inputs}),
+            name=_TOOL_NAME,
+            description=self._book.filled("chat", "tool", description=summary),
+            args_schema=texts("Inputs", {item.name: item.description for item in crew.inputs}),
             result_as_answer=True,
-            cache_function=_never,
+            cache_function=_never_cache,
             chat=self,
         )
-        needed = listed or self._book.filled("chat", "no_inputs")
-        backstory = self._book.filled("chat", "backstory", description=does, inputs=needed, tool=run_crew.spec["name"])
+        inputs = listing or self._book.filled("chat", "no_inputs")
+        backstory = self._book.filled(
+            "chat", "backstory", description=summary, inputs=inputs, tool=run_crew.spec["name"]
+        )
         return Agent(
-            role=self._book.filled("chat", "role", crew=about.crew_name),
+            role=self._book.filled("chat", "role", crew=crew.crew_name),
             goal=self._book.filled("chat", "goal"),
             backstory=backstory,
             llm=self._llm,
@@ -147,75 +155,76 @@ class CrewChat:
     def _book(self) -> Book:
         return self.crew.texts.book
 
-    def begun(self, inputs: dict[str, str]) -> dict[str, Any]:
-        """The inputs of a kickoff: what the model found out, and what was said."""
-        if self.at_work is not None:
-            self.at_work(inputs)
+    def start_crew(self, inputs: dict[str, str]) -> dict[str, Any]:
+        """Report the start of the crew and return the inputs of its kickoff, with the chat history among them."""
+        if self.on_crew_start is not None:
+            self.on_crew_start(inputs)
         return {**inputs, CHAT_HISTORY: json.dumps(self.messages, ensure_ascii=False)}
 
-    def ended(self, output: Any) -> str:
-        """The text of an output; it may be what a function behind the kickoff gave in its place."""
+    def finish_crew(self, output: Any) -> str:
+        """Store the output, which a kickoff hook may have replaced, and return its text."""
         self.output = cast("CrewOutput", output)
         return str(output)
 
 
 class _RunCrew(BaseTool):
-    """The crew as the model's tool; its runs are kept as any."""
+    """Lets the model run the crew; its runs are recorded like any other."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     chat: CrewChat
 
     def _run(self, **inputs: str) -> str:
-        given = self.chat.begun(inputs)
-        return self.chat.ended(kickoff_crew(self.chat.crew, given, RunOptions(checkpointer=self.chat.checkpointer)))
+        values = self.chat.start_crew(inputs)
+        return self.chat.finish_crew(
+            kickoff_crew(self.chat.crew, values, RunOptions(checkpointer=self.chat.checkpointer))
+        )
 
     async def _arun(self, **inputs: str) -> str:
-        given = self.chat.begun(inputs)
-        return self.chat.ended(
-            await akickoff_crew(self.chat.crew, given, RunOptions(checkpointer=self.chat.checkpointer))
+        values = self.chat.start_crew(inputs)
+        return self.chat.finish_crew(
+            await akickoff_crew(self.chat.crew, values, RunOptions(checkpointer=self.chat.checkpointer))
         )
 
 
-def _never(_arguments: Any = None, _result: Any = None) -> bool:
-    """To ask again is to want it done again."""
-    return False
+def _never_cache(_arguments: Any = None, _result: Any = None) -> bool:
+    return False  # a repeated request is a request to run again
 
 
 def _texts(crew: Crew) -> list[tuple[str, str]]:
-    """The texts of a crew as they were written, and of whom they are."""
-    working = dict.fromkeys([*(task.agent for task in crew.tasks if task.agent is not None), *crew.agents])
-    found = [
+    """Return the templates of a crew's tasks and agents, each with its kind."""
+    agents = dict.fromkeys([*(task.agent for task in crew.tasks if task.agent is not None), *crew.agents])
+    templates = [
         *(("task", task.template(field)) for task in crew.tasks for field in ("description", "expected_output")),
-        *(("agent", agent.template(field)) for agent in working for field in ("role", "goal", "backstory")),
+        *(("agent", agent.template(field)) for agent in agents for field in ("role", "goal", "backstory")),
     ]
-    return [(place, text) for place, text in found if text]
+    return [(place, text) for place, text in templates if text]
 
 
 def chat_at_terminal(crew: Crew, *, checkpointer: Checkpointer = None) -> CrewChat:
-    """Talk on the terminal; see `Crew.chat`."""
-    talk = CrewChat(crew, checkpointer=checkpointer)
-    talk.at_work = _show_work
+    """Chat in the terminal; see `Crew.chat`."""
+    chat = CrewChat(crew, checkpointer=checkpointer)
+    chat.on_crew_start = _show_run
     try:
-        _show(talk.greet())
-        while (said := input("\n> ").strip()).lower() not in _ENDS:
-            if said:
-                _answer(talk, said)
+        _show(chat.greet())
+        while (message := input("\n> ").strip()).lower() not in _EXIT_COMMANDS:
+            if message:
+                _answer(chat, message)
     except (EOFError, KeyboardInterrupt):
-        _show("")  # the shell's prompt begins a line
-    return talk
+        _show("")  # leave the shell's prompt on a line of its own
+    return chat
 
 
-def _answer(talk: CrewChat, said: str) -> None:
+def _answer(chat: CrewChat, message: str) -> None:
     try:
-        _show(f"\n{talk.say(said)}")
-    except Exception as error:  # noqa: BLE001 - the conversation goes on: it may be asked again
+        _show(f"\n{chat.say(message)}")
+    except Exception as error:  # noqa: BLE001 - an error does not end the conversation
         _show(f"\nError: {type(error).__name__}: {error}")
 
 
-def _show_work(inputs: dict[str, str]) -> None:
-    given = ", ".join(f"{name}={shorten(value, 60)!r}" for name, value in inputs.items())
-    _show(f"\n(the crew is at work{': ' if given else ''}{given})")
+def _show_run(inputs: dict[str, str]) -> None:
+    arguments = ", ".join(f"{name}={shorten(value, 60)!r}" for name, value in inputs.items())
+    _show(f"\n(running the crew{': ' if arguments else ''}{arguments})")
 
 
 def _show(text: str) -> None:

@@ -1,4 +1,4 @@
-"""What a crew is told of a conversation, and what people are told of a crew that they can talk to."""
+"""Data of chats with crews: the inputs to collect, and the chat history that tasks see."""
 
 import json
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ class ChatInputField(BaseModel):
     """Something that the crew has to be told."""
 
     name: str = Field(description="the input's name")
-    """Its name among the inputs."""
+    """The name of the input."""
 
     description: str = Field(description="what is to be given")
     """What is to be given."""
@@ -37,15 +37,15 @@ class ChatInputs(BaseModel):
 
 
 def with_history(description: str, history: Any, book: Book) -> str:
-    """A task's description with the chat that led to the run below it.
+    """Append the chat that led to the run to a task's description.
 
     Args:
-        description: the description.
-        history: the chat, as the input `crew_chat_messages` holds it.
-        book: the texts of prompts.
+        description: The description.
+        history: The chat, as in the input `crew_chat_messages`.
+        book: The prompts.
 
     Raises:
-        DefinitionError: it is neither a list of messages nor the JSON of one.
+        DefinitionError: If the history is neither a list of messages nor the JSON of one.
     """
     lines = "\n".join(
         f"{str(message['role']).capitalize()}: {message['content']}"
@@ -55,18 +55,18 @@ def with_history(description: str, history: Any, book: Book) -> str:
     return f"{description}\n\n{book.slice('conversation_history_instruction')}\n\n{lines}"
 
 
-def _messages(given: Any) -> list[Any]:
-    found: object = given
-    if isinstance(given, str):
+def _messages(history: Any) -> list[Any]:
+    messages: object = history
+    if isinstance(history, str):
         try:
-            found = json.loads(given)
+            messages = json.loads(history)
         except ValueError as error:
-            raise _refused(f"it is no JSON: {error}.") from error
-    if not isinstance(found, list):
-        raise _refused(f"it is {found!r:.80}.")
-    return cast("list[Any]", found)
+            raise _invalid_history(f"it is not JSON: {error}.") from error
+    if not isinstance(messages, list):
+        raise _invalid_history(f"it is {messages!r:.80}.")
+    return cast("list[Any]", messages)
 
 
-def _refused(what: str) -> DefinitionError:
+def _invalid_history(problem: str) -> DefinitionError:
     remedy = 'Give a list of messages, [{"role": "user", "content": "..."}], or the JSON of one.'
-    return DefinitionError([Fault(where=f"the input `{CHAT_HISTORY}`", what=what, remedy=remedy, code="input")])
+    return DefinitionError([Fault(where=f"the input `{CHAT_HISTORY}`", what=problem, remedy=remedy, code="input")])

@@ -1,4 +1,4 @@
-"""What a conversation is kept as: its messages, and what agents found out beside them."""
+"""The state of a conversation: its messages, events and agent threads."""
 
 from collections.abc import Mapping
 from typing import Any, Literal, cast
@@ -18,123 +18,118 @@ __all__ = [
 ]
 
 ConversationMessageRole = Literal["user", "assistant", "system", "tool"]
-"""Who says something."""
+"""Author of a message."""
 
 ConversationEventVisibility = Literal["private", "public"]
-"""Whether a person sees something, or the flow alone."""
+"""Whether an event is shown to the user or only stored."""
 
 
 class ConversationMessage(BaseModel):
-    """Something that was said in a conversation."""
+    """A message of a conversation."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     role: ConversationMessageRole
-    """Who says it."""
 
     content: str | list[dict[str, Any]] | None
-    """What is said: a text, or parts of it as models take them."""
+    """Text, or content parts in the form that models take."""
 
     name: str | None = None
-    """The name of who says it."""
+    """Name of the author."""
 
     tool_call_id: str | None = None
-    """The request that a tool's result answers."""
+    """Id of the tool call that this result answers."""
 
     tool_calls: list[dict[str, Any]] | None = None
-    """The requests of tools in it."""
+    """Tool calls that the message requests."""
 
     files: dict[str, Any] | None = None
-    """What comes with it."""
+    """Attached files by name."""
 
     metadata: dict[str, Any] = Field(default_factory=dict)
-    """What is noted of it; models are not told."""
+    """Metadata, which models do not see."""
 
 
 class AgentMessage(BaseModel):
-    """Something that an agent said, which stands in a thread of its own."""
+    """A message in an agent's own thread."""
 
     role: ConversationMessageRole | str = "assistant"
-    """Who says it."""
-
     content: Any
-    """What is said."""
-
     metadata: dict[str, Any] = Field(default_factory=dict)
-    """What is noted of it."""
 
 
 class ConversationEvent(BaseModel):
-    """Something that happened beside the messages."""
+    """An event of a conversation that is not a message."""
 
     type: str
-    """What it is."""
-
     payload: dict[str, Any] = Field(default_factory=dict)
-    """What there is to know."""
 
     agent_name: str | None = None
-    """The agent that it is of."""
+    """The agent that the event belongs to."""
 
     visibility: ConversationEventVisibility = "private"
-    """Whether it is shown."""
+    """Whether the event is shown to the user."""
 
 
 class ConversationState(BaseModel):
-    """The state of a conversation; a base for states of one's own."""
+    """State of a conversation; subclass it to add fields."""
 
     id: str = Field(default_factory=lambda: str(uuid4()))
-    """The conversation."""
+    """Id of the conversation."""
 
     messages: list[ConversationMessage] = Field(default_factory=list[ConversationMessage])
-    """What was said, the latest last."""
+    """The messages, latest last."""
 
     current_user_message: str | None = None
-    """What is answered now."""
+    """The message of the current turn."""
 
     last_user_message: str | None = None
-    """What the user said last."""
+    """The user's latest message."""
 
     last_intent: str | None = None
-    """The route that was taken last."""
+    """The latest route."""
 
     ended: bool = False
-    """Whether it is over."""
+    """Whether the conversation has ended."""
 
     events: list[ConversationEvent] = Field(default_factory=list[ConversationEvent])
-    """What happened beside the messages."""
+    """Events other than messages."""
 
     agent_threads: dict[str, list[AgentMessage]] = Field(default_factory=dict[str, list[AgentMessage]])
-    """What agents found out, by their names."""
+    """Messages of agents, by agent."""
 
     session_ready: bool = False
-    """For programs: whether what is done once in a conversation was done."""
+    """Free for programs: whether one-time setup of the conversation is done."""
 
 
 class ChatState(BaseModel):
-    """The least state of a conversation, for flows that take their own way through a turn."""
+    """Minimal state of a conversation, for flows that handle turns themselves."""
 
     id: str = Field(default_factory=lambda: str(uuid4()))
-    """The conversation."""
+    """Id of the conversation."""
 
     messages: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
-    """What was said, as models take it."""
+    """The messages, in the form that models take."""
 
     last_user_message: str | None = None
-    """What the user said last."""
+    """The user's latest message."""
 
     last_intent: str | None = None
-    """The route that was taken last."""
+    """The latest route."""
 
     session_ready: bool = False
-    """For programs: whether what is done once in a conversation was done."""
+    """Free for programs: whether one-time setup of the conversation is done."""
 
 
 def message_to_llm_dict(message: Any) -> dict[str, Any]:
-    """A message as models take it: a `ConversationMessage`, a dict, or a text of the user's."""
+    """Return a message in the form that models take.
+
+    Args:
+        message: A `ConversationMessage`, a dict, or the text of a user message.
+    """
     if isinstance(message, Mapping):
         return dict(cast("Mapping[str, Any]", message))
     if not isinstance(message, BaseModel):
         return {"role": getattr(message, "role", "user"), "content": getattr(message, "content", str(message))}
-    told = {name: getattr(message, name) for name in type(message).model_fields if name != "metadata"}
-    return {name: value for name, value in told.items() if value is not None or name == "content"}
+    fields = {name: getattr(message, name) for name in type(message).model_fields if name != "metadata"}
+    return {name: value for name, value in fields.items() if value is not None or name == "content"}

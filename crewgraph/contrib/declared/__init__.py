@@ -1,1 +1,1 @@
-"""Flows and crews as data: what files in YAML or JSON declare, and what a class says in the same words."""
+"""Declarative flows and crews: YAML and JSON files turned into classes, and classes described in the same format."""

@@ -1,4 +1,4 @@
-"""What the methods of a declared flow do: one action each."""
+"""The actions of declared flows; each method has one."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from crewgraph.contrib.declared.crew import AgentDefinition, CrewDefinition
 from crewgraph.contrib.declared.expression import Expression, ExpressionData
-from crewgraph.contrib.declared.names import checked_name
+from crewgraph.contrib.declared.names import validate_name
 
 __all__ = [
     "FlowActionDefinition",
@@ -36,7 +36,7 @@ class FlowCodeActionDefinition(BaseModel):
     """The function, as "module:name"."""
 
     with_: dict[str, ExpressionData] | None = Field(default=None, alias="with")
-    """Its keywords, with `${...}` in texts; without any it is called like a method of a class."""
+    """Keyword arguments, with `${...}` in texts; if absent, the function is called like a method."""
 
 
 class FlowToolActionDefinition(BaseModel):
@@ -49,7 +49,7 @@ class FlowToolActionDefinition(BaseModel):
     """The tool's class, as "module:Class"."""
 
     with_: dict[str, ExpressionData] | None = Field(default=None, alias="with")
-    """Its arguments, with `${...}` in texts."""
+    """Arguments, with `${...}` in texts."""
 
 
 class FlowCrewActionDefinition(BaseModel):
@@ -59,18 +59,18 @@ class FlowCrewActionDefinition(BaseModel):
 
     call: Literal["crew"]
     from_declaration: str | None = None
-    """A file of a crew in JSON, or its folder; from the folder of the flow's own file on."""
+    """A crew's JSON file or its folder, relative to the folder of the flow's file."""
 
     with_: CrewDefinition | None = Field(default=None, alias="with")
-    """The crew itself, where it has no file."""
+    """The crew, if it is defined inline."""
 
     inputs: dict[str, ExpressionData] | None = None
-    """Inputs over those that the crew has by itself, with `${...}` in texts."""
+    """Inputs that override the crew's own, with `${...}` in texts."""
 
     @model_validator(mode="after")
     def _validate_crew_source(self) -> "FlowCrewActionDefinition":
         if (self.from_declaration is None) == (self.with_ is None):
-            raise ValueError("a crew has either `with`, which is the crew itself, or `from_declaration`, its file")
+            raise ValueError("a crew needs either `with`, the crew inline, or `from_declaration`, its file")
         return self
 
 
@@ -81,7 +81,7 @@ class FlowAgentActionDefinition(BaseModel):
 
     call: Literal["agent"]
     with_: AgentDefinition = Field(alias="with")
-    """The agent, and its `input`, with `${...}` in it."""
+    """The agent and its `input`, which may contain `${...}`."""
 
 
 class FlowExpressionActionDefinition(BaseModel):
@@ -91,7 +91,7 @@ class FlowExpressionActionDefinition(BaseModel):
 
     call: Literal["expression"]
     expr: str
-    """CEL, without `${...}` around it."""
+    """The CEL expression, without `${...}` around it."""
 
 
 class FlowScriptActionDefinition(BaseModel):
@@ -101,7 +101,7 @@ class FlowScriptActionDefinition(BaseModel):
 
     call: Literal["script"]
     code: str
-    """The body of a function of `state`, `outputs`, `input` and `item`."""
+    """Body of a function of `state`, `outputs`, `input` and `item`."""
 
     language: Literal["python"] = "python"
 
@@ -115,7 +115,7 @@ FlowAtomicActionDefinition = Annotated[
     | FlowScriptActionDefinition,
     Field(discriminator="call"),
 ]
-"""An action that is no `each`."""
+"""Any action but `each`."""
 
 
 class FlowEachStepDefinition(BaseModel):
@@ -124,16 +124,16 @@ class FlowEachStepDefinition(BaseModel):
     model_config = _STRICT
 
     name: str
-    """What later steps know its output by."""
+    """Name under which later steps read its output."""
 
     if_: str | None = Field(default=None, alias="if")
-    """CEL; the step is left out where it is false."""
+    """CEL condition; the step is skipped if it is false."""
 
     action: FlowAtomicActionDefinition
 
     @model_validator(mode="after")
     def _validate_step_name(self) -> "FlowEachStepDefinition":
-        checked_name(self.name, "the name of a step")
+        validate_name(self.name, "the name of a step")
         return self
 
 
@@ -144,18 +144,18 @@ class FlowEachActionDefinition(BaseModel):
 
     call: Literal["each"]
     in_: str = Field(alias="in")
-    """CEL; the list."""
+    """CEL expression of the list."""
 
     do: list[FlowEachStepDefinition]
-    """The steps; what the last of them gave is what came of the item."""
+    """The steps; the output of the last one is the result for the item."""
 
     @model_validator(mode="after")
     def _validate_step_list(self) -> "FlowEachActionDefinition":
         names = [step.name for step in self.do]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if not names or twice:
-            told = f"`{twice[0]}` is there twice" if twice else "there is none"
-            raise ValueError(f"`do` of an `each` is a list of steps, each with a name of its own; {told}")
+        duplicates = sorted({name for name in names if names.count(name) > 1})
+        if not names or duplicates:
+            problem = f"`{duplicates[0]}` occurs twice" if duplicates else "the list is empty"
+            raise ValueError(f"`do` of an `each` needs steps with unique names; {problem}")
         return self
 
 
@@ -168,29 +168,29 @@ FlowActionDefinition = (
     | FlowScriptActionDefinition
     | FlowEachActionDefinition
 )
-"""What a method does."""
+"""Any action of a method."""
 
 _ROOTS = ("state", "outputs")
 
 
 def check_expressions(action: FlowActionDefinition, place: str, roots: tuple[str, ...] = _ROOTS) -> None:
-    """See whether an action's expressions can be read, and name only what there is.
+    """Check that an action's expressions are valid and read only names in scope.
 
     Args:
-        action: the action.
-        place: where it stands, for messages.
-        roots: what may be named.
+        action: The action.
+        place: Its place in the declaration, for error messages.
+        roots: The names in scope.
 
     Raises:
-        ExpressionError: one cannot be read, or names something else.
+        ExpressionError: If one is not valid CEL, or reads another name.
     """
     if isinstance(action, FlowEachActionDefinition):
         Expression(action.in_).validate_expression(allowed_roots=roots, source=f"{place}.in")
         for number, step in enumerate(action.do):
-            inner, where = (*roots, "item"), f"{place}.do[{number}]"
+            step_roots, where = (*roots, "item"), f"{place}.do[{number}]"
             if step.if_ is not None:
-                Expression(step.if_).validate_expression(allowed_roots=inner, source=f"{where}.if")
-            check_expressions(step.action, f"{where}.action", inner)
+                Expression(step.if_).validate_expression(allowed_roots=step_roots, source=f"{where}.if")
+            check_expressions(step.action, f"{where}.action", step_roots)
     elif isinstance(action, FlowExpressionActionDefinition):
         Expression(action.expr).validate_expression(allowed_roots=roots, source=f"{place}.expr")
     for name, value in _templates(action):
@@ -198,7 +198,7 @@ def check_expressions(action: FlowActionDefinition, place: str, roots: tuple[str
 
 
 def _templates(action: FlowActionDefinition) -> Iterator[tuple[str, Any]]:
-    """The texts of an action that hold `${...}`."""
+    """Yield the fields of an action that may contain `${...}`, with their names."""
     if isinstance(action, FlowCodeActionDefinition | FlowToolActionDefinition):
         yield "with", action.with_
     elif isinstance(action, FlowCrewActionDefinition):

@@ -1,4 +1,4 @@
-"""CEL, read and evaluated by `cel-python`: expressions, and texts with `${...}` in them."""
+"""CEL expressions and `${...}` templates, parsed and evaluated with `cel-python`."""
 
 import json
 import re
@@ -16,13 +16,20 @@ from crewgraph.extras import require
 if TYPE_CHECKING:
     from lark import Tree
 
-__all__ = ["Parsed", "Part", "evaluated", "expression_labels", "parsed", "parts_of", "roots_of"]
+__all__ = [
+    "ParsedExpression",
+    "TemplatePart",
+    "evaluate_expression",
+    "expression_labels",
+    "parse_expression",
+    "split_template",
+]
 
-_VARIABLES = {"all": 1, "exists": 1, "exists_one": 1, "filter": 1, "map": 1, "reduce": 2}
-"""What goes through lists and maps, and how many names of its own it takes; it takes as many expressions besides."""
+_MACROS = {"all": 1, "exists": 1, "exists_one": 1, "filter": 1, "map": 1, "reduce": 2}
+"""Macros over lists and maps, and the number of variables each binds; each takes as many expressions again."""
 
-_NOT_ONE_VALUE = ("list_lit", "map_lit")
-_TEXTS = ("STRING_LIT", "MLSTRING_LIT")
+_CONTAINERS = ("list_lit", "map_lit")
+_STRINGS = ("STRING_LIT", "MLSTRING_LIT")
 
 _CLASS = re.compile(r"<class '(?:celpy\.celtypes\.)?(\w+?)(?:Type)?'>")
 _RULE = re.compile(r"Token\('RULE', '(\w+)'\)")
@@ -31,78 +38,74 @@ _lock = Lock()
 
 
 @dataclass(frozen=True, eq=False)
-class Parsed:
-    """An expression that can be evaluated, in several threads at once."""
+class ParsedExpression:
+    """A parsed expression, safe to evaluate in several threads at once."""
 
     tree: "Tree[Any]"
     program: Any
     roots: frozenset[str]
+    """The names that it reads from its scope."""
 
 
 @lru_cache(2_000)
-def parsed(source: str) -> Parsed:
-    """An expression.
+def parse_expression(source: str) -> ParsedExpression:
+    """Parse an expression.
 
     Raises:
-        ExpressionError: the text is empty, or is none.
-        MissingExtra: `cel-python` is not installed.
+        ExpressionError: If the text is empty or not valid CEL.
+        MissingExtra: If `cel-python` is not installed.
     """
     if not source.strip():
-        raise ExpressionError("the expression is empty; write one, as `state.topic` or `outputs.method`")
+        raise ExpressionError("the expression is empty; write one such as `state.topic` or `outputs.method`")
     celpy = _celpy()
-    with _lock:  # all parsers share one
+    with _lock:  # all environments share one parser
         environment = _environment(celpy)
         try:
             tree = environment.compile(source)
         except celpy.CELParseError as error:
             raise ExpressionError(
-                f"{source.strip()!r:.200} is no CEL expression: it cannot be read at line {error.line}, character "
-                f"{error.column}"
+                f"{source.strip()!r:.200} is not a CEL expression: syntax error at line {error.line}, "
+                f"character {error.column}"
             ) from error
     try:
-        return Parsed(tree, environment.program(tree), _roots(tree))
+        return ParsedExpression(tree, environment.program(tree), _roots(tree))
     except ExpressionError as error:
-        raise ExpressionError(f"{source.strip()!r:.200} is no CEL expression: {error}") from error
+        raise ExpressionError(f"{source.strip()!r:.200} is not a CEL expression: {error}") from error
 
 
-def evaluated(expression: Parsed, scope: Mapping[str, Any]) -> Any:
-    """The value of an expression, as JSON has it: points in time and spans as text, bytes in base64, keys as text.
+def evaluate_expression(expression: ParsedExpression, scope: Mapping[str, Any]) -> Any:
+    """Evaluate an expression to JSON data: timestamps and durations as text, bytes in base64, keys as text.
 
     Args:
-        expression: the expression.
-        scope: what its names stand for: plain data, points in time and spans of it.
+        expression: The expression.
+        scope: Values by name: plain data, datetimes and timedeltas.
 
     Raises:
-        ExpressionError: it has none.
+        ExpressionError: If evaluation fails.
     """
     celpy = _celpy()
     try:
-        given = {name: celpy.json_to_cel(scope[name]) for name in expression.roots if name in scope}
-        return json.loads(celpy.CELJSONEncoder().encode(expression.program.evaluate(given)))
+        activation = {name: celpy.json_to_cel(scope[name]) for name in expression.roots if name in scope}
+        return json.loads(celpy.CELJSONEncoder().encode(expression.program.evaluate(activation)))
     except RecursionError as error:
         raise ExpressionError("it is nested too deeply") from error
     except Exception as error:
-        raise ExpressionError(_told(error, expression.roots, scope)) from error
+        raise ExpressionError(_describe(error, expression.roots, scope)) from error
 
 
-def roots_of(expression: Parsed) -> frozenset[str]:
-    """The names that an expression takes from its context."""
-    return expression.roots
-
-
-def expression_labels(expression: Parsed) -> list[str]:
-    """The texts that an expression may come to, as far as it says them: those at the ends of its choices."""
+def expression_labels(expression: ParsedExpression) -> list[str]:
+    """Return the string literals that an expression may evaluate to, following its ternaries."""
     labels: list[str] = []
-    waiting: list[Any] = [expression.tree]
-    while waiting:
-        node = waiting.pop()
-        inner = node.children
-        if node.data == "expr" and len(inner) == 3:
-            waiting += [inner[2], inner[1]]
-        elif len(inner) == 1 and _is_tree(inner[0]) and node.data not in _NOT_ONE_VALUE:
-            waiting.append(inner[0])
-        elif node.data == "literal" and inner[0].type in _TEXTS:
-            labels.append(evaluated(parsed(str(inner[0])), {}))
+    pending: list[Any] = [expression.tree]
+    while pending:
+        node = pending.pop()
+        children = node.children
+        if node.data == "expr" and len(children) == 3:
+            pending += [children[2], children[1]]
+        elif len(children) == 1 and _is_tree(children[0]) and node.data not in _CONTAINERS:
+            pending.append(children[0])
+        elif node.data == "literal" and children[0].type in _STRINGS:
+            labels.append(evaluate_expression(parse_expression(str(children[0])), {}))
     return labels
 
 
@@ -111,7 +114,7 @@ def _celpy() -> ModuleType:
 
 
 def _environment(celpy: ModuleType) -> Any:
-    """An environment; it wants 2,500 frames, and may take none from who has more."""
+    """Return a CEL environment; creating one may lower the recursion limit, which is undone."""
     limit = sys.getrecursionlimit()
     environment = celpy.Environment()
     sys.setrecursionlimit(max(limit, sys.getrecursionlimit()))
@@ -119,29 +122,29 @@ def _environment(celpy: ModuleType) -> Any:
 
 
 def _roots(tree: "Tree[Any]") -> frozenset[str]:
-    found: set[str] = set()
-    waiting: list[tuple[Any, frozenset[str]]] = [(tree, frozenset())]
-    while waiting:
-        node, bound = waiting.pop()
-        inner = node.children
+    roots: set[str] = set()
+    pending: list[tuple[Any, frozenset[str]]] = [(tree, frozenset())]
+    while pending:
+        node, bound = pending.pop()
+        children = node.children
         if node.data in ("ident", "dot_ident"):
-            found |= {str(inner[0])} - bound
-        elif node.data == "member_dot_arg" and inner[1] in _VARIABLES:
-            arguments: list[Any] = inner[2].children if len(inner) == 3 else []
-            own = bound | _own(str(inner[1]), arguments)
-            waiting += [(inner[0], bound), *((one, own) for one in arguments)]
+            roots |= {str(children[0])} - bound
+        elif node.data == "member_dot_arg" and children[1] in _MACROS:
+            arguments: list[Any] = children[2].children if len(children) == 3 else []
+            inner = bound | _macro_variables(str(children[1]), arguments)
+            pending += [(children[0], bound), *((argument, inner) for argument in arguments)]
         else:
-            waiting += [(one, bound) for one in inner if _is_tree(one)]
-    return frozenset(found)
+            pending += [(child, bound) for child in children if _is_tree(child)]
+    return frozenset(roots)
 
 
-def _own(walk: str, arguments: list[Any]) -> frozenset[str]:
-    """The names that a walk through a list has of its own."""
-    count = _VARIABLES[walk]
-    names = [_roots(one) for one in arguments[:count]]
-    if len(arguments) != 2 * count or any(len(one) != 1 for one in names):
-        example = "reduce(sum, x, 0, sum + x)" if count == 2 else f"{walk}(x, x > 1)"
-        raise ExpressionError(f"`{walk}` takes names of its own, and as many expressions: `{example}`")
+def _macro_variables(macro: str, arguments: list[Any]) -> frozenset[str]:
+    """Return the names of the variables that a macro binds."""
+    count = _MACROS[macro]
+    names = [_roots(argument) for argument in arguments[:count]]
+    if len(arguments) != 2 * count or any(len(roots) != 1 for roots in names):
+        example = "reduce(sum, x, 0, sum + x)" if count == 2 else f"{macro}(x, x > 1)"
+        raise ExpressionError(f"`{macro}` takes variable names, and as many expressions: `{example}`")
     return frozenset[str]().union(*names)
 
 
@@ -149,25 +152,25 @@ def _is_tree(node: Any) -> bool:
     return hasattr(node, "children")
 
 
-def _told(error: Exception, roots: frozenset[str], scope: Mapping[str, Any]) -> str:
-    """What a failure is, in the terms of whoever wrote the expression."""
-    what, *more = error.args or (type(error).__name__,)
-    told, is_name, _ = str(what).partition(" (in activation")
+def _describe(error: Exception, roots: frozenset[str], scope: Mapping[str, Any]) -> str:
+    """Describe an evaluation error in terms of the expression."""
+    message, *details = error.args or (type(error).__name__,)
+    text, is_name, _ = str(message).partition(" (in activation")
     if is_name:
-        name = told.split("'")[1]
-        there: Iterable[str] = scope if name in roots else _celpy().evaluation.base_functions
-        known = ", ".join(sorted(one for one in there if one[:1].isalpha())) or "nothing"
-        return f"there is no {'' if name in roots else 'function '}`{name}`; there is {known}"
-    if told.startswith("found no matching overload"):
-        told += "; what stands together has to be of one kind: convert with int(), double() or string()"
-    elif len(more) == 2 and more[1] and str(more[1][0]) not in told:  # the kind and the arguments of what was raised
-        told += f": {more[1][0]}"
-    return _CLASS.sub(lambda kind: kind[1].lower(), _RULE.sub(r"`\1`", told))
+        name = text.split("'")[1]
+        names: Iterable[str] = scope if name in roots else _celpy().evaluation.base_functions
+        available = ", ".join(sorted(item for item in names if item[:1].isalpha())) or "none"
+        return f"there is no {'' if name in roots else 'function '}`{name}`; available: {available}"
+    if text.startswith("found no matching overload"):
+        text += "; both operands must have the same type: convert with int(), double() or string()"
+    elif len(details) == 2 and details[1] and str(details[1][0]) not in text:  # type and arguments of the cause
+        text += f": {details[1][0]}"
+    return _CLASS.sub(lambda match: match[1].lower(), _RULE.sub(r"`\1`", text))
 
 
 _OPENING = "${"
 
-_WORDS = re.compile(
+_TOKENS = re.compile(
     r"""
       //[^\n]*
     | [rR]?(?P<long>\"{3}|'{3})(?:\\.|[^\\])*?(?P=long)
@@ -176,45 +179,45 @@ _WORDS = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-"""Notes and texts, whose brackets do not count, and brackets."""
+"""Comments and string literals, whose braces do not count, and braces."""
 
 
 @dataclass(frozen=True)
-class Part:
-    """A piece of a text."""
+class TemplatePart:
+    """A literal piece of a template, or an expression in it."""
 
     text: str
     is_expression: bool
 
 
-def parts_of(text: str) -> list[Part]:
-    """The pieces of a text, in their order.
+def split_template(text: str) -> list[TemplatePart]:
+    """Split a template into its parts, in order.
 
     Raises:
-        ExpressionError: an expression in it is empty, or has no end.
+        ExpressionError: If an expression in it is empty or unterminated.
     """
-    parts: list[Part] = []
-    at = 0
-    while (start := text.find(_OPENING, at)) >= 0:
-        if start > at:
-            parts.append(Part(text[at:start], False))
+    parts: list[TemplatePart] = []
+    position = 0
+    while (start := text.find(_OPENING, position)) >= 0:
+        if start > position:
+            parts.append(TemplatePart(text[position:start], False))
         end = _end(text, start + len(_OPENING))
-        inner = text[start + len(_OPENING) : end].strip()
-        if not inner:
-            raise ExpressionError(f"there is nothing between the brackets of `${{}}` in {text!r:.120}")
-        parts.append(Part(inner, True))
-        at = end + 1
-    if at < len(text):
-        parts.append(Part(text[at:], False))
+        source = text[start + len(_OPENING) : end].strip()
+        if not source:
+            raise ExpressionError(f"`${{}}` is empty in {text!r:.120}")
+        parts.append(TemplatePart(source, True))
+        position = end + 1
+    if position < len(text):
+        parts.append(TemplatePart(text[position:], False))
     return parts
 
 
 def _end(text: str, start: int) -> int:
-    """Where the bracket is that closes an expression."""
+    """Return the position of the brace that closes an expression."""
     depth = 0
-    for word in _WORDS.finditer(text, start):
-        bracket = word["bracket"]
+    for token in _TOKENS.finditer(text, start):
+        bracket = token["bracket"]
         if bracket == "}" and depth == 0:
-            return word.start()
+            return token.start()
         depth += {"{": 1, "}": -1}.get(bracket, 0)
-    raise ExpressionError(f"`${{...}}` in {text!r:.120} has no end")
+    raise ExpressionError(f"`${{...}}` is not closed in {text!r:.120}")

@@ -1,4 +1,4 @@
-"""How declared flows are run and hold conversations; keys of a declaration that nobody knows."""
+"""Settings of conversational declared flows, and warnings about unknown keys."""
 
 import warnings
 from collections.abc import Iterable
@@ -11,41 +11,41 @@ from crewgraph.definitions.base import UnknownKeyword
 from crewgraph.deprecations import user_stacklevel
 
 __all__ = [
+    "DeclarationModel",
     "FlowConversationalDefinition",
     "FlowConversationalRouterDefinition",
-    "KnowsItsKeys",
     "plain_model",
-    "tell_unknown",
+    "warn_unknown_keys",
 ]
 
 
-class KnowsItsKeys(BaseModel):
-    """A part of a declaration that says which of its keys it does not know."""
+class DeclarationModel(BaseModel):
+    """Base class of the parts of a declaration that warn about unknown keys."""
 
     @model_validator(mode="before")
     @classmethod
-    def _tell_unknown(cls, values: Any) -> Any:
+    def _warn_unknown_keys(cls, values: Any) -> Any:
         if isinstance(values, dict):
             aliases = (field.alias for field in cls.model_fields.values() if field.alias is not None)
             title = str(cls.model_config.get("title") or cls.__name__).removesuffix("Definition")
-            tell_unknown(cast("dict[str, Any]", values), (*cls.model_fields, *aliases), title)
+            warn_unknown_keys(cast("dict[str, Any]", values), (*cls.model_fields, *aliases), title)
         return cast(Any, values)
 
 
-def tell_unknown(values: Iterable[str], known: Iterable[str], where: str) -> None:
-    """Warn of keys that are none of those which are known."""
+def warn_unknown_keys(values: Iterable[str], known: Iterable[str], where: str) -> None:
+    """Warn about keys that are not known."""
     names = sorted(known)
     if unknown := [key for key in values if key not in names]:
-        told = ", ".join(f"`{key}`" for key in unknown)
+        keys = ", ".join(f"`{key}`" for key in unknown)
         warnings.warn(
-            f"`{where}` of a declaration knows no {told}: it is without effect. There are {', '.join(names)}.",
+            f"`{where}` of a declaration has no {keys}, which is ignored. Known keys: {', '.join(names)}.",
             UnknownKeyword,
             stacklevel=user_stacklevel(),
         )
 
 
 class FlowConversationalRouterDefinition(BaseModel):
-    """How a model chooses the route of a turn; see `RouterConfig`."""
+    """How a model routes a turn; see `RouterConfig`."""
 
     prompt: str | None = None
     response_format: PythonReferenceDefinition | None = None
@@ -84,7 +84,7 @@ class FlowConversationalDefinition(BaseModel):
 
 
 def plain_model(llm: Any) -> Any:
-    """A language model as data: its name, where it is an object."""
+    """Return a language model as data: its name if it is an object."""
     if llm is None or isinstance(llm, str | dict):
         return llm  # pyright: ignore[reportUnknownVariableType]
     return str(getattr(llm, "model", None) or getattr(llm, "model_name", None) or type(llm).__name__)

@@ -1,4 +1,4 @@
-"""Crews and agents in JSON as typed data, which `load_crew_from_definition` takes."""
+"""Typed definitions of crews and agents, which `load_crew_from_definition` takes."""
 
 import re
 from typing import Any
@@ -20,7 +20,7 @@ _DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
 
 
 class PythonReferenceDefinition(BaseModel):
-    """Something of Python, by its name."""
+    """A reference to a Python object."""
 
     python: str
 
@@ -28,12 +28,12 @@ class PythonReferenceDefinition(BaseModel):
     @classmethod
     def _validate_python_ref(cls, python: str) -> str:
         if not _DOTTED.fullmatch(python):
-            raise ValueError(f"{python!r} is no name of the form `module.attribute`")
+            raise ValueError(f"{python!r} is not of the form `module.attribute`")
         return python
 
 
 class LLMDefinition(BaseModel):
-    """A model; further keywords of `LLM` may stand beside these."""
+    """A language model; further arguments of `LLM` are allowed."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -42,7 +42,7 @@ class LLMDefinition(BaseModel):
 
 
 class CrewAgentDefinition(BaseModel):
-    """An agent of a crew; any field of `Agent` may stand beside these."""
+    """An agent of a crew; any field of `Agent` is allowed."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -69,28 +69,30 @@ class CrewAgentDefinition(BaseModel):
 
 
 class AgentDefinition(CrewAgentDefinition):
-    """An agent on its own, with what it is asked."""
+    """A standalone agent with its prompt."""
 
     input: str | list[dict[str, Any]]
     response_format: PythonReferenceDefinition | None = None
 
     @field_validator("input", mode="before")
     @classmethod
-    def _validate_input(cls, given: Any) -> Any:
-        if not isinstance(given, str):
-            raise ValueError("`input` of an agent is a text")
-        return given
+    def _validate_input(cls, value: Any) -> Any:
+        if not isinstance(value, str):
+            raise ValueError("`input` of an agent must be a string")
+        return value
 
     @model_validator(mode="after")
     def _validate_texts(self) -> "AgentDefinition":
         for name in ("role", "goal", "backstory"):
             if "${" in str(getattr(self, name) or ""):
-                raise ValueError(f"`{name}` holds `${{`, which only `input` of an agent is filled with; say it there")
+                raise ValueError(
+                    f"`{name}` contains `${{`, but only `input` of an agent may hold expressions; move it there"
+                )
         return self
 
 
 class CrewTaskDefinition(BaseModel):
-    """A task of a crew; any field of `Task` may stand beside these."""
+    """A task of a crew; any field of `Task` is allowed."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -103,7 +105,7 @@ class CrewTaskDefinition(BaseModel):
 
 
 class CrewDefinition(BaseModel):
-    """A crew with its agents by name; any field of `Crew` may stand beside these."""
+    """A crew with its agents by name; any field of `Crew` is allowed."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -116,7 +118,7 @@ class CrewDefinition(BaseModel):
     @classmethod
     def _validate_inline_agents(cls, agents: Any) -> Any:
         if isinstance(agents, list):
-            raise ValueError("`agents` is an object of agents by name; a list of names is for files")
+            raise ValueError("`agents` must be an object of agents by name; lists of names work in files only")
         return agents
 
     @field_validator("inputs", mode="before")
@@ -127,13 +129,13 @@ class CrewDefinition(BaseModel):
     @model_validator(mode="after")
     def _validate_inline_shape(self) -> "CrewDefinition":
         if not self.agents or not self.tasks:
-            raise ValueError(f"a crew has at least one of its `{'tasks' if self.agents else 'agents'}`")
+            raise ValueError(f"a crew needs at least one entry in `{'tasks' if self.agents else 'agents'}`")
         return self
 
 
-def _object(given: Any, what: str) -> Any:
-    if given is None:
+def _object(value: Any, key: str) -> Any:
+    if value is None:
         return {}
-    if not isinstance(given, dict):
-        raise ValueError(f"`{what}` is an object of names and values")
-    return given  # pyright: ignore[reportUnknownVariableType]
+    if not isinstance(value, dict):
+        raise ValueError(f"`{key}` must be an object of names and values")
+    return value  # pyright: ignore[reportUnknownVariableType]

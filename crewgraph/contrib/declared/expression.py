@@ -1,4 +1,4 @@
-"""Expressions of declared flows: CEL on the state and on what methods returned."""
+"""Expressions of declared flows: CEL over the state and the outputs of methods."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -8,24 +8,24 @@ from typing import Any, cast
 from pydantic import JsonValue
 from pydantic_core import to_jsonable_python
 
-from crewgraph.contrib.declared.cel import Part, evaluated, parsed, parts_of, roots_of
+from crewgraph.contrib.declared.cel import TemplatePart, evaluate_expression, parse_expression, split_template
 from crewgraph.definitions.flow.state import CURRENT_WRITER, state_fields, state_id
 from crewgraph.errors import ExpressionError
 
-__all__ = ["Expression", "ExpressionData", "context_of", "outputs_of"]
+__all__ = ["Expression", "ExpressionData", "flow_context", "flow_outputs"]
 
 ExpressionData = JsonValue
-"""Texts, which may hold `${...}`, and whatever else JSON has, with such texts in it."""
+"""JSON data whose texts may contain `${...}`."""
 
 
 class Expression:
-    """An expression, or data whose texts hold some.
+    """A CEL expression, or data whose texts contain expressions.
 
     Args:
-        value: a CEL expression for `evaluate`; for `render_template` data whose texts hold `${...}`.
-        context: what the names stand for, where `evaluate` and `render_template` are not told.
-        now: what the name `now` stands for. Expressions do not read the clock by themselves, so that a run that goes on comes
-            to the same.
+        value: A CEL expression for `evaluate`; for `render_template`, data whose texts contain `${...}`.
+        context: Values by name, used if `evaluate` or `render_template` gets none.
+        now: Value of the name `now`. Expressions never read the clock themselves, so that a resumed run computes the same
+            values.
     """
 
     def __init__(
@@ -39,58 +39,58 @@ class Expression:
     def from_flow(
         cls, value: ExpressionData, flow: Any, *, local_context: dict[str, Any] | None = None
     ) -> "Expression":
-        """An expression on what a flow holds: `state`, and `outputs` by the names of methods.
+        """Create an expression over a flow's `state` and the `outputs` of its methods.
 
         Args:
-            value: the expression.
-            flow: the flow; inside of a method that of its run.
-            local_context: what else there is; its `outputs` stand beside those of the flow.
+            value: The expression or template.
+            flow: The flow; inside a method, the one of the running run.
+            local_context: Further names; its `outputs` are merged into those of the flow.
         """
-        return cls(value, context=context_of(flow, local_context or {}))
+        return cls(value, context=flow_context(flow, local_context or {}))
 
     def evaluate(self, context: dict[str, Any] | None = None) -> Any:
-        """What the expression comes to, as plain data.
+        """Evaluate the expression to plain data.
 
         Args:
-            context: what its names stand for; that of the constructor where None.
+            context: Values by name; None uses the context of the constructor.
 
         Raises:
-            ExpressionError: it is no expression, or has no value.
+            ExpressionError: If it is not valid CEL, or evaluation fails.
         """
         return _value(self._text(), self._scope(context))
 
     def render_template(self, context: dict[str, Any] | None = None) -> Any:
-        """The data, with values in the place of `${...}`.
+        """Return the data with every `${...}` replaced by its value.
 
-        A text that is one expression becomes its value, whatever that is; in other texts values stand as text, those that are
-        none as JSON, and null as nothing.
+        A text that is a single expression becomes its value, of any type. In other texts, values that are not text are
+        inserted as JSON, and null as nothing.
 
         Args:
-            context: what names stand for; that of the constructor where None.
+            context: Values by name; None uses the context of the constructor.
 
         Raises:
-            ExpressionError: an expression cannot be read, or has no value.
+            ExpressionError: If an expression is not valid CEL, or evaluation fails.
         """
-        return _rendered(self.value, self._scope(context))
+        return _render(self.value, self._scope(context))
 
     def validate_expression(self, *, allowed_roots: Iterable[str], source: str = "CEL expression") -> None:
-        """See whether it is an expression on these names.
+        """Check that the expression is valid and reads only the allowed names.
 
         Args:
-            allowed_roots: the names.
-            source: where it stands, for messages.
+            allowed_roots: The allowed names.
+            source: Its place in the declaration, for error messages.
 
         Raises:
-            ExpressionError: it is none, or names something else.
+            ExpressionError: If it is not valid CEL, or reads another name.
         """
         _check(self._text(), frozenset(allowed_roots), source)
 
     def validate_template(self, *, allowed_roots: Iterable[str], source: str = "with block") -> None:
-        """See whether all expressions in the data are some, on these names; see `validate_expression`."""
+        """Check every expression in the data; see `validate_expression`."""
         roots = frozenset(allowed_roots)
         for text, place in _texts(self.value, source):
             try:
-                parts = parts_of(text)
+                parts = split_template(text)
             except ExpressionError as error:
                 raise ExpressionError(f"{place}: {error}") from error
             for part in parts:
@@ -98,11 +98,11 @@ class Expression:
                     _check(part.text, roots, place)
 
     def _text(self) -> str:
-        """The expression; `${...}` around it says nothing more."""
+        """Return the expression, without the `${...}` that may enclose it."""
         if not isinstance(self.value, str):
-            raise ExpressionError(f"{self.value!r:.80} is no expression; give a text")
+            raise ExpressionError(f"{self.value!r:.80} is not an expression; pass a string")
         text = self.value.strip()
-        parts = parts_of(text) if text.startswith("${") else []
+        parts = split_template(text) if text.startswith("${") else []
         return parts[0].text if len(parts) == 1 and parts[0].is_expression else text
 
     def _scope(self, context: dict[str, Any] | None) -> dict[str, Any]:
@@ -110,63 +110,63 @@ class Expression:
         return scope if self._now is None else {**scope, "now": self._now}
 
 
-def context_of(flow: Any, local: Mapping[str, Any]) -> dict[str, Any]:
-    """What expressions on a flow may name, as plain data.
+def flow_context(flow: Any, local: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the names in scope for a flow's expressions, with their values as plain data.
 
     Args:
-        flow: the flow.
-        local: what there is besides, as `item`.
+        flow: The flow.
+        local: Further names, such as `item`.
     """
-    outputs = {**outputs_of(flow), **local.get("outputs", {})}
+    outputs = {**flow_outputs(flow), **local.get("outputs", {})}
     state = flow.state
-    whole = {**local, "state": {**state_fields(state), "id": state_id(state)}, "outputs": outputs}
-    return to_jsonable_python(whole, serialize_unknown=True, bytes_mode="base64", inf_nan_mode="constants")
+    context = {**local, "state": {**state_fields(state), "id": state_id(state)}, "outputs": outputs}
+    return to_jsonable_python(context, serialize_unknown=True, bytes_mode="base64", inf_nan_mode="constants")
 
 
-def outputs_of(flow: Any) -> dict[str, Any]:
-    """What the methods of a flow's run returned last, by their names: of the run around the running code, else of the last."""
-    running: Any = CURRENT_WRITER.get()
-    run: Any = running.run if running is not None and running.run.flow is flow else flow.last_run()
+def flow_outputs(flow: Any) -> dict[str, Any]:
+    """Return the latest outputs of a flow's methods by name, from the current run, else from the last one."""
+    writer: Any = CURRENT_WRITER.get()
+    run: Any = writer.run if writer is not None and writer.run.flow is flow else flow.last_run()
     return dict(run.said) if run is not None else {}
 
 
 def _value(text: str, scope: Mapping[str, Any]) -> Any:
     try:
-        return evaluated(parsed(text), scope)
+        return evaluate_expression(parse_expression(text), scope)
     except ExpressionError as error:
         raise ExpressionError(f"`{text}` has no value: {error}") from error
 
 
 def _check(text: str, roots: frozenset[str], source: str) -> None:
     try:
-        unknown = roots_of(parsed(text)) - roots
+        unknown = parse_expression(text).roots - roots
     except ExpressionError as error:
         raise ExpressionError(f"{source}: {error}") from error
     if unknown:
-        told, known = (", ".join(f"`{name}`" for name in sorted(names)) for names in (unknown, roots))
+        missing, known = (", ".join(f"`{name}`" for name in sorted(names)) for names in (unknown, roots))
         raise ExpressionError(
-            f"{source}: there is no {told}; an expression may name {known}, as in `state.topic` or `outputs.method`"
+            f"{source}: there is no {missing}; an expression may read {known}, as in `state.topic` or `outputs.method`"
         )
 
 
-def _rendered(value: Any, scope: Mapping[str, Any]) -> Any:
+def _render(value: Any, scope: Mapping[str, Any]) -> Any:
     if isinstance(value, str):
-        return _filled(value, scope)
+        return _render_text(value, scope)
     if isinstance(value, list):
-        return [_rendered(one, scope) for one in cast("list[Any]", value)]
+        return [_render(item, scope) for item in cast("list[Any]", value)]
     if isinstance(value, Mapping):
-        return {key: _rendered(one, scope) for key, one in cast("Mapping[str, Any]", value).items()}
+        return {key: _render(item, scope) for key, item in cast("Mapping[str, Any]", value).items()}
     return value
 
 
-def _filled(text: str, scope: Mapping[str, Any]) -> Any:
-    parts = parts_of(text.strip())
+def _render_text(text: str, scope: Mapping[str, Any]) -> Any:
+    parts = split_template(text.strip())
     if len(parts) == 1 and parts[0].is_expression:
         return _value(parts[0].text, scope)
-    return "".join(_shown(part, scope) for part in parts_of(text))
+    return "".join(_render_part(part, scope) for part in split_template(text))
 
 
-def _shown(part: Part, scope: Mapping[str, Any]) -> str:
+def _render_part(part: TemplatePart, scope: Mapping[str, Any]) -> str:
     if not part.is_expression:
         return part.text
     value = _value(part.text, scope)
@@ -177,8 +177,8 @@ def _texts(value: Any, place: str) -> Iterator[tuple[str, str]]:
     if isinstance(value, str):
         yield value, place
     elif isinstance(value, list):
-        for number, one in enumerate(cast("list[Any]", value)):
-            yield from _texts(one, f"{place}[{number}]")
+        for number, item in enumerate(cast("list[Any]", value)):
+            yield from _texts(item, f"{place}[{number}]")
     elif isinstance(value, Mapping):
-        for key, one in cast("Mapping[str, Any]", value).items():
-            yield from _texts(one, f"{place}.{key}")
+        for key, item in cast("Mapping[str, Any]", value).items():
+            yield from _texts(item, f"{place}.{key}")

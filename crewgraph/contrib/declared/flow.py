@@ -1,4 +1,4 @@
-"""A flow as data, in the form that files in YAML and JSON have."""
+"""Flow declarations: the data model of YAML and JSON flow files."""
 
 import json
 import logging
@@ -9,9 +9,9 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field, PrivateAttr, model_validator
 
 from crewgraph.contrib.declared.actions import check_expressions
-from crewgraph.contrib.declared.config import FlowConversationalDefinition, KnowsItsKeys
-from crewgraph.contrib.declared.method import FlowMethodDefinition, FlowPersistenceDefinition, condition_of
-from crewgraph.contrib.declared.names import checked_name
+from crewgraph.contrib.declared.config import DeclarationModel, FlowConversationalDefinition
+from crewgraph.contrib.declared.method import FlowMethodDefinition, FlowPersistenceDefinition, read_condition
+from crewgraph.contrib.declared.names import validate_name
 from crewgraph.contrib.declared.skill import authoring_skill
 from crewgraph.contrib.declared.state import FlowStateDefinition
 from crewgraph.definitions.flow.method import events_of
@@ -23,14 +23,14 @@ __all__ = ["FlowConfigDefinition", "FlowDeclaration", "log_flow_definition_issue
 _LOG = logging.getLogger(__name__)
 
 
-class FlowConfigDefinition(KnowsItsKeys):
-    """How a flow is run; what `Flow(...)` is given elsewhere."""
+class FlowConfigDefinition(DeclarationModel):
+    """How a flow runs; corresponds to the arguments of `Flow(...)`."""
 
     tracing: bool | None = None
     stream: bool = False
     memory: dict[str, Any] | None = None
     input_provider: str | None = None
-    """Who answers `ask`: a class, as "module:Class"."""
+    """Provider of answers to `ask`, as "module:Class"."""
 
     suppress_flow_events: bool = False
     max_method_calls: int = 100
@@ -38,10 +38,10 @@ class FlowConfigDefinition(KnowsItsKeys):
     checkpoint: bool | dict[str, Any] | None = None
 
 
-class FlowDeclaration(KnowsItsKeys):
-    """A flow: its state, its methods, and how it is run.
+class FlowDeclaration(DeclarationModel):
+    """A declared flow: its state, its methods, and how it runs.
 
-    `Flow.from_declaration` makes a flow of it; `Flow.flow_definition()` tells a class in its words.
+    `Flow.from_declaration` builds a flow from it; `Flow.flow_definition()` describes a class in the same format.
     """
 
     model_config = ConfigDict(title="FlowDefinition", arbitrary_types_allowed=True, populate_by_name=True)
@@ -60,17 +60,19 @@ class FlowDeclaration(KnowsItsKeys):
     @model_validator(mode="after")
     def _validate_method_names(self) -> "FlowDeclaration":
         for name in self.methods:
-            checked_name(name, "the name of a method")
+            validate_name(name, "the name of a method")
         return self
 
     @model_validator(mode="after")
     def _validate_trigger_namespace(self) -> "FlowDeclaration":
         for name, method in self.methods.items():
-            for key, given in (("listen", method.listen), ("start", method.start)):
-                if isinstance(given, str | dict) and name in events_of(condition_of(given, f"methods.{name}.{key}")):
+            for key, condition in (("listen", method.listen), ("start", method.start)):
+                if not isinstance(condition, str | dict):
+                    continue
+                if name in events_of(read_condition(condition, f"methods.{name}.{key}")):
                     raise ValueError(
-                        f"methods.{name}.{key}: `{name}` is its own name, so that it would run for ever. Name the method or "
-                        "the event otherwise."
+                        f"methods.{name}.{key}: `{name}` triggers itself, so that it would run forever. Rename the method or "
+                        "the event."
                     )
         return self
 
@@ -81,93 +83,93 @@ class FlowDeclaration(KnowsItsKeys):
         return self
 
     def model_post_init(self, context: Any) -> None:
-        """Tell of what can hardly be meant."""
+        """Warn about settings that are probably mistakes."""
         super().model_post_init(context)
         log_flow_definition_issues(self)
 
     @property
     def source_path(self) -> Path | None:
-        """The file that it was read from."""
+        """The file that the declaration was read from."""
         return self._source_path
 
     @property
     def source_dir(self) -> Path | None:
-        """The folder of that file, which its own names of files begin at."""
+        """The folder of that file, to which paths in the declaration are relative."""
         return self._source_path.parent if self._source_path is not None else None
 
     @classmethod
     def from_declaration(
         cls, *, contents: "FlowDeclaration | str | dict[str, Any] | None" = None, path: Path | str | None = None
     ) -> "FlowDeclaration":
-        """The declaration that something holds.
+        """Read a declaration.
 
         Args:
-            contents: a text in YAML or JSON, what one holds, or a declaration, which is returned.
-            path: a file with such a text, where `contents` is None.
+            contents: YAML or JSON text, its parsed data, or a declaration, which is returned as it is.
+            path: A file with such text, read if `contents` is None.
 
         Raises:
-            DefinitionError: there is neither, or the text cannot be read.
-            FileNotFoundError: there is no such file.
-            ValidationError: it declares no flow; all faults are told.
+            DefinitionError: If neither argument is given, or the text cannot be parsed.
+            FileNotFoundError: If there is no such file.
+            ValidationError: If it does not declare a flow; lists all faults.
         """
         if isinstance(contents, FlowDeclaration):
             return contents
         if contents is None and path is None:
-            raise DefinitionError("nothing is given that declares a flow; give `contents` or `path`")
+            raise DefinitionError("no declaration given; pass `contents` or `path`")
         file = None if contents is not None or path is None else Path(path)
-        shown = "the declaration" if file is None else str(file)
-        given: Any = _read(file.read_text(encoding="utf-8"), shown) if file is not None else contents
-        values = _read(given, shown) if isinstance(given, str) else given
+        label = "the declaration" if file is None else str(file)
+        source: Any = _read(file.read_text(encoding="utf-8"), label) if file is not None else contents
+        values = _read(source, label) if isinstance(source, str) else source
         if not isinstance(values, dict):
-            raise DefinitionError(f"{shown} is no mapping of names to values; a flow has a `name` and `methods`")
+            raise DefinitionError(f"{label} is not a mapping; a flow needs a `name` and `methods`")
         declared = cls.model_validate(values)
         declared._source_path = file.resolve() if file is not None else None
         return declared
 
     @classmethod
     def skill(cls, *, skips: Sequence[str] = (), examples_format: Literal["yaml", "json"] = "yaml") -> str:
-        """Instructions for models that write declarations; see `authoring_skill`."""
+        """Return instructions for models that write declarations; see `authoring_skill`."""
         return authoring_skill(skips, examples_format)
 
     def to_dict(self, *, exclude_none: bool = True) -> dict[str, Any]:
-        """The declaration as plain data, which `from_declaration` takes.
+        """Return the declaration as plain data, which `from_declaration` accepts.
 
         Args:
-            exclude_none: whether what is None is left out.
+            exclude_none: Whether to leave out values that are None.
         """
         return self.model_dump(mode="json", by_alias=True, exclude_none=exclude_none)
 
 
 def log_flow_definition_issues(definition: FlowDeclaration) -> None:
-    """Log a warning for each thing in a declaration that can hardly be meant."""
-    for place, told in _issues(definition):
-        _LOG.warning("flow `%s`, methods.%s: %s", definition.name, place, told)
+    """Log a warning for each setting that is probably a mistake."""
+    for place, issue in _issues(definition):
+        _LOG.warning("flow `%s`, methods.%s: %s", definition.name, place, issue)
 
 
 def _issues(definition: FlowDeclaration) -> list[tuple[str, str]]:
-    told: list[tuple[str, str]] = []
+    issues: list[tuple[str, str]] = []
     for name, method in definition.methods.items():
-        asked = method.human_feedback
+        feedback = method.human_feedback
         if method.emit and not method.router:
-            told.append((f"{name}.emit", "only a router says what happens next; write `router: true`"))
-        if asked is not None and asked.default_outcome is not None and not asked.emit:
-            told.append((f"{name}.human_feedback.default_outcome", "there is no `emit` that it could be of"))
-        if asked is not None and asked.emit and asked.default_outcome not in (None, *asked.emit):
-            told.append((f"{name}.human_feedback.default_outcome", "it is not in `emit`"))
+            issues.append((f"{name}.emit", "only a router emits labels; add `router: true`"))
+        if feedback is not None and feedback.default_outcome is not None and not feedback.emit:
+            issues.append((f"{name}.human_feedback.default_outcome", "it has no effect without `emit`"))
+        if feedback is not None and feedback.emit and feedback.default_outcome not in (None, *feedback.emit):
+            issues.append((f"{name}.human_feedback.default_outcome", "it is not in `emit`"))
         if not method.is_start and method.listen is None:
-            told.append((name, "nothing runs it; write `start: true`, or what it listens to"))
-    return told
+            issues.append((name, "nothing triggers it; add `start: true` or `listen`"))
+    return issues
 
 
-def _read(text: str, shown: str) -> Any:
-    """What a text in YAML holds, which JSON is a part of."""
+def _read(text: str, label: str) -> Any:
+    """Parse YAML text, which includes JSON."""
     if text.lstrip().startswith("{"):
         try:
             return json.loads(text)
         except ValueError:
-            pass  # YAML has such brackets, too
+            pass  # it may still be a YAML flow mapping
     yaml = load("yaml")
     try:
         return yaml.safe_load(text)
     except yaml.YAMLError as error:
-        raise DefinitionError(f"{shown} is neither YAML nor JSON: {error}") from error
+        raise DefinitionError(f"{label} is neither YAML nor JSON: {error}") from error

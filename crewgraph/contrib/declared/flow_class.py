@@ -1,4 +1,4 @@
-"""Flows of declarations: classes like those that programs write, with methods that carry out actions."""
+"""Builds flow classes from declarations, like the classes that programs write by hand."""
 
 from collections.abc import Callable, Mapping
 from inspect import Parameter, Signature, iscoroutinefunction
@@ -9,18 +9,18 @@ from pydantic import BaseModel, ValidationError
 
 from crewgraph.contrib.conversations.config import ConversationConfig, RouterConfig
 from crewgraph.contrib.declared.actions import FlowCodeActionDefinition, FlowExpressionActionDefinition
-from crewgraph.contrib.declared.cel import expression_labels, parsed
-from crewgraph.contrib.declared.config import FlowConversationalDefinition, tell_unknown
+from crewgraph.contrib.declared.cel import expression_labels, parse_expression
+from crewgraph.contrib.declared.config import FlowConversationalDefinition, warn_unknown_keys
 from crewgraph.contrib.declared.flow import FlowDeclaration
 from crewgraph.contrib.declared.method import (
     FlowHumanFeedbackDefinition,
     FlowMethodDefinition,
     FlowPersistenceDefinition,
-    condition_of,
+    read_condition,
 )
-from crewgraph.contrib.declared.names import PythonNames, named_python
+from crewgraph.contrib.declared.names import PythonNames, import_reference
 from crewgraph.contrib.declared.state import FlowDictStateDefinition, FlowUnknownStateDefinition, state_model
-from crewgraph.contrib.declared.steps import bound, code_of, keywords_of, step_of
+from crewgraph.contrib.declared.steps import bind_to_flow, build_step, import_function, render_keywords
 from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.feedback import human_feedback
 from crewgraph.definitions.flow.flow import Flow
@@ -30,10 +30,10 @@ from crewgraph.errors import DefinitionError
 from crewgraph.memory.memory import Memory
 from crewgraph.runtime.flow.persistence import SQLiteFlowPersistence
 
-__all__ = ["Backends", "class_of", "declared_topology", "flow_from_declaration", "settings_of"]
+__all__ = ["Backends", "build_flow_class", "constructor_arguments", "declared_topology", "flow_from_declaration"]
 
 Backends = Mapping[str, Callable[..., Any]]
-"""What makes the backends that a declaration may name, by that name."""
+"""Factories of persistence backends, by the `persistence_type` that declarations use."""
 
 _BACKENDS: Backends = {"SQLiteFlowPersistence": SQLiteFlowPersistence}
 
@@ -42,7 +42,7 @@ _FIELDS = {
     "suppress_flow_events": "suppress_flow_events",
     "stream": "streaming",
 }
-"""The fields of a flow's class by what `config` calls them."""
+"""Class attributes of a flow by their key in `config`."""
 
 _SELF = Signature([Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)])
 
@@ -53,31 +53,31 @@ def flow_from_declaration(
     path: Path | str | None,
     keywords: Mapping[str, Any],
 ) -> Flow[Any]:
-    """A flow that a declaration describes; see `Flow.from_declaration`.
+    """Build the flow that a declaration describes; see `Flow.from_declaration`.
 
     Args:
-        base: the class that the flow's class is made of.
-        contents: the declaration, or a text or dict that holds it.
-        path: the file that holds it, where `contents` is None.
-        keywords: arguments of the class, over those of the declaration.
+        base: The base class of the flow's class.
+        contents: The declaration, as a model, text or dict.
+        path: Its file, used if `contents` is None.
+        keywords: Constructor arguments, which override those of the declaration.
     """
     declared = FlowDeclaration.from_declaration(contents=contents, path=path)
-    return class_of(declared, base, _BACKENDS)(**{**settings_of(declared), **keywords})
+    return build_flow_class(declared, base, _BACKENDS)(**{**constructor_arguments(declared), **keywords})
 
 
-def class_of(declared: FlowDeclaration, base: type[Flow[Any]], backends: Backends) -> type[Flow[Any]]:
-    """The class of a declared flow.
+def build_flow_class(declared: FlowDeclaration, base: type[Flow[Any]], backends: Backends) -> type[Flow[Any]]:
+    """Build the class of a declared flow.
 
     Args:
-        declared: the declaration.
-        base: the class that it is made of.
-        backends: see `Backends`.
+        declared: The declaration.
+        base: The base class.
+        backends: Factories of persistence backends.
 
     Raises:
-        DefinitionError: a name in it leads nowhere, or several methods cannot be made: all that is wrong with them is told.
-        FileNotFoundError: the file of a crew is missing, and nothing else is wrong with the methods.
-        ValidationError: a value of a crew or an agent has a wrong type, and nothing else is wrong with the methods.
-        ScriptRefused: it holds a script, and scripts are not allowed.
+        DefinitionError: If a reference cannot be resolved, or several methods are faulty; the message lists all faults.
+        FileNotFoundError: If the only fault is a missing crew file.
+        ValidationError: If the only fault is a crew or agent value of the wrong type.
+        ScriptRefused: If it contains a script and scripts are not allowed.
     """
     config, root = declared.config, declared.source_dir
     members: dict[str, Any] = {
@@ -90,199 +90,202 @@ def class_of(declared: FlowDeclaration, base: type[Flow[Any]], backends: Backend
     }
     if declared.state is not None:
         members["initial_state"] = _state(declared, root)
-    made = cast("type[Flow[Any]]", type(declared.name, (base,), members))
+    flow_class = cast("type[Flow[Any]]", type(declared.name, (base,), members))
     if declared.conversational is not None and declared.conversational.enabled:
-        made.become_conversational(_conversation(declared.conversational, root))
-    if (kept := _backend(declared.persist, backends, "persist", root)) is not None:
-        made = persist(None if kept is True else kept, bool(declared.persist and declared.persist.verbose))(made)
-    return made
+        flow_class.become_conversational(_conversation(declared.conversational, root))
+    if (backend := _backend(declared.persist, backends, "persist", root)) is not None:
+        is_verbose = bool(declared.persist and declared.persist.verbose)
+        flow_class = persist(None if backend is True else backend, is_verbose)(flow_class)
+    return flow_class
 
 
-def settings_of(declared: FlowDeclaration) -> dict[str, Any]:
-    """What a declared flow is given when it is made."""
+def constructor_arguments(declared: FlowDeclaration) -> dict[str, Any]:
+    """Return the constructor arguments that a declaration sets."""
     config = declared.config
-    given: dict[str, Any] = {"checkpoint": config.checkpoint, "tracing": config.tracing}
+    arguments: dict[str, Any] = {"checkpoint": config.checkpoint, "tracing": config.tracing}
     if config.memory is not None:
-        tell_unknown(config.memory, Memory.model_fields, "config.memory")
-        given["memory"] = Memory(**{key: one for key, one in config.memory.items() if key in Memory.model_fields})
+        warn_unknown_keys(config.memory, Memory.model_fields, "config.memory")
+        known = {key: value for key, value in config.memory.items() if key in Memory.model_fields}
+        arguments["memory"] = Memory(**known)
     if config.input_provider is not None:
-        found = named_python(config.input_provider, "config.input_provider", declared.source_dir)
-        given["input_provider"] = found() if isinstance(found, type) else found
-    return {name: value for name, value in given.items() if value is not None}
+        provider = import_reference(config.input_provider, "config.input_provider", declared.source_dir)
+        arguments["input_provider"] = provider() if isinstance(provider, type) else provider
+    return {name: value for name, value in arguments.items() if value is not None}
 
 
 def declared_topology(declared: FlowDeclaration) -> FlowDefinition:
-    """The methods of a declaration and what triggers them, without what they do: nothing is imported."""
+    """Return a declaration's methods and their triggers without their actions, so that nothing is imported."""
 
-    def nothing(self: Any) -> None: ...
+    def do_nothing(self: Any) -> None: ...
 
     methods = {
-        name: build_method(name, nothing, _notes(one, f"methods.{name}")) for name, one in declared.methods.items()
+        name: build_method(name, do_nothing, _metadata(method, f"methods.{name}"))
+        for name, method in declared.methods.items()
     }
     return FlowDefinition(name=declared.name, methods=methods, is_declared=True)
 
 
 def _methods(declared: FlowDeclaration, root: Path | None, backends: Backends) -> dict[str, FlowMethod]:
-    made: dict[str, FlowMethod] = {}
-    wrong: list[tuple[str, DefinitionError | FileNotFoundError | ValidationError]] = []
-    for name, one in declared.methods.items():
+    methods: dict[str, FlowMethod] = {}
+    errors: list[tuple[str, DefinitionError | FileNotFoundError | ValidationError]] = []
+    for name, method in declared.methods.items():
         try:
-            made[name] = _method(name, one, f"methods.{name}", root, backends)
+            methods[name] = _method(name, method, f"methods.{name}", root, backends)
         except (DefinitionError, FileNotFoundError, ValidationError) as error:
-            wrong.append((name, error))
-    if len(wrong) == 1:
-        raise wrong[0][1]
-    if wrong:
+            errors.append((name, error))
+    if len(errors) == 1:
+        raise errors[0][1]
+    if errors:
         raise DefinitionError(
-            [str(error) if isinstance(error, DefinitionError) else f"methods.{name}: {error}" for name, error in wrong]
+            [str(error) if isinstance(error, DefinitionError) else f"methods.{name}: {error}" for name, error in errors]
         )
-    return made
+    return methods
 
 
-def _method(name: str, given: FlowMethodDefinition, place: str, root: Path | None, backends: Backends) -> FlowMethod:
-    function = _function(given, f"{place}.do", root)
+def _method(name: str, method: FlowMethodDefinition, place: str, root: Path | None, backends: Backends) -> FlowMethod:
+    function = _function(method, f"{place}.do", root)
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = given.description or function.__doc__
-    notes = _notes(given, place)
-    if (kept := _backend(given.persist, backends, f"{place}.persist", root)) is not None:
-        notes.persistence, notes.verbose = kept, bool(given.persist and given.persist.verbose)
-    if given.human_feedback is not None:
-        _asked(given.human_feedback, place, root)(function)
-        notes.feedback = ensure_metadata(function).feedback
-    return build_method(name, function, notes)
+    function.__doc__ = method.description or function.__doc__
+    metadata = _metadata(method, place)
+    if (backend := _backend(method.persist, backends, f"{place}.persist", root)) is not None:
+        metadata.persistence, metadata.verbose = backend, bool(method.persist and method.persist.verbose)
+    if method.human_feedback is not None:
+        _feedback_decorator(method.human_feedback, place, root)(function)
+        metadata.feedback = ensure_metadata(function).feedback
+    return build_method(name, function, metadata)
 
 
-def _notes(given: FlowMethodDefinition, place: str) -> MethodMetadata:
-    """What decorators would say of a method."""
-    notes = MethodMetadata()
-    notes.start, notes.router = given.is_start, given.router
-    if isinstance(given.start, str | dict):
-        notes.again = condition_of(given.start, f"{place}.start")
-    if given.listen is not None:
-        notes.trigger = condition_of(given.listen, f"{place}.listen")
-    asked = given.human_feedback.emit if given.human_feedback is not None else None
-    notes.labels = tuple(asked or given.emit or (_labels(given) if given.router else ()))
-    return notes
+def _metadata(method: FlowMethodDefinition, place: str) -> MethodMetadata:
+    """Return the metadata that decorators would attach to the method."""
+    metadata = MethodMetadata()
+    metadata.start, metadata.router = method.is_start, method.router
+    if isinstance(method.start, str | dict):
+        metadata.again = read_condition(method.start, f"{place}.start")
+    if method.listen is not None:
+        metadata.trigger = read_condition(method.listen, f"{place}.listen")
+    outcomes = method.human_feedback.emit if method.human_feedback is not None else None
+    metadata.labels = tuple(outcomes or method.emit or (_labels(method) if method.router else ()))
+    return metadata
 
 
-def _function(given: FlowMethodDefinition, place: str, root: Path | None) -> Any:
-    """A function of the flow, as methods of classes are."""
-    if not isinstance(given.do, FlowCodeActionDefinition):
-        step = step_of(given.do, place, root)
+def _function(method: FlowMethodDefinition, place: str, root: Path | None) -> Any:
+    """Return the function that carries out a method's action."""
+    if not isinstance(method.do, FlowCodeActionDefinition):
+        step = build_step(method.do, place, root)
 
-        def act(self: Any, *came: Any) -> Any:
-            return step(self, {}, *came)
+        def act(self: Any, *args: Any) -> Any:
+            return step(self, {}, *args)
 
         return act
-    function, named = code_of(given.do, place, root), given.do.with_
+    function, keywords = import_function(method.do, place, root), method.do.with_
 
-    def work(self: Any, *came: Any, **inputs: Any) -> Any:
-        if named is None:
-            return bound(function, self)(*came, **inputs)
-        return bound(function, self)(**keywords_of(named, self, {}))
+    def work(self: Any, *args: Any, **inputs: Any) -> Any:
+        if keywords is None:
+            return bind_to_flow(function, self)(*args, **inputs)
+        return bind_to_flow(function, self)(**render_keywords(keywords, self, {}))
 
-    async def awork(self: Any, *came: Any, **inputs: Any) -> Any:
-        return await work(self, *came, **inputs)
+    async def awork(self: Any, *args: Any, **inputs: Any) -> Any:
+        return await work(self, *args, **inputs)
 
-    made: Any = awork if iscoroutinefunction(function) else work
-    made.__wrapped__, made.__doc__ = function, function.__doc__
-    if named is not None:
-        made.__signature__ = _SELF
-    return made
+    wrapper: Any = awork if iscoroutinefunction(function) else work
+    wrapper.__wrapped__, wrapper.__doc__ = function, function.__doc__
+    if keywords is not None:
+        wrapper.__signature__ = _SELF
+    return wrapper
 
 
-def _labels(given: FlowMethodDefinition) -> tuple[str, ...]:
-    """The labels that a router's expression may come to, where it tells them."""
-    if not isinstance(given.do, FlowExpressionActionDefinition):
+def _labels(method: FlowMethodDefinition) -> tuple[str, ...]:
+    """Return the labels that a router's expression may return, as far as they are literals."""
+    if not isinstance(method.do, FlowExpressionActionDefinition):
         return ()
-    return tuple(dict.fromkeys(expression_labels(parsed(given.do.expr))))
+    return tuple(dict.fromkeys(expression_labels(parse_expression(method.do.expr))))
 
 
-def _asked(given: FlowHumanFeedbackDefinition, place: str, root: Path | None) -> Any:
-    provider = given.provider
+def _feedback_decorator(feedback: FlowHumanFeedbackDefinition, place: str, root: Path | None) -> Any:
+    provider = feedback.provider
     if isinstance(provider, str):
-        found = named_python(provider, f"{place}.human_feedback.provider", root)
-        provider = found() if isinstance(found, type) else found
+        provider = import_reference(provider, f"{place}.human_feedback.provider", root)
+        provider = provider() if isinstance(provider, type) else provider
     return human_feedback(
-        given.message,
-        emit=given.emit,
-        llm=given.llm,
-        default_outcome=given.default_outcome,
-        metadata=given.metadata,
+        feedback.message,
+        emit=feedback.emit,
+        llm=feedback.llm,
+        default_outcome=feedback.default_outcome,
+        metadata=feedback.metadata,
         provider=provider,
-        learn=given.learn,
-        learn_source=given.learn_source,
-        learn_strict=given.learn_strict,
+        learn=feedback.learn,
+        learn_source=feedback.learn_source,
+        learn_strict=feedback.learn_strict,
     )
 
 
-def _backend(given: FlowPersistenceDefinition | None, backends: Backends, place: str, root: Path | None) -> Any:
-    """Where states are saved; True for the default, None for nowhere."""
-    if given is None or not given.enabled:
+def _backend(definition: FlowPersistenceDefinition | None, backends: Backends, place: str, root: Path | None) -> Any:
+    """Return the persistence backend; True for the default, None if persistence is off."""
+    if definition is None or not definition.enabled:
         return None
-    told: Any = given.persistence
-    if told is None or not isinstance(told, str | dict):
-        return True if told is None else told
-    words: dict[str, Any] = {"ref": told} if isinstance(told, str) else {**told}
-    ref, kind = words.pop("ref", None), words.pop("persistence_type", None)
+    value: Any = definition.persistence
+    if value is None or not isinstance(value, str | dict):
+        return True if value is None else value
+    settings: dict[str, Any] = {"ref": value} if isinstance(value, str) else {**value}
+    ref, kind = settings.pop("ref", None), settings.pop("persistence_type", None)
     if ref is not None:
-        found = named_python(str(ref), f"{place}.persistence", root)
-        return found(**words) if isinstance(found, type) else found
+        backend = import_reference(str(ref), f"{place}.persistence", root)
+        return backend(**settings) if isinstance(backend, type) else backend
     if kind not in backends:
         known = ", ".join(f"`{name}`" for name in backends)
         raise DefinitionError(
-            f'{place}.persistence: {told!r:.80} names no backend; write {{"ref": "module:Class"}}, or a `persistence_type` of '
+            f'{place}.persistence: {value!r:.80} names no backend; write {{"ref": "module:Class"}} or a `persistence_type`: '
             f"{known}"
         )
-    return backends[kind](**words)
+    return backends[kind](**settings)
 
 
 def _state(declared: FlowDeclaration, root: Path | None) -> Any:
-    """The state that runs begin with, or its model."""
-    given = declared.state
-    if given is None or isinstance(given, FlowDictStateDefinition | FlowUnknownStateDefinition):
-        return {**(given.default or {})} if given is not None else None
-    ref = getattr(given, "ref", None)
-    if ref is not None and given.json_schema is None:
+    """Return the initial state of runs, or its model."""
+    definition = declared.state
+    if definition is None or isinstance(definition, FlowDictStateDefinition | FlowUnknownStateDefinition):
+        return {**(definition.default or {})} if definition is not None else None
+    ref = getattr(definition, "ref", None)
+    if ref is not None and definition.json_schema is None:
         model = _model(ref, root)
     elif ref is None:
-        model = state_model(given.json_schema or {}, declared.name)
+        model = state_model(definition.json_schema or {}, declared.name)
     else:
         try:
             model = _model(ref, root)
-        except DefinitionError:  # the schema is there for this
-            model = state_model(given.json_schema or {}, declared.name)
-    return _begun(model, given.default or {}, declared.name)
+        except DefinitionError:  # the schema is the fallback
+            model = state_model(definition.json_schema or {}, declared.name)
+    return _initial_state(model, definition.default or {}, declared.name)
 
 
 def _model(ref: str, root: Path | None) -> type[BaseModel]:
-    found = named_python(ref, "state.ref", root)
-    if not isinstance(found, type) or not issubclass(found, BaseModel):
-        raise DefinitionError(f"state.ref: {ref!r} is {found!r:.60}, no pydantic model")
-    return found
+    model = import_reference(ref, "state.ref", root)
+    if not isinstance(model, type) or not issubclass(model, BaseModel):
+        raise DefinitionError(f"state.ref: {ref!r} is {model!r:.60}, not a pydantic model")
+    return model
 
 
-def _begun(model: type[BaseModel], values: dict[str, Any], flow: str) -> BaseModel:
-    """A state with these values; what it must have besides is an input."""
+def _initial_state(model: type[BaseModel], values: dict[str, Any], flow: str) -> BaseModel:
+    """Return a state with these values; required fields may be missing, since they are inputs."""
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        if any(one["type"] != "missing" for one in error.errors()):
+        if any(item["type"] != "missing" for item in error.errors()):
             raise DefinitionError(
                 f"`state.default` of flow `{flow}` does not fit `{model.__name__}`: {error}"
             ) from error
     return model.model_construct(None, **values)
 
 
-def _conversation(given: FlowConversationalDefinition, root: Path | None) -> ConversationConfig:
-    values = {name: getattr(given, name) for name in ConversationConfig.__dataclass_fields__ if name != "router"}
-    router = given.router
+def _conversation(definition: FlowConversationalDefinition, root: Path | None) -> ConversationConfig:
+    values = {name: getattr(definition, name) for name in ConversationConfig.__dataclass_fields__ if name != "router"}
+    router = definition.router
     if router is None:
         return ConversationConfig(**values)
-    words = {name: getattr(router, name) for name in RouterConfig.__dataclass_fields__}
+    settings = {name: getattr(router, name) for name in RouterConfig.__dataclass_fields__}
     if router.response_format is not None:
         python = PythonNames(root or Path.cwd())
-        words["response_format"] = python.attribute(
+        settings["response_format"] = python.attribute(
             router.response_format.python, "conversational.router.response_format"
         )
-    return ConversationConfig(**values, router=RouterConfig(**words))
+    return ConversationConfig(**values, router=RouterConfig(**settings))

@@ -1,4 +1,4 @@
-"""Crews from JSON files: crew.jsonc, and agents/<name>.jsonc beside it."""
+"""Crews loaded from JSON files: crew.jsonc, and agents/<name>.jsonc next to it."""
 
 import difflib
 import re
@@ -28,11 +28,11 @@ __all__ = [
     "load_crew_from_definition",
 ]
 
-_MODELS = ("llm", "function_calling_llm", "manager_llm", "planning_llm", "chat_llm")
+_LLM_FIELDS = ("llm", "function_calling_llm", "manager_llm", "planning_llm", "chat_llm")
 
 
 class JSONParts:
-    """Makes agents and tasks of what files hold."""
+    """Builds agents and tasks from the objects in a file."""
 
     def __init__(self, python: PythonNames) -> None:
         self._python = python
@@ -40,106 +40,106 @@ class JSONParts:
     def agent(self, values: Mapping[str, Any], name: str, place: str) -> Any:
         settings: Any = values.get("settings") or {}
         if not isinstance(settings, dict):
-            raise DefinitionError(f"{place}: `settings` of `{name}` is no object")
-        given = {key: value for key, value in values.items() if key not in ("settings", "type")}
+            raise DefinitionError(f"{place}: `settings` of `{name}` must be an object")
+        fields = {key: value for key, value in values.items() if key not in ("settings", "type")}
         kind = self._kind(values.get("type") or "Agent", {"Agent": Agent}, BaseAgent, f"{place}: `{name}`")
-        return kind(config=self._section(kind, given | cast("dict[str, Any]", settings), name, place))
+        return kind(config=self._section(kind, fields | cast("dict[str, Any]", settings), name, place))
 
     def task(
-        self, values: Mapping[str, Any], name: str, place: str, agents: Mapping[str, Any], before: Mapping[str, Task]
+        self, values: Mapping[str, Any], name: str, place: str, agents: Mapping[str, Any], previous: Mapping[str, Task]
     ) -> Task:
-        given = dict(values)
+        fields = dict(values)
         where = f"{place}: `{name}`"
         kinds = {"Task": Task, "ConditionalTask": ConditionalTask}
-        kind = self._kind(given.pop("type", None) or "Task", kinds, Task, where)
-        if given.get("agent") is not None:
-            given["agent"] = _named(given["agent"], agents, f"{where}: `agent`", "agent that the crew lists")
-        if given.get("context") is not None:
-            if not isinstance(given["context"], list):
-                raise DefinitionError(f"{where}: `context` is no list of names of tasks")
-            names = cast("list[Any]", given["context"])
-            given["context"] = [_named(one, before, f"{where}: `context`", "task before it") for one in names]
-        section = self._section(kind, given, name, place)
+        kind = self._kind(fields.pop("type", None) or "Task", kinds, Task, where)
+        if fields.get("agent") is not None:
+            fields["agent"] = _lookup(fields["agent"], agents, f"{where}: `agent`", "agent of the crew")
+        if fields.get("context") is not None:
+            if not isinstance(fields["context"], list):
+                raise DefinitionError(f"{where}: `context` must be a list of task names")
+            names = cast("list[Any]", fields["context"])
+            fields["context"] = [_lookup(item, previous, f"{where}: `context`", "earlier task") for item in names]
+        section = self._section(kind, fields, name, place)
         return kind(config=section)
 
-    def _kind(self, given: Any, kinds: Mapping[str, Any], base: type[Any], where: str) -> Any:
-        """The class that a `type` names: one of ours, or one of the project's own that is made of it."""
-        if isinstance(given, str) and given in kinds:
-            return kinds[given]
-        if not isinstance(given, Mapping) or list(cast("Mapping[str, Any]", given)) != ["python"]:
-            raise DefinitionError(f"{where} is of an unknown type; there are {', '.join(kinds)}")
-        made = self._python.attribute(str(cast("Mapping[str, Any]", given)["python"]), where)
-        if not isinstance(made, type) or not issubclass(made, base):
-            raise DefinitionError(f"{where}: `type` names {made!r:.60}, which is no subclass of `{base.__name__}`")
-        return made
+    def _kind(self, value: Any, kinds: Mapping[str, Any], base: type[Any], where: str) -> Any:
+        """Return the class that a `type` names: a built-in one, or a subclass from the project."""
+        if isinstance(value, str) and value in kinds:
+            return kinds[value]
+        if not isinstance(value, Mapping) or list(cast("Mapping[str, Any]", value)) != ["python"]:
+            raise DefinitionError(f"{where} has an unknown `type`; available: {', '.join(kinds)}")
+        kind = self._python.attribute(str(cast("Mapping[str, Any]", value)["python"]), where)
+        if not isinstance(kind, type) or not issubclass(kind, base):
+            raise DefinitionError(f"{where}: `type` names {kind!r:.60}, which is not a subclass of `{base.__name__}`")
+        return kind
 
-    def _section(self, kind: type[BaseModel], given: Mapping[str, Any], name: str, place: str) -> ConfigSection:
-        return ConfigSection(self.fields(kind, given, f"{place}: `{name}`"), name=name, place=place)
+    def _section(self, kind: type[BaseModel], values: Mapping[str, Any], name: str, place: str) -> ConfigSection:
+        return ConfigSection(self.fields(kind, values, f"{place}: `{name}`"), name=name, place=place)
 
-    def fields(self, kind: type[BaseModel], given: Mapping[str, Any], where: str) -> dict[str, Any]:
-        """Values by field, with objects in the place of names.
+    def fields(self, kind: type[BaseModel], values: Mapping[str, Any], where: str) -> dict[str, Any]:
+        """Return the values by field, with references to Python objects resolved.
 
         Raises:
-            DefinitionError: a key is no field, or a name leads nowhere.
+            DefinitionError: If a key is not a field, or a reference cannot be resolved.
         """
-        unknown = [key for key in given if key not in kind.model_fields]
+        unknown = [key for key in values if key not in kind.model_fields]
         if unknown:
-            raise DefinitionError([_unknown(kind, key, where) for key in unknown])
-        return {key: self._value(key, value, f"{where}: `{key}`") for key, value in given.items()}
+            raise DefinitionError([_unknown_key(kind, key, where) for key in unknown])
+        return {key: self._value(key, value, f"{where}: `{key}`") for key, value in values.items()}
 
     def _value(self, key: str, value: Any, where: str) -> Any:
         if isinstance(value, list):
             values = cast("list[Any]", value)
             if key == "tools":
-                return [self._python.tool(one, where) if isinstance(one, str) else one for one in values]
-            return [self._value("", one, where) for one in values]
+                return [self._python.tool(item, where) if isinstance(item, str) else item for item in values]
+            return [self._value("", item, where) for item in values]
         if not isinstance(value, dict):
             return value
         values = cast("dict[str, Any]", value)
         if list(values) == ["python"]:
             return self._python.attribute(str(values["python"]), where)
-        return llm_from_name(values) if key in _MODELS else values
+        return llm_from_name(values) if key in _LLM_FIELDS else values
 
 
-def _named(name: Any, among: Mapping[str, Any], where: str, what: str) -> Any:
-    if not isinstance(name, str) or name not in among:
-        there = f"there are {', '.join(f'`{one}`' for one in among)}" if among else "there is none"
-        raise DefinitionError(f"{where}: {name!r} is no {what}; {there}")
-    return among[name]
+def _lookup(name: Any, choices: Mapping[str, Any], where: str, kind: str) -> Any:
+    if not isinstance(name, str) or name not in choices:
+        available = ", ".join(f"`{choice}`" for choice in choices) or "none"
+        raise DefinitionError(f"{where}: {name!r} is not an {kind}; available: {available}")
+    return choices[name]
 
 
-def _unknown(kind: type[BaseModel], key: str, where: str) -> Fault:
-    near = difflib.get_close_matches(key, list(kind.model_fields), n=1)
-    remedy = f"Did you mean `{near[0]}`?" if near else "Take it out."
+def _unknown_key(kind: type[BaseModel], key: str, where: str) -> Fault:
+    matches = difflib.get_close_matches(key, list(kind.model_fields), n=1)
+    remedy = f"Did you mean `{matches[0]}`?" if matches else "Remove it."
     return Fault(where=where, what=f"`{kind.__name__}` has no `{key}`.", remedy=remedy, code="unknown_key")
 
 
-_ENDINGS = (".jsonc", ".json")
+_SUFFIXES = (".jsonc", ".json")
 _FILE_NAME = re.compile(r"[\w-]+")
 
 
 def load_crew(source: str | Path, agents_dir: str | Path | None = None) -> tuple[Crew, dict[str, Any]]:
-    """A crew from a JSON file, with comments or without.
+    """Load a crew from a JSON file, which may contain comments.
 
-    Its `agents` are names of files in the folder agents/ beside it, its `tasks` objects with the names of agents. Names of
+    `agents` lists names of files in the folder agents/ next to it; each object in `tasks` names its agent. References to
     Python, `{"python": "module.attribute"}` and tools, are imported: load only files that you trust.
 
     Args:
-        source: the file.
-        agents_dir: the folder of the agents.
+        source: The file.
+        agents_dir: The folder of the agents' files, if it is not agents/ next to `source`.
 
     Returns:
         The crew, and the default `inputs` of the file.
 
     Raises:
-        FileNotFoundError: a file is missing.
-        DefinitionError: a file cannot be used.
-        ValidationError: a value has a wrong type.
+        FileNotFoundError: If a file is missing.
+        DefinitionError: If a file does not describe a crew or an agent.
+        ValidationError: If a value has the wrong type.
     """
     path = Path(source)
     place = display_path(path)
     folder = Path(agents_dir) if agents_dir is not None else path.parent / "agents"
-    team = _Team(PythonNames(path.parent), place, lambda name: _of_file(name, folder, place))
+    team = _Team(PythonNames(path.parent), place, lambda name: _agent_from_file(name, folder, place))
     return team.crew(read_jsonc(path, place))
 
 
@@ -149,28 +149,28 @@ def load_crew_from_definition(
     source: str | Path = "<inline crew>",
     project_root: str | Path | None = None,
 ) -> tuple[Crew, dict[str, Any]]:
-    """A crew from what a file of `load_crew` holds, with the agents themselves in it.
+    """Build a crew from the contents of a crew file, with its agents inline.
 
     Args:
-        definition: the keys of a crew; `agents` is an object of agents by name.
-        source: what messages call it.
-        project_root: the folder that names of Python begin at; the current one where None.
+        definition: The keys of a crew; `agents` maps names to agents.
+        source: Name of the definition in error messages.
+        project_root: Folder in which references to Python are resolved; None is the current one.
 
     Returns:
         The crew, and the default `inputs`.
 
     Raises:
-        DefinitionError: it cannot be used.
-        ValidationError: a value has a wrong type.
+        DefinitionError: If the definition does not describe a crew.
+        ValidationError: If a value has the wrong type.
     """
     values, place = _plain(definition), str(source)
     agents: Any = values.get("agents")
     if not isinstance(agents, dict) or not agents:
-        raise DefinitionError(f"{place}: `agents` has to be an object of agents by name")
-    described = cast("dict[str, Any]", agents)
-    values["agents"] = [name for name in described if name != values.get("manager_agent")]
+        raise DefinitionError(f"{place}: `agents` must be an object that maps names to agents")
+    definitions = cast("dict[str, Any]", agents)
+    values["agents"] = [name for name in definitions if name != values.get("manager_agent")]
     python = PythonNames(Path(project_root) if project_root is not None else Path.cwd())
-    return _Team(python, place, lambda name: _of_definition(name, described, place)).crew(values)
+    return _Team(python, place, lambda name: _inline_agent(name, definitions, place)).crew(values)
 
 
 def load_agent_from_definition(
@@ -179,27 +179,34 @@ def load_agent_from_definition(
     source: str | Path = "<inline agent>",
     project_root: str | Path | None = None,
 ) -> tuple[Agent, type[BaseModel] | None]:
-    """An agent from what a file of `load_agent` holds, and the model of the answers that are wanted of it.
+    """Build an agent from the contents of an agent file.
 
     Args:
-        definition: the keys of an agent, with `response_format` perhaps; `input` is the caller's to use.
-        source: what messages call it.
-        project_root: the folder that names of Python begin at; the current one where None.
+        definition: The keys of an agent, optionally with `response_format`; `input` is ignored and left to the caller.
+        source: Name of the definition in error messages.
+        project_root: Folder in which references to Python are resolved; None is the current one.
+
+    Returns:
+        The agent, and the model that `response_format` names.
 
     Raises:
-        DefinitionError: it cannot be used.
-        ValidationError: a value has a wrong type.
+        DefinitionError: If the definition does not describe an agent.
+        ValidationError: If a value has the wrong type.
     """
     values, place = _plain(definition), str(source)
     python = PythonNames(Path(project_root) if project_root is not None else Path.cwd())
-    form: Any = values.pop("response_format", None)
+    response_format: Any = values.pop("response_format", None)
     values.pop("input", None)
-    model = None if form is None else python.attribute(str(form["python"]), f"{place}: `response_format`")
+    model = (
+        None
+        if response_format is None
+        else python.attribute(str(response_format["python"]), f"{place}: `response_format`")
+    )
     return JSONParts(python).agent(values, str(values.get("role") or "agent"), place), model
 
 
 def _plain(definition: BaseModel | Mapping[str, Any]) -> dict[str, Any]:
-    """What a definition says, without what it leaves open."""
+    """Return the keys that a definition sets."""
     return (
         definition.model_dump(exclude_none=True, exclude_unset=True)
         if isinstance(definition, BaseModel)
@@ -208,18 +215,18 @@ def _plain(definition: BaseModel | Mapping[str, Any]) -> dict[str, Any]:
 
 
 def load_crew_and_kickoff(crew_path: str | Path, input_overrides: Mapping[str, Any] | None = None) -> CrewOutput:
-    """Load a crew and run it, with the inputs of its file and others over them."""
+    """Load a crew and run it with the inputs of its file, updated with `input_overrides`."""
     crew, inputs = load_crew(crew_path)
     return crew.kickoff({**inputs, **(input_overrides or {})})
 
 
 def load_agent(source: str | Path) -> Agent:
-    """An agent from a JSON file; its own tools lie in tools/ beside the file, or beside its folder agents/.
+    """Load an agent from a JSON file; custom tools are in tools/ next to the file, or next to its folder agents/.
 
     Raises:
-        FileNotFoundError: there is no such file.
-        DefinitionError: the file cannot be used.
-        ValidationError: a value has a wrong type.
+        FileNotFoundError: If there is no such file.
+        DefinitionError: If the file does not describe an agent.
+        ValidationError: If a value has the wrong type.
     """
     path = Path(source)
     root = path.parent.parent if path.parent.name == "agents" else path.parent
@@ -227,66 +234,65 @@ def load_agent(source: str | Path) -> Agent:
 
 
 class _Team(JSONParts):
-    """The parts of a crew."""
+    """Builds a crew with its agents and tasks."""
 
-    def __init__(self, python: PythonNames, place: str, described: "_Described") -> None:
+    def __init__(self, python: PythonNames, place: str, find_agent: "_FindAgent") -> None:
         super().__init__(python)
         self._place = place
-        self._described = described
+        self._find_agent = find_agent
 
     def crew(self, values: dict[str, Any]) -> tuple[Crew, dict[str, Any]]:
         place = self._place
-        given: Any = values.pop("inputs", None) or {}
-        if not isinstance(given, dict):
-            raise DefinitionError(f"{place}: `inputs` is no object of names and values")
-        inputs = cast("dict[str, Any]", given)
+        inputs: Any = values.pop("inputs", None) or {}
+        if not isinstance(inputs, dict):
+            raise DefinitionError(f"{place}: `inputs` must be an object of names and values")
         agents = {name: self._agent(name) for name in _list(values, "agents", place)}
         tasks: dict[str, Task] = {}
-        made: list[Task] = []
-        for number, one in enumerate(_list(values, "tasks", place)):
-            if not isinstance(one, dict):
-                raise DefinitionError(f"{place}: `tasks[{number}]` is no object")
-            fields = cast("dict[str, Any]", one)
+        ordered: list[Task] = []
+        for number, item in enumerate(_list(values, "tasks", place)):
+            if not isinstance(item, dict):
+                raise DefinitionError(f"{place}: `tasks[{number}]` must be an object")
+            fields = cast("dict[str, Any]", item)
             name = str(fields.get("name") or f"tasks[{number}]")
-            made.append(self.task(fields, name, place, agents, tasks))
-            tasks[name] = made[-1]
+            ordered.append(self.task(fields, name, place, agents, tasks))
+            tasks[name] = ordered[-1]
         if values.get("manager_agent") is not None:
             name = str(values["manager_agent"])
             values["manager_agent"] = agents.get(name) or self._agent(name)
         fields = self.fields(Crew, values, place)
         try:
-            return Crew(agents=list(agents.values()), tasks=made, **fields), inputs
+            return Crew(agents=list(agents.values()), tasks=ordered, **fields), cast("dict[str, Any]", inputs)
         except ValidationError as error:
             error.add_note(f"in {place}")
             raise
 
     def _agent(self, name: Any) -> Agent:
-        values, place = self._described(name)
+        values, place = self._find_agent(name)
         return self.agent(values, str(name), place)
 
 
-_Described = Callable[[Any], tuple[dict[str, Any], str]]
-"""Of an agent's name, what it is, and where that stands."""
+_FindAgent = Callable[[Any], tuple[dict[str, Any], str]]
+"""Maps an agent's name to its definition and the place to report in errors."""
 
 
-def _of_definition(name: Any, agents: Mapping[str, Any], place: str) -> tuple[dict[str, Any], str]:
+def _inline_agent(name: Any, agents: Mapping[str, Any], place: str) -> tuple[dict[str, Any], str]:
     if not isinstance(name, str) or not isinstance(agents.get(name), dict):
-        raise DefinitionError(f"{place}: there is no agent {name!r} in `agents`")
+        raise DefinitionError(f"{place}: `agents` has no agent {name!r}")
     return agents[name], f"{place}: agents"
 
 
-def _of_file(name: Any, folder: Path, place: str) -> tuple[dict[str, Any], str]:
+def _agent_from_file(name: Any, folder: Path, place: str) -> tuple[dict[str, Any], str]:
     if not isinstance(name, str) or not _FILE_NAME.fullmatch(name):
-        raise DefinitionError(f"{place}: {name!r} in `agents` is no name of a file in {display_path(folder)}")
-    path = next((one for end in _ENDINGS if (one := folder / f"{name}{end}").is_file()), None)
+        raise DefinitionError(f"{place}: {name!r} in `agents` is not the name of a file in {display_path(folder)}")
+    path = next((file for suffix in _SUFFIXES if (file := folder / f"{name}{suffix}").is_file()), None)
     if path is None:
-        tried = " nor ".join(f"{name}{end}" for end in _ENDINGS)
-        raise FileNotFoundError(f"{place}: there is neither {tried} in {display_path(folder)}")
+        candidates = " nor ".join(f"{name}{suffix}" for suffix in _SUFFIXES)
+        raise FileNotFoundError(f"{place}: found neither {candidates} in {display_path(folder)}")
     return read_jsonc(path, display_path(path)), display_path(path)
 
 
 def _list(values: dict[str, Any], key: str, place: str) -> list[Any]:
-    found: Any = values.pop(key, None)
-    if not isinstance(found, list) or not found:
-        raise DefinitionError(f"{place}: `{key}` has to be a list with something in it")
-    return cast("list[Any]", found)
+    items: Any = values.pop(key, None)
+    if not isinstance(items, list) or not items:
+        raise DefinitionError(f"{place}: `{key}` must be a non-empty list")
+    return cast("list[Any]", items)

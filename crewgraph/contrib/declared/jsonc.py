@@ -16,47 +16,47 @@ _COMMA = re.compile(rf"({_STRING})|,(?=\s*[\]}}])")
 
 
 def strip_jsonc_comments(text: str) -> str:
-    """JSON without comments and trailing commas; every line and column stays where it is."""
+    """Return JSON without comments and trailing commas, keeping every line and column in place."""
     for pattern in (_COMMENT, _COMMA):
-        text = pattern.sub(lambda found: found[1] or re.sub(r"[^\n]", " ", found[0]), text)
+        text = pattern.sub(lambda match: match[1] or re.sub(r"[^\n]", " ", match[0]), text)
     return text
 
 
-def read_jsonc(path: Path, shown: str) -> dict[str, Any]:
-    """The object in a file.
+def read_jsonc(path: Path, label: str) -> dict[str, Any]:
+    """Read the object in a JSON file.
 
     Args:
-        path: where it is; read as UTF-8.
-        shown: how messages name it.
+        path: The file, in UTF-8.
+        label: Its name in error messages.
 
     Raises:
-        FileNotFoundError: there is no such file.
-        DefinitionError: it is no JSON, has a key twice, or holds no object.
+        FileNotFoundError: If there is no such file.
+        DefinitionError: If it is not JSON, repeats a key, or holds something other than an object.
     """
     try:
         text = path.read_bytes().decode("utf-8-sig")
         data: object = json.loads(strip_jsonc_comments(text), object_pairs_hook=_unique)
     except FileNotFoundError:
-        raise FileNotFoundError(f"there is no file {shown}") from None
+        raise FileNotFoundError(f"there is no file {label}") from None
     except UnicodeDecodeError as error:
-        raise DefinitionError(f"{shown}: the file is not UTF-8; save it as UTF-8") from error
+        raise DefinitionError(f"{label}: the file is not UTF-8; save it as UTF-8") from error
     except json.JSONDecodeError as error:
-        raise DefinitionError(f"{shown}:{error.lineno}:{error.colno}: this is no JSON: {error.msg}") from error
-    except _Twice as error:
-        raise DefinitionError(f"{shown}: `{error}` stands twice in one object; keep one of them") from None
+        raise DefinitionError(f"{label}:{error.lineno}:{error.colno}: invalid JSON: {error.msg}") from error
+    except _DuplicateKey as error:
+        raise DefinitionError(f"{label}: `{error}` occurs twice in one object; keep one of them") from None
     if not isinstance(data, dict):
-        raise DefinitionError(f"{shown}: the file has to hold one object, `{{...}}`")
+        raise DefinitionError(f"{label}: the file must hold one object, `{{...}}`")
     return cast("dict[str, Any]", data)
 
 
-class _Twice(Exception):
-    """A key that stands twice."""
+class _DuplicateKey(Exception):
+    """An object repeats a key."""
 
 
 def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    made: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for key, value in pairs:
-        if key in made:
-            raise _Twice(key)
-        made[key] = value
-    return made
+        if key in values:
+            raise _DuplicateKey(key)
+        values[key] = value
+    return values

@@ -1,4 +1,4 @@
-"""The methods of declared flows."""
+"""The methods of declared flows: their actions, triggers, feedback and persistence."""
 
 from typing import Annotated, Any
 
@@ -13,7 +13,7 @@ from crewgraph.contrib.declared.actions import (
     FlowScriptActionDefinition,
     FlowToolActionDefinition,
 )
-from crewgraph.contrib.declared.config import KnowsItsKeys, plain_model
+from crewgraph.contrib.declared.config import DeclarationModel, plain_model
 from crewgraph.contrib.declared.names import reference_of
 from crewgraph.definitions.flow.method import AndCondition, Condition, FlowCondition, OrCondition
 
@@ -22,17 +22,17 @@ __all__ = [
     "FlowHumanFeedbackDefinition",
     "FlowMethodDefinition",
     "FlowPersistenceDefinition",
-    "condition_of",
     "declared_condition",
+    "read_condition",
 ]
 
 FlowDefinitionCondition = str | dict[str, Any]
-"""An event, or `{"or": [...]}` or `{"and": [...]}` of some, to any depth."""
+"""An event, or `{"or": [...]}` or `{"and": [...]}` of conditions, nested to any depth."""
 
 _KINDS = {"and": AndCondition, "or": OrCondition}
 
 
-class FlowHumanFeedbackDefinition(KnowsItsKeys):
+class FlowHumanFeedbackDefinition(DeclarationModel):
     """Somebody looks at what a method returned; see `human_feedback`."""
 
     message: str
@@ -41,7 +41,7 @@ class FlowHumanFeedbackDefinition(KnowsItsKeys):
     default_outcome: str | None = None
     metadata: dict[str, Any] | None = None
     provider: Any = None
-    """Who asks: a provider, or its class as "module:Class"."""
+    """A feedback provider, or its class as "module:Class"."""
 
     learn: bool = False
     learn_source: str = "hitl"
@@ -56,13 +56,13 @@ class FlowHumanFeedbackDefinition(KnowsItsKeys):
         return provider if provider is None or isinstance(provider, str) else reference_of(type(provider))
 
 
-class FlowPersistenceDefinition(KnowsItsKeys):
+class FlowPersistenceDefinition(DeclarationModel):
     """Where states are saved; see `persist`."""
 
     enabled: bool = False
     verbose: bool = False
     persistence: Any = None
-    """A backend; its class as {"ref": "module:Class"}, with its arguments beside; or {"persistence_type":
+    """A backend; its class and arguments as {"ref": "module:Class", ...}; or {"persistence_type":
     "SQLiteFlowPersistence", "db_path": ...}."""
 
     @field_serializer("persistence")
@@ -70,16 +70,16 @@ class FlowPersistenceDefinition(KnowsItsKeys):
         if backend is None or isinstance(backend, str | dict):
             return backend  # pyright: ignore[reportUnknownVariableType]
         path = getattr(backend, "db_path", None)
-        told = {"persistence_type": backend.persistence_type} if hasattr(backend, "persistence_type") else {}
-        return {**told, **({"db_path": str(path)} if path is not None else {"ref": reference_of(type(backend))})}
+        fields = {"persistence_type": backend.persistence_type} if hasattr(backend, "persistence_type") else {}
+        return {**fields, **({"db_path": str(path)} if path is not None else {"ref": reference_of(type(backend))})}
 
 
 def _call(action: Any) -> Any:
-    """What an action says that it is."""
+    """Return the `call` of an action, which selects its model."""
     return action.get("call", "code") if isinstance(action, dict) else getattr(action, "call", None)  # pyright: ignore[reportUnknownVariableType]
 
 
-class FlowMethodDefinition(KnowsItsKeys):
+class FlowMethodDefinition(DeclarationModel):
     """A method: what it does, and when."""
 
     model_config = ConfigDict(serialize_by_alias=True)
@@ -96,16 +96,16 @@ class FlowMethodDefinition(KnowsItsKeys):
         Discriminator(_call),
     ]
     start: bool | str | dict[str, Any] | None = None
-    """Whether runs begin with it; or what starts it again."""
+    """Whether runs start with the method, or the condition that starts it again."""
 
     listen: str | dict[str, Any] | None = None
-    """What it waits for."""
+    """The condition that triggers the method."""
 
     router: bool = False
-    """Whether what it returns is what happens next."""
+    """Whether the method's result is the next event."""
 
     emit: list[str] | None = None
-    """The labels that it may return."""
+    """The labels that the method may return."""
 
     human_feedback: FlowHumanFeedbackDefinition | None = None
     persist: FlowPersistenceDefinition | None = None
@@ -119,37 +119,37 @@ class FlowMethodDefinition(KnowsItsKeys):
 
     @property
     def is_start(self) -> bool:
-        """Whether runs may begin with it."""
+        """Whether runs may start with the method."""
         return self.start is not None and self.start is not False
 
 
-def condition_of(given: FlowDefinitionCondition, where: str) -> Condition:
-    """What a method waits for.
+def read_condition(value: FlowDefinitionCondition, where: str) -> Condition:
+    """Convert a declared condition.
 
     Args:
-        given: as a declaration says it.
-        where: where it stands, for messages.
+        value: The declared condition.
+        where: Its place in the declaration, for error messages.
 
     Raises:
-        ValueError: it is neither an event nor `{"or": [...]}` or `{"and": [...]}`.
+        ValueError: If it is neither an event nor `{"or": [...]}` nor `{"and": [...]}`.
     """
-    if isinstance(given, str) and given:
-        return given
-    if isinstance(given, dict) and given.keys() <= _KINDS.keys() and given:
-        met = [_KINDS[kind](_parts(given[kind], f"{where}.{kind}")) for kind in given]
-        return met[0] if len(met) == 1 else AndCondition(tuple(met))
-    raise ValueError(f'{where} is {given!r:.80}; write an event, or {{"or": [...]}} or {{"and": [...]}} of some')
+    if isinstance(value, str) and value:
+        return value
+    if isinstance(value, dict) and value.keys() <= _KINDS.keys() and value:
+        conditions = [_KINDS[kind](_parts(value[kind], f"{where}.{kind}")) for kind in value]
+        return conditions[0] if len(conditions) == 1 else AndCondition(tuple(conditions))
+    raise ValueError(f'{where} is {value!r:.80}; write an event, or {{"or": [...]}} or {{"and": [...]}} with a list')
 
 
-def _parts(given: Any, where: str) -> tuple[Condition, ...]:
-    if not isinstance(given, list) or not given:
-        raise ValueError(f"{where} is {given!r:.80}; write a list of events")
-    return tuple(condition_of(one, f"{where}[{number}]") for number, one in enumerate(given))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+def _parts(items: Any, where: str) -> tuple[Condition, ...]:
+    if not isinstance(items, list) or not items:
+        raise ValueError(f"{where} is {items!r:.80}; write a list of events")
+    return tuple(read_condition(item, f"{where}[{number}]") for number, item in enumerate(items))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
 
 
 def declared_condition(condition: Condition) -> FlowDefinitionCondition:
-    """The same as declarations say it."""
+    """Convert a condition to its declared form."""
     if not isinstance(condition, FlowCondition):
         return condition
     kind = "and" if isinstance(condition, AndCondition) else "or"
-    return {kind: [declared_condition(one) for one in condition.conditions]}
+    return {kind: [declared_condition(part) for part in condition.conditions]}

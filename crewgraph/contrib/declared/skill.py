@@ -1,4 +1,4 @@
-"""How declared flows are written, told to models."""
+"""Instructions for models that write declared flows."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -48,7 +48,7 @@ _RULES: dict[str, str] = {
     "config": "- `config` bounds how often a method may run (`max_method_calls`) and says whether answers are streamed.",
     "conversational": "- `conversational` makes the flow a conversation, whose routes are the labels that methods listen to.",
 }
-"""What is said of each part; that without a name cannot be left out."""
+"""The rules by the part they describe; the part "" cannot be skipped."""
 
 _TEMPLATES = """## Texts with `${...}`
 
@@ -98,28 +98,28 @@ _PARTS: dict[str, tuple[type[BaseModel], ...]] = {
 
 
 def authoring_skill(skips: Sequence[str] = (), examples_format: Literal["yaml", "json"] = "yaml") -> str:
-    """Instructions for models that write declared flows, as the text of a skill.
+    """Return instructions for models that write declared flows, as the text of a skill.
 
     Args:
-        skips: parts that are left out: "conversational", "non_linear_flows", "each", "hitl", "persistence", "config",
+        skips: Parts to leave out: "conversational", "non_linear_flows", "each", "hitl", "persistence", "config",
             "expression_action", "script_action" or "tool_action".
-        examples_format: the language of the example.
+        examples_format: The language of the example.
 
     Raises:
-        DefinitionError: there is no such part, or no such language.
+        DefinitionError: If a part or the language is unknown.
     """
     unknown = [name for name in skips if not name or name not in _RULES]
     if unknown or examples_format not in ("yaml", "json"):
-        what = f"`skips` holds {unknown[0]!r}" if unknown else f"`examples_format` is {examples_format!r}"
+        problem = f"`skips` contains {unknown[0]!r}" if unknown else f"`examples_format` is {examples_format!r}"
         known = ", ".join(f"`{name}`" for name in _RULES if name)
-        raise DefinitionError(f"{what}; there are the parts {known}, and examples in `yaml` and `json`")
+        raise DefinitionError(f"{problem}; the parts are {known}, and examples come in `yaml` and `json`")
     rules = "\n".join(rule for name, rule in _RULES.items() if name not in skips)
     example = (
         json.dumps(_EXAMPLE, indent=2)
         if examples_format == "json"
         else load("yaml").safe_dump(_EXAMPLE, sort_keys=False)
     )
-    fields = "\n".join(line for name, models in _PARTS.items() if name not in skips for line in _told(models))
+    fields = "\n".join(line for name, models in _PARTS.items() if name not in skips for line in _field_list(models))
     return "\n\n".join(
         (
             _HEAD.format(language=examples_format.upper()),
@@ -131,7 +131,7 @@ def authoring_skill(skips: Sequence[str] = (), examples_format: Literal["yaml", 
     )
 
 
-def _told(models: Sequence[type[BaseModel]]) -> Iterator[str]:
+def _field_list(models: Sequence[type[BaseModel]]) -> Iterator[str]:
     for model in models:
         doc = (model.__doc__ or "").partition("\n")[0]
         names = [

@@ -1,4 +1,4 @@
-"""The states of declared flows, and models of those whose fields a JSON schema tells."""
+"""The states of declared flows, and pydantic models built from JSON schemas."""
 
 from collections.abc import Mapping
 from datetime import date, datetime, time
@@ -21,17 +21,17 @@ __all__ = [
 
 
 class FlowDictStateDefinition(BaseModel):
-    """A dict."""
+    """A state that is a dict."""
 
     model_config = ConfigDict(extra="forbid")
 
     type: Literal["dict"] = "dict"
     default: dict[str, Any] | None = None
-    """What it holds at the beginning."""
+    """The initial contents."""
 
 
 class FlowPydanticStateDefinition(BaseModel):
-    """A pydantic model."""
+    """A state that is a pydantic model."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -40,10 +40,10 @@ class FlowPydanticStateDefinition(BaseModel):
     """The model, as "module:Class"."""
 
     json_schema: dict[str, Any] | None = None
-    """Its fields, for where the model itself is not there."""
+    """JSON schema of its fields, used if the model cannot be imported."""
 
     default: dict[str, Any] | None = None
-    """Values for its fields."""
+    """Initial values of its fields."""
 
 
 class FlowJsonSchemaStateDefinition(BaseModel):
@@ -53,33 +53,33 @@ class FlowJsonSchemaStateDefinition(BaseModel):
 
     type: Literal["json_schema"] = "json_schema"
     json_schema: dict[str, Any]
-    """The fields: a JSON schema of an object."""
+    """JSON schema of an object with the fields."""
 
     default: dict[str, Any] | None = None
-    """Values for them."""
+    """Initial values of the fields."""
 
 
 class FlowUnknownStateDefinition(BaseModel):
-    """A state of which nothing is known; a dict is used."""
+    """A state of unknown type; a dict is used."""
 
     model_config = ConfigDict(extra="forbid")
 
     type: Literal["unknown"] = "unknown"
     ref: str | None = None
-    """What it was, as "module:Class"."""
+    """Its type, as "module:Class"."""
 
     default: dict[str, Any] | None = None
-    """What the dict holds at the beginning."""
+    """The initial contents of the dict."""
 
 
 FlowStateDefinition = Annotated[
     FlowDictStateDefinition | FlowPydanticStateDefinition | FlowJsonSchemaStateDefinition | FlowUnknownStateDefinition,
     Field(discriminator="type"),
 ]
-"""What the state of a flow is."""
+"""Any state of a declared flow."""
 
 
-_PLAIN: dict[str, Any] = {"string": str, "integer": int, "number": float, "boolean": bool, "null": type(None)}
+_SCALARS: dict[str, Any] = {"string": str, "integer": int, "number": float, "boolean": bool, "null": type(None)}
 _FORMATS: dict[str, Any] = {"date": date, "date-time": datetime, "time": time}
 _BOUNDS = {
     "minimum": "ge",
@@ -98,36 +98,36 @@ _Schema = Mapping[str, Any]
 
 
 class _Part(BaseModel):
-    """The base of the objects inside of a state."""
+    """Base class of objects nested in a state."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 def state_model(schema: _Schema, flow: str) -> type[BaseModel]:
-    """A model with the fields that a JSON schema tells of; what is not required is None where it has no default.
+    """Build a model from a JSON schema; optional fields without a default are None.
 
     Args:
-        schema: the schema of an object.
-        flow: the flow's name.
+        schema: The JSON schema of an object.
+        flow: The flow's name, for error messages.
 
     Raises:
-        DefinitionError: it is no schema of an object, or something in it stands for no type.
+        DefinitionError: If it is not the schema of an object, or has an unsupported type.
     """
     if schema.get("type", "object") != "object":
         raise DefinitionError(
-            f"the state of flow `{flow}` is described as a {schema['type']!r}; its `json_schema` is that of an object"
+            f"the state of flow `{flow}` is a {schema['type']!r}; its `json_schema` must describe an object"
         )
     try:
         return _model(flat_schema(schema), str(schema.get("title") or "State"), FlowState)
     except (KeyError, TypeError) as error:
-        raise DefinitionError(f"`json_schema` of the state of flow `{flow}` cannot be read: {error}") from error
+        raise DefinitionError(f"`json_schema` of the state of flow `{flow}` is invalid: {error}") from error
 
 
 def _model(schema: _Schema, name: str, base: type[BaseModel]) -> type[BaseModel]:
     required = schema.get("required", ())
     fields: dict[str, Any] = {
-        field: _field(cast("_Schema", one), f"{name}_{field}", field in required)
-        for field, one in schema.get("properties", {}).items()
+        field: _field(cast("_Schema", value), f"{name}_{field}", field in required)
+        for field, value in schema.get("properties", {}).items()
     }
     return create_model(name, __base__=base, __module__=__name__, **fields)
 
@@ -136,24 +136,24 @@ def _field(schema: _Schema, name: str, is_required: bool) -> Any:
     kind = _type(schema, name)
     settings: dict[str, Any] = {"description": schema.get("description")}
     if kind in (int, float, str) or schema.get("type") == "array":
-        settings |= {ours: schema[theirs] for theirs, ours in _BOUNDS.items() if theirs in schema}
+        settings |= {argument: schema[keyword] for keyword, argument in _BOUNDS.items() if keyword in schema}
     if is_required and "default" not in schema:
         return kind, Field(**settings)
-    return Optional[kind], Field(default=schema.get("default"), **settings)  # noqa: UP045 - a type that is known when it runs
+    return Optional[kind], Field(default=schema.get("default"), **settings)  # noqa: UP045 - the type is only known at run time
 
 
 def _type(schema: _Schema, name: str) -> Any:
     if "const" in schema or "enum" in schema:
         return Literal[tuple(schema.get("enum", [schema.get("const")]))]
     if choices := schema.get("anyOf") or schema.get("oneOf"):
-        return Union[tuple(_type(one, f"{name}_{number}") for number, one in enumerate(choices))]  # noqa: UP007
+        return Union[tuple(_type(choice, f"{name}_{number}") for number, choice in enumerate(choices))]  # noqa: UP007
     kind = schema.get("type")
     if isinstance(kind, list):
-        return Union[tuple(_type({**schema, "type": one}, name) for one in cast("list[str]", kind))]  # noqa: UP007
+        return Union[tuple(_type({**schema, "type": item}, name) for item in cast("list[str]", kind))]  # noqa: UP007
     if kind == "array":
         return list[_type(schema["items"], f"{name}_item")] if "items" in schema else list[Any]
     if kind == "object":
         return _model(schema, name, _Part) if schema.get("properties") else dict[str, Any]
     if kind == "string" and schema.get("format") in _FORMATS:
         return _FORMATS[schema["format"]]
-    return Any if kind is None else _PLAIN[kind]
+    return Any if kind is None else _SCALARS[kind]

@@ -1,4 +1,4 @@
-"""What the actions of declared flows do, as functions of a flow."""
+"""Turns the actions of declared flows into functions of a flow."""
 
 import ast
 from collections.abc import Callable, Mapping
@@ -18,9 +18,9 @@ from crewgraph.contrib.declared.actions import (
     FlowScriptActionDefinition,
     FlowToolActionDefinition,
 )
-from crewgraph.contrib.declared.expression import Expression, outputs_of
+from crewgraph.contrib.declared.expression import Expression, flow_outputs
 from crewgraph.contrib.declared.json_crews import load_agent_from_definition, load_crew, load_crew_from_definition
-from crewgraph.contrib.declared.names import named_python
+from crewgraph.contrib.declared.names import import_reference
 from crewgraph.core.loops.bridge import call
 from crewgraph.definitions.agent.lite_agent import LiteAgentOutput
 from crewgraph.definitions.crew.crew import Crew
@@ -30,109 +30,112 @@ from crewgraph.schema import call_arguments, validated
 from crewgraph.settings import flag
 from crewgraph.tools.base import BaseTool
 
-__all__ = ["Local", "Step", "bound", "code_of", "keywords_of", "script_of", "step_of"]
+__all__ = ["Local", "Step", "bind_to_flow", "build_step", "compile_script", "import_function", "render_keywords"]
 
 Local = Mapping[str, Any]
-"""What there is beside `state` and `outputs`: inside of an `each` its `item`, and the `outputs` of steps before."""
+"""Names in scope besides `state` and `outputs`: in an `each`, its `item` and the `outputs` of its earlier steps."""
 
 Step = Callable[..., Any]
-"""What an action does: given a flow, a `Local`, and what the method is called with."""
+"""Carries out an action; called with a flow, a `Local` and the arguments of the method."""
 
 
-def step_of(action: FlowActionDefinition, place: str, root: Path | None) -> Step:
-    """What an action does.
+def build_step(action: FlowActionDefinition, place: str, root: Path | None) -> Step:
+    """Build the function that carries out an action.
 
     Args:
-        action: the action.
-        place: where it stands, for messages.
-        root: the folder of the declaration's file.
+        action: The action.
+        place: Its place in the declaration, for error messages.
+        root: The folder of the declaration's file.
 
     Raises:
-        DefinitionError: a name leads nowhere, a crew or an agent cannot be made, or a script is no Python.
-        FileNotFoundError: a crew's file is missing.
-        ValidationError: a value of a crew or an agent has a wrong type.
-        ScriptRefused: it is a script, and scripts are not allowed.
+        DefinitionError: If a reference cannot be resolved, a crew or agent is faulty, or a script is not valid Python.
+        FileNotFoundError: If a crew's file is missing.
+        ValidationError: If a value of a crew or an agent has the wrong type.
+        ScriptRefused: If it is a script and scripts are not allowed.
     """
-    return _MADE[type(action)](action, place, root)
+    return _BUILDERS[type(action)](action, place, root)
 
 
-def code_of(action: FlowCodeActionDefinition, place: str, root: Path | None) -> Callable[..., Any]:
-    """The function that an action names.
+def import_function(action: FlowCodeActionDefinition, place: str, root: Path | None) -> Callable[..., Any]:
+    """Import the function that an action names.
 
     Raises:
-        DefinitionError: there is none.
+        DefinitionError: If there is none, or it is not callable.
     """
-    found = named_python(action.ref, f"{place}.ref", root)
-    if not callable(found):
-        raise DefinitionError(f"{place}.ref: {action.ref!r} is {found!r:.60}, which cannot be called")
-    return found
+    function = import_reference(action.ref, f"{place}.ref", root)
+    if not callable(function):
+        raise DefinitionError(f"{place}.ref: {action.ref!r} is {function!r:.60}, which is not callable")
+    return function
 
 
-def bound(function: Callable[..., Any], flow: Any) -> Callable[..., Any]:
-    """A function as a method of a flow; what is none, as a class, is called without the flow."""
+def bind_to_flow(function: Callable[..., Any], flow: Any) -> Callable[..., Any]:
+    """Bind a function to a flow; other callables, such as classes, are returned unbound."""
     return MethodType(function, flow) if isfunction(function) else function
 
 
-def keywords_of(named: Mapping[str, Any], flow: Any, local: Local) -> dict[str, Any]:
-    """What stands under `with` or `inputs`, with values in the place of `${...}`."""
-    return Expression.from_flow({**named}, flow, local_context={**local}).render_template()
+def render_keywords(template: Mapping[str, Any], flow: Any, local: Local) -> dict[str, Any]:
+    """Render the values under `with` or `inputs`, replacing `${...}` with values."""
+    return Expression.from_flow({**template}, flow, local_context={**local}).render_template()
 
 
 def _code(action: FlowCodeActionDefinition, place: str, root: Path | None) -> Step:
-    function, named = code_of(action, place, root), action.with_ or {}
+    function, keywords = import_function(action, place, root), action.with_ or {}
 
     def run(flow: Any, local: Local, *_: Any) -> Any:
-        return call(partial(bound(function, flow), **keywords_of(named, flow, local)))
+        return call(partial(bind_to_flow(function, flow), **render_keywords(keywords, flow, local)))
 
     return run
 
 
 def _tool(action: FlowToolActionDefinition, place: str, root: Path | None) -> Step:
-    found = named_python(action.ref, f"{place}.ref", root)
-    if not _is_tool(found):
-        raise DefinitionError(f"{place}.ref: {action.ref!r} is {found!r:.60}; name a subclass of `BaseTool`, or a tool")
+    target = import_reference(action.ref, f"{place}.ref", root)
+    if not _is_tool(target):
+        raise DefinitionError(
+            f"{place}.ref: {action.ref!r} is {target!r:.60}; name a subclass of `BaseTool`, or a tool"
+        )
 
     def use(flow: Any, local: Local, *_: Any) -> Any:
-        tool: Any = found() if isclass(found) else found
-        given = keywords_of(action.with_ or {}, flow, local)
-        return tool.run(**call_arguments(validated(tool.args_schema, given)))
+        tool: Any = target() if isclass(target) else target
+        arguments = render_keywords(action.with_ or {}, flow, local)
+        return tool.run(**call_arguments(validated(tool.args_schema, arguments)))
 
     return use
 
 
-def _is_tool(found: object) -> bool:
-    return isinstance(found, BaseTool) or isclass(found) and issubclass(found, BaseTool)
+def _is_tool(value: object) -> bool:
+    return isinstance(value, BaseTool) or isclass(value) and issubclass(value, BaseTool)
 
 
 def _crew(action: FlowCrewActionDefinition, place: str, root: Path | None) -> Step:
-    loaded, inputs = _loaded(action, place, root)
+    crew, defaults = _load_crew(action, place, root)
 
     def kick_off(flow: Any, local: Local, *_: Any) -> CrewOutput:
-        given = keywords_of(action.inputs or {}, flow, local)
-        return loaded.copy().kickoff(inputs={**inputs, **given})  # runs share nothing
+        inputs = render_keywords(action.inputs or {}, flow, local)
+        return crew.copy().kickoff(inputs={**defaults, **inputs})  # a copy, so that runs share nothing
 
     return kick_off
 
 
-def _loaded(action: FlowCrewActionDefinition, place: str, root: Path | None) -> tuple[Crew, dict[str, Any]]:
+def _load_crew(action: FlowCrewActionDefinition, place: str, root: Path | None) -> tuple[Crew, dict[str, Any]]:
     if action.with_ is not None:
         return load_crew_from_definition(action.with_, source=f"{place}.with", project_root=root)
     path = (root or Path.cwd()) / str(action.from_declaration)
     if path.is_dir():
-        path = next((one for end in ("jsonc", "json") if (one := path / f"crew.{end}").is_file()), path / "crew.json")
+        candidates = (path / "crew.jsonc", path / "crew.json")
+        path = next(filter(Path.is_file, candidates), candidates[-1])
     return load_crew(path)
 
 
 def _agent(action: FlowAgentActionDefinition, place: str, root: Path | None) -> Step:
-    loaded, form = load_agent_from_definition(action.with_, source=f"{place}.with", project_root=root)
+    agent, response_format = load_agent_from_definition(action.with_, source=f"{place}.with", project_root=root)
 
     def ask(flow: Any, local: Local, *_: Any) -> LiteAgentOutput:
-        asked: Any = Expression.from_flow(action.with_.input, flow, local_context={**local}).render_template()  # pyright: ignore[reportArgumentType]
-        if type(asked) not in (str, list):
+        prompt: Any = Expression.from_flow(action.with_.input, flow, local_context={**local}).render_template()  # pyright: ignore[reportArgumentType]
+        if type(prompt) not in (str, list):
             raise ExpressionError(
-                f"{place}.with.input: {asked!r:.80} is no text; write text around it: 'Number ${{state.n}}'"
+                f"{place}.with.input: {prompt!r:.80} is not text; write text around it: 'Number ${{state.n}}'"
             )
-        return loaded.copy().kickoff(asked, response_format=form)
+        return agent.copy().kickoff(prompt, response_format=response_format)
 
     return ask
 
@@ -145,44 +148,44 @@ def _expression(action: FlowExpressionActionDefinition, place: str, root: Path |
 
 
 def _script(action: FlowScriptActionDefinition, place: str, root: Path | None) -> Step:
-    function = script_of(action.code, place)
+    function = compile_script(action.code, place)
 
-    def run(flow: Any, local: Local, *given: Any) -> Any:
-        outputs = {**outputs_of(flow), **local.get("outputs", {})}
-        return function(flow.state, outputs, given[0] if given else None, local.get("item"))
+    def run(flow: Any, local: Local, *args: Any) -> Any:
+        outputs = {**flow_outputs(flow), **local.get("outputs", {})}
+        return function(flow.state, outputs, args[0] if args else None, local.get("item"))
 
     return run
 
 
 def _each(action: FlowEachActionDefinition, place: str, root: Path | None) -> Step:
-    steps = [(one, step_of(one.action, f"{place}.do[{n}].action", root)) for n, one in enumerate(action.do)]
+    steps = [(step, build_step(step.action, f"{place}.do[{n}].action", root)) for n, step in enumerate(action.do)]
 
-    def walk(flow: Any, local: Local, *_: Any) -> list[Any]:
+    def run(flow: Any, local: Local, *_: Any) -> list[Any]:
         items = Expression.from_flow(action.in_, flow).evaluate()
         if not isinstance(items, list):
-            raise ExpressionError(f"{place}.in: `{action.in_}` is {items!r:.60}, no list")
-        return [_item(flow, item) for item in items]  # pyright: ignore[reportUnknownVariableType]
+            raise ExpressionError(f"{place}.in: `{action.in_}` is {items!r:.60}, not a list")
+        return [run_item(flow, item) for item in items]  # pyright: ignore[reportUnknownVariableType]
 
-    def _item(flow: Any, item: Any) -> Any:
+    def run_item(flow: Any, item: Any) -> Any:
         outputs: dict[str, Any] = {}
         last: Any = None
-        for step, work in steps:
+        for step, function in steps:
             local = {"item": item, "outputs": outputs}
             if step.if_ is not None:
-                is_wanted = Expression.from_flow(step.if_, flow, local_context=local).evaluate()
-                if not isinstance(is_wanted, bool):
+                condition = Expression.from_flow(step.if_, flow, local_context=local).evaluate()
+                if not isinstance(condition, bool):
                     raise ExpressionError(
-                        f"{place}: `if` of step `{step.name}` is {is_wanted!r:.60}, neither true nor false"
+                        f"{place}: `if` of step `{step.name}` is {condition!r:.60}, neither true nor false"
                     )
-                if not is_wanted:
+                if not condition:
                     continue
-            last = outputs[step.name] = work(flow, local)
+            last = outputs[step.name] = function(flow, local)
         return last
 
-    return walk
+    return run
 
 
-_MADE: dict[type, Callable[..., Step]] = {
+_BUILDERS: dict[type, Callable[..., Step]] = {
     FlowCodeActionDefinition: _code,
     FlowToolActionDefinition: _tool,
     FlowCrewActionDefinition: _crew,
@@ -193,25 +196,25 @@ _MADE: dict[type, Callable[..., Step]] = {
 }
 
 
-_SWITCHES = ("CREWGRAPH_ALLOW_FLOW_SCRIPTS", "CREWAI_ALLOW_FLOW_SCRIPT_EXECUTION")
+_SCRIPT_FLAGS = ("CREWGRAPH_ALLOW_FLOW_SCRIPTS", "CREWAI_ALLOW_FLOW_SCRIPT_EXECUTION")
 _PARAMETERS = "state, outputs, input, item"
 
 
-def script_of(code: str, place: str) -> Callable[..., Any]:
-    """A function of `state`, `outputs`, `input` and `item` with this body.
+def compile_script(code: str, place: str) -> Callable[..., Any]:
+    """Compile a function of `state`, `outputs`, `input` and `item`.
 
     Args:
-        code: the body.
-        place: where it stands, for messages.
+        code: The function's body.
+        place: Its place in the declaration, for error messages.
 
     Raises:
-        ScriptRefused: scripts are not allowed.
-        DefinitionError: it is no Python.
+        ScriptRefused: If scripts are not allowed.
+        DefinitionError: If it is not valid Python.
     """
-    if not any(map(flag, _SWITCHES)):
+    if not any(map(flag, _SCRIPT_FLAGS)):
         raise ScriptRefused(
-            f"{place} is a script, which can do whatever Python can. Where you trust the declaration, set {_SWITCHES[0]}=1; "
-            "else write an expression, or a function and `call: code`."
+            f"{place} is a script, which can do anything that Python can. If you trust the declaration, set "
+            f"{_SCRIPT_FLAGS[0]}=1; otherwise use an expression, or a function with `call: code`."
         )
     try:
         module = ast.parse(f"def script({_PARAMETERS}): pass")
@@ -221,5 +224,5 @@ def script_of(code: str, place: str) -> Callable[..., Any]:
         names: dict[str, Any] = {"__name__": "crewgraph_flow_script"}
         exec(compile(module, f"<{place}.code>", "exec"), names)
     except SyntaxError as error:
-        raise DefinitionError(f"{place}.code is no Python: {error}") from error
+        raise DefinitionError(f"{place}.code is not valid Python: {error}") from error
     return names["script"]

@@ -1,4 +1,4 @@
-"""What a flow's class says, as a declaration."""
+"""Describes flow classes as declarations."""
 
 import inspect
 from typing import Any, cast
@@ -31,7 +31,7 @@ __all__ = ["declaration_of"]
 
 
 def declaration_of(flow: type[Any]) -> FlowDeclaration:
-    """The declaration of a flow's class; its methods are functions of its module there."""
+    """Return the declaration of a flow class; its methods become references to functions of its module."""
     defined: Any = getattr(flow, "_definition", None)
     methods: dict[str, FlowMethod] = dict(defined.methods) if defined is not None else {}
     doc = vars(flow).get("__doc__")
@@ -44,20 +44,20 @@ def declaration_of(flow: type[Any]) -> FlowDeclaration:
             suppress_flow_events=bool(getattr(flow, "suppress_flow_events", False)),
             max_method_calls=getattr(flow, "max_method_calls", 100),
         ),
-        persist=_kept(getattr(defined, "persistence", None), getattr(defined, "verbose", False)),
+        persist=_persistence(getattr(defined, "persistence", None), getattr(defined, "verbose", False)),
         conversational=_conversation(flow),
-        methods={name: _method(flow, method) for name, method in methods.items() if not _is_ours(method)},
+        methods={name: _method(flow, method) for name, method in methods.items() if not _is_builtin(method)},
     )
 
 
-def _is_ours(method: FlowMethod) -> bool:
-    """Whether each conversation has the method by itself."""
+def _is_builtin(method: FlowMethod) -> bool:
+    """Return whether crewgraph provides the method for every conversation."""
     return is_conversational_only(method.func) and method.func.__module__.startswith("crewgraph.")
 
 
 def _method(flow: type[Any], method: FlowMethod) -> FlowMethodDefinition:
     again, doc = method.condition, method.func.__doc__
-    looked = method.feedback
+    feedback = method.feedback
     return FlowMethodDefinition(
         description=inspect.cleandoc(doc) if doc else None,
         do=FlowCodeActionDefinition(
@@ -66,22 +66,22 @@ def _method(flow: type[Any], method: FlowMethod) -> FlowMethodDefinition:
         start=(declared_condition(again) if again is not None else True) if method.is_start else None,
         listen=declared_condition(method.trigger) if method.trigger is not None else None,
         router=method.is_router,
-        emit=list(method.labels) or None if method.is_router and looked is None else None,
+        emit=list(method.labels) or None if method.is_router and feedback is None else None,
         human_feedback=None
-        if looked is None
+        if feedback is None
         else FlowHumanFeedbackDefinition(
-            message=looked.message,
-            emit=list(looked.emit) or None,
-            llm=looked.llm,
-            default_outcome=looked.default_outcome,
-            metadata=dict(looked.metadata) or None,
-            provider=looked.provider,
+            message=feedback.message,
+            emit=list(feedback.emit) or None,
+            llm=feedback.llm,
+            default_outcome=feedback.default_outcome,
+            metadata=dict(feedback.metadata) or None,
+            provider=feedback.provider,
         ),
-        persist=_kept(method.persistence, method.verbose),
+        persist=_persistence(method.persistence, method.verbose),
     )
 
 
-def _kept(backend: Any, verbose: bool) -> FlowPersistenceDefinition | None:
+def _persistence(backend: Any, verbose: bool) -> FlowPersistenceDefinition | None:
     if backend is None:
         return None
     return FlowPersistenceDefinition(enabled=True, verbose=verbose, persistence=None if backend is True else backend)
@@ -103,22 +103,22 @@ def _state(flow: type[Any]) -> Any:
 
 
 def _conversation(flow: type[Any]) -> FlowConversationalDefinition | None:
-    given: Any = getattr(flow, "conversational_config", None)
+    config: Any = getattr(flow, "conversational_config", None)
     if not getattr(flow, "conversational", False):
         return None
-    if given is None:
+    if config is None:
         return FlowConversationalDefinition()
     values = {
-        name: getattr(given, name)
+        name: getattr(config, name)
         for name in FlowConversationalDefinition.model_fields
-        if name != "router" and hasattr(given, name)
+        if name != "router" and hasattr(config, name)
     }
-    router: Any = getattr(given, "router", None)
+    router: Any = getattr(config, "router", None)
     if router is not None:
-        words = {name: getattr(router, name) for name in FlowConversationalRouterDefinition.model_fields}
-        form = reference_of(words["response_format"]) if words["response_format"] is not None else None
-        words["response_format"] = PythonReferenceDefinition(python=form.replace(":", ".")) if form else None
-        values["router"] = FlowConversationalRouterDefinition(**words)
+        settings = {name: getattr(router, name) for name in FlowConversationalRouterDefinition.model_fields}
+        model = reference_of(settings["response_format"]) if settings["response_format"] is not None else None
+        settings["response_format"] = PythonReferenceDefinition(python=model.replace(":", ".")) if model else None
+        values["router"] = FlowConversationalRouterDefinition(**settings)
     if (intents := values.get("default_intents")) is not None:
         values["default_intents"] = list(intents)
     return FlowConversationalDefinition(**values)

@@ -1,4 +1,4 @@
-"""Judging agents: what they did, side by side, by a model; and experiments that hold the scores."""
+"""Evaluation of agents by a model, metric by metric, and experiments that compare scores with expectations and baselines."""
 
 from crewgraph.contrib.evaluation.agents import AgentEvaluator, create_default_evaluator
 from crewgraph.contrib.evaluation.evaluator import BaseEvaluator

@@ -1,4 +1,4 @@
-"""What judges one side of an agent's work; by a model, whose reply is read."""
+"""Base classes of evaluators, and parsing of the replies of evaluating models."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -11,22 +11,22 @@ from crewgraph.text import extract_json, shorten
 
 __all__ = [
     "BaseEvaluator",
-    "JudgedByModel",
-    "NothingToJudge",
+    "ModelEvaluator",
+    "NothingToEvaluate",
     "bullet_list",
     "extract_json_from_llm_response",
-    "mark_in",
+    "parse_score",
 ]
 
 
 class BaseEvaluator(ABC):
-    """Judges one side of an agent's work; a subclass says which, and how.
+    """Evaluates one metric of an agent's work.
 
     Args:
-        llm: a model that judges, as agents take them; without one the metrics of this room ask that of the agent.
+        llm: The model that evaluates, as for agents; None lets the built-in metrics use the agent's own.
 
     Raises:
-        ModelError: that is no model.
+        ModelError: If `llm` is not a model.
     """
 
     _llm: Any = None
@@ -36,10 +36,10 @@ class BaseEvaluator(ABC):
 
     @property
     def llm(self) -> Any:
-        """The model that judges, with `call(messages)`; unless one was given, the one that the environment names.
+        """The model that evaluates, with `call(messages)`; by default the model configured in the environment.
 
         Raises:
-            NoModelError: none was given, and the environment names none.
+            NoModelError: If neither an argument nor the environment names a model.
         """
         return as_llm(None) if self._llm is None else self._llm
 
@@ -50,139 +50,139 @@ class BaseEvaluator(ABC):
     @property
     @abstractmethod
     def metric_category(self) -> MetricCategory:
-        """What is judged."""
+        """The metric."""
 
     @abstractmethod
     def evaluate(
         self, agent: Any, execution_trace: dict[str, Any], final_output: Any, task: Any = None
     ) -> EvaluationScore:
-        """Judge.
+        """Evaluate an agent's work.
 
         Args:
-            agent: who worked.
-            execution_trace: what it did; see `EvaluationTraceCallback.get_trace`.
-            final_output: the result: a `TaskOutput`, or text.
-            task: what it worked on; None for a kickoff of the agent alone.
+            agent: The agent.
+            execution_trace: What it did; see `EvaluationTraceCallback.get_trace`.
+            final_output: The result: a `TaskOutput`, or text.
+            task: The agent's task; None for a standalone kickoff.
         """
 
 
-_SHOWN = 200
+_MAX_EXCERPT = 200
 
 
 def extract_json_from_llm_response(text: str) -> dict[str, Any]:
-    """The JSON object in what a model wrote, also between words or in a fence.
+    """Return the JSON object in a model's reply, which may be surrounded by text or fenced.
 
     Raises:
-        ValueError: there is none.
+        ValueError: If there is none.
     """
-    found = extract_json(text)
-    if not isinstance(found, dict):
-        raise ValueError(f"there is no JSON object in the reply {shorten(text, _SHOWN)!r}")
-    return cast("dict[str, Any]", found)
+    data = extract_json(text)
+    if not isinstance(data, dict):
+        raise ValueError(f"there is no JSON object in the reply {shorten(text, _MAX_EXCERPT)!r}")
+    return cast("dict[str, Any]", data)
 
 
-def mark_in(reply: str) -> EvaluationScore:
-    """The mark that a model gave; one without a score, with why, where the reply has none that can be read."""
+def parse_score(reply: str) -> EvaluationScore:
+    """Parse the score in a model's reply; if there is none, the score is None and the feedback says why."""
     try:
-        found = extract_json_from_llm_response(reply)
-        score = _score(found)
-        return EvaluationScore(score=score, feedback=_feedback(found) or reply, raw_response=reply)
+        data = extract_json_from_llm_response(reply)
+        score = _score(data)
+        return EvaluationScore(score=score, feedback=_feedback(data) or reply, raw_response=reply)
     except (TypeError, ValueError) as error:
-        problem = f"The reply holds no mark from 0 to 10: {shorten(reply, _SHOWN)!r} ({type(error).__name__})"
+        problem = f"The reply holds no mark from 0 to 10: {shorten(reply, _MAX_EXCERPT)!r} ({type(error).__name__})"
         return EvaluationScore(score=None, feedback=problem, raw_response=reply)
 
 
-def _score(found: Mapping[str, Any]) -> float | None:
+def _score(data: Mapping[str, Any]) -> float | None:
     for name in ("overall_score", "score"):
-        if name in found:
-            return None if found[name] is None else float(found[name])
-    parts = [float(one) for one in _parts(found).values() if one is not None]
+        if name in data:
+            return None if data[name] is None else float(data[name])
+    parts = [float(part) for part in _parts(data).values() if part is not None]
     if not parts:
         raise ValueError("no score")
     return sum(parts) / len(parts)
 
 
-def _parts(found: Mapping[str, Any]) -> Mapping[str, Any]:
-    parts = found.get("scores")
+def _parts(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    parts = data.get("scores")
     return cast("Mapping[str, Any]", parts) if isinstance(parts, Mapping) else {}
 
 
-def _feedback(found: Mapping[str, Any]) -> str:
-    marks = [f"{name.replace('_', ' ').capitalize()}: {mark}/10" for name, mark in _parts(found).items()]
-    better = found.get("improvement_suggestions") or found.get("optimization_suggestions")
-    seen = found.get("detected_patterns")
+def _feedback(data: Mapping[str, Any]) -> str:
+    scores = [f"{name.replace('_', ' ').capitalize()}: {score}/10" for name, score in _parts(data).items()]
+    suggestions = data.get("improvement_suggestions") or data.get("optimization_suggestions")
+    patterns = data.get("detected_patterns")
     texts = [
-        "\n".join(marks),
-        _told(found.get("feedback")),
-        f"Patterns: {_told(seen, ', ')}" if seen else "",
-        f"To do better: {_told(better)}" if better else "",
+        "\n".join(scores),
+        _joined(data.get("feedback")),
+        f"Patterns: {_joined(patterns, ', ')}" if patterns else "",
+        f"To do better: {_joined(suggestions)}" if suggestions else "",
     ]
     return "\n\n".join(text for text in texts if text)
 
 
-def _told(value: Any, between: str = " ") -> str:
+def _joined(value: Any, separator: str = " ") -> str:
     if isinstance(value, list):
-        return between.join(str(one) for one in cast("list[Any]", value))
+        return separator.join(str(item) for item in cast("list[Any]", value))
     return "" if value is None else str(value)
 
 
-_LONGEST = 20_000
+_MAX_LENGTH = 20_000
 
 
-class NothingToJudge(Exception):
-    """An agent did nothing of the kind that is judged; the message says what."""
+class NothingToEvaluate(Exception):
+    """An agent did nothing that the metric applies to; the message says what is missing."""
 
 
-class JudgedByModel(BaseEvaluator):
-    """A side of an agent's work that a model judges.
+class ModelEvaluator(BaseEvaluator):
+    """Base class of metrics that a model evaluates.
 
-    The model is the one that was given, else that of the agent, else the one that the environment names.
+    The model is the `llm` argument, else the agent's own, else the one configured in the environment.
     """
 
     _category: ClassVar[MetricCategory]
 
     @property
     def metric_category(self) -> MetricCategory:
-        """What is judged."""
+        """The metric."""
         return self._category
 
     def evaluate(
         self, agent: Any, execution_trace: dict[str, Any], final_output: Any, task: Any = None
     ) -> EvaluationScore:
-        """Ask the model for a mark; see `BaseEvaluator.evaluate`.
+        """Ask the model for a score; see `BaseEvaluator.evaluate`.
 
         Returns:
-            A mark; its `score` is None where the agent did nothing of that kind, or the reply holds no mark.
+            A score; its `score` is None if the metric does not apply, or the reply contains none.
 
         Raises:
-            ModelError: there is no such model, or it fails; whatever a model of one's own raises.
+            ModelError: If there is no such model, or it fails. Custom models may raise any error.
         """
         try:
             facts = self._facts(agent, execution_trace, task)
-        except NothingToJudge as nothing:
-            return EvaluationScore(score=None, feedback=str(nothing))
-        asked = self._llm or as_llm(getattr(agent, "llm", None))
-        return mark_in(str(asked.call(self._messages(agent, execution_trace, final_output, task, facts))))
+        except NothingToEvaluate as reason:
+            return EvaluationScore(score=None, feedback=str(reason))
+        llm = self._llm or as_llm(getattr(agent, "llm", None))
+        return parse_score(str(llm.call(self._messages(agent, execution_trace, final_output, task, facts))))
 
     @abstractmethod
     def _facts(self, agent: Any, trace: Mapping[str, Any], task: Any) -> str:
-        """What the agent did of that kind, for the model; empty where the result says it all.
+        """Describe what the agent did, for the model; empty if the result suffices.
 
         Raises:
-            NothingToJudge: nothing.
+            NothingToEvaluate: If the metric does not apply.
         """
 
     def _messages(
         self, agent: Any, trace: Mapping[str, Any], output: Any, task: Any, facts: str
     ) -> list[dict[str, Any]]:
-        wording: Callable[[], Book] = getattr(agent, "wording", english)
-        book = wording()
+        get_book: Callable[[], Book] = getattr(agent, "wording", english)
+        book = get_book()
         system = book.slice("metric_system", metric=book.slice(f"metric_{self._category.value}"))
         work = book.slice(
             "metric_work",
             role=str(getattr(agent, "role", "")),
             goal=str(getattr(agent, "goal", "")),
-            task=_asked_for(trace, output, task),
+            task=_task_text(trace, output, task),
             expected_output=_expected(output, task),
             output=_cut(str(getattr(output, "raw", output))),
         )
@@ -190,8 +190,8 @@ class JudgedByModel(BaseEvaluator):
         return [{"role": "system", "content": system}, {"role": "user", "content": text}]
 
 
-def _asked_for(trace: Mapping[str, Any], output: Any, task: Any) -> str:
-    # An output has the texts with the inputs in them; a task has the templates.
+def _task_text(trace: Mapping[str, Any], output: Any, task: Any) -> str:
+    # An output has the texts with inputs filled in, a task only the templates.
     texts = (getattr(output, "description", None), getattr(task, "description", None), trace.get("asked"))
     return next((_cut(str(text)) for text in texts if text), "-")
 
@@ -201,13 +201,13 @@ def _expected(output: Any, task: Any) -> str:
 
 
 def _cut(text: str) -> str:
-    left = len(text) - _LONGEST
-    return text if left <= 0 else f"{text[:_LONGEST]} [{left} characters more]"
+    remaining = len(text) - _MAX_LENGTH
+    return text if remaining <= 0 else f"{text[:_MAX_LENGTH]} [{remaining} characters more]"
 
 
-def bullet_list(lines: Sequence[str], most: int = 30) -> str:
-    """Lines as a list; the first and the last ones where there are too many."""
-    if len(lines) > most:
-        half = most // 2
+def bullet_list(lines: Sequence[str], max_lines: int = 30) -> str:
+    """Format lines as a bullet list, leaving out the middle of lists that are too long."""
+    if len(lines) > max_lines:
+        half = max_lines // 2
         lines = [*lines[:half], f"[{len(lines) - 2 * half} more]", *lines[-half:]]
     return "\n".join(f"- {line}" for line in lines)

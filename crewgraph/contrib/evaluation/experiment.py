@@ -1,4 +1,4 @@
-"""Experiments: agents or crews on cases, held to the scores that are expected."""
+"""Experiments: run crews or agents on cases and compare the scores with expectations."""
 
 import hashlib
 import logging
@@ -25,8 +25,8 @@ __all__ = [
     "assert_experiment_no_regression",
     "assert_experiment_successfully",
     "is_passing",
+    "mean_scores",
     "run_experiment",
-    "scores_of",
 ]
 
 
@@ -36,22 +36,22 @@ _METRICS = [category.value for category in MetricCategory]
 
 
 class ExperimentRunner:
-    """Runs a crew, or agents, on cases, and lets a model judge what they do.
+    """Runs a crew or agents on cases and lets a model evaluate them.
 
         runner = ExperimentRunner([{"identifier": "tides", "inputs": {"sea": "North Sea"}, "expected_score": 7}])
         results = runner.run(crew=crew)
         results.compare_with_baseline("tides.json")
 
     Args:
-        dataset: the cases, each with `inputs` (a dict: a crew's inputs, or the arguments of an agent's `kickoff`),
-            `expected_score` (0 to 10: the mean of all metrics has to reach it; a dict: each metric it names has to reach its own)
-            and perhaps `identifier`. They are looked at when they are run, all before the first one is.
+        dataset: The cases, each with `inputs` (a crew's inputs, or the arguments of an agent's `kickoff`), `expected_score`
+            (0 to 10, the minimum mean of all metrics, or a dict of minimums by metric) and optionally `identifier`. All cases
+            are validated before the first one runs.
     """
 
     def __init__(self, dataset: Sequence[Mapping[str, Any]]) -> None:
         self.dataset = dataset
         self.evaluator: AgentEvaluator | None = None
-        """Whoever judged the last run."""
+        """The evaluator of the latest run."""
         self.display = ExperimentResultsDisplay()
 
     def run(
@@ -62,20 +62,19 @@ class ExperimentRunner:
         *,
         llm: Any = None,
     ) -> ExperimentResults:
-        """Run all cases, one after the other; one that fails has a score of 0, and the others go on.
+        """Run all cases in sequence; a failing case scores 0 and the others still run.
 
         Args:
-            crew: what is run; its agents are judged.
-            agents: whose work is judged; where there is no crew, they are run themselves.
-            print_summary: whether the scores and how many cases passed are printed.
-            llm: the model that judges; the agents' own ones where None.
+            crew: The crew to run; its agents are evaluated.
+            agents: The agents to evaluate; without a crew, they are run themselves.
+            print_summary: Whether to print the scores and the number of passed cases.
+            llm: The model that evaluates; None uses the agents' own.
 
         Raises:
-            ValueError: there is neither a crew nor an agent.
-            KeyError: a case has no `inputs` or no `expected_score`.
-            ValueError: a case holds something else than it should, or names a metric that there is not.
+            ValueError: If there is neither a crew nor an agent, a case is invalid, or it names an unknown metric.
+            KeyError: If a case has no `inputs` or no `expected_score`.
         """
-        return drive(self._ran(crew, agents, print_summary, llm))
+        return drive(self._run(crew, agents, print_summary, llm))
 
     async def arun(
         self,
@@ -85,51 +84,52 @@ class ExperimentRunner:
         *,
         llm: Any = None,
     ) -> ExperimentResults:
-        """Run all cases on this event loop; see `run`."""
-        return await adrive(self._ran(crew, agents, print_summary, llm))
+        """Async version of `run`."""
+        return await adrive(self._run(crew, agents, print_summary, llm))
 
-    def _ran(
+    def _run(
         self, crew: Any, agents: Sequence[Any] | None, print_summary: bool, llm: Any
     ) -> Program[ExperimentResults]:
-        judged = agents or (crew.agents if crew is not None else None)
-        if not judged:
-            raise ValueError("an experiment needs a crew with agents, or agents: give `crew` or `agents`")
-        cases = [_checked(number, case) for number, case in enumerate(self.dataset)]
+        evaluated = agents or (crew.agents if crew is not None else None)
+        if not evaluated:
+            raise ValueError("an experiment needs agents: pass `crew` or `agents`")
+        cases = [_parse_case(number, case) for number, case in enumerate(self.dataset)]
         results: list[ExperimentResult] = []
-        with create_default_evaluator(judged, llm) as self.evaluator:
+        with create_default_evaluator(evaluated, llm) as self.evaluator:
             for case in cases:
-                results.append((yield from self._case(case, crew, judged, self.evaluator)))
+                results.append((yield from self._case(case, crew, evaluated, self.evaluator)))
                 if print_summary:
                     self.evaluator.display_results_with_iterations()
-        found = ExperimentResults(results)
+        experiment = ExperimentResults(results)
         if print_summary:
-            self.display.summary(found)
-        return found
+            self.display.summary(experiment)
+        return experiment
 
     def _case(
         self, case: ExperimentResult, crew: Any, agents: Sequence[Any], evaluator: AgentEvaluator
     ) -> Program[ExperimentResult]:
         evaluator.reset_iterations_results()
         try:
-            yield from _kicked_off(crew, agents, case.inputs)
-            yield _Judged(evaluator)
-            found = evaluator.aggregate()
-            scores = scores_of(found)
+            yield from _run_inputs(crew, agents, case.inputs)
+            yield _AwaitEvaluation(evaluator)
+            evaluations = evaluator.aggregate()
+            scores = mean_scores(evaluations)
             passed = is_passing(case.expected_score, scores)
-            return case.model_copy(update={"score": _shown(scores), "passed": passed, "agent_evaluations": dict(found)})
-        except Exception as error:  # noqa: BLE001 - told with the case, and the others are run
+            update = {"score": _single_or_all(scores), "passed": passed, "agent_evaluations": dict(evaluations)}
+            return case.model_copy(update=update)
+        except Exception as error:  # noqa: BLE001 - logged, and the other cases are run
             _log.warning("the case `%s` could not be run: %s: %s", case.identifier, type(error).__name__, error)
             return case
 
 
 class _Kickoff(Operation):
-    """A kickoff of a crew or an agent, to its end."""
+    """Runs a kickoff of a crew or an agent to its end."""
 
-    def __init__(self, runs: Any, args: tuple[Any, ...], named: Mapping[str, Any]) -> None:
-        self.runs, self.args, self.named = runs, args, named
+    def __init__(self, runnable: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        self.runnable, self.args, self.kwargs = runnable, args, kwargs
 
     def run(self) -> Any:
-        output: Any = self.runs.kickoff(*self.args, **self.named)
+        output: Any = self.runnable.kickoff(*self.args, **self.kwargs)
         if not isinstance(output, StreamingOutputBase):
             return output
         for _ in (stream := cast("StreamingOutputBase[Any]", output)):
@@ -137,7 +137,7 @@ class _Kickoff(Operation):
         return stream.result
 
     async def arun(self) -> Any:
-        output: Any = await self.runs.akickoff(*self.args, **self.named)
+        output: Any = await self.runnable.akickoff(*self.args, **self.kwargs)
         if not isinstance(output, StreamingOutputBase):
             return output
         async for _ in (stream := cast("StreamingOutputBase[Any]", output)):
@@ -145,8 +145,8 @@ class _Kickoff(Operation):
         return stream.result
 
 
-class _Judged(Operation):
-    """Waits until everything is judged."""
+class _AwaitEvaluation(Operation):
+    """Waits for pending evaluations."""
 
     def __init__(self, evaluator: AgentEvaluator) -> None:
         self.evaluator = evaluator
@@ -158,7 +158,7 @@ class _Judged(Operation):
         await self.evaluator.afinish()
 
 
-def _kicked_off(crew: Any, agents: Sequence[Any], inputs: Mapping[str, Any]) -> Program[None]:
+def _run_inputs(crew: Any, agents: Sequence[Any], inputs: Mapping[str, Any]) -> Program[None]:
     if crew is not None:
         output = yield _Kickoff(crew, (inputs,), {})
         if isinstance(output, PendingCrew):
@@ -168,17 +168,17 @@ def _kicked_off(crew: Any, agents: Sequence[Any], inputs: Mapping[str, Any]) -> 
         yield _Kickoff(agent, (), inputs)
 
 
-def _checked(number: int, case: Mapping[str, Any]) -> ExperimentResult:
-    """The case as one that has not passed yet."""
+def _parse_case(number: int, case: Mapping[str, Any]) -> ExperimentResult:
+    """Validate a case and return its result as not passed."""
     for name in ("inputs", "expected_score"):
         if name not in case:
             raise KeyError(f"the case dataset[{number}] has no `{name}`: {case!r:.200}")
-    # The same from run to run, so that baselines know the case again.
+    # Deterministic, so that baselines recognize the case.
     digest = hashlib.md5(str(case).encode(), usedforsecurity=False).hexdigest()
     expected = case["expected_score"]
     if isinstance(expected, Mapping):
         by_name = cast("Mapping[Any, Any]", expected).items()
-        expected = {name.value if isinstance(name, MetricCategory) else str(name): mark for name, mark in by_name}
+        expected = {name.value if isinstance(name, MetricCategory) else str(name): score for name, score in by_name}
         if unknown := [name for name in expected if name not in _METRICS]:
             raise ValueError(
                 f"the case dataset[{number}] expects a score of {', '.join(unknown)}; the metrics are {', '.join(_METRICS)}"
@@ -192,29 +192,29 @@ def _checked(number: int, case: Mapping[str, Any]) -> ExperimentResult:
             passed=False,
         )
     except ValidationError as error:
-        wrong = "; ".join(f"`{one['loc'][0]}`: {one['msg']}" for one in error.errors())
-        raise ValueError(f"the case dataset[{number}] cannot be run: {wrong}: {case!r:.200}") from error
+        problems = "; ".join(f"`{item['loc'][0]}`: {item['msg']}" for item in error.errors())
+        raise ValueError(f"the case dataset[{number}] cannot be run: {problems}: {case!r:.200}") from error
 
 
-def scores_of(evaluations: Mapping[str, AgentAggregatedEvaluationResult]) -> dict[str, float]:
-    """The score of each metric that has one, the mean of all agents."""
+def mean_scores(evaluations: Mapping[str, AgentAggregatedEvaluationResult]) -> dict[str, float]:
+    """Return the mean score of all agents for each metric that has one."""
     by_metric: dict[str, list[float]] = {}
     for evaluation in evaluations.values():
-        for category, mark in evaluation.metrics.items():
-            if mark.score is not None:
-                by_metric.setdefault(category.value, []).append(mark.score)
-    return {name: sum(marks) / len(marks) for name, marks in by_metric.items()}
+        for category, score in evaluation.metrics.items():
+            if score.score is not None:
+                by_metric.setdefault(category.value, []).append(score.score)
+    return {name: sum(scores) / len(scores) for name, scores in by_metric.items()}
 
 
 def is_passing(expected: float | Mapping[str, float], scores: Mapping[str, float]) -> bool:
-    """Whether scores, by the names of metrics, reach what was expected; a metric without one does not."""
+    """Return whether scores by metric reach the expectation; a metric without a score does not."""
     if isinstance(expected, Mapping):
-        return all(name in scores and scores[name] >= wanted for name, wanted in expected.items())
-    reached = mean(scores.values())
-    return reached is not None and reached >= expected
+        return all(name in scores and scores[name] >= minimum for name, minimum in expected.items())
+    average = mean(scores.values())
+    return average is not None and average >= expected
 
 
-def _shown(scores: dict[str, float]) -> float | dict[str, float]:
+def _single_or_all(scores: dict[str, float]) -> float | dict[str, float]:
     return next(iter(scores.values())) if len(scores) == 1 else scores
 
 
@@ -229,42 +229,42 @@ def run_experiment(
     """Run an experiment; see `ExperimentRunner.run`.
 
     Args:
-        dataset: the cases.
-        crew: what is run.
-        agents: whose work is judged.
-        verbose: whether the scores are printed.
-        llm: the model that judges.
+        dataset: The cases.
+        crew: The crew to run.
+        agents: The agents to evaluate.
+        verbose: Whether to print the scores.
+        llm: The model that evaluates.
     """
     return ExperimentRunner(dataset).run(crew=crew, agents=agents, print_summary=verbose, llm=llm)
 
 
 def assert_experiment_successfully(experiment_results: ExperimentResults, baseline_filepath: str | None = None) -> None:
-    """Assert that every case passed, and that none did so in the run before that does not now; then keep this run.
+    """Assert that every case passed and none regressed since the previous run, then store this run.
 
     Args:
-        experiment_results: what was found out.
-        baseline_filepath: where runs are kept; the file "<name of the calling function>_results.json" where None.
+        experiment_results: The results.
+        baseline_filepath: File that stores the runs; None uses "<name of the calling function>_results.json".
 
     Raises:
-        AssertionError: a case did not pass.
-        ValueError: the file holds something else.
+        AssertionError: If a case did not pass.
+        ValueError: If the file does not contain runs.
     """
-    failed = [one for one in experiment_results.results if not one.passed]
+    failed = [result for result in experiment_results.results if not result.passed]
     if failed:
-        lines = [f"- {one.identifier}: {one.score} where {one.expected_score} was expected" for one in failed]
+        lines = [f"- {case.identifier}: {case.score} where {case.expected_score} was expected" for case in failed]
         raise AssertionError("\n".join([f"{len(failed)} of {len(experiment_results.results)} cases failed:", *lines]))
     path = baseline_filepath or f"{sys._getframe(1).f_code.co_name}_results.json"  # pyright: ignore[reportPrivateUsage]
     assert_experiment_no_regression(experiment_results.compare_with_baseline(baseline_filepath=path))
 
 
 def assert_experiment_no_regression(comparison_result: Mapping[str, Any]) -> None:
-    """Assert that no case passed before and does not now; cases that are missing now are warned of.
+    """Assert that no case has regressed, and warn about cases that are missing.
 
     Args:
-        comparison_result: see `ExperimentResults.compare_with_baseline`.
+        comparison_result: The result of `ExperimentResults.compare_with_baseline`.
 
     Raises:
-        AssertionError: one did.
+        AssertionError: If a case has regressed.
     """
     if regressed := comparison_result.get("regressed"):
         raise AssertionError(f"These cases passed before, and fail now: {', '.join(regressed)}")

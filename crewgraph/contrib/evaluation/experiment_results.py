@@ -1,4 +1,4 @@
-"""What experiments give, and how that compares with a baseline."""
+"""Results of experiments, and their comparison with a baseline."""
 
 import json
 import os
@@ -11,128 +11,128 @@ from pydantic import BaseModel
 
 from crewgraph.contrib.evaluation.display import ExperimentResultsDisplay
 
-__all__ = ["ExperimentResult", "ExperimentResults", "added", "changes", "latest"]
+__all__ = ["ExperimentResult", "ExperimentResults", "append_run", "compare_runs", "latest_baseline"]
 
 
 class ExperimentResult(BaseModel):
-    """One case of an experiment."""
+    """The result of one case."""
 
     identifier: str
-    """Its name, the same from run to run."""
+    """The case's name, the same in every run."""
 
     inputs: dict[str, Any]
-    """What the crew or the agent was given."""
+    """Inputs of the crew or the agent."""
 
     score: float | dict[str, float]
-    """The score; one for each metric where there are several."""
+    """The score, or a score per metric if there are several."""
 
     expected_score: float | dict[str, float]
-    """What it had to reach."""
+    """The minimum score, or minimums per metric."""
 
     passed: bool
-    """Whether it did."""
+    """Whether the score reached the minimum."""
 
     agent_evaluations: dict[str, Any] | None = None
-    """An `AgentAggregatedEvaluationResult` for each agent's role; None where the case could not be run."""
+    """`AgentAggregatedEvaluationResult` by agent role; None if the case could not be run."""
 
 
 class ExperimentResults:
-    """All cases of an experiment.
+    """The results of an experiment.
 
     Args:
-        results: the cases.
-        metadata: what is to be known of the experiment, JSON data.
+        results: The results of its cases.
+        metadata: JSON data that describes the experiment.
     """
 
     def __init__(self, results: list[ExperimentResult], metadata: dict[str, Any] | None = None) -> None:
         self.results = results
         self.metadata: dict[str, Any] = metadata or {}
         self.timestamp = datetime.now(UTC)
-        """When it was done."""
+        """Time of the experiment."""
         self.display = ExperimentResultsDisplay()
 
     def to_json(self, filepath: str | None = None) -> dict[str, Any]:
-        """The experiment as JSON data, without the evaluations of agents.
+        """Return the experiment as JSON data, without the evaluations of agents.
 
         Args:
-            filepath: a file that it is written to, too.
+            filepath: A file to which it is also written.
         """
-        told = {
+        data = {
             "timestamp": self.timestamp.isoformat(),
             "metadata": self.metadata,
             "results": [result.model_dump(mode="json", exclude={"agent_evaluations"}) for result in self.results],
         }
         if filepath is not None:
-            Path(filepath).write_text(json.dumps(told, indent=2, ensure_ascii=False), "utf-8")
-        return told
+            Path(filepath).write_text(json.dumps(data, indent=2, ensure_ascii=False), "utf-8")
+        return data
 
     def compare_with_baseline(
         self, baseline_filepath: str, save_current: bool = True, print_summary: bool = False
     ) -> dict[str, Any]:
-        """Compare with the run that was added last to a file.
+        """Compare with the latest run in a file.
 
         Args:
-            baseline_filepath: a JSON file; one that is not there is made.
-            save_current: whether this run is added to it, also where there was none to compare with.
-            print_summary: whether the difference is printed.
+            baseline_filepath: A JSON file, created if it does not exist.
+            save_current: Whether to append this run to the file.
+            print_summary: Whether to print the difference.
 
         Returns:
-            The names of cases that are `improved`, `regressed`, `unchanged`, `new_tests`, `missing_tests`; how many were compared
-            (`total_compared`), and when that run was (`baseline_timestamp`). Where there is none to compare with, `is_baseline`
-            is True, and `changes` is empty.
+            The names of cases under `improved`, `regressed`, `unchanged`, `new_tests` and `missing_tests`, the number of compared
+            cases (`total_compared`) and the time of the baseline (`baseline_timestamp`). Without a baseline, `is_baseline` is
+            True and `changes` is empty.
 
         Raises:
-            ValueError: the file holds something else; it is left as it is.
-            OSError: it cannot be read or written.
+            ValueError: If the file does not contain runs; it is left unchanged.
+            OSError: If it cannot be read or written.
         """
         path = Path(baseline_filepath)
-        before = latest(path)
+        baseline = latest_baseline(path)
         if save_current:
-            added(path, self.to_json())
-        if before is None:
+            append_run(path, self.to_json())
+        if baseline is None:
             return {"is_baseline": True, "changes": {}}
-        found = changes(before, {result.identifier: result.passed for result in self.results})
+        comparison = compare_runs(baseline, {result.identifier: result.passed for result in self.results})
         if print_summary:
-            self.display.comparison_summary(found, found["baseline_timestamp"])
-        return found
+            self.display.comparison_summary(comparison, comparison["baseline_timestamp"])
+        return comparison
 
 
-def latest(path: Path) -> dict[str, Any] | None:
-    """The run that was added last; None where there is none.
+def latest_baseline(path: Path) -> dict[str, Any] | None:
+    """Return the latest run in a file, or None.
 
     Raises:
-        ValueError: the file holds something else.
-        OSError: it cannot be read.
+        ValueError: If the file does not contain runs.
+        OSError: If it cannot be read.
     """
     runs = _runs(path)
     return runs[-1] if runs else None
 
 
-def added(path: Path, run: Mapping[str, Any]) -> None:
-    """Add a run; the file is whole at any time.
+def append_run(path: Path, run: Mapping[str, Any]) -> None:
+    """Append a run to a file, replacing the file atomically.
 
     Raises:
-        ValueError: the file holds something else.
-        OSError: it cannot be read or written.
+        ValueError: If the file does not contain runs.
+        OSError: If it cannot be read or written.
     """
     runs = [*_runs(path), run]
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        beside.write_text(json.dumps(runs, indent=2, ensure_ascii=False), "utf-8")
-        beside.replace(path)
+        temporary.write_text(json.dumps(runs, indent=2, ensure_ascii=False), "utf-8")
+        temporary.replace(path)
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
-def changes(before: Mapping[str, Any], now: Mapping[str, bool]) -> dict[str, Any]:
-    """What has become of each case.
+def compare_runs(baseline: Mapping[str, Any], now: Mapping[str, bool]) -> dict[str, Any]:
+    """Compare the cases of two runs.
 
     Args:
-        before: an earlier run.
-        now: whether each case passes, by name.
+        baseline: The earlier run.
+        now: Whether each case passes now, by name.
     """
-    then = {str(one["identifier"]): bool(one["passed"]) for one in before["results"]}
+    then = {str(case["identifier"]): bool(case["passed"]) for case in baseline["results"]}
     both = [name for name in now if name in then]
     return {
         "improved": [name for name in both if now[name] and not then[name]],
@@ -141,7 +141,7 @@ def changes(before: Mapping[str, Any], now: Mapping[str, bool]) -> dict[str, Any
         "new_tests": [name for name in now if name not in then],
         "missing_tests": [name for name in then if name not in now],
         "total_compared": len(both),
-        "baseline_timestamp": str(before.get("timestamp", "")),
+        "baseline_timestamp": str(baseline.get("timestamp", "")),
     }
 
 
@@ -151,22 +151,22 @@ def _runs(path: Path) -> list[dict[str, Any]]:
     except FileNotFoundError:
         return []
     try:
-        found: Any = json.loads(text) if text.strip() else []
+        data: Any = json.loads(text) if text.strip() else []
     except ValueError as error:
-        raise _foreign(path, f"it is no JSON: {error}") from error
-    runs: list[Any] = cast("list[Any]", found if isinstance(found, list) else [found] if found else [])
+        raise _not_runs(path, f"it is not JSON: {error}") from error
+    runs: list[Any] = cast("list[Any]", data if isinstance(data, list) else [data] if data else [])
     for run in runs:
         results: Any = cast("dict[str, Any]", run).get("results") if isinstance(run, dict) else None
-        if not isinstance(results, list) or not all(_is_case(one) for one in cast("list[Any]", results)):
-            raise _foreign(path, "a run is an object with `results`, of which each has `identifier` and `passed`")
+        if not isinstance(results, list) or not all(_is_case(case) for case in cast("list[Any]", results)):
+            raise _not_runs(path, "a run is an object whose `results` each have `identifier` and `passed`")
     return runs
 
 
-def _is_case(one: Any) -> bool:
-    return isinstance(one, dict) and "identifier" in one and "passed" in one
+def _is_case(value: Any) -> bool:
+    return isinstance(value, dict) and "identifier" in value and "passed" in value
 
 
-def _foreign(path: Path, why: str) -> ValueError:
+def _not_runs(path: Path, reason: str) -> ValueError:
     return ValueError(
-        f"`{path}` holds no runs of an experiment ({why}). Take it away, or give another `baseline_filepath`"
+        f"`{path}` does not contain runs of an experiment ({reason}). Remove it, or pass another `baseline_filepath`"
     )

@@ -1,4 +1,4 @@
-"""What judging an agent gives: scores, results for tasks, and an agent's tasks together."""
+"""Results of evaluations: scores, results per task, and aggregates per agent."""
 
 from collections.abc import Sequence
 from enum import Enum
@@ -15,12 +15,12 @@ __all__ = [
     "EvaluationScore",
     "ExecutionState",
     "MetricCategory",
-    "aggregated",
+    "aggregate_results",
 ]
 
 
 class MetricCategory(Enum):
-    """What of an agent's work is judged."""
+    """Metrics of an agent's work."""
 
     GOAL_ALIGNMENT = "goal_alignment"
     SEMANTIC_QUALITY = "semantic_quality"
@@ -30,119 +30,115 @@ class MetricCategory(Enum):
     TOOL_INVOCATION = "tool_invocation"
 
     def title(self) -> str:
-        """The name for people."""
+        """Return the display name."""
         return self.value.replace("_", " ").title()
 
 
 class EvaluationScore(BaseModel):
-    """A mark, with why."""
+    """A score with feedback."""
 
     score: float | None = Field(default=5.0, ge=0.0, le=10.0)
-    """0 (worst) to 10 (best); None where there is nothing to judge, or where it could not be judged."""
+    """0 (worst) to 10 (best); None if there is nothing to evaluate, or evaluation failed."""
 
     feedback: str = ""
-    """Why, and what could be better."""
+    """The reasons, and suggestions."""
 
     raw_response: str | None = None
-    """What the model that judged replied."""
+    """The reply of the evaluating model."""
 
     def __str__(self) -> str:
-        mark = "N/A" if self.score is None else f"{self.score:.1f}/10"
-        return f"Score: {mark} - {self.feedback}"
+        score = "N/A" if self.score is None else f"{self.score:.1f}/10"
+        return f"Score: {score} - {self.feedback}"
 
 
 class AggregationStrategy(Enum):
-    """How the marks of several tasks become one."""
+    """How the scores of several tasks are combined."""
 
     SIMPLE_AVERAGE = "simple_average"
-    """Their mean."""
+    """The mean."""
 
     WEIGHTED_BY_COMPLEXITY = "weighted_by_complexity"
-    """Their mean, where a task counts as often as it took requests to models and calls of tools."""
+    """The mean, weighted by the number of model and tool calls of each task."""
 
     BEST_PERFORMANCE = "best_performance"
-    """The best one."""
+    """The highest score."""
 
     WORST_PERFORMANCE = "worst_performance"
-    """The worst one."""
+    """The lowest score."""
 
 
 class AgentEvaluationResult(BaseModel):
-    """The marks of an agent for one task."""
+    """An agent's scores for one task."""
 
     agent_id: str
-    """The agent."""
 
     task_id: str
-    """The task; "lite_task" for work without one."""
+    """The task's id; "lite_task" for work without a task."""
 
     metrics: dict[MetricCategory, EvaluationScore] = Field(default_factory=dict[MetricCategory, EvaluationScore])
-    """A mark for each side that was judged."""
+    """Scores by metric."""
 
     complexity: int = Field(default=1, ge=1)
-    """How many requests to models and calls of tools the work took; at least 1."""
+    """Number of model and tool calls, at least 1."""
 
 
 class AgentAggregatedEvaluationResult(BaseModel):
-    """The marks of an agent for all its tasks."""
+    """An agent's aggregated scores."""
 
     agent_id: str = ""
-    """The agent."""
-
     agent_role: str = ""
-    """Its role."""
 
     task_count: int = 0
-    """How many tasks were judged."""
+    """Number of evaluated tasks."""
 
     aggregation_strategy: AggregationStrategy = AggregationStrategy.SIMPLE_AVERAGE
-    """How the marks of several tasks became one."""
+    """How the scores of several tasks were combined."""
 
     metrics: dict[MetricCategory, EvaluationScore] = Field(default_factory=dict[MetricCategory, EvaluationScore])
-    """A mark for each side that was judged."""
+    """Scores by metric."""
 
     task_results: list[str] = Field(default_factory=list[str])
-    """The ids of the tasks."""
+    """Ids of the tasks."""
 
     overall_score: float | None = None
-    """The mean of the marks, 0 to 10; None where there is none."""
+    """Mean of the scores, 0 to 10; None if there are none."""
 
     def __str__(self) -> str:
-        whole = "N/A" if self.overall_score is None else f"{self.overall_score:.1f}/10"
+        overall = "N/A" if self.overall_score is None else f"{self.overall_score:.1f}/10"
         lines = [
             f"Agent Evaluation: {self.agent_role}",
             f"Tasks: {self.task_count} ({self.aggregation_strategy.value})",
-            f"Overall: {whole}",
+            f"Overall: {overall}",
             *(f"- {category.title()}: {score}" for category, score in self.metrics.items()),
         ]
         return "\n".join(lines)
 
 
 class ExecutionState:
-    """Where an evaluation stands, and what it found out."""
+    """Progress and results of an evaluation."""
 
     current_agent_id: str | None = None
-    """Whose work is judged."""
+    """Id of the agent being evaluated."""
 
     current_task_id: str | None = None
-    """For which task."""
+    """Id of the task being evaluated."""
 
     def __init__(self) -> None:
         self.traces: dict[str, Any] = {}
         self.iteration = 1
-        """Which round it is, from 1."""
+        """Number of the iteration, from 1."""
         self.iterations_results: dict[int, dict[str, list[AgentEvaluationResult]]] = {}
-        """The results of each round, by the agents' roles."""
+        """Results by iteration and agent role."""
         self.agent_evaluators: dict[str, Any] = {}
 
 
-def aggregated(
+def aggregate_results(
     agent_id: str,
     agent_role: str,
     results: Sequence[AgentEvaluationResult],
     strategy: AggregationStrategy = AggregationStrategy.SIMPLE_AVERAGE,
 ) -> AgentAggregatedEvaluationResult:
-    """The marks of an agent for all its tasks; a task without a mark for a side does not count there."""
+    """Aggregate an agent's results; tasks without a score for a metric do not count for it."""
     categories = dict.fromkeys(category for result in results for category in result.metrics)
     metrics = {category: _of_category(category, results, strategy) for category in categories}
     return AgentAggregatedEvaluationResult(
@@ -159,22 +155,22 @@ def aggregated(
 def _of_category(
     category: MetricCategory, results: Sequence[AgentEvaluationResult], strategy: AggregationStrategy
 ) -> EvaluationScore:
-    given = [(result.metrics[category], result.complexity) for result in results if category in result.metrics]
-    if len(given) == 1:
-        return EvaluationScore(score=given[0][0].score, feedback=given[0][0].feedback)
-    marks = [(score.score, weight) for score, weight in given if score.score is not None]
-    texts = [score.feedback for score, _ in given if score.feedback]
+    weighted = [(result.metrics[category], result.complexity) for result in results if category in result.metrics]
+    if len(weighted) == 1:
+        return EvaluationScore(score=weighted[0][0].score, feedback=weighted[0][0].feedback)
+    scores = [(score.score, weight) for score, weight in weighted if score.score is not None]
+    texts = [score.feedback for score, _ in weighted if score.feedback]
     feedback = texts[0] if len(texts) == 1 else "\n\n".join(f"Feedback {n}: {text}" for n, text in enumerate(texts, 1))
-    return EvaluationScore(score=_one(marks, strategy) if marks else None, feedback=feedback)
+    return EvaluationScore(score=_combine(scores, strategy) if scores else None, feedback=feedback)
 
 
-def _one(marks: Sequence[tuple[float, int]], strategy: AggregationStrategy) -> float:
+def _combine(scores: Sequence[tuple[float, int]], strategy: AggregationStrategy) -> float:
     match strategy:
         case AggregationStrategy.BEST_PERFORMANCE:
-            return max(mark for mark, _ in marks)
+            return max(score for score, _ in scores)
         case AggregationStrategy.WORST_PERFORMANCE:
-            return min(mark for mark, _ in marks)
+            return min(score for score, _ in scores)
         case AggregationStrategy.WEIGHTED_BY_COMPLEXITY:
-            return sum(mark * weight for mark, weight in marks) / sum(weight for _, weight in marks)
+            return sum(score * weight for score, weight in scores) / sum(weight for _, weight in scores)
         case AggregationStrategy.SIMPLE_AVERAGE:
-            return sum(mark for mark, _ in marks) / len(marks)
+            return sum(score for score, _ in scores) / len(scores)

@@ -1,4 +1,4 @@
-"""Files that runs, tasks and agents are given: classes for them, and what may be wrong with one."""
+"""Input files of runs, tasks and agents: their classes and errors."""
 
 from crewgraph.contrib.files.file import AudioFile, BaseFile, File, ImageFile, PDFFile, TextFile, VideoFile
 from crewgraph.contrib.files.source import (

@@ -1,4 +1,4 @@
-"""The files of a run, as one agent has them: what its model is shown, and the tool that reads the others."""
+"""The files of a run for one agent: those its model is shown, and the tool that reads the others."""
 
 import base64
 import io
@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from crewgraph.contrib.files.file import BaseFile
-from crewgraph.contrib.files.record import content_of, recorded
+from crewgraph.contrib.files.record import content_of, record_files
 from crewgraph.contrib.files.source import FileProcessingError, FileTooLargeError, is_text_content
 from crewgraph.core.files import FileRecord, mark_of
 from crewgraph.core.messages import Message
@@ -21,12 +21,12 @@ from crewgraph.tools.base import BaseTool
 
 __all__ = ["AgentFiles", "ReadFileTool", "ReadFileToolSchema"]
 
-_LONGEST = 100_000
-"""Characters of a text, or bytes of anything else, that a model is given."""
+_MAX_LENGTH = 100_000
+"""Maximum characters of text, or bytes of other data, that the tool returns."""
 
 
-def _never(_arguments: Any = None, _result: Any = None) -> bool:
-    return False  # a file may be another one the next time
+def _never_cache(_arguments: Any = None, _result: Any = None) -> bool:
+    return False  # files may change between calls
 
 
 class ReadFileToolSchema(BaseModel):
@@ -43,23 +43,23 @@ class ReadFileTool(BaseTool):
     name: str = "read_file"
     description: str = Field(default_factory=lambda: english().filled("tools", "read_file"))
     args_schema: type[BaseModel] = ReadFileToolSchema
-    cache_function: Callable[..., bool] = _never
+    cache_function: Callable[..., bool] = _never_cache
 
     _files: dict[str, FileRecord] = PrivateAttr(default_factory=dict[str, FileRecord])
 
     def set_files(self, files: Mapping[str, BaseFile] | None) -> None:
-        """Name the files that it reads; it reads each as it is now."""
-        self._files = recorded(files or {})
+        """Set the files that the tool reads, in their current state."""
+        self._files = record_files(files or {})
 
     def set_records(self, files: Mapping[str, FileRecord]) -> None:
-        """Name the files of a run that it reads; it reads each as it was when the run was given it."""
+        """Set the files that the tool reads, in the state in which the run recorded them."""
         self._files = dict(files)
 
     def _run(self, file_name: str, **kwargs: Any) -> str:
-        """The text of a file, cut where it is very long; of a small file that is no text, its bytes in base64.
+        """Return a file's text, shortened if very long; for a small binary file, its bytes in base64.
 
         Raises:
-            ToolFailed: there is no such file, or it cannot be read any more.
+            ToolFailed: If the file can no longer be read.
         """
         book = english()
         if not self._files:
@@ -79,13 +79,13 @@ class ReadFileTool(BaseTool):
 
 def _text_of(record: FileRecord, data: bytes) -> str:
     if is_text_content(record["type"]):
-        return _bounded(data.decode("utf-8", "replace"))
+        return _truncate(data.decode("utf-8", "replace"))
     if record["type"] == "application/pdf" and (text := _text_of_pdf(record["filename"], data)):
-        return _bounded(text)
-    told = f"{record['filename']} ({record['type']}, {len(data)} bytes)"
-    if len(data) > _LONGEST:
-        return f"{told}: no text, and too large to be given here."
-    return f"{told}\nBase64: {base64.b64encode(data).decode()}"
+        return _truncate(text)
+    header = f"{record['filename']} ({record['type']}, {len(data)} bytes)"
+    if len(data) > _MAX_LENGTH:
+        return f"{header}: no text, and too large to be given here."
+    return f"{header}\nBase64: {base64.b64encode(data).decode()}"
 
 
 def _text_of_pdf(name: str, data: bytes) -> str:
@@ -94,89 +94,89 @@ def _text_of_pdf(name: str, data: bytes) -> str:
         pages = list[Any](pypdf.PdfReader(io.BytesIO(data)).pages)
         return "\n\n".join(str(page.extract_text() or "") for page in pages).strip()
     except pypdf.errors.PyPdfError:
-        return ""  # its bytes may still tell somebody something
+        return ""  # the caller falls back to the bytes
 
 
-def _bounded(text: str) -> str:
-    if len(text) <= _LONGEST:
+def _truncate(text: str) -> str:
+    if len(text) <= _MAX_LENGTH:
         return text
-    return f"{text[:_LONGEST]}\n(cut here: {len(text)} characters in all)"
+    return f"{text[:_MAX_LENGTH]}\n(cut here: {len(text)} characters in all)"
 
 
-_LARGEST = {"image": 5_000_000, "pdf": 30_000_000, "text": 20_000}
-"""Bytes of a file that a model is shown. Providers refuse images and PDFs that are much larger; a long text is better read
-when it is wanted."""
+_MAX_SHOWN_SIZE = {"image": 5_000_000, "pdf": 30_000_000, "text": 20_000}
+"""Maximum size in bytes of files that a model is shown. Providers reject much larger images and PDFs; long texts are better read
+on demand."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AgentFiles:
-    """The files of a run, as one agent has them."""
+    """The files of a run for one agent."""
 
     records: Mapping[str, FileRecord]
     sight: frozenset[str] = frozenset()
-    """What the model can be shown: some of "image", "pdf"."""
+    """Kinds of files that the model accepts: a subset of "image", "pdf"."""
 
     tool: str | None = None
-    """What the tool that reads files is called; None where there is none."""
+    """Name of the tool that reads files; None if there is none."""
 
     @cached_property
     def shown(self) -> Mapping[str, FileRecord]:
-        """Those that the model is shown.
+        """The files that the model is shown.
 
         Raises:
-            FileTooLargeError: one whose mode is "strict" is too large for that.
+            FileTooLargeError: If a file whose mode is "strict" is too large.
         """
-        return {name: one for name, one in self.records.items() if self._is_shown(name, one)}
+        return {name: record for name, record in self.records.items() if self._is_shown(name, record)}
 
     @property
     def others(self) -> Mapping[str, FileRecord]:
-        """Those that it is not shown."""
-        return {name: one for name, one in self.records.items() if name not in self.shown}
+        """The files that the model is not shown."""
+        return {name: record for name, record in self.records.items() if name not in self.shown}
 
-    def _is_shown(self, name: str, one: FileRecord) -> bool:
-        kind = _kind(one["type"])
+    def _is_shown(self, name: str, record: FileRecord) -> bool:
+        kind = _kind(record["type"])
         if kind == "text":
-            return bool(self.sight) and "url" not in one and one["size"] <= _LARGEST[kind]
+            return bool(self.sight) and "url" not in record and record["size"] <= _MAX_SHOWN_SIZE[kind]
         if kind not in self.sight:
             return False
-        if one["size"] > _LARGEST[kind] and one["mode"] == "strict":
+        if record["size"] > _MAX_SHOWN_SIZE[kind] and record["mode"] == "strict":
             raise FileTooLargeError(
-                f"the file `{name}` has {one['size']} bytes, and a model can be shown {_LARGEST[kind]}; make it smaller, or "
-                'leave `mode="strict"` out',
+                f"the file `{name}` has {record['size']} bytes, but a model can be shown {_MAX_SHOWN_SIZE[kind]}; shrink it, "
+                'or remove `mode="strict"`',
                 name,
-                one["size"],
-                _LARGEST[kind],
+                record["size"],
+                _MAX_SHOWN_SIZE[kind],
             )
-        return one["size"] <= _LARGEST[kind] and not ("url" in one and kind != "image")
+        return record["size"] <= _MAX_SHOWN_SIZE[kind] and not ("url" in record and kind != "image")
 
     def notes(self, book: Book) -> tuple[str, ...]:
-        """What the agent is told of them."""
+        """Return the notes on the files for the agent's prompt."""
         texts: list[str] = []
         if self.shown:
-            texts.append(book.slice("files_shown", files=", ".join(map(_named, self.shown.items()))))
+            texts.append(book.slice("files_shown", files=", ".join(map(_name_and_type, self.shown.items()))))
         if self.others and self.tool:
-            listed = ", ".join(map(_named, self.others.items()))
-            texts.append(book.slice("files_to_read", tool=self.tool, files=listed))
+            names = ", ".join(map(_name_and_type, self.others.items()))
+            texts.append(book.slice("files_to_read", tool=self.tool, files=names))
         elif self.others:
-            texts.append(book.slice("files_named", files=", ".join(map(_placed, self.others.items()))))
+            texts.append(book.slice("files_named", files=", ".join(map(_name_and_location, self.others.items()))))
         return tuple(texts)
 
     def shown_in(self, messages: list[Message]) -> list[Message]:
-        """Messages with what is shown, in the last one of the user's."""
+        """Return the messages with the shown files added to the last user message."""
         if not self.shown:
             return messages
-        at = max((n for n, one in enumerate(messages) if one["role"] == "user"), default=None)
-        if at is None:
-            raise RunError("there is no message of the user's that the files could stand in")
-        message, content = messages[at].copy(), messages[at]["content"]
-        before: list[str | dict[str, Any]] = (
+        index = max((n for n, item in enumerate(messages) if item["role"] == "user"), default=None)
+        if index is None:
+            raise RunError("there is no user message to attach the files to")
+        message, content = messages[index].copy(), messages[index]["content"]
+        blocks: list[str | dict[str, Any]] = (
             [{"type": "text", "text": content}] if isinstance(content, str) else content
         )
-        message["content"] = [*before, *(mark_of(name, one) for name, one in self.shown.items())]
-        return [*messages[:at], message, *messages[at + 1 :]]
+        message["content"] = [*blocks, *(mark_of(name, record) for name, record in self.shown.items())]
+        return [*messages[:index], message, *messages[index + 1 :]]
 
     def tools(self, book: Book) -> list[ReadFileTool]:
-        """The tool that reads those that are not shown; none where there are none."""
+        """Return the tool that reads the files that are not shown, if there are any."""
         if not self.others or self.tool is None:
             return []
         tool = ReadFileTool(name=self.tool, description=book.filled("tools", "read_file"))
@@ -192,10 +192,10 @@ def _kind(content_type: str) -> str:
     return "text" if is_text_content(content_type) else "other"
 
 
-def _named(item: tuple[str, FileRecord]) -> str:
+def _name_and_type(item: tuple[str, FileRecord]) -> str:
     return f"{item[0]} ({item[1]['filename']}, {item[1]['type']})"
 
 
-def _placed(item: tuple[str, FileRecord]) -> str:
-    name, one = item
-    return f"{name} ({one.get('path') or one.get('url') or one['filename']}, {one['type']})"
+def _name_and_location(item: tuple[str, FileRecord]) -> str:
+    name, record = item
+    return f"{name} ({record.get('path') or record.get('url') or record['filename']}, {record['type']})"

@@ -1,4 +1,4 @@
-"""Files in the forms that users give them to runs, tasks and agents in."""
+"""File classes that users pass to runs, tasks and agents, and normalization of `input_files`."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
@@ -6,7 +6,7 @@ from typing import Any, Literal, Self, cast
 
 from pydantic import BaseModel
 
-from crewgraph.contrib.files.source import FileBytes, FilePath, FileSource, FileUrl, GivenSource
+from crewgraph.contrib.files.source import FileBytes, FilePath, FileSource, FileSourceInput, FileUrl
 
 __all__ = [
     "AudioFile",
@@ -17,53 +17,53 @@ __all__ = [
     "PDFFile",
     "TextFile",
     "VideoFile",
-    "given_files",
     "normalize_input_files",
+    "read_input_files",
     "wrap_file_source",
 ]
 
 FileMode = Literal["strict", "auto", "warn", "chunk"]
-"""What becomes of a file that is too large for a model to be shown: "strict" is an error, else a tool reads it."""
+"""Handling of files too large to show to a model: "strict" raises an error, all others leave them to a tool."""
 
 
 class BaseFile(BaseModel):
     """A file: `File(source="report.pdf")`, or `File(source=b"...")`.
 
     Raises:
-        ValidationError: there is no such file, or it may not be read.
-        FileTooLargeError: it is larger than it may be.
+        ValidationError: If there is no such file, or it may not be read.
+        FileTooLargeError: If it exceeds its maximum size.
     """
 
-    source: GivenSource
-    """Where it comes from: a path, bytes, an open file, an http(s) address, or one of the classes for these."""
+    source: FileSourceInput
+    """A path, bytes, an open file, an http(s) URL, or one of the source classes."""
 
     mode: FileMode = "auto"
-    """What becomes of it where it is too large for a model to be shown."""
+    """Handling of the file if it is too large to show to a model."""
 
     @property
     def filename(self) -> str | None:
-        """Its name without folders, where it has one."""
+        """Name without folders, if there is one."""
         return self.source.filename
 
     @property
     def content_type(self) -> str:
-        """What it is, such as `image/png`."""
+        """Content type, such as `image/png`."""
         return self.source.content_type
 
     def read(self) -> bytes:
-        """What is in it."""
+        """Return the contents."""
         return self.source.read()
 
     async def aread(self) -> bytes:
-        """What is in it, read without blocking the event loop."""
+        """Async version of `read`."""
         return await self.source.aread()
 
     def read_text(self, encoding: str = "utf-8") -> str:
-        """What is in it, as text."""
+        """Return the contents as text."""
         return self.read().decode(encoding)
 
     def keys(self) -> list[str]:
-        """The name it has in `{**file}`: that of the file, without its ending."""
+        """Return its only key in `{**file}`: the file's name without suffix."""
         return [PurePath(self.filename).stem if self.filename else "file"]
 
     def __getitem__(self, key: str) -> Self:
@@ -79,7 +79,7 @@ class BaseFile(BaseModel):
 
 
 class File(BaseFile):
-    """A file of any kind, which is found out."""
+    """A file whose type is detected."""
 
 
 class ImageFile(BaseFile):
@@ -91,59 +91,59 @@ class PDFFile(BaseFile):
 
 
 class TextFile(BaseFile):
-    """A text."""
+    """A text file."""
 
 
 class AudioFile(BaseFile):
-    """A recording."""
+    """An audio file."""
 
 
 class VideoFile(BaseFile):
-    """A film."""
+    """A video."""
 
 
-_FORM = '{"chart": ImageFile(source="chart.png")}'
+_EXAMPLE = '{"chart": ImageFile(source="chart.png")}'
 
 
-def given_files(given: Any) -> dict[str, BaseFile]:
-    """Files by name.
+def read_input_files(value: Any) -> dict[str, BaseFile]:
+    """Normalize `input_files` to files by name.
 
     Args:
-        given: files by name, or a list of them, each a file, a path, bytes, an open file, or an http(s) address. In a list
-            a file has its own name, else "file_0" by its place.
+        value: Files by name, or a list of files; each a file object, a path, bytes, an open file, or an http(s) URL. In a
+            list, files are named by their own names, else "file_0" by position.
 
     Raises:
-        ValueError: something is no file, or is not there.
-        FileTooLargeError: one is larger than it may be.
+        ValueError: If an item is not a file, or does not exist.
+        FileTooLargeError: If a file exceeds its maximum size.
     """
-    if given is None:
+    if value is None:
         return {}
-    if isinstance(given, Mapping) and not isinstance(given, BaseFile):
-        named = cast("Mapping[Any, Any]", given)
-        if not all(isinstance(name, str) and name for name in named):
-            raise ValueError(f"`input_files` has a file without a name; give {_FORM}")
-        return {name: _file(one) for name, one in named.items()}
-    if isinstance(given, Sequence) and not isinstance(given, (str, bytes)):
-        return normalize_input_files(list(cast("Sequence[Any]", given)))
-    raise ValueError(f"`input_files` is {given!r:.60}; give files by name: {_FORM}")
+    if isinstance(value, Mapping) and not isinstance(value, BaseFile):
+        by_name = cast("Mapping[Any, Any]", value)
+        if not all(isinstance(name, str) and name for name in by_name):
+            raise ValueError(f"`input_files` has a file without a name; pass {_EXAMPLE}")
+        return {name: _file(item) for name, item in by_name.items()}
+    if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
+        return normalize_input_files(list(cast("Sequence[Any]", value)))
+    raise ValueError(f"`input_files` is {value!r:.60}; pass files by name: {_EXAMPLE}")
 
 
 def normalize_input_files(input_files: list[Any]) -> dict[str, BaseFile]:
-    """Files of a list by their names; one without a name is "file_0" by its place."""
-    found: dict[str, BaseFile] = {}
-    for at, one in enumerate(input_files):
-        file = _file(one)
-        named = file.filename if isinstance(file.source, FilePath) else getattr(file.source, "filename", None)
-        name = named if named and not isinstance(file.source, FileUrl) else f"file_{at}"
-        found[f"{at}_{name}" if name in found else name] = file
-    return found
+    """Return the files of a list by name; those without a name are "file_0" by position."""
+    by_name: dict[str, BaseFile] = {}
+    for index, item in enumerate(input_files):
+        file = _file(item)
+        filename = file.filename if isinstance(file.source, FilePath) else getattr(file.source, "filename", None)
+        name = filename if filename and not isinstance(file.source, FileUrl) else f"file_{index}"
+        by_name[f"{index}_{name}" if name in by_name else name] = file
+    return by_name
 
 
 def wrap_file_source(source: FileSource) -> BaseFile:
-    """A source as the file that its content says it is."""
+    """Wrap a source in the file class of its content type."""
     kind = source.content_type
-    wrapped = next((made for start, made in _KINDS if kind.startswith(start)), File)
-    return wrapped(source=source)
+    file_class = next((candidate for prefix, candidate in _KINDS if kind.startswith(prefix)), File)
+    return file_class(source=source)
 
 
 _KINDS: tuple[tuple[str, type[BaseFile]], ...] = (
@@ -156,16 +156,16 @@ _KINDS: tuple[tuple[str, type[BaseFile]], ...] = (
 )
 
 
-def _file(given: Any) -> BaseFile:
-    if isinstance(given, BaseFile):
-        return given
-    source = getattr(given, "source", None)
-    if source is not None and hasattr(given, "content_type"):  # of the package that programs import files from
+def _file(value: Any) -> BaseFile:
+    if isinstance(value, BaseFile):
+        return value
+    source = getattr(value, "source", None)
+    if source is not None and hasattr(value, "content_type"):  # a file object of the `crewai_files` package
         path, url = getattr(source, "path", None), getattr(source, "url", None)
-        mode: Any = getattr(given, "mode", "auto")
+        mode: Any = getattr(value, "mode", "auto")
         if path is not None:
             return File(source=FilePath(path=path), mode=mode)
         if url is not None:
             return File(source=FileUrl(url=url), mode=mode)
-        return File(source=FileBytes(data=given.read(), filename=given.filename), mode=mode)
-    return wrap_file_source(File(source=given).source)
+        return File(source=FileBytes(data=value.read(), filename=value.filename), mode=mode)
+    return wrap_file_source(File(source=value).source)

@@ -1,4 +1,4 @@
-"""How a run keeps the files it was given: by digest, so that a resumed run reads the same; and their content for models."""
+"""Records of a run's files, with digests so that a resumed run reads the same data, and their contents for models."""
 
 import base64
 import hashlib
@@ -11,102 +11,102 @@ from crewgraph.contrib.files.source import BINARY, FileChanged, FilePath, FileTo
 from crewgraph.core.files import FileRecord, is_file_mark
 from crewgraph.core.messages import Message
 
-__all__ = ["content_of", "expand", "recorded"]
+__all__ = ["content_of", "expand", "record_files"]
 
-_LARGEST_KEPT = 20_000_000
-"""Bytes of a file without a path, which the record of the run has to hold."""
+_MAX_RECORDED_SIZE = 20_000_000
+"""Maximum size in bytes of a file without a path, which the run's record contains."""
 
-_PIECE = 1 << 20
+_CHUNK_SIZE = 1 << 20
 
 
-def recorded(files: Mapping[str, BaseFile]) -> dict[str, FileRecord]:
-    """Files as a run keeps them: those on disk by path and digest, others whole. Reads them.
+def record_files(files: Mapping[str, BaseFile]) -> dict[str, FileRecord]:
+    """Read files and return their records: path and digest of local files, the contents of others.
 
     Raises:
-        FileTooLargeError: one without a path is too large for the record of the run.
-        OSError: one cannot be read.
+        FileTooLargeError: If a file without a path is too large for the run's record.
+        OSError: If a file cannot be read.
     """
-    return {name: _recorded(name, file) for name, file in files.items()}
+    return {name: _record(name, file) for name, file in files.items()}
 
 
-def _recorded(name: str, file: BaseFile) -> FileRecord:
+def _record(name: str, file: BaseFile) -> FileRecord:
     source = file.source
-    made = FileRecord(filename=file.filename or name, type=file.content_type, size=0, digest="", mode=file.mode)
+    record = FileRecord(filename=file.filename or name, type=file.content_type, size=0, digest="", mode=file.mode)
     if isinstance(source, FileUrl):
-        made["url"] = source.url
-        if made["type"] == BINARY and isinstance(file, ImageFile):
-            made["type"] = "image/*"
+        record["url"] = source.url
+        if record["type"] == BINARY and isinstance(file, ImageFile):
+            record["type"] = "image/*"
     elif isinstance(source, FilePath):
-        made["size"], made["digest"] = _of_path(source.path)
-        made["path"] = str(source.path.absolute())
+        record["size"], record["digest"] = _size_and_digest(source.path)
+        record["path"] = str(source.path.absolute())
     else:
         data = file.read()
-        if len(data) > _LARGEST_KEPT:
+        if len(data) > _MAX_RECORDED_SIZE:
             raise FileTooLargeError(
-                f"the file `{name}` has {len(data) / 1e6:.1f} MB, and one without a path may have {_LARGEST_KEPT / 1e6:g} MB: "
-                "the record of the run holds it. Write it to disk, and give its path.",
+                f"the file `{name}` has {len(data) / 1e6:.1f} MB; without a path, at most {_MAX_RECORDED_SIZE / 1e6:g} MB fit "
+                "into the record of the run. Write it to disk, and pass its path.",
                 name,
                 len(data),
-                _LARGEST_KEPT,
+                _MAX_RECORDED_SIZE,
             )
-        made["size"], made["digest"] = len(data), hashlib.sha256(data).hexdigest()
-        made["data"] = base64.b64encode(data).decode()
-    return made
+        record["size"], record["digest"] = len(data), hashlib.sha256(data).hexdigest()
+        record["data"] = base64.b64encode(data).decode()
+    return record
 
 
-def _of_path(path: Path) -> tuple[int, str]:
-    found, size = hashlib.sha256(), 0
+def _size_and_digest(path: Path) -> tuple[int, str]:
+    digest, size = hashlib.sha256(), 0
     with path.open("rb") as file:
-        while piece := file.read(_PIECE):
-            found.update(piece)
-            size += len(piece)
-    return size, found.hexdigest()
+        while chunk := file.read(_CHUNK_SIZE):
+            digest.update(chunk)
+            size += len(chunk)
+    return size, digest.hexdigest()
 
 
 def content_of(record: FileRecord) -> bytes:
-    """What is in a file, as it was when the run was given it.
+    """Return the contents of a recorded file.
 
     Raises:
-        FileChanged: it is gone, or is another one now.
+        FileChanged: If the file no longer exists, or has changed since it was recorded.
     """
     name = record["filename"]
     if "data" in record:
         return base64.b64decode(record["data"])
     if "path" not in record:
-        raise FileChanged(f"the file `{name}` is behind an address, and is not fetched here", name)
+        raise FileChanged(f"the file `{name}` is a URL, which crewgraph does not fetch", name)
     try:
         data = Path(record["path"]).read_bytes()
     except OSError as error:
         raise FileChanged(
-            f"the file `{name}` of this run, `{record['path']}`, cannot be read any more: {error.strerror or error}. Put it "
-            "back, and resume.",
+            f"the file `{name}` of this run, `{record['path']}`, can no longer be read: {error.strerror or error}. Restore it "
+            "and resume.",
             name,
         ) from error
     if hashlib.sha256(data).hexdigest() != record["digest"]:
         raise FileChanged(
-            f"the file `{name}` of this run, `{record['path']}`, is not what it was when the run was given it. Put that one "
-            "back and resume, or begin a new run with this one.",
+            f"the file `{name}` of this run, `{record['path']}`, has changed since the run started. Restore it and resume, "
+            "or start a new run with the changed file.",
             name,
         )
     return data
 
 
 def expand(messages: Sequence[Message]) -> Sequence[Message]:
-    """A conversation with the content of its files in the place of their marks, in the form of OpenAI's blocks. Reads them.
+    """Replace the file marks in messages by the files' contents, as OpenAI content blocks.
 
     Raises:
-        FileChanged: one is gone, or is another one now.
+        FileChanged: If a file no longer exists, or has changed since it was recorded.
     """
-    return [_expanded(message) for message in messages]
+    return [_expand_message(message) for message in messages]
 
 
-def _expanded(message: Message) -> Message:
+def _expand_message(message: Message) -> Message:
     parts = _parts(message)
     if not any(map(is_file_mark, parts)):
         return message
-    made = message.copy()
-    made["content"] = [_block(part["name"], part["file"]) if is_file_mark(part) else part for part in parts]
-    return made
+    expanded = message.copy()
+    expanded["content"] = [_block(part["name"], part["file"]) if is_file_mark(part) else part for part in parts]
+    return expanded
 
 
 def _parts(message: Message) -> Sequence[Any]:

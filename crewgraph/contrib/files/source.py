@@ -1,4 +1,4 @@
-"""Where a file comes from (a path, bytes, a stream, a URL), what is in it, and what may be wrong with it."""
+"""Sources of files (path, bytes, stream, URL), content types, and errors."""
 
 import asyncio
 import mimetypes
@@ -29,11 +29,11 @@ __all__ = [
     "FilePath",
     "FileProcessingError",
     "FileSource",
+    "FileSourceInput",
     "FileStream",
     "FileTooLargeError",
     "FileUrl",
     "FileValidationError",
-    "GivenSource",
     "UnsupportedFileTypeError",
     "content_type_of",
     "is_text_content",
@@ -45,43 +45,43 @@ class FileProcessingError(CrewgraphError):
     """A file cannot be used."""
 
     def __init__(self, message: str, file_name: str | None = None) -> None:
-        """Tell which file, where that is known."""
+        """Create the error; `file_name` is None if unknown."""
         super().__init__(message)
         self.file_name = file_name
 
 
 class FileValidationError(FileProcessingError):
-    """A file cannot be taken."""
+    """A file is not valid as input."""
 
 
 class FileTooLargeError(FileValidationError):
-    """A file is larger than it may be."""
+    """A file exceeds its maximum size."""
 
     def __init__(
         self, message: str, file_name: str | None = None, actual_size: int | None = None, max_size: int | None = None
     ) -> None:
-        """Tell both sizes, in bytes."""
+        """Create the error; sizes are in bytes."""
         super().__init__(message, file_name)
         self.actual_size, self.max_size = actual_size, max_size
 
 
 class UnsupportedFileTypeError(FileValidationError):
-    """A file is of a kind that cannot be used here."""
+    """A file has an unsupported content type."""
 
     def __init__(self, message: str, file_name: str | None = None, content_type: str | None = None) -> None:
-        """Tell what it is."""
+        """Create the error."""
         super().__init__(message, file_name)
         self.content_type = content_type
 
 
 class FileChanged(FileProcessingError, RunError):
-    """A file is gone, or is not what it was when the run was given it."""
+    """A run's file no longer exists, or has changed since the run started."""
 
 
 BINARY = "application/octet-stream"
-"""The content type of what nobody knows."""
+"""Content type of unknown data."""
 
-_BEGINNINGS = (
+_SIGNATURES = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
     (b"GIF87a", "image/gif"),
@@ -91,9 +91,13 @@ _BEGINNINGS = (
     (b"OggS", "audio/ogg"),
     (b"fLaC", "audio/flac"),
 )
-_WITHIN = ((b"RIFF", b"WEBP", "image/webp"), (b"RIFF", b"WAVE", "audio/wav"), (b"RIFF", b"AVI ", "video/x-msvideo"))
+_CONTAINER_SIGNATURES = (
+    (b"RIFF", b"WEBP", "image/webp"),
+    (b"RIFF", b"WAVE", "audio/wav"),
+    (b"RIFF", b"AVI ", "video/x-msvideo"),
+)
 
-_NAMES = {
+_EXTRA_TYPES = {
     ".md": "text/markdown",
     ".csv": "text/csv",
     ".yaml": "application/yaml",
@@ -102,112 +106,112 @@ _NAMES = {
     ".webp": "image/webp",
     ".m4a": "audio/mp4",
 }
-"""What Python's own table has on some machines only."""
+"""Types by suffix that Python's `mimetypes` knows on some systems only."""
 
-_TEXTS = {"application/json", "application/xml", "application/yaml", "application/toml", "application/javascript"}
+_TEXT_TYPES = {"application/json", "application/xml", "application/yaml", "application/toml", "application/javascript"}
 
 
 def content_type_of(beginning: bytes, name: str | None = None) -> str:
-    """The content type of a file.
+    """Detect the content type of a file.
 
     Args:
-        beginning: its first bytes, some thousands at best.
-        name: its name, where it has one.
+        beginning: Its first bytes, preferably a few thousand.
+        name: Its name, if known.
     """
-    for mark, kind in _BEGINNINGS:
-        if beginning.startswith(mark):
+    for signature, kind in _SIGNATURES:
+        if beginning.startswith(signature):
             return kind
-    for mark, then, kind in _WITHIN:
-        if beginning[:4] == mark and beginning[8:12] == then:
+    for container, form, kind in _CONTAINER_SIGNATURES:
+        if beginning[:4] == container and beginning[8:12] == form:
             return kind
-    named = type_by_name(name) if name else None
-    if not _reads(beginning):
-        # An image, a film or a document says so itself; a name may lie.
-        return named if named and not is_text_content(named) and not named.startswith("image/") else BINARY
-    return named if named and (is_text_content(named) or named == "image/svg+xml") else "text/plain"
+    by_name = type_by_name(name) if name else None
+    if not _is_utf8(beginning):
+        # Images have a signature, so a name that claims one is wrong here.
+        return by_name if by_name and not is_text_content(by_name) and not by_name.startswith("image/") else BINARY
+    return by_name if by_name and (is_text_content(by_name) or by_name == "image/svg+xml") else "text/plain"
 
 
 def type_by_name(name: str) -> str | None:
-    """What a file's name says that it is; None where it says nothing."""
-    return _NAMES.get(PurePath(name).suffix.lower()) or mimetypes.guess_type(name)[0]
+    """Return the content type that a file's name suggests, or None."""
+    return _EXTRA_TYPES.get(PurePath(name).suffix.lower()) or mimetypes.guess_type(name)[0]
 
 
 def is_text_content(content_type: str) -> bool:
-    """Whether a file of this type can be read as text."""
-    return content_type.startswith("text/") or content_type in _TEXTS or content_type == "image/svg+xml"
+    """Return whether files of a content type can be read as text."""
+    return content_type.startswith("text/") or content_type in _TEXT_TYPES or content_type == "image/svg+xml"
 
 
-def _reads(beginning: bytes) -> bool:
+def _is_utf8(beginning: bytes) -> bool:
     if b"\x00" in beginning:
         return False
     try:
         beginning.decode()
     except UnicodeDecodeError as error:
-        return error.start >= len(beginning) - 3  # a character cut in two
+        return error.start >= len(beginning) - 3  # a character cut off at the end
     return True
 
 
-_LARGEST = 500 * 1024 * 1024
-"""Bytes that a file may have, unless its `FilePath` says otherwise."""
+_DEFAULT_MAX_SIZE = 500 * 1024 * 1024
+"""Default of `FilePath.max_size_bytes`."""
 
-_BEGINNING = 4096
+_DETECTION_SIZE = 4096  # bytes
 
 
-class _Read(BaseModel, ABC):
-    """What can be read at once or piece by piece."""
+class _ReadableSource(BaseModel, ABC):
+    """Base class of sources that can be read whole or in chunks."""
 
     @abstractmethod
     def read(self) -> bytes:
-        """All of it."""
+        """Return the contents."""
 
     async def aread(self) -> bytes:
-        """All of it, without blocking the event loop."""
+        """Async version of `read`, run in a thread."""
         return await asyncio.to_thread(self.read)
 
     def read_chunks(self, chunk_size: int = 65536) -> Generator[bytes]:
-        """All of it in pieces of so many bytes."""
+        """Yield the contents in chunks of `chunk_size` bytes."""
         data = self.read()
-        for at in range(0, len(data), chunk_size):
-            yield data[at : at + chunk_size]
+        for start in range(0, len(data), chunk_size):
+            yield data[start : start + chunk_size]
 
     async def aread_chunks(self, chunk_size: int = 65536) -> AsyncGenerator[bytes]:
-        """The same, without blocking the event loop."""
+        """Async version of `read_chunks`."""
         data = await self.aread()
-        for at in range(0, len(data), chunk_size):
-            yield data[at : at + chunk_size]
+        for start in range(0, len(data), chunk_size):
+            yield data[start : start + chunk_size]
 
 
-class FilePath(_Read):
-    """A file on this machine.
+class FilePath(_ReadableSource):
+    """A local file.
 
-    A relative path is one below the working directory, and does not lead out of it; `..` stands in no path.
+    A relative path must stay below the working directory; no path may contain `..`.
     """
 
     path: Path
-    """Where it is."""
+    """The file's path."""
 
-    max_size_bytes: int = Field(default=_LARGEST, exclude=True)
-    """How large it may be."""
+    max_size_bytes: int = Field(default=_DEFAULT_MAX_SIZE, exclude=True)
+    """Maximum size of the file."""
 
     @field_validator("path")
     @classmethod
-    def _named(cls, path: Path) -> Path:
+    def _check_path(cls, path: Path) -> Path:
         if ".." in path.parts:
-            raise ValueError(f"`{path}` has `..` in it; name the file by where it is")
+            raise ValueError(f"`{path}` contains `..`; use the actual path of the file")
         if not path.is_absolute() and not path.resolve().is_relative_to(Path.cwd().resolve()):
-            raise ValueError(f"`{path}` leads out of the working directory; name the file by where it is")
+            raise ValueError(f"`{path}` leads out of the working directory; use the actual path of the file")
         if not path.exists():
-            raise ValueError(f"there is no file `{path}`; a relative path begins at the working directory")
+            raise ValueError(f"there is no file `{path}`; relative paths start at the working directory")
         if not path.is_file():
-            raise ValueError(f"`{path}` is no file that can be read")
+            raise ValueError(f"`{path}` is not a regular file")
         return path
 
     @model_validator(mode="after")
-    def _sized(self) -> Self:
+    def _check_size(self) -> Self:
         size = self.path.stat().st_size
         if size > self.max_size_bytes:
             raise FileTooLargeError(
-                f"`{self.path}` has {size} bytes, and may have {self.max_size_bytes} (`max_size_bytes`)",
+                f"`{self.path}` has {size} bytes, more than the {self.max_size_bytes} of `max_size_bytes`",
                 self.filename,
                 size,
                 self.max_size_bytes,
@@ -216,22 +220,22 @@ class FilePath(_Read):
 
     @property
     def filename(self) -> str:
-        """Its name, without folders."""
+        """Name without folders."""
         return self.path.name
 
     @property
     def content_type(self) -> str:
-        """What it is, such as `image/png`."""
+        """Detected content type, such as `image/png`."""
         with self.path.open("rb") as file:
-            return content_type_of(file.read(_BEGINNING), self.filename)
+            return content_type_of(file.read(_DETECTION_SIZE), self.filename)
 
     def read(self) -> bytes:
-        """All of it."""
+        """Return the contents."""
         return self.path.read_bytes()
 
 
-class FileBytes(_Read):
-    """What is in memory already."""
+class FileBytes(_ReadableSource):
+    """A file in memory."""
 
     model_config = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
 
@@ -240,46 +244,46 @@ class FileBytes(_Read):
 
     @property
     def content_type(self) -> str:
-        """What it is, such as `image/png`."""
-        return content_type_of(self.data[:_BEGINNING], self.filename)
+        """Detected content type, such as `image/png`."""
+        return content_type_of(self.data[:_DETECTION_SIZE], self.filename)
 
     def read(self) -> bytes:
-        """All of it."""
+        """Return the contents."""
         return self.data
 
 
-class FileStream(_Read):
-    """An open file; read once, from where it begins."""
+class FileStream(_ReadableSource):
+    """An open file; read once, from its start if it is seekable."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     stream: Any
-    """Whatever has a `read` that gives bytes."""
+    """Object whose `read` returns bytes."""
 
     filename: str | None = None
     _data: bytes | None = PrivateAttr(default=None)
 
     @model_validator(mode="after")
-    def _named(self) -> Self:
-        named = getattr(self.stream, "name", None)
-        if self.filename is None and isinstance(named, str):
-            self.filename = PurePath(named).name
+    def _set_filename(self) -> Self:
+        name = getattr(self.stream, "name", None)
+        if self.filename is None and isinstance(name, str):
+            self.filename = PurePath(name).name
         return self
 
     @property
     def content_type(self) -> str:
-        """What it is, such as `image/png`."""
-        return content_type_of(self.read()[:_BEGINNING], self.filename)
+        """Detected content type, such as `image/png`."""
+        return content_type_of(self.read()[:_DETECTION_SIZE], self.filename)
 
     def read(self) -> bytes:
-        """All of it."""
+        """Return the contents."""
         if self._data is None:
             if hasattr(self.stream, "seekable") and self.stream.seekable():
                 self.stream.seek(0)
             data = self.stream.read()
             if not isinstance(data, bytes):
                 raise FileProcessingError(
-                    f"the stream gives {type(data).__name__}, not bytes; open it with `rb`", self.filename
+                    f"the stream returns {type(data).__name__}, not bytes; open it with `rb`", self.filename
                 )
             self._data = data
         return self._data
@@ -290,68 +294,68 @@ class FileStream(_Read):
 
 
 class FileUrl(BaseModel):
-    """A file that the model's provider fetches; we do not."""
+    """A file that the model's provider fetches; crewgraph never does."""
 
     url: str
     filename: str | None = None
 
     @field_validator("url")
     @classmethod
-    def _schemed(cls, url: str) -> str:
+    def _check_scheme(cls, url: str) -> str:
         if not url.startswith(("http://", "https://")):
-            raise ValueError(f"`{url}` is no http(s) address")
+            raise ValueError(f"`{url}` is not an http(s) URL")
         return url
 
     @model_validator(mode="after")
-    def _named(self) -> Self:
+    def _set_filename(self) -> Self:
         if self.filename is None:
             self.filename = PurePath(self.url.partition("?")[0].rpartition("/")[2]).name or None
         return self
 
     @property
     def content_type(self) -> str:
-        """What it is by its name."""
+        """Content type that its name suggests."""
         return type_by_name(self.filename or "") or BINARY
 
     def read(self) -> bytes:
-        """Refuse.
+        """Not supported.
 
         Raises:
-            FileProcessingError: always; what is behind an address is fetched by nobody here.
+            FileProcessingError: Always, since crewgraph does not fetch URLs.
         """
         raise FileProcessingError(
-            f"`{self.url}` is not fetched here: only a provider that is shown it does that. Fetch it, and give its bytes.",
+            f"`{self.url}` is not fetched: only model providers fetch URLs. Download the file, and pass its bytes.",
             self.filename,
         )
 
     async def aread(self) -> bytes:
-        """Refuse; see `read`."""
+        """Not supported; see `read`."""
         return self.read()
 
 
 FileSource = FilePath | FileBytes | FileStream | FileUrl
-"""Where a file comes from."""
+"""Any source of a file."""
 
 
-_read_back: TypeAdapter[FileSource] = TypeAdapter(FileSource)
+_source_adapter: TypeAdapter[FileSource] = TypeAdapter(FileSource)
 
 
-def _sourced(given: Any) -> Any:
-    """What a user gave, as a source."""
-    if isinstance(given, (FilePath, FileBytes, FileStream, FileUrl)):
-        return given
-    if isinstance(given, str) and given.startswith(("http://", "https://")):
-        return FileUrl(url=given)
-    if isinstance(given, (str, PathLike)):
-        return FilePath(path=Path(cast("str | PathLike[str]", given)))
-    if isinstance(given, (bytes, bytearray)):
-        return FileBytes(data=bytes(given))
-    if isinstance(given, IOBase) or callable(getattr(given, "read", None)):
-        return FileStream(stream=given)
-    if isinstance(given, dict):
-        return _read_back.validate_python(given)
-    raise ValueError(f"{type(given).__name__} is no file; give a path, bytes, an open file or an http(s) address")
+def _as_source(value: Any) -> Any:
+    """Convert a path, bytes, stream or URL to a source."""
+    if isinstance(value, (FilePath, FileBytes, FileStream, FileUrl)):
+        return value
+    if isinstance(value, str) and value.startswith(("http://", "https://")):
+        return FileUrl(url=value)
+    if isinstance(value, (str, PathLike)):
+        return FilePath(path=Path(cast("str | PathLike[str]", value)))
+    if isinstance(value, (bytes, bytearray)):
+        return FileBytes(data=bytes(value))
+    if isinstance(value, IOBase) or callable(getattr(value, "read", None)):
+        return FileStream(stream=value)
+    if isinstance(value, dict):
+        return _source_adapter.validate_python(value)
+    raise ValueError(f"{type(value).__name__} is not a file; pass a path, bytes, an open file or an http(s) URL")
 
 
-GivenSource = Annotated[Any, BeforeValidator(_sourced)]
-"""A source, or what can be one: a path, bytes, an open file, an http(s) address."""
+FileSourceInput = Annotated[Any, BeforeValidator(_as_source)]
+"""A source, or a value that can be converted to one: a path, bytes, an open file or an http(s) URL."""

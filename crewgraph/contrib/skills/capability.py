@@ -1,4 +1,4 @@
-"""The skills of an agent in a run: notes for its prompt, and the tool that reads them."""
+"""Skills as a capability of an agent: notes in its prompt, and the tool that reads skills."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -8,7 +8,7 @@ from crewgraph.compiler.agent.capabilities import Capability
 from crewgraph.compiler.agent.event_tool import EventTool
 from crewgraph.contrib.skills.discovery import build_skill_catalog, format_skill_context, merged_skills
 from crewgraph.contrib.skills.skill import METADATA, Skill
-from crewgraph.contrib.skills.tool import LoadSkillTool, create_skill_loader_tool, used
+from crewgraph.contrib.skills.tool import LoadSkillTool, create_skill_loader_tool, skill_used_event
 from crewgraph.core.effects import Body, Notify
 from crewgraph.core.replay import is_replayed
 from crewgraph.events.bus import crewai_event_bus
@@ -20,7 +20,7 @@ __all__ = ["SkillsCapability"]
 
 
 class SkillsCapability(Capability):
-    """An agent's own skills, then those of its crew that have other names."""
+    """The agent's own skills and those of its crew; its own win if names clash."""
 
     @cached_property
     def _skills(self) -> list[Skill]:
@@ -28,7 +28,7 @@ class SkillsCapability(Capability):
         return merged_skills(own or (), shared or (), self.agent) if own or shared else []
 
     def tools(self, given: Sequence[Any]) -> list[Any]:
-        """The tool that reads skills, where there are some to be read."""
+        """Return the tool that reads skills, if there are unread ones."""
         names = [as_tool(tool).name for tool in given]
         book = self.agent.wording(self.crew)
         tool = create_skill_loader_tool(
@@ -37,27 +37,27 @@ class SkillsCapability(Capability):
         return [] if tool is None else [tool]
 
     def notes(self, tools: Mapping[str, EventTool], book: Book) -> Sequence[str]:
-        """The whole of the skills that were read, and a list of those that may be read."""
+        """Return the full text of activated skills, and a list of those available."""
         loaders = (tool.name for tool in tools.values() if isinstance(tool.tool.tool.source, LoadSkillTool))
         active = [format_skill_context(skill) for skill in self._active]
         catalog = build_skill_catalog(self._skills)
-        listed = [format_skill_context(skill, label=name) for name, skill in catalog.items()]
+        available = [format_skill_context(skill, label=name) for name, skill in catalog.items()]
         notes: list[str] = []
         if active:
             notes.append(book.slice("skills", skills="\n\n".join(active)))
-        if listed:
-            notes.append(book.slice("available_skills", tool=next(loaders, ""), skills="\n\n".join(listed)))
+        if available:
+            notes.append(book.slice("available_skills", tool=next(loaders, ""), skills="\n\n".join(available)))
         return notes
 
     def begin(self) -> Body[None]:
-        """Report the skills that were read before as used."""
+        """Emit the use of the skills that were activated beforehand."""
         if self._skills:
             yield Notify(self._report_used)
 
     def _report_used(self) -> None:
         if crewai_event_bus.wants(SkillUsedEvent) and not is_replayed():
             for skill in self._active:
-                crewai_event_bus.emit(self.agent, used(skill, self.agent, self.task))
+                crewai_event_bus.emit(self.agent, skill_used_event(skill, self.agent, self.task))
 
     @property
     def _active(self) -> list[Skill]:

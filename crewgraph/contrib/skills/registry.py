@@ -1,4 +1,4 @@
-"""Names of skills in CrewAI's registry: looked up in a cache on this machine. Nothing is fetched."""
+"""References to skills in CrewAI's registry, resolved from local caches; nothing is downloaded."""
 
 import io
 import json
@@ -34,16 +34,16 @@ __all__ = [
     "versions_match",
 ]
 
-_NOTE = ".crewai_meta.json"  # CrewAI's name: a folder that it has filled is read, too
-_LARGEST = 20_000_000
-"""Bytes of an archive's files together."""
+_METADATA_FILE = ".crewai_meta.json"  # the name that CrewAI uses, so that its caches can be read
+_MAX_SIZE = 20_000_000
+"""Maximum total size of an archive's files, in bytes."""
 
-_FILES = 2000
-"""Files in an archive."""
+_MAX_FILES = 2000
+"""Maximum number of files in an archive."""
 
 
 class SkillMetadata(TypedDict):
-    """A skill that is kept."""
+    """Metadata of a cached skill."""
 
     org: str
     name: str
@@ -52,49 +52,49 @@ class SkillMetadata(TypedDict):
 
 
 def versions_match(left: Any, right: Any) -> bool:
-    """Whether two versions are the same one: texts, with or without a `v` in front."""
+    """Return whether two version texts are equal, ignoring a leading `v`."""
     if not isinstance(left, str) or not isinstance(right, str) or not left or not right:
         return False
     return left.removeprefix("v") == right.removeprefix("v")
 
 
 class SkillCache:
-    """A folder with a folder for each organisation, and in that one for each skill.
+    """A cache of skills: a folder per organization, with a folder per skill.
 
     Args:
-        cache_root: the folder; `skills` where crewgraph keeps its things where None.
+        cache_root: The folder; None uses `skills` in crewgraph's storage folder.
     """
 
     def __init__(self, cache_root: Path | None = None) -> None:
         self._root = storage_dir() / "skills" if cache_root is None else Path(cache_root)
 
     def folder(self, org: str, name: str) -> Path:
-        """Where a skill is, or would be, kept.
+        """Return the folder of a skill, which may not exist.
 
         Raises:
-            ValueError: a name would lead out of the folder.
+            ValueError: If a name would lead out of the cache.
         """
         for part in (org, name):
             if not part or part.startswith(".") or {"/", "\\"} & set(part):
-                raise ValueError(f"{part!r} is no name of an organisation or a skill")
+                raise ValueError(f"{part!r} is not a valid name of an organization or a skill")
         return self._root / org / name
 
     def get_cached_path(self, org: str, name: str, version: str | None = None) -> Path | None:
-        """The folder of a skill; None where it is not kept, or not in that version."""
+        """Return the folder of a cached skill; None if it is not cached, or not in that version."""
         folder = self.folder(org, name)
         if not (folder / SKILL_FILENAME).is_file():
             return None
-        if version is not None and not versions_match(_note(folder).get("version"), version):
+        if version is not None and not versions_match(_read_metadata(folder).get("version"), version):
             return None
         return folder
 
     def list_cached(self) -> list[SkillMetadata]:
-        """The skills that were stored here, by organisation and name."""
-        notes = sorted(self._root.glob(f"*/*/{_NOTE}"))
-        return [cast(SkillMetadata, note) for path in notes if (note := _note(path.parent))]
+        """Return the stored skills, sorted by organization and name."""
+        paths = sorted(self._root.glob(f"*/*/{_METADATA_FILE}"))
+        return [cast(SkillMetadata, data) for path in paths if (data := _read_metadata(path.parent))]
 
     def invalidate(self, org: str, name: str) -> bool:
-        """Remove a skill; whether there was one."""
+        """Remove a skill; return whether it was cached."""
         folder = self.folder(org, name)
         if not folder.is_dir():
             return False
@@ -102,167 +102,167 @@ class SkillCache:
         return True
 
     def store(self, org: str, name: str, version: str | None, archive_bytes: bytes) -> Path:
-        """Keep the files of a tar or zip archive as a skill, in the place of what was kept of it; its folder.
+        """Store a skill from a tar or zip archive, replacing any previous one, and return its folder.
 
         Raises:
-            SkillParseError: it is no archive, has no `SKILL.md` at its top, is too large, or a file in it leads elsewhere.
+            SkillParseError: If it is not an archive, has no top-level `SKILL.md`, is too large, or contains unsafe paths.
         """
         folder = self.folder(org, name)
-        files = dict(_checked(_files(archive_bytes, f"@{org}/{name}"), f"@{org}/{name}"))
+        files = dict(_checked_files(_archive_files(archive_bytes, f"@{org}/{name}"), f"@{org}/{name}"))
         if PurePosixPath(SKILL_FILENAME) not in files:
-            raise SkillParseError(f"the archive of `@{org}/{name}` has no `{SKILL_FILENAME}` at its top")
+            raise SkillParseError(f"the archive of `@{org}/{name}` has no top-level `{SKILL_FILENAME}`")
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent) as made:
-            new = Path(made, name)
+        with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
+            new = Path(temporary, name)
             for path, data in files.items():
                 new.joinpath(path).parent.mkdir(parents=True, exist_ok=True)
                 new.joinpath(path).write_bytes(data)
-            note = SkillMetadata(org=org, name=name, version=version, installed_at=datetime.now(UTC).isoformat())
-            (new / _NOTE).write_text(json.dumps(note, indent=2), "utf-8")
+            metadata = SkillMetadata(org=org, name=name, version=version, installed_at=datetime.now(UTC).isoformat())
+            (new / _METADATA_FILE).write_text(json.dumps(metadata, indent=2), "utf-8")
             self.invalidate(org, name)
             new.rename(folder)
         return folder
 
 
-def _note(folder: Path) -> dict[str, Any]:
+def _read_metadata(folder: Path) -> dict[str, Any]:
     try:
-        note: Any = json.loads((folder / _NOTE).read_text("utf-8"))
+        data: Any = json.loads((folder / _METADATA_FILE).read_text("utf-8"))
     except (OSError, ValueError):
         return {}
-    return cast(dict[str, Any], note) if isinstance(note, dict) else {}
+    return cast(dict[str, Any], data) if isinstance(data, dict) else {}
 
 
-def _files(archive: bytes, called: str) -> Iterator[tuple[str, bytes]]:
-    """The files of an archive; links and devices are left out."""
-    left = _LARGEST
+def _archive_files(archive: bytes, ref: str) -> Iterator[tuple[str, bytes]]:
+    """Yield the files of an archive, skipping links and devices."""
+    remaining = _MAX_SIZE
     try:
         if zipfile.is_zipfile(io.BytesIO(archive)):
             with zipfile.ZipFile(io.BytesIO(archive)) as zipped:
                 for info in zipped.infolist():
                     if not info.is_dir():
                         with zipped.open(info) as file:
-                            data = file.read(left + 1)
-                        left -= len(data)
+                            data = file.read(remaining + 1)
+                        remaining -= len(data)
                         yield info.filename, data
             return
         with tarfile.open(fileobj=io.BytesIO(archive)) as tarred:
             for member in tarred:
                 if member.isfile() and (opened := tarred.extractfile(member)) is not None:
-                    data = opened.read(left + 1)
-                    left -= len(data)
+                    data = opened.read(remaining + 1)
+                    remaining -= len(data)
                     yield member.name, data
     except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError) as error:
-        raise SkillParseError(f"the archive of `{called}` can be read neither as tar nor as zip: {error}") from error
+        raise SkillParseError(f"the archive of `{ref}` is neither a valid tar nor a valid zip file: {error}") from error
 
 
-def _checked(files: Iterable[tuple[str, bytes]], called: str) -> Iterator[tuple[PurePosixPath, bytes]]:
+def _checked_files(files: Iterable[tuple[str, bytes]], ref: str) -> Iterator[tuple[PurePosixPath, bytes]]:
     size = 0
     for number, (name, data) in enumerate(files, 1):
         size += len(data)
-        if size > _LARGEST or number > _FILES:
-            raise SkillParseError(f"the archive of `{called}` holds more than {_LARGEST} bytes or {_FILES} files")
+        if size > _MAX_SIZE or number > _MAX_FILES:
+            raise SkillParseError(f"the archive of `{ref}` contains more than {_MAX_SIZE} bytes or {_MAX_FILES} files")
         path = PurePosixPath(name.replace("\\", "/"))
         if path.is_absolute() or ".." in path.parts or ":" in name:
-            raise SkillParseError(f"the archive of `{called}` has a file that leads out of its folder: {name!r}")
+            raise SkillParseError(f"the archive of `{ref}` contains a path that leads out of its folder: {name!r}")
         yield path, data
 
 
 class SkillNotInstalled(DefinitionError, RuntimeError):
-    """A skill of the registry is not on this machine; the message says where to put it."""
+    """A skill of the registry is not installed; the message says where to put it."""
 
 
 class SkillRef(NamedTuple):
-    """A skill in a registry."""
+    """A reference to a skill in a registry."""
 
     org: str
     name: str
     version: str | None = None
-    """The version that is meant; any where None."""
+    """The required version; None accepts any."""
 
 
 def is_registry_ref(value: Any) -> bool:
-    """Whether something names a skill in a registry, rather than a folder: a text that begins with `@`."""
+    """Return whether a value is a registry reference, that is text starting with `@`, rather than a folder."""
     return isinstance(value, str) and value.startswith("@")
 
 
 def parse_skill_ref(ref: str) -> SkillRef:
-    """A name in a registry in its parts: `@org/name`, `@org/name@1.0`.
+    """Parse a registry reference: `@org/name` or `@org/name@1.0`.
 
     Raises:
-        ValueError: it is written otherwise.
+        ValueError: If it is malformed.
     """
     if not is_registry_ref(ref):
-        raise ValueError(f"a skill of a registry is written `@org/name`, not {ref!r}")
-    whole, at, version = ref[1:].partition("@")
+        raise ValueError(f"a registry reference has the form `@org/name`, not {ref!r}")
+    path, at, version = ref[1:].partition("@")
     if at and not version:
-        raise ValueError(f"{ref!r}: the version behind the second `@` is missing")
-    parts = whole.split("/")
+        raise ValueError(f"{ref!r}: the version after the second `@` is missing")
+    parts = path.split("/")
     if len(parts) != 2 or not all(part and not part.startswith(".") and "\\" not in part for part in parts):
-        raise ValueError(f"a skill of a registry is written `@org/name`, not {ref!r}")
+        raise ValueError(f"a registry reference has the form `@org/name`, not {ref!r}")
     return SkillRef(parts[0], parts[1], version or None)
 
 
 def parse_registry_ref(ref: str) -> tuple[str, str]:
-    """The organisation and the name in `@org/name`.
+    """Return the organization and the name in `@org/name`.
 
     Raises:
-        ValueError: it is written otherwise.
+        ValueError: If it is malformed.
     """
-    found = parse_skill_ref(ref)
-    return found.org, found.name
+    parsed = parse_skill_ref(ref)
+    return parsed.org, parsed.name
 
 
 def resolve_registry_ref(ref: str, source: Any = None, *, activate: bool = True) -> Skill:
-    """A skill of the registry that is on this machine: in the project's folder `skills`, or where skills are kept.
+    """Load an installed skill of the registry, from the project's folder `skills` or from a cache.
 
     Args:
         ref: `@org/name` or `@org/name@version`.
-        source: not used: nothing happens that could be told.
-        activate: whether its instructions are read, too.
+        source: Ignored.
+        activate: Whether to read its instructions as well.
 
     Raises:
-        ValueError: it is written otherwise.
-        SkillNotInstalled: it is not there.
-        SkillParseError: it is there, and cannot be used.
+        ValueError: If the reference is malformed.
+        SkillNotInstalled: If the skill is not installed.
+        SkillParseError: If the skill is invalid.
     """
-    wanted = parse_skill_ref(ref)
-    for folder in _places(wanted):
+    parsed = parse_skill_ref(ref)
+    for folder in _installed_folders(parsed):
         skill = load_skill_metadata(folder)
         return load_skill_instructions(skill) if activate else skill
-    raise _missing(ref, wanted)
+    raise _not_installed(ref, parsed)
 
 
 def download_skill(
     org: str, name: str, source: Any = None, *, version: str | None = None, activate: bool = True
 ) -> Skill:
-    """Refused: the registry is a part of CrewAI's hosted platform.
+    """Not supported: the registry is part of CrewAI's hosted platform.
 
     Raises:
-        SkillNotInstalled: always; the message says where to put the folder.
+        SkillNotInstalled: Always; the message says where to put the folder.
     """
-    raise _missing(f"@{org}/{name}" + (f"@{version}" if version else ""), SkillRef(org, name, version))
+    raise _not_installed(f"@{org}/{name}" + (f"@{version}" if version else ""), SkillRef(org, name, version))
 
 
-def _places(wanted: SkillRef) -> list[Path]:
-    """Folders that hold it."""
-    local = Path.cwd() / "skills" / wanted.name
-    places = [local] if (local / SKILL_FILENAME).is_file() and _fits(local, wanted) else []
+def _installed_folders(ref: SkillRef) -> list[Path]:
+    """Return the folders in which the skill is installed."""
+    local = Path.cwd() / "skills" / ref.name
+    folders = [local] if (local / SKILL_FILENAME).is_file() and _has_version(local, ref) else []
     for cache in (SkillCache(), SkillCache(Path.home() / ".crewai" / "skills")):
-        kept = cache.get_cached_path(wanted.org, wanted.name, wanted.version)
-        places += [] if kept is None else [kept]
-    return places
+        cached = cache.get_cached_path(ref.org, ref.name, ref.version)
+        folders += [] if cached is None else [cached]
+    return folders
 
 
-def _fits(folder: Path, wanted: SkillRef) -> bool:
-    if wanted.version is None:
+def _has_version(folder: Path, ref: SkillRef) -> bool:
+    if ref.version is None:
         return True
     metadata = load_skill_metadata(folder).frontmatter.metadata or {}
-    return versions_match(metadata.get("version"), wanted.version)
+    return versions_match(metadata.get("version"), ref.version)
 
 
-def _missing(ref: str, wanted: SkillRef) -> SkillNotInstalled:
-    kept = SkillCache().folder(wanted.org, wanted.name)
+def _not_installed(ref: str, parsed: SkillRef) -> SkillNotInstalled:
+    folder = SkillCache().folder(parsed.org, parsed.name)
     return SkillNotInstalled(
-        f"the skill `{ref}` is not on this machine, and CrewAI's hosted registry, where it would be fetched from, is not asked. "
-        f"Put its folder, with its `{SKILL_FILENAME}`, into `{Path('skills', wanted.name)}` of the project or at `{kept}`."
+        f"the skill `{ref}` is not on this machine, and crewgraph does not download from CrewAI's hosted registry. Put its "
+        f"folder, with its `{SKILL_FILENAME}`, into `{Path('skills', parsed.name)}` of the project or at `{folder}`."
     )

@@ -1,4 +1,4 @@
-"""A skill: what its front matter says, and what may be read of its folder. Whoever wrote it is not trusted."""
+"""Reads skills: the front matter and instructions of SKILL.md, and resource files. Contents are untrusted."""
 
 import os
 import re
@@ -37,66 +37,66 @@ __all__ = [
 ]
 
 SKILL_FILENAME = "SKILL.md"
-"""The file that makes a folder a skill."""
+"""File whose presence makes a folder a skill."""
 
 MIN_SKILL_NAME_LENGTH = 1
 MAX_SKILL_NAME_LENGTH = 64
 MAX_DESCRIPTION_LENGTH = 1024
 SKILL_NAME_PATTERN = re.compile(r"^[a-z0-9]+(?:-[a-z0-9]+)*$")
-"""Small letters, digits, and single hyphens between them."""
+"""Lowercase letters and digits, with single hyphens in between."""
 
 DisclosureLevel = Literal[1, 2, 3]
-"""How much of a skill was read."""
+"""How much of a skill has been read."""
 
 METADATA: DisclosureLevel = 1
-"""Its name and description: it stands in the catalog."""
+"""Only name and description, as in the catalog."""
 
 INSTRUCTIONS: DisclosureLevel = 2
-"""Its instructions, too."""
+"""Also the instructions."""
 
 RESOURCES: DisclosureLevel = 3
-"""The names of its files, too."""
+"""Also the names of its files."""
 
 ResourceDirName = Literal["scripts", "references", "assets"]
-"""The folders of a skill that hold files."""
+"""Folders of a skill that contain resource files."""
 
 
 class SkillFrontmatter(BaseModel):
-    """What stands between the `---` lines of a `SKILL.md`."""
+    """Front matter of a `SKILL.md`, the YAML between the `---` lines."""
 
     model_config = ConfigDict(frozen=True, populate_by_name=True)
 
     name: str = Field(
         min_length=MIN_SKILL_NAME_LENGTH, max_length=MAX_SKILL_NAME_LENGTH, pattern=SKILL_NAME_PATTERN.pattern
     )
-    """What it is called: the name of its folder, in small letters, digits and hyphens."""
+    """Name of the skill, equal to the name of its folder."""
 
     description: str = Field(min_length=1, max_length=MAX_DESCRIPTION_LENGTH)
-    """What it does and when it is wanted: all that a model knows of it before it reads it."""
+    """What the skill does and when to use it: all that a model knows of it before reading it."""
 
     license: str | None = None
-    """Under which terms it may be used."""
+    """License of the skill."""
 
     compatibility: str | None = Field(default=None, max_length=500)
-    """What it needs around it."""
+    """Requirements on the environment."""
 
     metadata: dict[str, str] | None = None
-    """Whatever else its author noted."""
+    """Further metadata from the author."""
 
     allowed_tools: list[str] | None = Field(default=None, alias="allowed-tools")
-    """Tools that its author expects; written as a list, or as one text with blanks between them. Nothing is granted by it."""
+    """Tools that the author expects, as a list or a space-separated text; grants no access."""
 
     @model_validator(mode="before")
     @classmethod
     def parse_allowed_tools(cls, values: Any) -> Any:
-        """Take the tools as one text, too."""
+        """Accept the tools as space-separated text."""
         if not isinstance(values, dict):
             return values
-        given = cast(dict[str, Any], values)
-        return {key: _split(value) if key in _TOOLS else value for key, value in given.items()}
+        fields = cast(dict[str, Any], values)
+        return {key: _split(value) if key in _TOOL_KEYS else value for key, value in fields.items()}
 
 
-_TOOLS = ("allowed-tools", "allowed_tools")
+_TOOL_KEYS = ("allowed-tools", "allowed_tools")
 
 
 def _split(value: Any) -> Any:
@@ -104,46 +104,46 @@ def _split(value: Any) -> Any:
 
 
 class Skill(BaseModel):
-    """A skill, as far as it was read."""
+    """A skill, as far as it has been read."""
 
     frontmatter: SkillFrontmatter
-    """Its name, its description, and what else its author says of it."""
+    """The front matter of its `SKILL.md`."""
 
     instructions: str | None = None
-    """What an agent is to do, in Markdown; None where it was not read."""
+    """The instructions in Markdown; None if not read."""
 
     path: Path
-    """Its folder."""
+    """The skill's folder."""
 
     disclosure_level: DisclosureLevel = METADATA
-    """How much of it was read. From `INSTRUCTIONS` on, agents have it in their prompt from the start."""
+    """How much has been read. From `INSTRUCTIONS` on, agents have the skill in their prompt from the start."""
 
     resource_files: dict[ResourceDirName, list[str]] | None = None
-    """The names of its files by their folder; None where they were not looked for."""
+    """Names of its files by folder; None if not read."""
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Name of the skill."""
         return self.frontmatter.name
 
     @property
     def description(self) -> str:
-        """What it does and when it is wanted."""
+        """What the skill does and when to use it."""
         return self.frontmatter.description
 
     @property
     def scripts_dir(self) -> Path:
-        """Where its programs are."""
+        """Folder of its scripts."""
         return self.path / "scripts"
 
     @property
     def references_dir(self) -> Path:
-        """Where its texts are."""
+        """Folder of its reference texts."""
         return self.path / "references"
 
     @property
     def assets_dir(self) -> Path:
-        """Where its other files are."""
+        """Folder of its other files."""
         return self.path / "assets"
 
     def with_disclosure_level(
@@ -152,7 +152,7 @@ class Skill(BaseModel):
         instructions: str | None = None,
         resource_files: dict[ResourceDirName, list[str]] | None = None,
     ) -> Self:
-        """The same skill with more of it read; what is None stays as it is."""
+        """Return a copy with more of the skill read; arguments that are None keep the current values."""
         return self.model_copy(
             update={
                 "disclosure_level": level,
@@ -163,45 +163,45 @@ class Skill(BaseModel):
 
 
 _FENCE = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
-_LARGEST_FRONT_MATTER = 65_536
-"""Characters of a front matter."""
+_MAX_FRONT_MATTER_LENGTH = 65_536
+"""Maximum length of a front matter, in characters."""
 
 
 class SkillParseError(DefinitionError):
-    """A `SKILL.md` is not as it should be; the message says in which line."""
+    """A `SKILL.md` is invalid; the message names the line."""
 
 
 def parse_frontmatter(content: str, where: str = SKILL_FILENAME) -> tuple[dict[str, Any], str]:
-    """The front matter of a file as it is written, and the text below it.
+    """Return the raw front matter of a file and the text below it.
 
     Args:
-        content: the whole file.
-        where: what messages call the file.
+        content: The contents of the file.
+        where: Name of the file in error messages.
 
     Raises:
-        SkillParseError: it has no front matter, or that is no mapping in YAML.
+        SkillParseError: If there is no front matter, or it is not a YAML mapping.
     """
     begin, end = _fences(content.removeprefix("\ufeff"), where)
     content = content.removeprefix("\ufeff")
-    written = content[begin.end() : end.start()]
-    if len(written) > _LARGEST_FRONT_MATTER:
+    source = content[begin.end() : end.start()]
+    if len(source) > _MAX_FRONT_MATTER_LENGTH:
         raise SkillParseError(
-            f"{where}:1: the front matter is longer than {_LARGEST_FRONT_MATTER} characters; move its text below it."
+            f"{where}:1: the front matter is longer than {_MAX_FRONT_MATTER_LENGTH} characters; move its text below it."
         )
     try:
-        values: Any = yaml.safe_load(written)
+        values: Any = yaml.safe_load(source)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        line = mark.line + 1 if mark else 1  # the text begins behind the first fence, in its line
-        what = ", ".join(filter(None, (error.context, error.problem)))
+        line = mark.line + 1 if mark else 1  # the source starts on the line of the first fence
+        problem = ", ".join(filter(None, (error.context, error.problem)))
         raise SkillParseError(
-            f"{where}:{line}: the front matter is no YAML: {what}. Quote texts that hold `: ` or ` #`."
+            f"{where}:{line}: the front matter is not valid YAML: {problem}. Quote texts that contain `: ` or ` #`."
         ) from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise SkillParseError(f"{where}:1: the front matter is no YAML: {shorten(str(error), 200)}") from error
+        raise SkillParseError(f"{where}:1: the front matter is not valid YAML: {shorten(str(error), 200)}") from error
     if not isinstance(values, dict):
         raise SkillParseError(
-            f"{where}:1: the front matter is no mapping; write `name: ...` and `description: ...` in it."
+            f"{where}:1: the front matter is not a mapping; it needs `name: ...` and `description: ...`."
         )
     return cast(dict[str, Any], values), content[end.end() :].strip()
 
@@ -209,67 +209,68 @@ def parse_frontmatter(content: str, where: str = SKILL_FILENAME) -> tuple[dict[s
 def _fences(content: str, where: str) -> tuple[re.Match[str], re.Match[str]]:
     begin = _FENCE.match(content)
     if begin is None:
-        raise SkillParseError(f"{where}:1: the file has to begin with a line of `---`, above `name` and `description`.")
+        raise SkillParseError(f"{where}:1: the file must begin with a `---` line, above `name` and `description`.")
     end = _FENCE.search(content, begin.end())
     if end is None:
-        raise SkillParseError(f"{where}:1: the front matter has no end; write a line of `---` below it.")
+        raise SkillParseError(f"{where}:1: the front matter is not closed; add a `---` line below it.")
     return begin, end
 
 
 def read_front_matter(content: str, path: Path) -> tuple[SkillFrontmatter, str]:
-    """The front matter of a file, and the text below it.
+    """Return the validated front matter of a file and the text below it.
 
     Raises:
-        SkillParseError: something in it is not as it should be.
+        SkillParseError: If the front matter is invalid.
     """
     values, body = parse_frontmatter(content, str(path))
     try:
         return SkillFrontmatter.model_validate(values), body
     except ValidationError as error:
-        told = [
-            f"{path}:{_line(content, fault['loc'])}: {_named(fault['loc'])}: {fault['msg']}" for fault in error.errors()
+        faults = [
+            f"{path}:{_line(content, fault['loc'])}: {_field_name(fault['loc'])}: {fault['msg']}"
+            for fault in error.errors()
         ]
-        raise SkillParseError("\n".join(told)) from error
+        raise SkillParseError("\n".join(faults)) from error
 
 
 def _line(content: str, place: tuple[int | str, ...]) -> int:
-    """The line of the key that a fault is in; 1 where it is missing."""
+    """Return the line of the faulty key; 1 if it is missing."""
     if not place:
         return 1
-    found = re.search(rf"^[\"']?{re.escape(str(place[0]))}[\"']?[ \t]*:", content, re.MULTILINE)
-    return 1 if found is None else content.count("\n", 0, found.start()) + 1
+    match = re.search(rf"^[\"']?{re.escape(str(place[0]))}[\"']?[ \t]*:", content, re.MULTILINE)
+    return 1 if match is None else content.count("\n", 0, match.start()) + 1
 
 
-def _named(place: tuple[int | str, ...]) -> str:
+def _field_name(place: tuple[int | str, ...]) -> str:
     return f"`{'.'.join(map(str, place))}`" if place else "the front matter"
 
 
-_LARGEST = 262_144
-"""Bytes of a file that a model is to read: more than any of them reads with profit."""
+_MAX_FILE_SIZE = 262_144
+"""Maximum size in bytes of a file that a model reads."""
 
-_FILES = 500
-"""Files that are listed of each folder."""
+_MAX_FILES = 500
+"""Maximum number of files listed per folder."""
 
 _FOLDERS: tuple[ResourceDirName, ...] = ("scripts", "references", "assets")
 
 
 def parse_skill_md(path: Path) -> tuple[SkillFrontmatter, str]:
-    """What a `SKILL.md` says of the skill, and its instructions.
+    """Read the front matter and the instructions of a `SKILL.md`.
 
     Raises:
-        FileNotFoundError: there is no such file.
-        SkillParseError: it is not as it should be, or leads out of its folder.
+        FileNotFoundError: If there is no such file.
+        SkillParseError: If it is invalid, or a link that leads out of its folder.
     """
     return read_front_matter(_text(path, path.parent), path)
 
 
 def load_skill_metadata(skill_dir: Path) -> Skill:
-    """A skill with its name and description alone.
+    """Load a skill's name and description.
 
     Raises:
-        FileNotFoundError: the folder has no `SKILL.md`.
-        SkillParseError: that is not as it should be.
-        ValueError: the folder has another name than the skill.
+        FileNotFoundError: If the folder has no `SKILL.md`.
+        SkillParseError: If the file is invalid.
+        ValueError: If the folder and the skill have different names.
     """
     frontmatter, _ = parse_skill_md(skill_dir / SKILL_FILENAME)
     validate_directory_name(skill_dir, frontmatter.name)
@@ -277,11 +278,11 @@ def load_skill_metadata(skill_dir: Path) -> Skill:
 
 
 def load_skill_instructions(skill: Skill) -> Skill:
-    """The skill with its instructions; the same where they were read before.
+    """Return the skill with its instructions, unchanged if they have already been read.
 
     Raises:
-        FileNotFoundError: its file is gone.
-        SkillParseError: it is not as it should be any more.
+        FileNotFoundError: If its file no longer exists.
+        SkillParseError: If its file is no longer valid.
     """
     if skill.disclosure_level >= INSTRUCTIONS:
         return skill
@@ -290,53 +291,53 @@ def load_skill_instructions(skill: Skill) -> Skill:
 
 
 def load_skill_resources(skill: Skill) -> Skill:
-    """The skill with its instructions and the names of its files; links that lead out of its folder are left out."""
+    """Return the skill with its instructions and the names of its files, except links that lead out of its folder."""
     if skill.disclosure_level >= RESOURCES:
         return skill
-    found: dict[ResourceDirName, list[str]] = {
-        folder: names for folder in _FOLDERS if (names := _listed(skill.path, folder))
+    files: dict[ResourceDirName, list[str]] = {
+        folder: names for folder in _FOLDERS if (names := _list_files(skill.path, folder))
     }
-    return load_skill_instructions(skill).with_disclosure_level(RESOURCES, resource_files=found)
+    return load_skill_instructions(skill).with_disclosure_level(RESOURCES, resource_files=files)
 
 
 def read_resource(skill: Skill, name: str) -> str:
-    """The text of one of a skill's files.
+    """Return the text of one of a skill's files.
 
     Args:
-        skill: whose file.
-        name: its path from the skill's folder on, such as `references/ports.md`.
+        skill: The skill.
+        name: Path relative to the skill's folder, such as `references/ports.md`.
 
     Raises:
-        FileNotFoundError: there is no such file.
-        SkillParseError: it lies outside of the skill's folder, is too long, or is no text.
+        FileNotFoundError: If there is no such file.
+        SkillParseError: If it lies outside of the skill's folder, is too long, or is not text.
     """
     return _text(skill.path / name.strip().replace("\\", "/"), skill.path)
 
 
 def validate_directory_name(skill_dir: Path, skill_name: str) -> None:
-    """Look whether a folder is called as the skill in it.
+    """Check that a folder has the name of its skill.
 
     Raises:
-        ValueError: it is called otherwise.
+        ValueError: If the names differ.
     """
     if skill_dir.resolve().name != skill_name and skill_dir.name != skill_name:
         raise SkillParseError(
-            f"{skill_dir / SKILL_FILENAME}: the skill is called `{skill_name}` and its folder `{skill_dir.name}`; "
+            f"{skill_dir / SKILL_FILENAME}: the skill is named `{skill_name}`, but its folder `{skill_dir.name}`; "
             "give both the same name."
         )
 
 
-def _listed(folder: Path, part: ResourceDirName) -> list[str]:
+def _list_files(folder: Path, part: ResourceDirName) -> list[str]:
     top = folder / part
-    inside = sorted(path for path in _below(top) if _is_inside(path, folder)) if _is_inside(top, folder) else []
-    return [path.relative_to(top).as_posix() for path in inside[:_FILES]]
+    files = sorted(path for path in _below(top) if _is_inside(path, folder)) if _is_inside(top, folder) else []
+    return [path.relative_to(top).as_posix() for path in files[:_MAX_FILES]]
 
 
 def _below(top: Path) -> Iterator[Path]:
-    """The files below a folder, without what is hidden; links to folders are not followed."""
-    for here, folders, files in os.walk(top):
+    """Yield the files below a folder, without hidden ones and without following links to folders."""
+    for current, folders, files in os.walk(top):
         folders[:] = [name for name in folders if not name.startswith((".", "__pycache__"))]
-        yield from (Path(here, name) for name in files if not name.startswith("."))
+        yield from (Path(current, name) for name in files if not name.startswith("."))
 
 
 def _is_inside(path: Path, folder: Path) -> bool:
@@ -345,17 +346,15 @@ def _is_inside(path: Path, folder: Path) -> bool:
 
 def _text(path: Path, folder: Path) -> str:
     if not _is_inside(path, folder):
-        raise SkillParseError(f"{path}: it leads out of the skill's folder `{folder}`, and is not read.")
+        raise SkillParseError(f"{path}: the path leads out of the skill's folder `{folder}`, and is not read.")
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such file.")
     with path.open("rb") as file:
-        data = file.read(_LARGEST + 1)
-    if len(data) > _LARGEST:
-        raise SkillParseError(
-            f"{path}: the file is longer than {_LARGEST} bytes; move parts of it into files of their own."
-        )
+        data = file.read(_MAX_FILE_SIZE + 1)
+    if len(data) > _MAX_FILE_SIZE:
+        raise SkillParseError(f"{path}: the file is longer than {_MAX_FILE_SIZE} bytes; split it into several files.")
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise SkillParseError(f"{path}:{line}: the file is no UTF-8 text.") from error
+        raise SkillParseError(f"{path}:{line}: the file is not UTF-8 text.") from error

@@ -1,4 +1,4 @@
-"""The tool with which an agent reads a skill when it needs it."""
+"""The tool with which agents read skills on demand."""
 
 from collections.abc import Callable, Collection
 from typing import Any
@@ -20,15 +20,15 @@ __all__ = [
     "LoadSkillTool",
     "create_skill_loader_tool",
     "resolve_loader_tool_name",
-    "used",
+    "skill_used_event",
 ]
 
 LOAD_SKILL_TOOL_NAME = "load_skill"
-"""What the tool is called where no other tool is called so."""
+"""Default name of the tool."""
 
 
-def _never(_arguments: Any = None, _result: Any = None) -> bool:
-    return False  # a file may be another one the next time
+def _never_cache(_arguments: Any = None, _result: Any = None) -> bool:
+    return False  # files may change between calls
 
 
 class LoadSkillSchema(BaseModel):
@@ -48,22 +48,22 @@ class LoadSkillTool(BaseTool):
     name: str = LOAD_SKILL_TOOL_NAME
     description: str = Field(default_factory=lambda: english().filled("tools", "load_skill"))
     args_schema: type[BaseModel] = LoadSkillSchema
-    cache_function: Callable[..., bool] = _never
+    cache_function: Callable[..., bool] = _never_cache
 
     catalog: dict[str, Skill] = Field(default_factory=dict[str, Skill], exclude=True)
-    """The skills it reads, by the names they are listed by."""
+    """The skills by the names under which they are listed."""
 
     source: Any = Field(default=None, exclude=True)
-    """The agent that uses it, for events."""
+    """The agent, for events."""
 
     task: Any = Field(default=None, exclude=True)
-    """The task it is used for, for events."""
+    """The task, for events."""
 
     def _run(self, skill_name: str, file: str | None = None, **kwargs: Any) -> str:
-        """The instructions with the names of the skill's files, or the text of one of these; else which skills there are.
+        """Return a skill's instructions and file names, or the text of one of its files.
 
         Raises:
-            ToolFailed: what is to be read is not there, or may not be read.
+            ToolFailed: If it does not exist, or may not be read.
         """
         skill = self.catalog.get(skill_name.strip())
         if skill is None:
@@ -75,12 +75,12 @@ class LoadSkillTool(BaseTool):
         except (OSError, ValueError) as error:
             raise ToolFailed(str(error)) from error
         if crewai_event_bus.wants(SkillUsedEvent):
-            crewai_event_bus.emit(self.source, used(skill, self.source, self.task))
+            crewai_event_bus.emit(self.source, skill_used_event(skill, self.source, self.task))
         return format_skill_context(active, label=skill_name.strip())
 
 
-def used(skill: Skill, agent: Any, task: Any) -> SkillUsedEvent:
-    """Tells that an agent was given a skill's instructions."""
+def skill_used_event(skill: Skill, agent: Any, task: Any) -> SkillUsedEvent:
+    """Create the event of a skill being used."""
     return SkillUsedEvent(
         skill_name=skill.name,
         skill_path=skill.path,
@@ -91,7 +91,7 @@ def used(skill: Skill, agent: Any, task: Any) -> SkillUsedEvent:
 
 
 def resolve_loader_tool_name(reserved_names: Collection[str] = ()) -> str:
-    """What the tool is called beside other tools."""
+    """Return a name for the tool that no other tool has."""
     return slug(LOAD_SKILL_TOOL_NAME, taken={slug(name) for name in reserved_names})
 
 
@@ -103,14 +103,14 @@ def create_skill_loader_tool(
     reserved_names: Collection[str] = (),
     book: Book | None = None,
 ) -> LoadSkillTool | None:
-    """The tool that reads those skills whose instructions were not read yet; None where there are none.
+    """Create the tool that reads skills whose instructions have not been read; None if there are none.
 
     Args:
-        skills: the skills of an agent.
-        source: the agent, for events.
-        task: what it works on, for events.
-        reserved_names: what its other tools are called.
-        book: the wording, where it is not ours.
+        skills: The skills of an agent.
+        source: The agent, for events.
+        task: The agent's task, for events.
+        reserved_names: Names of its other tools.
+        book: The prompts; English by default.
     """
     catalog = build_skill_catalog(skills or ())
     if not catalog:

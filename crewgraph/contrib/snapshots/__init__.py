@@ -1,7 +1,7 @@
-"""Snapshots of what runs, as texts: in files of a folder, or in an SQLite file.
+"""Snapshots of running crews, flows and agents, stored as text in a folder or an SQLite file.
 
-The run itself is stored by a checkpointer (`crewgraph.storage.checkpoints`); a snapshot says which run that is, how far
-it was, and of what.
+A checkpointer (`crewgraph.storage.checkpoints`) stores the run itself; a snapshot identifies that run, its progress and its
+definition.
 """
 
 from crewgraph.contrib.snapshots.config import CheckpointConfig, CheckpointEventType, apply_checkpoint

@@ -1,4 +1,4 @@
-"""When snapshots of a run are made, where they are kept, and which one a run continues from."""
+"""Checkpoint configuration: when snapshots are written, where they are stored, and which one a run continues from."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, cast
@@ -141,7 +141,7 @@ CheckpointEventType = Literal[
     "cursor_env",
     "default_env",
 ]
-"""The types of events that a checkpoint can be made for."""
+"""Types of events that can trigger a checkpoint."""
 
 
 _FOLDER = "./.checkpoints"
@@ -154,22 +154,22 @@ def _provider(value: Any) -> Any:
         return value
     kind: Any = cast("dict[str, Any]", value).get("provider_type", "json")
     if kind not in _PROVIDERS:
-        raise ValueError(f"`provider_type` is {kind!r}; there are {', '.join(_PROVIDERS)}")
+        raise ValueError(f"unknown `provider_type` {kind!r}; available: {', '.join(_PROVIDERS)}")
     return _PROVIDERS[kind]()
 
 
 class CheckpointConfig(CheckpointSettings):
-    """When checkpoints of a run are made, and where they are kept.
+    """When checkpoints of a run are written, and where they are stored.
 
-    The run itself is stored beside them, effect by effect, in a database of its own: what continues from the latest checkpoint
-    resumes where the run was stopped.
+    The run itself is stored next to them, effect by effect, in its own database: continuing from the latest checkpoint resumes
+    where the run stopped.
     """
 
     on_events: list[CheckpointEventType | Literal["*"]] = Field(default=["task_completed"])  # pyright: ignore[reportIncompatibleVariableOverride]
-    """The types of the events that one is made for; "*" for all."""
+    """Types of events that trigger a checkpoint; "*" for all."""
 
     provider: Annotated[SerializeAsAny[BaseProvider], BeforeValidator(_provider)] = Field(default_factory=JsonProvider)
-    """What stores them."""
+    """The storage backend."""
 
     @model_validator(mode="after")
     def _in_a_file(self) -> Self:
@@ -179,29 +179,29 @@ class CheckpointConfig(CheckpointSettings):
 
     @property
     def trigger_all(self) -> bool:
-        """Whether one is made for each event."""
+        """Whether every event triggers a checkpoint."""
         return "*" in self.on_events
 
     @property
     def trigger_events(self) -> set[str]:
-        """The types of the events."""
+        """The event types that trigger a checkpoint."""
         return set(self.on_events)
 
     @property
     def runs(self) -> Path:
-        """The database that the runs are kept in."""
+        """The database in which the runs are stored."""
         return self.provider.runs(self.location)
 
     @property
     def begun(self) -> Path:
-        """The file that tells of the run that began last, which may have been stopped before its first checkpoint."""
+        """The file that describes the latest started run, which may have stopped before its first checkpoint."""
         return Path(f"{self.runs}.begun")
 
-    def found(self) -> tuple[str, BaseProvider | None]:
-        """The checkpoint that is to be continued, and what reads it; None for the file of a run's beginning.
+    def resolve(self) -> tuple[str, BaseProvider | None]:
+        """Return the checkpoint to continue and its provider, which is None for the file of a started run.
 
         Raises:
-            ValueError: there is none.
+            ValueError: If there is none.
         """
         if self.restore_from is not None:
             path = str(self.restore_from)
@@ -212,8 +212,8 @@ class CheckpointConfig(CheckpointSettings):
         if begun.is_file():
             return str(begun), None
         raise ValueError(
-            f"there is no checkpoint in {self.location!r}. Give `restore_from` the one that is to be taken up, or `location` the "
-            "place they are in"
+            f"there is no checkpoint in {self.location!r}. Set `restore_from` to the checkpoint to continue from, or `location` "
+            "to the place where they are stored"
         )
 
 
@@ -222,10 +222,10 @@ def _is_later(path: Path, other: Path) -> bool:
 
 
 def config_of(checkpoint: CheckpointSettings | bool | None) -> CheckpointConfig | None:
-    """What a `checkpoint` field means; None where no checkpoints are made.
+    """Return the config of a `checkpoint` field; None if no checkpoints are written.
 
     Raises:
-        DefinitionError: it is something else.
+        DefinitionError: If the value is not a valid checkpoint setting.
     """
     validate_checkpoint(checkpoint)
     if checkpoint is None or isinstance(checkpoint, bool):
@@ -234,18 +234,18 @@ def config_of(checkpoint: CheckpointSettings | bool | None) -> CheckpointConfig 
 
 
 def as_config(settings: CheckpointSettings) -> CheckpointConfig:
-    """The settings with what stores and finds the checkpoints."""
+    """Return the settings as a `CheckpointConfig`, which can store and find checkpoints."""
     if isinstance(settings, CheckpointConfig):
         return settings
     return CheckpointConfig.model_validate({name: getattr(settings, name) for name in settings.model_fields_set})
 
 
 def apply_checkpoint(instance: Any, from_checkpoint: CheckpointSettings | None) -> Any:
-    """What `kickoff(from_checkpoint=...)` comes to, for a crew, a flow or an agent.
+    """Apply `kickoff(from_checkpoint=...)` to a crew, a flow or an agent.
 
     Returns:
-        Another one, made of the checkpoint that is to be continued. None where there is nothing to continue: then a config
-        is put into the instance's `checkpoint`.
+        A new instance restored from the checkpoint; None if there is no checkpoint to restore, in which case the config is
+        set as the instance's `checkpoint`.
     """
     if from_checkpoint is not None and from_checkpoint.restore_from is not None:
         return instance.__class__.from_checkpoint(from_checkpoint)

@@ -1,4 +1,4 @@
-"""Definitions as plain data, from which another process makes them again."""
+"""Serializes definitions to plain data, from which another process can recreate them."""
 
 import importlib
 import re
@@ -19,15 +19,15 @@ from crewgraph.errors import DefinitionError
 from crewgraph.former_names import current_name
 from crewgraph.llm.base import BaseLLM
 
-__all__ = ["describe_definition", "made_again"]
+__all__ = ["describe_definition", "recreate_definition"]
 
 _NAME, _REF, _LOST, _PAIRS = "$name", "$ref", "$lost", "$pairs"
-_HELD: Any = (BaseModel, BaseLLM, Flow)
+_DESCRIBED: Any = (BaseModel, BaseLLM, Flow)
 _SECRET = re.compile(r"(^|_)(api_?key|key|secret|password|token|credentials?)$", re.IGNORECASE)
-_NEVER = frozenset(
+_RUN_FIELDS = frozenset(
     {
         *("id", "config", "security_config", "execution_context", "entity_type"),
-        # what runs leave behind
+        # results of runs
         *("crew", "tools_results", "agent_knowledge_context", "crew_knowledge_context", "knowledge_search_query"),
         *("usage_metrics", "token_usage", "execution_logs", "inputs", "parent_flow", "planning_tasks", "training"),
         *(
@@ -44,24 +44,24 @@ _NEVER = frozenset(
 )
 
 
-def describe_definition(thing: Any) -> dict[str, Any]:
-    """A definition, with all that hangs on it, as plain data.
+def describe_definition(definition: Any) -> dict[str, Any]:
+    """Describe a definition and everything it refers to as plain data.
 
-    What has a name in a module (classes, functions, tools under `@tool`) is named. What has none (a lambda, an open connection)
-    is left out, with a note; so are secrets (`api_key` and the like), which are read from the environment again.
+    Objects that can be imported by name (classes, functions, `@tool` tools) are stored as that name. Others (a lambda, an open
+    connection) are replaced by a note. Secrets (`api_key` and the like) are omitted and read from the environment on restore.
     """
     writer = _Writer()
-    top = writer.plain(thing, type(thing).__name__)
+    top = writer.plain(definition, type(definition).__name__)
     return {"top": top, "things": writer.things}
 
 
-def made_again(plain: Mapping[str, Any]) -> Any:
-    """The definition that `described` described.
+def recreate_definition(plain: Mapping[str, Any]) -> Any:
+    """Recreate the definition that `describe_definition` described.
 
-    The modules that it names are imported.
+    Imports the modules that it names.
 
     Raises:
-        DefinitionError: something in it has no name, or is not where it was.
+        DefinitionError: If part of it could not be described, or a name can no longer be imported.
     """
     return _Reader(plain["things"]).value(plain["top"])
 
@@ -69,71 +69,71 @@ def made_again(plain: Mapping[str, Any]) -> Any:
 class _Writer:
     def __init__(self) -> None:
         self.things: list[dict[str, Any]] = []
-        self._places: dict[int, int] = {}
-        self._held: list[Any] = []  # so that no id is used twice
+        self._indices: dict[int, int] = {}
+        self._references: list[Any] = []  # keeps objects alive, so that ids stay unique
 
     def plain(self, value: Any, where: str) -> Any:
         if value is None or isinstance(value, (bool, int, float, str)) and not isinstance(value, Enum):
             return value
         if isinstance(value, Enum):
-            return {_NAME: f"{_of(type(value))}.{value.name}"}
+            return {_NAME: f"{_qualified_name(type(value))}.{value.name}"}
         if isinstance(value, (Path, UUID, date)):
             return str(value)
         if isinstance(value, Mapping):
             return self._mapping(cast("Mapping[Any, Any]", value), where)
         if isinstance(value, (list, tuple, set, frozenset)):
-            return [self.plain(one, f"{where}[{n}]") for n, one in enumerate(cast("list[Any]", value))]
-        return self._named_or_held(value, where)
+            return [self.plain(item, f"{where}[{n}]") for n, item in enumerate(cast("list[Any]", value))]
+        return self._name_or_reference(value, where)
 
-    def _named_or_held(self, value: Any, where: str) -> Any:
+    def _name_or_reference(self, value: Any, where: str) -> Any:
         if (name := _name(value)) is not None:
             return {_NAME: name}
         kind: Any = value.__class__
-        if issubclass(kind, _HELD) and _found(_of(kind)) is kind:
+        if issubclass(kind, _DESCRIBED) and _loaded(_qualified_name(kind)) is kind:
             return {_REF: self._thing(value, where)}
         return {_LOST: f"`{where}` ({kind.__name__})"}
 
     def _mapping(self, value: Mapping[Any, Any], where: str) -> dict[str, Any]:
-        written = [(key, self.plain(one, f"{where}[{key!r}]")) for key, one in value.items()]
-        if all(isinstance(key, str) and not key.startswith("$") for key, _ in written):
-            return dict(written)
-        return {_PAIRS: [[self.plain(key, where), one] for key, one in written]}
+        items = [(key, self.plain(item, f"{where}[{key!r}]")) for key, item in value.items()]
+        if all(isinstance(key, str) and not key.startswith("$") for key, _ in items):
+            return dict(items)
+        return {_PAIRS: [[self.plain(key, where), item] for key, item in items]}
 
     def _thing(self, value: "BaseModel | BaseLLM | Flow[Any]", where: str) -> int:
-        if id(value) in self._places:
-            return self._places[id(value)]
-        place = self._places[id(value)] = len(self.things)
-        self._held.append(value)
-        thing = {"class": _of(type(value)), "fields": dict[str, Any]()}
+        if id(value) in self._indices:
+            return self._indices[id(value)]
+        index = self._indices[id(value)] = len(self.things)
+        self._references.append(value)
+        thing = {"class": _qualified_name(type(value)), "fields": dict[str, Any]()}
         self.things.append(thing)
         thing["fields"] = {
-            name: self.plain(one, f"{where}.{name}")
-            for name, one in _given(value).items()
-            if not (_SECRET.search(name) and isinstance(one, str))
+            name: self.plain(item, f"{where}.{name}")
+            for name, item in _arguments(value).items()
+            if not (_SECRET.search(name) and isinstance(item, str))
         }
-        return place
+        return index
 
 
-def _given(value: "BaseModel | BaseLLM | Flow[Any]") -> dict[str, Any]:
-    if isinstance(value, Flow):  # its class is its definition, its state is the run's
+def _arguments(value: "BaseModel | BaseLLM | Flow[Any]") -> dict[str, Any]:
+    if isinstance(value, Flow):  # the class is the definition, and the state belongs to the run
         return {"name": value.name} if isinstance(value.name, str) else {}
     return _fields(value) if isinstance(value, BaseModel) else _attributes(value)
 
 
 def _fields(value: BaseModel) -> dict[str, Any]:
-    """What a model was given."""
-    of_runs: frozenset[str] = _NEVER if isinstance(value, Definition) else frozenset()
-    found: dict[str, Any] = {**(value.model_extra or {})}
+    """Return the fields that were set on a model."""
+    of_runs: frozenset[str] = _RUN_FIELDS if isinstance(value, Definition) else frozenset()
+    fields: dict[str, Any] = {**(value.model_extra or {})}
     for name, field in type(value).model_fields.items():
-        one = getattr(value, name)
-        if name in of_runs or field.exclude or (name not in value.model_fields_set and _is_default(one, field)):
+        item = getattr(value, name)
+        if name in of_runs or field.exclude or (name not in value.model_fields_set and _is_default(item, field)):
             continue
-        if isinstance(one, type) and _name(one) is None and not field.is_required():
-            continue  # made for it, of a signature, and made again
-        found[field.alias or name] = (
-            value.template(name) if isinstance(value, TemplatedDefinition) and isinstance(one, str) else one
+        if isinstance(item, type) and _name(item) is None and not field.is_required():
+            continue  # generated from a signature, and generated again on restore
+        fields[field.alias or name] = (
+            value.template(name) if isinstance(value, TemplatedDefinition) and isinstance(item, str) else item
         )
-    return found
+    return fields
 
 
 def _is_default(value: Any, field: Any) -> bool:
@@ -144,89 +144,89 @@ def _is_default(value: Any, field: Any) -> bool:
 
 
 def _attributes(value: BaseLLM) -> dict[str, Any]:
-    """What a model of a language holds that is data."""
-    return {name: one for name, one in vars(value).items() if not name.startswith("_")}
+    """Return the public attributes of a language model."""
+    return {name: item for name, item in vars(value).items() if not name.startswith("_")}
 
 
 class _Reader:
     def __init__(self, things: Sequence[Mapping[str, Any]]) -> None:
-        self._things, self._made = things, dict[int, Any]()
+        self._things, self._objects = things, dict[int, Any]()
 
     def value(self, plain: Any) -> Any:
         if isinstance(plain, list):
-            return [self.value(one) for one in cast("list[Any]", plain)]
+            return [self.value(item) for item in cast("list[Any]", plain)]
         if not isinstance(plain, dict):
             return plain
-        held = cast("dict[str, Any]", plain)
-        if _NAME in held:
-            return _named(held[_NAME])
-        if _LOST in held:
+        fields = cast("dict[str, Any]", plain)
+        if _NAME in fields:
+            return _import(fields[_NAME])
+        if _LOST in fields:
             raise DefinitionError(
-                f"{held[_LOST]} has no name in a module, so it could not be written down. Give it one, or take the run up with "
-                "your program's own definition: `crew.kickoff(from_checkpoint=config)`"
+                f"{fields[_LOST]} cannot be imported by name, so it was not stored. Define it in a module, or resume the run "
+                "with your program's own definition: `crew.kickoff(from_checkpoint=config)`"
             )
-        if _PAIRS in held:
-            return {self.value(key): self.value(one) for key, one in held[_PAIRS]}
-        if _REF in held:
-            return self._thing(held[_REF])
-        return {key: self.value(one) for key, one in held.items()}
+        if _PAIRS in fields:
+            return {self.value(key): self.value(item) for key, item in fields[_PAIRS]}
+        if _REF in fields:
+            return self._thing(fields[_REF])
+        return {key: self.value(item) for key, item in fields.items()}
 
-    def _thing(self, place: int) -> Any:
-        if place not in self._made:
-            thing = self._things[place]
-            kind = _named(thing["class"])
-            fields = {name: self.value(one) for name, one in thing["fields"].items()}
-            self._made[place] = _made(kind, fields)
-        return self._made[place]
+    def _thing(self, index: int) -> Any:
+        if index not in self._objects:
+            thing = self._things[index]
+            kind = _import(thing["class"])
+            fields = {name: self.value(item) for name, item in thing["fields"].items()}
+            self._objects[index] = _construct(kind, fields)
+        return self._objects[index]
 
 
-def _made(kind: type[Any], fields: dict[str, Any]) -> Any:
+def _construct(kind: type[Any], fields: dict[str, Any]) -> Any:
     if issubclass(kind, BaseLLM):
         return _llm(kind, fields)
     if not issubclass(kind, Flow):
         return kind(**fields)
-    made = cast("Any", kind)()
+    flow = cast("Any", kind)()
     if "name" in fields:
-        made.name = fields["name"]
-    return made
+        flow.name = fields["name"]
+    return flow
 
 
 def _llm(kind: type[BaseLLM], fields: dict[str, Any]) -> BaseLLM:
-    made = (
+    llm = (
         kind(fields["model"]) if kind.__module__.startswith("crewgraph.") and "model" in fields else kind.__new__(kind)
     )
     for name, value in fields.items():
-        setattr(made, name, value)
-    return made
+        setattr(llm, name, value)
+    return llm
 
 
-def _of(thing: Any) -> str:
-    return f"{thing.__module__}:{thing.__qualname__}"
+def _qualified_name(value: Any) -> str:
+    return f"{value.__module__}:{value.__qualname__}"
 
 
 def _name(value: Any) -> str | None:
-    """Where something stands in a module; None where it does not."""
-    for one in (value, getattr(value, "func", None)):  # what `@tool` made stands where its function stood
-        if isinstance(getattr(one, "__qualname__", None), str) and isinstance(getattr(one, "__module__", None), str):
-            name = _of(one)
-            if _found(name) is value:
+    """Return the name by which an object can be imported; None if there is none."""
+    for item in (value, getattr(value, "func", None)):  # a `@tool` tool has the name of its function
+        if isinstance(getattr(item, "__qualname__", None), str) and isinstance(getattr(item, "__module__", None), str):
+            name = _qualified_name(item)
+            if _loaded(name) is value:
                 return name
     return None
 
 
-def _found(name: str) -> Any:
+def _loaded(name: str) -> Any:
     module, _, path = name.partition(":")
-    found: Any = sys.modules.get(module)
+    value: Any = sys.modules.get(module)
     for part in path.split("."):
-        found = getattr(found, part, None)
-    return found
+        value = getattr(value, part, None)
+    return value
 
 
-def _named(name: str) -> Any:
-    """What stands under a name.
+def _import(name: str) -> Any:
+    """Import the object with a name.
 
     Raises:
-        DefinitionError: nothing does.
+        DefinitionError: If it cannot be imported.
     """
     name = current_name(name)
     module = name.partition(":")[0]
@@ -234,10 +234,10 @@ def _named(name: str) -> Any:
         importlib.import_module(module)
     except ImportError as error:
         raise DefinitionError(f"`{name}` of a checkpoint cannot be imported here: {error}") from error
-    found = _found(name)
-    if found is None:
+    value = _loaded(name)
+    if value is None:
         raise DefinitionError(
-            f"a checkpoint names `{name}`, which is not there. Take the run up with the program that it was made by, or with a "
+            f"a checkpoint refers to `{name}`, which does not exist. Resume the run with the program that wrote it, or with a "
             "definition of your own: `crew.kickoff(from_checkpoint=config)`"
         )
-    return found
+    return value

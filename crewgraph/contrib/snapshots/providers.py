@@ -1,4 +1,4 @@
-"""What keeps snapshots: files of a folder, or rows of an SQLite file."""
+"""Storage backends of snapshots: files in a folder, or rows of an SQLite file."""
 
 import asyncio
 import os
@@ -17,56 +17,56 @@ __all__ = ["BaseProvider", "JsonProvider", "SqliteProvider", "detect_provider", 
 
 
 def new_id() -> str:
-    """A name for a snapshot, which begins with the time, in UTC."""
+    """Return a new snapshot id, which starts with the UTC time."""
     return f"{datetime.now(UTC):%Y%m%dT%H%M%S}_{uuid4().hex[:8]}"
 
 
 class BaseProvider(BaseModel, ABC):
-    """Keeps snapshots in a place, on branches; each knows the one before it."""
+    """Stores snapshots at a location, on branches; each snapshot knows its parent."""
 
     provider_type: str = "base"
-    """What kind it is."""
+    """The kind of provider."""
 
     @abstractmethod
     def checkpoint(self, data: str, location: str, *, parent_id: str | None = None, branch: str = "main") -> str:
-        """Keep a snapshot.
+        """Store a snapshot.
 
         Args:
-            data: what is kept.
-            location: where.
-            parent_id: the one before it on its way.
-            branch: its branch.
+            data: The snapshot's JSON text.
+            location: Where snapshots are stored.
+            parent_id: The preceding snapshot.
+            branch: The snapshot's branch.
 
         Returns:
-            What `from_checkpoint` finds it by.
+            The snapshot's location, for `from_checkpoint`.
         """
 
     async def acheckpoint(self, data: str, location: str, *, parent_id: str | None = None, branch: str = "main") -> str:
-        """Keep a snapshot, without holding up the event loop."""
+        """Async version of `checkpoint`, run in a thread."""
         return await asyncio.to_thread(self.checkpoint, data, location, parent_id=parent_id, branch=branch)
 
     @abstractmethod
     def prune(self, location: str, max_keep: int, *, branch: str = "main") -> int:
-        """Remove the oldest of a branch; how many they were."""
+        """Remove the oldest snapshots of a branch; return how many were removed."""
 
     @abstractmethod
     def extract_id(self, location: str) -> str:
-        """The name of the snapshot that `checkpoint` said is there."""
+        """Return the id of the snapshot at a location that `checkpoint` returned."""
 
     @abstractmethod
     def from_checkpoint(self, location: str) -> str:
-        """What was kept."""
+        """Read a snapshot's JSON text."""
 
     async def afrom_checkpoint(self, location: str) -> str:
-        """What was kept, read without holding up the event loop."""
+        """Async version of `from_checkpoint`, run in a thread."""
         return await asyncio.to_thread(self.from_checkpoint, location)
 
     def newest(self, location: str) -> str | None:
-        """What finds the newest one of all branches; None where there is none, or the provider cannot tell."""
+        """Return the location of the newest snapshot of all branches; None if there is none or the provider cannot tell."""
         return None
 
     def runs(self, location: str) -> Path:
-        """The database that the runs are kept in of which the snapshots in a place are."""
+        """Return the database that stores the runs of a location's snapshots."""
         return Path(f"{location}.runs")
 
 
@@ -75,7 +75,7 @@ _PARENT = "_p-"
 
 
 class JsonProvider(BaseProvider):
-    """Keeps each snapshot as a file, `<location>/<branch>/<id>_p-<the one before>.json`, readable by its owner."""
+    """Stores each snapshot as a file, `<location>/<branch>/<id>_p-<parent id>.json`, readable by its owner only."""
 
     provider_type: Literal["json"] = "json"  # pyright: ignore[reportIncompatibleVariableOverride]
 
@@ -83,10 +83,10 @@ class JsonProvider(BaseProvider):
         folder = _folder(location, branch)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = folder / f"{new_id()}{_PARENT}{parent_id or _NONE}.json"
-        written = path.with_suffix(".tmp")
-        with open(os.open(written, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+        temporary = path.with_suffix(".tmp")
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
             file.write(data)
-        written.replace(path)  # whoever reads sees all of it or nothing, also after a kill
+        temporary.replace(path)  # atomic: readers never see a partial file, even after a kill
         return str(path)
 
     def prune(self, location: str, max_keep: int, *, branch: str = "main") -> int:
@@ -103,23 +103,23 @@ class JsonProvider(BaseProvider):
         return Path(location).read_text("utf-8")
 
     def newest(self, location: str) -> str | None:
-        found = _by_age(Path(location).rglob("*.json"))
-        return str(found[-1]) if found else None
+        paths = _by_age(Path(location).rglob("*.json"))
+        return str(paths[-1]) if paths else None
 
     def runs(self, location: str) -> Path:
         return Path(location) / "runs.db"
 
 
 def _folder(location: str, branch: str) -> Path:
-    """The folder of a branch.
+    """Return the folder of a branch.
 
     Raises:
-        ValueError: the branch's name leads out of the place.
+        ValueError: If the branch's name points outside the location.
     """
     top = Path(location)
     folder = top / branch
     if not folder.resolve().is_relative_to(top.resolve()):
-        raise ValueError(f"the branch {branch!r} leads out of the folder {location!r}; give it a plain name")
+        raise ValueError(f"the branch {branch!r} points outside the folder {location!r}; use a plain name")
     return folder
 
 
@@ -136,12 +136,12 @@ CREATE TABLE IF NOT EXISTS checkpoints (
     data TEXT NOT NULL
 )
 """
-_MARK = "#"
-_TIMEOUT = 30.0  # seconds, while another process writes
+_SEPARATOR = "#"
+_TIMEOUT = 30.0  # seconds to wait while another process writes
 
 
 class SqliteProvider(BaseProvider):
-    """Keeps each snapshot as a row of the file `location`, found as `<file>#<id>`; the file is readable by its owner."""
+    """Stores each snapshot as a row of the file `location`, addressed as `<file>#<id>` and readable by its owner only."""
 
     provider_type: Literal["sqlite"] = "sqlite"  # pyright: ignore[reportIncompatibleVariableOverride]
 
@@ -149,35 +149,35 @@ class SqliteProvider(BaseProvider):
         path, name = Path(location), new_id()
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-        with _opened(path) as database:
+        with _connect(path) as database:
             database.execute("PRAGMA journal_mode=WAL")
             database.execute(_TABLE)
             database.execute(
                 "INSERT INTO checkpoints (id, parent_id, branch, data) VALUES (?, ?, ?, ?)",
                 (name, parent_id, branch, data),
             )
-        return f"{location}{_MARK}{name}"
+        return f"{location}{_SEPARATOR}{name}"
 
     def prune(self, location: str, max_keep: int, *, branch: str = "main") -> int:
-        with _opened(Path(location)) as database:
-            done = database.execute(
+        with _connect(Path(location)) as database:
+            cursor = database.execute(
                 "DELETE FROM checkpoints WHERE branch = ? AND number NOT IN "
                 "(SELECT number FROM checkpoints WHERE branch = ? ORDER BY number DESC LIMIT ?)",
                 (branch, branch, max(max_keep, 0)),
             )
-            return done.rowcount
+            return cursor.rowcount
 
     def extract_id(self, location: str) -> str:
-        return location.rpartition(_MARK)[2]
+        return location.rpartition(_SEPARATOR)[2]
 
     def from_checkpoint(self, location: str) -> str:
-        path, _, name = location.rpartition(_MARK)
+        path, _, name = location.rpartition(_SEPARATOR)
         if not path:
             path, name = location, ""
         if not Path(path).is_file():
             raise FileNotFoundError(f"there is no file {path!r} with checkpoints")
         order = "WHERE id = ?" if name else "ORDER BY number DESC LIMIT 1"
-        with _opened(Path(path)) as database:
+        with _connect(Path(path)) as database:
             row = database.execute(f"SELECT data FROM checkpoints {order}", (name,) if name else ()).fetchone()
         if row is None:
             raise ValueError(
@@ -188,13 +188,13 @@ class SqliteProvider(BaseProvider):
     def newest(self, location: str) -> str | None:
         if not Path(location).is_file():
             return None
-        with _opened(Path(location)) as database:
+        with _connect(Path(location)) as database:
             row = database.execute("SELECT id FROM checkpoints ORDER BY number DESC LIMIT 1").fetchone()
-        return None if row is None else f"{location}{_MARK}{row[0]}"
+        return None if row is None else f"{location}{_SEPARATOR}{row[0]}"
 
 
 @contextmanager
-def _opened(path: Path) -> Generator[sqlite3.Connection]:
+def _connect(path: Path) -> Generator[sqlite3.Connection]:
     with closing(sqlite3.connect(path, timeout=_TIMEOUT)) as database, database:
         yield database
 
@@ -203,10 +203,10 @@ _HEADER = b"SQLite format 3\x00"
 
 
 def detect_provider(path: str) -> BaseProvider:
-    """What reads the snapshots of a place: an SQLite file's, or those of a folder."""
+    """Return the provider that reads a location: SQLite for SQLite files, else JSON."""
     file = Path(path.rpartition("#")[0] or path)
     if file.is_file():
-        with file.open("rb") as opened:
-            if opened.read(len(_HEADER)) == _HEADER:
+        with file.open("rb") as stream:
+            if stream.read(len(_HEADER)) == _HEADER:
                 return SqliteProvider()
     return JsonProvider()

@@ -1,4 +1,4 @@
-"""Snapshots of the runs of crews, flows and agents, made while they run."""
+"""Records snapshots of crews, flows and agents while they run."""
 
 import logging
 import os
@@ -38,8 +38,8 @@ __all__ = [
     "Recording",
     "SnapshotRecorder",
     "agent_kickoff",
+    "run_saver",
     "saver_at",
-    "saver_of_runs",
 ]
 
 _log = logging.getLogger("crewgraph")
@@ -47,20 +47,20 @@ _lock = threading.Lock()
 _savers: dict[Path, SqliteCheckpointer] = {}
 
 
-def saver_of_runs(checkpoint: CheckpointSettings | bool) -> SqliteCheckpointer:
-    """The database beside the snapshots of a `checkpoint` field, opened once in a process.
+def run_saver(checkpoint: CheckpointSettings | bool) -> SqliteCheckpointer:
+    """Return the run database next to the snapshots of a `checkpoint` field, opened once per process.
 
     Raises:
-        StorageError: it cannot be opened.
+        StorageError: If it cannot be opened.
     """
     return saver_at((config_of(checkpoint) or CheckpointConfig()).runs)
 
 
 def saver_at(file: Path) -> SqliteCheckpointer:
-    """A database, opened once in a process.
+    """Return the checkpointer of a database file, opened once per process.
 
     Raises:
-        StorageError: it cannot be opened.
+        StorageError: If it cannot be opened.
     """
     path = file.resolve()
     with _lock:
@@ -70,19 +70,19 @@ def saver_at(file: Path) -> SqliteCheckpointer:
 
 
 def _database_of(saver: Any) -> str | None:
-    """The file of a checkpointer; None for one without a file."""
+    """Return the file of a checkpointer; None if it has none."""
     return str(saver.path) if isinstance(saver, SqliteCheckpointer) and saver.path is not None else None
 
 
 class SnapshotRecorder:
-    """Makes a snapshot for each event that a config names.
+    """Writes a snapshot for each event that a config names.
 
     Args:
-        config: which events, and where.
-        entity: the crew, flow or agent.
-        point: which run that is and how far; called for each snapshot.
-        concerns: whether an event counts.
-        origin: the branch, and the snapshot before the first one.
+        config: The events, and where snapshots are stored.
+        entity: The crew, flow or agent.
+        point: Returns the run's identity and progress; called for each snapshot.
+        origin: The branch, and the snapshot that precedes the first one.
+        concerns: Filters events; None accepts all.
     """
 
     def __init__(
@@ -96,12 +96,12 @@ class SnapshotRecorder:
         self._config, self._point, self._concerns = config, point, concerns
         self._state = RuntimeState([entity])
         self._state.provider = config.provider
-        self._state.follow(*origin)
+        self._state.continue_from(*origin)
         self._lock = threading.RLock()
 
     @property
     def state(self) -> RuntimeState:
-        """What runs, with the events so far."""
+        """The running entity, with the events so far."""
         return self._state
 
     def wants(self, event_type: type[BaseEvent], /) -> bool:
@@ -109,11 +109,15 @@ class SnapshotRecorder:
         kind: object = event_type.model_fields["type"].default
         if kind in self._config.trigger_events or kind in STARTS or kind in ENDS:
             return True
-        return self._config.trigger_all and not issubclass(event_type, LLMStreamChunkEvent) and not _is_own(str(kind))
+        return (
+            self._config.trigger_all
+            and not issubclass(event_type, LLMStreamChunkEvent)
+            and not _is_checkpoint_event(str(kind))
+        )
 
     def hear(self, source: Any, event: BaseEvent, /) -> None:
         """See `Witness`."""
-        if _is_own(event.type):
+        if _is_checkpoint_event(event.type):
             return
         with self._lock:
             self._state.event_record.add(event)
@@ -122,25 +126,25 @@ class SnapshotRecorder:
                 self._record(event.type)
 
     def begin(self) -> None:
-        """Write down that the run has begun: one that is stopped before its first snapshot can be continued, too."""
+        """Record that the run has started, so that it can continue even if it stops before its first snapshot."""
         path = self._config.begun
-        data = self._state.noted([self._point()]).model_dump_json()
+        data = self._state.set_progress([self._point()]).model_dump_json()
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        written = path.with_suffix(".tmp")
-        with open(os.open(written, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+        temporary = path.with_suffix(".tmp")
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
             file.write(data)
-        written.replace(path)
+        temporary.replace(path)
 
     def _record(self, trigger: str) -> None:
         try:
-            self._state.noted([self._point()], trigger).checkpoint(self._config.location)
+            self._state.set_progress([self._point()], trigger).checkpoint(self._config.location)
         except StorageError as error:
-            _log.warning("%s; the run goes on", error)  # it is stored in its database
+            _log.warning("%s; the run continues", error)  # the run itself is stored in its database
             return
-        most, branch = self._config.max_checkpoints, self._state.branch
-        if most is None or most < 1:
+        max_checkpoints, branch = self._config.max_checkpoints, self._state.branch
+        if max_checkpoints is None or max_checkpoints < 1:
             return
-        removed = self._config.provider.prune(self._config.location, most, branch=branch)
+        removed = self._config.provider.prune(self._config.location, max_checkpoints, branch=branch)
         if removed:
             event = CheckpointPrunedEvent(
                 location=self._config.location,
@@ -149,19 +153,19 @@ class SnapshotRecorder:
                 branch=branch,
                 parent_id=self._state.parent_id,
                 removed_count=removed,
-                max_checkpoints=most,
+                max_checkpoints=max_checkpoints,
             )
             crewai_event_bus.emit(self._config, event)
 
 
-def _is_own(kind: str) -> bool:
+def _is_checkpoint_event(kind: str) -> bool:
     return kind.startswith("checkpoint_")
 
 
 class Recording:
-    """A block whose events recorders hear; a `RunObserver`."""
+    """Context manager in which recorders receive all events; a `RunObserver`."""
 
-    _before: tuple[Any, Any]
+    _previous: tuple[Any, Any]
 
     def __init__(self, recorders: Sequence[SnapshotRecorder]) -> None:
         self._recorders = recorders
@@ -169,19 +173,19 @@ class Recording:
     def __enter__(self) -> None:
         for recorder in self._recorders:
             recorder.begin()
-        self._before = WITNESSES.get(), RUNTIME_STATE.get()
+        self._previous = WITNESSES.get(), RUNTIME_STATE.get()
         if self._recorders:
-            WITNESSES.set((*self._before[0], *self._recorders))
+            WITNESSES.set((*self._previous[0], *self._recorders))
             RUNTIME_STATE.set(self._recorders[0].state)
 
     def __exit__(self, *_: object) -> None:
-        witnesses, state = self._before
+        witnesses, state = self._previous
         WITNESSES.set(witnesses)
         RUNTIME_STATE.set(state)
 
 
 class CrewRecording(Recording):
-    """Snapshots of a crew's run, as the crew, or its agents, ask for."""
+    """Records snapshots of a crew's run, for the crew or its agents."""
 
     def __init__(
         self,
@@ -203,21 +207,21 @@ class CrewRecording(Recording):
 
 
 class _CrewProgress:
-    """How far a crew's run is."""
+    """The progress of a crew's run."""
 
     def __init__(
         self, place: RunPlace, tasks: Sequence[TaskBinding], inputs: Mapping[str, Any], outputs: Mapping[str, Any]
     ) -> None:
         self._place, self._inputs, self._outputs = place, dict(inputs), dict(outputs)
-        self._tasks = {id(one.task): one for one in tasks}
+        self._tasks = {id(binding.task): binding for binding in tasks}
 
     def update(self, event: BaseEvent) -> None:
-        """Take in what an event says of it."""
-        if isinstance(event, TaskCompletedEvent) and (one := self._tasks.get(id(event.task))) is not None:
-            self._outputs[one.slug] = one.labelled(event.output.to_plain())
+        """Update the progress from an event."""
+        if isinstance(event, TaskCompletedEvent) and (binding := self._tasks.get(id(event.task))) is not None:
+            self._outputs[binding.slug] = binding.labelled(event.output.to_plain())
 
     def point(self) -> dict[str, Any]:
-        """How far it is now."""
+        """Return the run's identity and current progress."""
         return {
             "thread_id": self._place.shown_thread,
             "database": _database_of(self._place.checkpointer),
@@ -227,7 +231,7 @@ class _CrewProgress:
 
 
 class _CrewRecorder(SnapshotRecorder):
-    """Knows how far a crew is, whatever the snapshot is made for."""
+    """Tracks a crew's progress, including events that no snapshot is written for."""
 
     def __init__(
         self,
@@ -251,12 +255,12 @@ def _crew_recorders(crew: Crew, progress: _CrewProgress, origin: tuple[str, str 
     agents = dict.fromkeys([*crew.agents, *(task.agent for task in crew.tasks if task.agent is not None)])
     config = config_of(crew.checkpoint)
     if config is not None:
-        left_out = [one for one in agents if one.checkpoint is False]
-        yield _CrewRecorder(progress, crew, config, partial(_is_of_others, left_out), origin)
+        excluded = [agent for agent in agents if agent.checkpoint is False]
+        yield _CrewRecorder(progress, crew, config, partial(_is_of_others, excluded), origin)
         return
     for agent in agents:
-        if (own := config_of(agent.checkpoint)) is not None:
-            yield _CrewRecorder(progress, crew, own, partial(_is_of, [agent]), origin)
+        if (agent_config := config_of(agent.checkpoint)) is not None:
+            yield _CrewRecorder(progress, crew, agent_config, partial(_is_of, [agent]), origin)
 
 
 def _is_of_others(agents: Sequence[BaseAgent], source: Any, event: BaseEvent) -> bool:
@@ -264,11 +268,12 @@ def _is_of_others(agents: Sequence[BaseAgent], source: Any, event: BaseEvent) ->
 
 
 def _is_of(agents: Sequence[BaseAgent], source: Any, event: BaseEvent) -> bool:
-    return any(source is one or event.agent_id == str(one.id) or getattr(event, "agent", None) is one for one in agents)
+    owner = getattr(event, "agent", None)
+    return any(source is agent or event.agent_id == str(agent.id) or owner is agent for agent in agents)
 
 
 class FlowRecording(Recording):
-    """Snapshots of a flow's run, which is stored in a checkpointer."""
+    """Records snapshots of a flow's run."""
 
     def __init__(self, run: FlowRun, saver: Any) -> None:
         self._run, self._saver = run, saver
@@ -291,17 +296,17 @@ class FlowRecording(Recording):
 
 
 def _plain(state: Any) -> dict[str, Any]:
-    """A state as plain data, to be looked at: the run itself has all of it."""
+    """Return a state as plain data for inspection; the stored run holds the full state."""
     values: Any = state.model_dump(mode="json") if isinstance(state, BaseModel) else brief(dict(state or {}))
     return values
 
 
 @dataclass(frozen=True)
 class KickoffPoint:
-    """What an agent's kickoff continues from."""
+    """The point from which an agent's kickoff continues."""
 
     thread_id: str | None
-    """The kickoff; None for a new one."""
+    """The kickoff's thread; None for a new one."""
 
     database: str | None
     branch: str
@@ -309,7 +314,7 @@ class KickoffPoint:
 
 
 class _AgentRecorder(SnapshotRecorder):
-    """Writes down with which event the kickoff began, too."""
+    """Also records the event with which the kickoff started."""
 
     def hear(self, source: Any, event: BaseEvent, /) -> None:
         if event.type == "lite_agent_execution_started" and source is self.state.root[0]:
@@ -320,12 +325,12 @@ class _AgentRecorder(SnapshotRecorder):
 def agent_kickoff(
     agent: BaseAgent, start: KickoffPoint | None, inputs: Mapping[str, Any]
 ) -> tuple[RunPlace | None, Recording | None]:
-    """Where an agent's own kickoff is stored, and what makes its snapshots; None where neither is asked for.
+    """Return where a standalone kickoff is stored and what records its snapshots; None for either that is not configured.
 
     Args:
-        agent: the agent.
-        start: what it continues from; None for a kickoff that begins.
-        inputs: what it is asked.
+        agent: The agent.
+        start: The point to continue from; None for a new kickoff.
+        inputs: The inputs of the kickoff.
     """
     config, point = config_of(agent.checkpoint), start or KickoffPoint(None, None, "main", None)
     if point.database is not None and Path(point.database).is_file():
@@ -337,5 +342,5 @@ def agent_kickoff(
     place = RunPlace(checkpointer=saver, thread_id=point.thread_id or str(uuid4()), detached=True)
     if config is None:
         return place, None
-    now = {"thread_id": place.thread_id, "database": _database_of(saver), "inputs": dict(inputs)}
-    return place, Recording([_AgentRecorder(config, agent, lambda: now, (point.branch, point.parent_id))])
+    progress = {"thread_id": place.thread_id, "database": _database_of(saver), "inputs": dict(inputs)}
+    return place, Recording([_AgentRecorder(config, agent, lambda: progress, (point.branch, point.parent_id))])

@@ -1,4 +1,4 @@
-"""Crews, flows and agents that continue from snapshots."""
+"""Restores crews, flows and agents from snapshots."""
 
 from collections.abc import Mapping
 from contextlib import closing
@@ -38,21 +38,21 @@ __all__ = ["restore", "restore_into"]
 
 
 def restore(kind: type[Any], config: CheckpointSettings, branch: str | None = None) -> Any:
-    """A crew, flow or agent made of a snapshot; see `Crew.from_checkpoint` and `Crew.fork`.
+    """Create a crew, flow or agent from a snapshot; see `Crew.from_checkpoint` and `Crew.fork`.
 
     Args:
-        kind: its class.
-        config: which snapshot.
-        branch: None to continue that run; else the branch of a run of its own, "" for one that is named here.
+        kind: The class.
+        config: Selects the snapshot.
+        branch: None to continue the run; else the branch of a new run, "" to generate its name.
     """
-    wanted = as_config(config)
+    settings = as_config(config)
     if issubclass(kind, Flow):
-        return _restored_flow(cast("Any", kind), wanted, branch)
-    return _restored_crew(kind, wanted, branch) if issubclass(kind, Crew) else _restored_agent(kind, wanted, branch)
+        return _restored_flow(cast("Any", kind), settings, branch)
+    return _restored_crew(kind, settings, branch) if issubclass(kind, Crew) else _restored_agent(kind, settings, branch)
 
 
 def restore_into(entity: Any, config: CheckpointSettings) -> None:
-    """Let the next kickoff of a crew, flow or agent continue from a snapshot."""
+    """Make the next kickoff of a crew, flow or agent continue from a snapshot."""
     kind = "crew" if isinstance(entity, Crew) else "flow" if isinstance(entity, Flow) else "agent"
     run, branch, parent = _point_in(as_config(config), kind)
     if isinstance(entity, Crew):
@@ -64,7 +64,7 @@ def restore_into(entity: Any, config: CheckpointSettings) -> None:
 
 
 def _point_in(config: CheckpointConfig, kind: str) -> tuple[dict[str, Any], str, str | None]:
-    """The run that a snapshot is of, its branch, and its id."""
+    """Return a snapshot's run, branch and id."""
 
     def point_of(document: Mapping[str, Any]) -> tuple[dict[str, Any], str, str | None]:
         return run_in(document, kind), document["branch"], document["checkpoint_id"]
@@ -90,14 +90,14 @@ def _restored_crew(kind: type[Crew], config: CheckpointConfig, branch: str | Non
 def _restored(
     kind: type[Any], config: CheckpointConfig, branch: str | None, entity: str
 ) -> tuple[Any, RuntimeState, dict[str, Any], str | None]:
-    """The object that a snapshot describes, with its state, its run, and the snapshot before the next one."""
+    """Return the restored object with its state, its run, and the parent of the next snapshot."""
 
     def state_and_run(document: Mapping[str, Any]) -> tuple[RuntimeState, dict[str, Any]]:
         run = run_in(document, entity)
-        return RuntimeState.of(document), run
+        return RuntimeState.from_document(document), run
 
     state, run = cast("tuple[RuntimeState, dict[str, Any]]", read_snapshot(config, state_and_run))
-    restored = next(one for one in state.root if isinstance(one, kind))
+    restored = next(entity for entity in state.root if isinstance(entity, kind))
     parent = state.parent_id
     if branch is not None:
         state.fork(branch or None)
@@ -109,7 +109,7 @@ def _crew_start(run: Mapping[str, Any], branch: str, parent: str | None, *, fork
 
 
 class _CrewPoint:
-    """What a crew continues from."""
+    """The point from which a crew continues."""
 
     def __init__(self, run: Mapping[str, Any], branch: str, parent: str | None, *, forks: bool) -> None:
         self.thread_id: str | None = run["thread_id"]
@@ -119,17 +119,17 @@ class _CrewPoint:
         self.branch, self.parent, self.forks = branch, parent, forks
 
     def saver(self, crew: Crew, checkpointer: Any) -> Any:
-        """Where the run is stored."""
-        wish = checkpointer if checkpointer is not None else own_saver(crew)
-        if wish is None and self.database is not None and Path(self.database).is_file():
+        """Return the checkpointer of the run."""
+        saver = checkpointer if checkpointer is not None else own_saver(crew)
+        if saver is None and self.database is not None and Path(self.database).is_file():
             return saver_at(Path(self.database))
-        return checkpointer_for(wish)
+        return checkpointer_for(saver)
 
     def stored(self, thread_id: str) -> StoredCrewRun:
-        """The run as of the snapshot, which its database may be further than, or not hold any more."""
-        held = {INPUTS: self.inputs, **self.outputs}
-        versions: Any = {name: 1 for name in held}
-        checkpoint = {**empty_checkpoint(), "channel_values": held, "channel_versions": versions}
+        """Return the run as of the snapshot; its database may be further along, or no longer have it."""
+        values = {INPUTS: self.inputs, **self.outputs}
+        versions: Any = {name: 1 for name in values}
+        checkpoint = {**empty_checkpoint(), "channel_values": values, "channel_versions": versions}
         config: Any = {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
         return StoredCrewRun(CheckpointTuple(config, cast("Any", checkpoint), {}, None, []))
 
@@ -142,23 +142,23 @@ def _continued_crew(
     audience: CrewAudience | None,
 ) -> Program[CrewOutput]:
     thread_id, checkpointer = options.thread_id, options.checkpointer
-    given = {**point.inputs, **plain_inputs(validate_inputs(inputs or {}))}
+    merged = {**point.inputs, **plain_inputs(validate_inputs(inputs or {}))}
     with closing(RunResources()) as opened:
         saver = point.saver(crew, checkpointer)
-        if thread_id is None and not point.forks and given == point.inputs and point.thread_id is not None and saver:
+        if thread_id is None and not point.forks and merged == point.inputs and point.thread_id is not None and saver:
             run = CrewRun(crew, own_place(crew, point.thread_id, saver), "task", opened)
-            there = yield ReadState(run.graph, run.config)
-            if there.created_at is not None and _is_at(point, there):
-                run = _begin(run.as_kept(there.metadata), point, audience, given)
-                check_stored(run.steps, there.values, point.thread_id)
-                return (yield from run.execute(None, given))
+            stored = yield ReadState(run.graph, run.config)
+            if stored.created_at is not None and _is_at(point, stored):
+                run = _begin(run.as_kept(stored.metadata), point, audience, merged)
+                check_stored(run.steps, stored.values, point.thread_id)
+                return (yield from run.execute(None, merged))
         run = CrewRun(crew, own_place(crew, thread_id, saver), "task", opened)
-        return (yield from _branched(run, point, given, audience))
+        return (yield from _branched(run, point, merged, audience))
 
 
-def _is_at(point: _CrewPoint, there: Any) -> bool:
-    """Whether nothing has been done since the snapshot."""
-    done = [name for name, value in there.values.items() if isinstance(value, dict) and "raw" in value]
+def _is_at(point: _CrewPoint, stored: Any) -> bool:
+    """Return whether no task has finished since the snapshot."""
+    done = [name for name, value in stored.values.items() if isinstance(value, dict) and "raw" in value]
     return set(done) <= set(point.outputs)
 
 
@@ -172,34 +172,34 @@ def _begin(run: CrewRun, point: _CrewPoint, audience: CrewAudience | None, input
 def _branched(
     run: CrewRun, point: _CrewPoint, inputs: dict[str, Any], audience: CrewAudience | None
 ) -> Program[CrewOutput]:
-    """A run of its own, which begins with what the snapshot holds."""
+    """Start a new run from the snapshot's outputs."""
     run = _begin(run, point, audience, inputs)
     last = run.tasks[-1]
-    undone = [number for number, one in enumerate(run.tasks) if one.slug not in point.outputs]
+    pending = [number for number, binding in enumerate(run.tasks) if binding.slug not in point.outputs]
     fork = Fork(
-        point=undone[0] if undone else len(run.tasks) - 1,
+        point=pending[0] if pending else len(run.tasks) - 1,
         of=point.thread_id,
         outputs=None
-        if undone
+        if pending
         else {last.slug: TaskOutput.from_plain(point.outputs[last.slug], last.task.output_pydantic)},
         inputs=inputs,
         thread_id=run.place.thread_id,
         checkpointer=run.place.checkpointer,
     )
-    begun = ForkStart(run.tasks, point.stored(point.thread_id or ""), fork, inputs)
-    run.check_worded(inputs, len(begun.outputs))
-    if not begun.outputs:
+    fork_start = ForkStart(run.tasks, point.stored(point.thread_id or ""), fork, inputs)
+    run.check_worded(inputs, len(fork_start.outputs))
+    if not fork_start.outputs:
         return (yield from run.execute({INPUTS: inputs}, inputs))
     config = {**run.config, "metadata": {**run.config.get("metadata", {}), FORKED_FROM: point.thread_id}}
-    yield Saving(run.graph, "bulk_update_state", config, [begun.updates()])
-    for one, output in zip(run.tasks, begun.outputs, strict=False):
-        one.task.output = output
+    yield Saving(run.graph, "bulk_update_state", config, [fork_start.updates()])
+    for binding, output in zip(run.tasks, fork_start.outputs, strict=False):
+        binding.task.output = output
     return (yield from run.execute(None, inputs))
 
 
 @dataclass(frozen=True)
 class _FlowPoint:
-    """What a flow continues from."""
+    """The point from which a flow continues."""
 
     run: Mapping[str, Any]
     forks: bool
@@ -207,13 +207,13 @@ class _FlowPoint:
 
 def _restored_flow(kind: "type[Flow[Any]]", config: CheckpointConfig, branch: str | None) -> "Flow[Any]":
     flow = kind()
-    run, at, parent = _point_in(config, "flow")
+    run, origin_branch, parent = _point_in(config, "flow")
     if branch is not None:
         state = RuntimeState([flow])
-        state.follow(at, parent)
+        state.continue_from(origin_branch, parent)
         state.fork(branch or None)
-        at = state.branch
-    _continue_flow(flow, run, (at, parent), forks=branch is not None)
+        origin_branch = state.branch
+    _continue_flow(flow, run, (origin_branch, parent), forks=branch is not None)
     flow.checkpoint_completed_methods = set(run["completed"])
     flow.checkpoint_method_counts, flow.checkpoint_state = dict(run["completed"]), run["state"]
     flow.take_state(flow.restored_state(run["state"]))
@@ -231,16 +231,16 @@ def _continue_flow(flow: "Flow[Any]", run: Mapping[str, Any], origin: tuple[str,
 def _continued_flow(point: _FlowPoint, flow: "Flow[Any]", inputs: Mapping[str, Any]) -> Program[Any]:
     thread_id, done = str(point.run["thread_id"]), int(point.run["executions"])
     steps = yield from flow_steps(flow, thread_id)
-    reached, at = 0, None
+    reached, last_step = 0, None
     for step in steps:
         reached += len(step.methods)
         if reached <= done:
-            at = step
+            last_step = step
     if reached <= done and not point.forks and not inputs:
         return (yield from resume_flow_program(flow, thread_id, None))
-    if at is None:
+    if last_step is None:
         raise RunError(
-            f"run `{thread_id}` of flow `{flow.flow_name}` does not hold the point of the checkpoint any more (`keep_history`); "
-            "take up a later one"
+            f"run `{thread_id}` of flow `{flow.flow_name}` no longer contains the point of the checkpoint (`keep_history`); "
+            "continue from a later one"
         )
-    return (yield from forked_at(flow, at, dict(inputs) or None))
+    return (yield from forked_at(flow, last_step, dict(inputs) or None))

@@ -1,4 +1,4 @@
-"""What is at work, as a document that another process can take up."""
+"""Running crews, flows and agents as a JSON document that another process can restore."""
 
 import json
 import time
@@ -9,7 +9,7 @@ from uuid import uuid4
 from pydantic import ModelWrapValidatorHandler, PrivateAttr, RootModel, model_serializer, model_validator
 
 from crewgraph.contrib.snapshots.config import CheckpointConfig, as_config
-from crewgraph.contrib.snapshots.described import describe_definition, made_again
+from crewgraph.contrib.snapshots.described import describe_definition, recreate_definition
 from crewgraph.contrib.snapshots.providers import BaseProvider, JsonProvider
 from crewgraph.definitions.checkpoints import CheckpointSettings
 from crewgraph.errors import StorageError
@@ -32,14 +32,13 @@ _FORMAT = 1
 
 
 class RuntimeState(RootModel[list[Any]]):
-    """Crews, flows and agents that are at work, and the events so far; written as one document.
+    """Running crews, flows and agents and their events, serialized as one document.
 
-    A document describes the definitions, and says for each which run it is and how far that was. Reading one imports the
-    modules that it names.
+    A document describes the definitions and, for each, its run and progress. Reading one imports the modules that it names.
     """
 
     root: list[Any]
-    """The crews, flows and agents."""
+    """The entities."""
 
     _provider: BaseProvider = PrivateAttr(default_factory=JsonProvider)
     _checkpoint_id: str | None = PrivateAttr(default=None)
@@ -56,7 +55,7 @@ class RuntimeState(RootModel[list[Any]]):
 
     @property
     def provider(self) -> BaseProvider:
-        """What keeps it."""
+        """The storage backend."""
         return self._provider
 
     @provider.setter
@@ -65,108 +64,108 @@ class RuntimeState(RootModel[list[Any]]):
 
     @property
     def branch(self) -> str:
-        """The branch that the next checkpoint is on."""
+        """The branch of the next checkpoint."""
         return self._branch
 
     @property
     def parent_id(self) -> str | None:
-        """The checkpoint before the next one."""
+        """The checkpoint that precedes the next one."""
         return self._parent_id
 
-    def follow(self, branch: str, parent_id: str | None) -> None:
-        """Let the next checkpoint come behind one, on a branch."""
+    def continue_from(self, branch: str, parent_id: str | None) -> None:
+        """Let the next checkpoint follow `parent_id` on `branch`."""
         self._branch, self._parent_id = branch, parent_id
 
-    def noted(self, runs: list[dict[str, Any] | None], trigger: str | None = None) -> Self:
-        """Say which run each entity is at, how far that is, and for which event that is written down."""
+    def set_progress(self, runs: list[dict[str, Any] | None], trigger: str | None = None) -> Self:
+        """Set the run and progress of each entity, and the event that triggers the checkpoint; return self."""
         self._runs, self._trigger = runs, trigger
         return self
 
     @property
     def runs(self) -> list[dict[str, Any] | None]:
-        """Which run each entity was at, and how far; None for one that was not."""
+        """The run and progress of each entity; None for an entity without a run."""
         return [*self._runs, *([None] * (len(self.root) - len(self._runs)))]
 
     def checkpoint(self, location: str) -> str:
-        """Write it.
+        """Write a checkpoint.
 
         Returns:
-            What finds it again.
+            The checkpoint's location.
 
         Raises:
-            StorageError: it cannot be written.
+            StorageError: If it cannot be written.
         """
-        began, about = self._begin(location)
+        start, fields = self._begin(location)
         try:
             path = self._provider.checkpoint(
                 self.model_dump_json(), location, parent_id=self._parent_id, branch=self._branch
             )
         except (OSError, ValueError) as error:
-            raise self._failed(error, about) from error
-        return self._written(path, began, about)
+            raise self._failed(error, fields) from error
+        return self._written(path, start, fields)
 
     async def acheckpoint(self, location: str) -> str:
-        """Write it, without holding up the event loop; see `checkpoint`."""
-        began, about = self._begin(location)
+        """Async version of `checkpoint`."""
+        start, fields = self._begin(location)
         try:
             path = await self._provider.acheckpoint(
                 self.model_dump_json(), location, parent_id=self._parent_id, branch=self._branch
             )
         except (OSError, ValueError) as error:
-            raise self._failed(error, about) from error
-        return self._written(path, began, about)
+            raise self._failed(error, fields) from error
+        return self._written(path, start, fields)
 
     def fork(self, branch: str | None = None) -> None:
-        """Let the next checkpoints be on a branch of their own; a name is made where None."""
+        """Put the next checkpoints on a new branch; None generates its name."""
         name = branch or f"fork/{self._checkpoint_id or 'start'}_{uuid4().hex[:6]}"
-        about: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "branch": name,
             "parent_branch": self._branch,
             "parent_checkpoint_id": self._checkpoint_id,
         }
-        crewai_event_bus.emit(self, CheckpointForkStartedEvent(**about))
+        crewai_event_bus.emit(self, CheckpointForkStartedEvent(**fields))
         self._branch = name
-        crewai_event_bus.emit(self, CheckpointForkCompletedEvent(**about))
+        crewai_event_bus.emit(self, CheckpointForkCompletedEvent(**fields))
 
     @classmethod
     def from_checkpoint(cls, config: CheckpointSettings, **kwargs: Any) -> Self:
-        """What a checkpoint holds.
+        """Restore the entities of a checkpoint.
 
         Args:
-            config: `restore_from` says which one; the latest of `location` where None.
-            kwargs: without effect.
+            config: `restore_from` selects the checkpoint; None selects the latest at `location`.
+            kwargs: Ignored.
 
         Raises:
-            ValueError: there is none.
-            FileNotFoundError: it is not there.
-            DefinitionError: something that it names is not there.
+            ValueError: If there is no checkpoint.
+            FileNotFoundError: If its file does not exist.
+            DefinitionError: If a name in it cannot be imported.
         """
-        return cast("Self", read_snapshot(as_config(config), cls.of))
+        return cast("Self", read_snapshot(as_config(config), cls.from_document))
 
     @classmethod
     async def afrom_checkpoint(cls, config: CheckpointSettings, **kwargs: Any) -> Self:
-        """The same, in a coroutine."""
+        """Async version of `from_checkpoint`."""
         return cls.from_checkpoint(config, **kwargs)
 
     def _begin(self, location: str) -> tuple[float, dict[str, Any]]:
-        about: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "provider": type(self._provider).__name__,
             "trigger": self._trigger,
             "branch": self._branch,
             "parent_id": self._parent_id,
         }
-        crewai_event_bus.emit(self, CheckpointStartedEvent(location=location, **about))
-        return time.perf_counter(), {"location": location, **about}
+        crewai_event_bus.emit(self, CheckpointStartedEvent(location=location, **fields))
+        return time.perf_counter(), {"location": location, **fields}
 
-    def _failed(self, error: Exception, about: dict[str, Any]) -> StorageError:
-        crewai_event_bus.emit(self, CheckpointFailedEvent(**about, error=str(error)))
-        return StorageError(f"a checkpoint could not be written to {about['location']!r}: {error}")
+    def _failed(self, error: Exception, fields: dict[str, Any]) -> StorageError:
+        crewai_event_bus.emit(self, CheckpointFailedEvent(**fields, error=str(error)))
+        return StorageError(f"a checkpoint could not be written to {fields['location']!r}: {error}")
 
-    def _written(self, path: str, began: float, about: dict[str, Any]) -> str:
+    def _written(self, path: str, start: float, fields: dict[str, Any]) -> str:
         self._checkpoint_id = self._parent_id = self._provider.extract_id(path)
-        took = (time.perf_counter() - began) * 1000
-        told: dict[str, Any] = {**about, "location": path, "checkpoint_id": self._checkpoint_id, "duration_ms": took}
-        crewai_event_bus.emit(self, CheckpointCompletedEvent(**told))
+        duration_ms = (time.perf_counter() - start) * 1000
+        fields = {**fields, "location": path, "checkpoint_id": self._checkpoint_id, "duration_ms": duration_ms}
+        crewai_event_bus.emit(self, CheckpointCompletedEvent(**fields))
         return path
 
     @model_serializer(mode="plain")
@@ -178,18 +177,18 @@ class RuntimeState(RootModel[list[Any]]):
     def _read(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
         if not isinstance(data, dict) or "entities" not in data:
             return handler(data)
-        return cls.of(cast("dict[str, Any]", data))
+        return cls.from_document(cast("dict[str, Any]", data))
 
     @classmethod
-    def of(cls, document: Mapping[str, Any]) -> Self:
-        """What a document says.
+    def from_document(cls, document: Mapping[str, Any]) -> Self:
+        """Restore the state that a document describes.
 
         Raises:
-            DefinitionError: something that it names is not there.
+            DefinitionError: If a name in it cannot be imported.
         """
         entities: list[dict[str, Any]] = document["entities"]
-        state = cls([made_again(one["definition"]) for one in entities])
-        state._runs = [one.get("run") for one in entities]
+        state = cls([recreate_definition(entity["definition"]) for entity in entities])
+        state._runs = [entity.get("run") for entity in entities]
         state._branch, state._parent_id = document.get("branch") or "main", document.get("checkpoint_id")
         state._checkpoint_id = document.get("checkpoint_id")
         state._trigger = document.get("trigger")
@@ -198,7 +197,7 @@ class RuntimeState(RootModel[list[Any]]):
 
 
 def document_of(state: RuntimeState) -> dict[str, Any]:
-    """What is at work, as plain data."""
+    """Return the state as plain data."""
     return {
         "crewgraph_format": _FORMAT,
         "parent_id": state.parent_id,
@@ -206,39 +205,39 @@ def document_of(state: RuntimeState) -> dict[str, Any]:
         "trigger": state._trigger,  # pyright: ignore[reportPrivateUsage]
         "entities": [
             {
-                "entity_type": getattr(one, "entity_type", type(one).__name__.lower()),
-                "name": getattr(one, "name", None) or getattr(one, "role", None),
-                "definition": describe_definition(one),
+                "entity_type": getattr(entity, "entity_type", type(entity).__name__.lower()),
+                "name": getattr(entity, "name", None) or getattr(entity, "role", None),
+                "definition": describe_definition(entity),
                 "run": run,
                 "checkpoint_inputs": None if run is None else run.get("inputs"),
             }
-            for one, run in zip(state.root, state.runs, strict=True)
+            for entity, run in zip(state.root, state.runs, strict=True)
         ],
         "event_record": state.event_record.model_dump(mode="json"),
     }
 
 
-def read_snapshot(config: CheckpointConfig, taken: Any) -> Any:
-    """Read a checkpoint, and tell of it.
+def read_snapshot(config: CheckpointConfig, convert: Any) -> Any:
+    """Read a checkpoint and emit the events of that.
 
     Args:
-        config: which one.
-        taken: makes of the document what is returned.
+        config: Selects the checkpoint.
+        convert: Converts the document to the result.
 
     Raises:
-        ValueError: there is none, or it is no checkpoint.
-        FileNotFoundError: it is not there.
+        ValueError: If there is no checkpoint, or the file is not one.
+        FileNotFoundError: If its file does not exist.
     """
-    began = time.perf_counter()
-    path, provider = config.found()
+    start = time.perf_counter()
+    path, provider = config.resolve()
     name = None if provider is None else type(provider).__name__
     crewai_event_bus.emit(config, CheckpointRestoreStartedEvent(location=path, provider=name))
     try:
         document = _document(path, provider)
-        found = taken(document)
+        result = convert(document)
     except (OSError, ValueError) as error:
-        failed = CheckpointRestoreFailedEvent(location=path, provider=name, error=str(error))
-        crewai_event_bus.emit(config, failed)
+        event = CheckpointRestoreFailedEvent(location=path, provider=name, error=str(error))
+        crewai_event_bus.emit(config, event)
         raise
     crewai_event_bus.emit(
         config,
@@ -248,10 +247,10 @@ def read_snapshot(config: CheckpointConfig, taken: Any) -> Any:
             checkpoint_id=document["checkpoint_id"] or "",
             branch=document.get("branch"),
             parent_id=document.get("parent_id"),
-            duration_ms=(time.perf_counter() - began) * 1000,
+            duration_ms=(time.perf_counter() - start) * 1000,
         ),
     )
-    return found
+    return result
 
 
 def _document(path: str, provider: BaseProvider | None) -> dict[str, Any]:
@@ -259,22 +258,23 @@ def _document(path: str, provider: BaseProvider | None) -> dict[str, Any]:
     document: Any = json.loads(reader.from_checkpoint(path))
     if not isinstance(document, dict) or "crewgraph_format" not in document:
         raise ValueError(
-            f"{path!r} is no checkpoint of crewgraph. CrewAI's own cannot be read: they hold its objects. Run the crew again"
+            f"{path!r} is not a crewgraph checkpoint. CrewAI's checkpoints contain its objects and cannot be read; run the "
+            "crew again"
         )
-    held = cast("dict[str, Any]", document)
-    # Nobody but the provider knows the name it gave.
-    return {**held, "checkpoint_id": None if provider is None else provider.extract_id(path)}
+    fields = cast("dict[str, Any]", document)
+    # The document lacks its own id, which only the provider knows.
+    return {**fields, "checkpoint_id": None if provider is None else provider.extract_id(path)}
 
 
 def run_in(document: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    """The run of the first entity of a kind.
+    """Return the run of the first entity of a kind.
 
     Raises:
-        ValueError: there is none.
+        ValueError: If there is none.
     """
-    for one in document["entities"]:
-        if one["entity_type"] == kind:
-            return dict(one.get("run") or {})
+    for entity in document["entities"]:
+        if entity["entity_type"] == kind:
+            return dict(entity.get("run") or {})
     raise ValueError(
-        f"the checkpoint holds no {kind}, but {', '.join(one['entity_type'] for one in document['entities'])}"
+        f"the checkpoint contains no {kind}, only: {', '.join(entity['entity_type'] for entity in document['entities'])}"
     )

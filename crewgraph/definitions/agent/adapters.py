@@ -1,4 +1,4 @@
-"""Adapters to agents of other frameworks, with the adapter for LangGraph."""
+"""Adapters for agents of other frameworks, including one for LangGraph."""
 
 import json
 from abc import ABC, abstractmethod
@@ -32,58 +32,58 @@ __all__ = [
 
 
 class BaseAgentAdapter(BaseAgent, ABC):
-    """The base of classes that bring another framework's agents into a crew.
+    """Base class of adapters that bring another framework's agents into a crew.
 
-    A subclass writes `execute_task(self, task, context=None, tools=None)`, which returns the answer as a text; or
-    `create_agent_executor`, which sets `self.agent_executor`. The crew calls neither of the two methods that stand here: they
-    are for these.
+    A subclass implements `execute_task(self, task, context=None, tools=None)`, which returns the answer as text, or
+    `create_agent_executor`, which sets `self.agent_executor`. The two abstract methods are for their use; crews do not call
+    them.
     """
 
     adapted_agent: bool = True
-    """Whether another framework carries out its work."""
+    """Whether another framework runs the agent."""
 
     adapted_structured_output: bool = False
-    """Whether that framework gives structured outputs by itself."""
+    """Whether that framework produces structured outputs itself."""
 
     _agent_config: dict[str, Any] | None = PrivateAttr(default=None)
 
     def __init__(self, agent_config: dict[str, Any] | None = None, **kwargs: Any) -> None:
-        """Make the agent.
+        """Create the agent.
 
         Args:
-            agent_config: settings for the other framework, kept as `_agent_config`.
-            kwargs: the fields of an agent.
+            agent_config: Settings of the other framework, stored as `_agent_config`.
+            kwargs: The fields of an agent.
         """
         super().__init__(**kwargs)
         self._agent_config = agent_config
 
     def copy(self) -> Self:
-        """Another agent like this one; see `BaseAgent.copy`."""
-        made = super().copy()
-        made._agent_config = self._agent_config
-        return made
+        """Return a copy; see `BaseAgent.copy`."""
+        copied = super().copy()
+        copied._agent_config = self._agent_config
+        return copied
 
     @abstractmethod
     def configure_tools(self, tools: Sequence[Any] | None = None) -> None:
-        """Give the framework's agent its tools."""
+        """Configure the tools of the framework's agent."""
 
     @abstractmethod
     def configure_structured_output(self, task: "Task") -> None:
-        """Tell the framework's agent of the structure that a task asks for."""
+        """Configure the structured output that a task requires."""
 
 
 class BaseToolAdapter(ABC):
-    """Turns tools into those of another framework.
+    """Converts tools to those of another framework.
 
     Args:
-        tools: what is to be turned, for subclasses that do it at once.
+        tools: The tools, for subclasses that convert them in the constructor.
     """
 
     original_tools: list[Any]
-    """The tools as they were given."""
+    """The original tools."""
 
     converted_tools: list[Any]
-    """The same as the other framework takes them."""
+    """The converted tools."""
 
     def __init__(self, tools: Sequence[Any] | None = None) -> None:
         self.original_tools = list(tools or ())
@@ -91,23 +91,23 @@ class BaseToolAdapter(ABC):
 
     @abstractmethod
     def configure_tools(self, tools: Sequence[Any]) -> None:
-        """Turn tools; the result stands in `converted_tools`."""
+        """Convert tools and store them in `converted_tools`."""
 
     def tools(self) -> list[Any]:
-        """The turned tools."""
+        """Return the converted tools."""
         return self.converted_tools
 
     @staticmethod
     def sanitize_tool_name(tool_name: str) -> str:
-        """The name as providers of models take it."""
+        """Return a tool name that model providers accept."""
         return model_name(tool_name)
 
 
 class BaseConverterAdapter(ABC):
-    """Asks another framework's agent for structured outputs.
+    """Requests structured outputs from another framework's agent.
 
     Args:
-        agent_adapter: the agent.
+        agent_adapter: The agent.
     """
 
     def __init__(self, agent_adapter: "BaseAgentAdapter") -> None:
@@ -115,35 +115,35 @@ class BaseConverterAdapter(ABC):
 
     @abstractmethod
     def configure_structured_output(self, task: "Task") -> None:
-        """Note the structure that a task asks for."""
+        """Store the output structure that a task requires."""
 
     @abstractmethod
     def enhance_system_prompt(self, base_prompt: str) -> str:
-        """A prompt with that structure described in it."""
+        """Return the prompt with a description of that structure."""
 
     def post_process_result(self, result: str) -> str:
-        """What is made of an answer; the answer itself where a subclass does nothing with it."""
+        """Convert an answer; returns it unchanged by default."""
         return result
 
 
 class LangGraphAgentAdapter(BaseAgentAdapter):
-    """An agent whose work a LangGraph graph of two nodes does: the model, and the tools that it calls.
+    """An agent that runs as a LangGraph graph of two nodes: the model, and the tools that it calls.
 
-    The graph is made for each task, of the agent's model and the task's tools. Its steps are checkpoints of the run, so that a
-    resume goes on in the middle of it. For a graph of your own give any agent `agent_executor=`.
+    The graph is built for each task from the agent's model and the task's tools. Its steps are checkpoints of the run, so that
+    resuming continues in the middle of it. To use a graph of your own, set `agent_executor=` of any agent.
     """
 
     verbose: bool = False
-    """Whether its steps are shown."""
+    """Whether its steps are printed."""
 
     function_calling_llm: Any = None
-    """A model for structured outputs; its own model where None."""
+    """Model for structured outputs; None uses the agent's own."""
 
     step_callback: CallbackField = None
-    """A function that is told of its answer."""
+    """Function called with the agent's answer."""
 
     model: str = "gpt-4o"
-    """The name of its model where `llm` is None."""
+    """Name of the model if `llm` is None."""
 
     def __init__(
         self,
@@ -156,24 +156,24 @@ class LangGraphAgentAdapter(BaseAgentAdapter):
         agent_config: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        """Make the agent.
+        """Create the agent.
 
         Args:
-            role: who it is.
-            goal: what it wants to reach.
-            backstory: what makes it good at it.
-            tools: what it may use.
-            llm: its model, one with tool calls of its own if it has tools; that of `model` where None.
-            max_iterations: after this many requests it must answer.
-            agent_config: not offered.
-            kwargs: the other fields of an agent.
+            role: The agent's role.
+            goal: The agent's goal.
+            backstory: The agent's backstory.
+            tools: The agent's tools.
+            llm: The model, with native tool calls if there are tools; None uses the field `model`.
+            max_iterations: Number of requests after which the agent must answer.
+            agent_config: Not supported.
+            kwargs: The other fields of an agent.
 
         Raises:
-            DefinitionError: there is an `agent_config`.
+            DefinitionError: If `agent_config` is not empty.
         """
         if agent_config:
             raise DefinitionError(
-                f"`agent_config` of agent `{role}` has no meaning here. Build the graph with it yourself, and give it to an "
+                f"`agent_config` of agent `{role}` is not supported. Build the graph with it yourself, and pass it to an "
                 "`Agent` as `agent_executor=`."
             )
         kwargs = {"max_iter": max_iterations, **kwargs}
@@ -182,70 +182,70 @@ class LangGraphAgentAdapter(BaseAgentAdapter):
             self.llm = self.model
 
     def configure_tools(self, tools: Sequence[Any] | None = None) -> None:
-        """Let it have these tools in the place of its own; for one task give them to the task."""
+        """Replace the agent's tools; for a single task, set the task's tools instead."""
         self.tools = list(tools or ())
 
     def configure_structured_output(self, task: "Task") -> None:
-        """Nothing: the prompt tells of the structure, and what is missing is asked for afterwards, as for any agent."""
+        """Do nothing: the prompt describes the structure, and missing parts are requested afterwards, as for any agent."""
 
 
 class LangGraphToolAdapter(BaseToolAdapter):
-    """Turns tools into LangChain's, which LangGraph's agents take."""
+    """Converts tools to LangChain tools, which LangGraph agents take."""
 
     def __init__(self, tools: Sequence[Any] | None = None) -> None:
         super().__init__(tools)
         self.configure_tools(self.original_tools)
 
     def configure_tools(self, tools: Sequence[Any]) -> None:
-        """Turn tools; the result stands in `converted_tools`.
+        """Convert tools and store them in `converted_tools`.
 
         Raises:
-            DefinitionError: one is no tool.
+            DefinitionError: If an item is not a tool.
         """
-        self.converted_tools = [as_langchain_tool(as_tool(one).source) for one in tools]
+        self.converted_tools = [as_langchain_tool(as_tool(tool).source) for tool in tools]
 
 
 class LangGraphConverterAdapter(BaseConverterAdapter):
-    """Asks a LangGraph agent for JSON, in its system prompt."""
+    """Requests JSON from a LangGraph agent in its system prompt."""
 
     def __init__(self, agent_adapter: "BaseAgentAdapter") -> None:
         super().__init__(agent_adapter)
         self._schema: type[BaseModel] | None = None
 
     def configure_structured_output(self, task: "Task") -> None:
-        """Note the structure that a task asks for."""
+        """Store the output structure that a task requires."""
         self._schema = task.output_pydantic or task.output_json
 
     def enhance_system_prompt(self, original_prompt: str) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """A prompt with that structure described in it."""
+        """Return the prompt with a description of that structure."""
         if self._schema is None:
             return original_prompt
-        told = english().slice("formatted_task_instructions", output_format=described(self._schema))
-        return f"{original_prompt}\n\n{told}"
+        instructions = english().slice("formatted_task_instructions", output_format=described(self._schema))
+        return f"{original_prompt}\n\n{instructions}"
 
     def post_process_result(self, result: str) -> str:
-        """The JSON in an answer that was asked for JSON; the answer itself where there is none."""
-        found = None if self._schema is None else extract_json(result)
-        return result if found is None else json.dumps(found, ensure_ascii=False)
+        """Return the JSON in an answer if a structure is required and there is any, else the answer."""
+        data = None if self._schema is None else extract_json(result)
+        return result if data is None else json.dumps(data, ensure_ascii=False)
 
 
 class OpenAIAgentAdapter(BaseAgentAdapter):
-    """Not offered: it says so when an agent is made of it, and what does the same."""
+    """Not supported: the constructor raises an error that names the alternative."""
 
     def __init__(self, **kwargs: Any) -> None:
-        """Refuse.
+        """Raise an error.
 
         Raises:
-            DefinitionError: always.
+            DefinitionError: Always.
         """
         raise DefinitionError(
-            "crewgraph does not bring an adapter for OpenAI's agents. With `pip install openai-agents` a function does it: "
+            "crewgraph has no adapter for OpenAI's agents. With `pip install openai-agents` a function does it: "
             "`Agent(role=..., goal=..., backstory=..., agent_executor=ask)`, where `async def ask(prompt: str) -> str` returns "
-            "`(await agents.Runner.run(agent, prompt)).final_output`. For an OpenAI model alone give `llm=`."
+            "`(await agents.Runner.run(agent, prompt)).final_output`. To use just an OpenAI model, set `llm=`."
         )
 
     def configure_tools(self, tools: Any = None) -> None:
-        """Not offered."""
+        """Not supported."""
 
     def configure_structured_output(self, task: Any) -> None:
-        """Not offered."""
+        """Not supported."""

@@ -31,14 +31,14 @@ __all__ = [
 
 
 DEFAULT_MAX_DELEGATIONS = 10
-"""How often an agent may hand over work for one task, where its crew says nothing else."""
+"""Default limit on delegations per task."""
 
 _SURROUNDING = " \t\r\n\"'`´“”„‟‘’‚«»‹›[]"
-"""What models put around a name."""
+"""Characters that models put around names."""
 
 
-def _never(_arguments: Any = None, _result: Any = None) -> bool:
-    return False  # somebody asked again is to look again
+def _never_cache(_arguments: Any = None, _result: Any = None) -> bool:
+    return False  # a repeated request may get a new answer
 
 
 class _DelegationSchema(BaseModel):
@@ -68,23 +68,23 @@ class AskQuestionToolSchema(_DelegationSchema):
 
 
 class CoworkerTool(BaseTool):
-    """Has a coworker do something.
+    """Base class of the tools that delegate to a coworker.
 
-    In a crew, the coworker's work is a part of the work of whoever uses the tool: seen, counted and kept with it.
+    In a crew, the coworker's work is part of the calling agent's work: traced, counted and recorded with it.
     """
 
     _key: ClassVar[str]
     _subject: ClassVar[str]
-    """The argument that says what is wanted."""
+    """The argument that contains the request."""
 
     description: str = ""
     agents: list[Any] = Field(default_factory=list[Any])
     """The coworkers."""
 
     i18n: I18N = Field(default_factory=I18N, exclude=True, repr=False)
-    """Texts of its own for its description."""
+    """Prompts for its description."""
 
-    cache_function: Callable[..., bool] = _never
+    cache_function: Callable[..., bool] = _never_cache
 
     @model_validator(mode="after")
     def _set_description(self) -> "CoworkerTool":
@@ -93,30 +93,30 @@ class CoworkerTool(BaseTool):
         return self
 
     def described(self, roles: Iterable[str], book: Book | None = None) -> str:
-        """What a model is told of it, with the roles of the coworkers as they are called in a run."""
-        listed = ", ".join(" ".join(role.split()) for role in roles)
-        return (book or english()).filled("tools", self._key, coworkers=listed)
+        """Return the description for models, with the coworkers' roles as they are named in the run."""
+        names = ", ".join(" ".join(role.split()) for role in roles)
+        return (book or english()).filled("tools", self._key, coworkers=names)
 
     def sanitize_agent_name(self, name: str) -> str:
-        """A coworker's name as it is compared: without quotes and superfluous blanks, in small letters."""
+        """Return a coworker's name in the form used for comparison: without quotes and extra blanks, case-folded."""
         return " ".join(name.split()).replace('"', "").casefold()
 
-    def wanted(self, args: Mapping[str, Any]) -> tuple[str, str]:
-        """What the coworker is to do, and what they are told."""
+    def request_of(self, args: Mapping[str, Any]) -> tuple[str, str]:
+        """Return the request and its context."""
         return str(args[self._subject]), str(args.get("context") or "")
 
     @overridable
     def _run(self, *args: Any, **kwargs: Any) -> str:
-        """Have it done, outside of a crew's run.
+        """Delegate the work outside of a crew's run.
 
         Raises:
-            ToolFailed: there is no such coworker.
-            Exception: what the coworker's work raised.
+            ToolFailed: If there is no such coworker.
+            Exception: Any error of the coworker.
         """
-        given = self.args_schema.model_validate(
+        arguments = self.args_schema.model_validate(
             dict(zip((self._subject, "context", "coworker"), args, strict=False)) | kwargs
         )
-        return handed_over(self, given.model_dump())
+        return handed_over(self, arguments.model_dump())
 
 
 class DelegateTaskTool(CoworkerTool):
@@ -140,42 +140,42 @@ class AskQuestionTool(CoworkerTool):
 
 
 class AgentTools:
-    """The tools for working with some coworkers.
+    """The tools for collaborating with coworkers.
 
     Args:
-        agents: the coworkers.
-        i18n: texts of one's own for the tools' descriptions.
+        agents: The coworkers.
+        i18n: Prompts for the tools' descriptions.
     """
 
     def __init__(self, agents: Sequence[Any], i18n: Any = None) -> None:
         self.agents, self.i18n = list(agents), i18n
 
     def tools(self) -> list[BaseTool]:
-        """One for handing over work, one for questions."""
+        """Return the tools for delegating work and for asking questions."""
         kinds = (DelegateTaskTool, AskQuestionTool)
         return [kind(agents=self.agents, i18n=self.i18n or I18N()) for kind in kinds]
 
 
-def normalize_coworker(written: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments in which the coworker is named as the tools want it: models write `co_worker`, or a list of one."""
-    given = dict(written)
-    if "co_worker" in given:
-        given.setdefault("coworker", given.pop("co_worker"))
-    named = given.get("coworker")
-    if isinstance(named, list) and len(cast("list[Any]", named)) == 1:
-        given["coworker"] = named[0]
-    return given
+def normalize_coworker(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Normalize the `coworker` argument, since models also write `co_worker` or a list of one."""
+    normalized = dict(arguments)
+    if "co_worker" in normalized:
+        normalized.setdefault("coworker", normalized.pop("co_worker"))
+    coworker = normalized.get("coworker")
+    if isinstance(coworker, list) and len(cast("list[Any]", coworker)) == 1:
+        normalized["coworker"] = coworker[0]
+    return normalized
 
 
-def find_coworker(written: str, roles: Sequence[str]) -> int | None:
-    """The position of the coworker whom a model means; None where there is none of that name.
+def find_coworker(name: str, roles: Sequence[str]) -> int | None:
+    """Return the index of the coworker that a model names; None if there is none.
 
     Args:
-        written: what the model wrote; case, quotes and white space do not matter.
-        roles: what the coworkers are called.
+        name: The name that the model wrote; case, quotes and whitespace are ignored.
+        roles: The coworkers' roles.
     """
-    wanted = _normalize_role(written)
-    return next((n for n, role in enumerate(roles) if _normalize_role(role) == wanted), None)
+    normalized = _normalize_role(name)
+    return next((n for n, role in enumerate(roles) if _normalize_role(role) == normalized), None)
 
 
 def _normalize_role(role: str) -> str:

@@ -27,22 +27,22 @@ class LiteAgent(Agent):
     """An agent for conversations: `LiteAgent(...).kickoff("...")`. Any `Agent` does the same."""
 
     max_iterations: int = 15
-    """After this many model requests it must answer with what it has."""
+    """Number of model requests after which it must answer with what it has."""
 
     response_format: type[BaseModel] | None = None
-    """A pydantic model that its answers are given as, too."""
+    """Pydantic model of its structured answers."""
 
     parent_flow: Any = Field(default_factory=lambda: current_flow(), exclude=True, repr=False)
-    """The flow in whose method it was made."""
+    """The flow in whose method it was created."""
 
     request_within_rpm_limit: Callable[[], bool] | None = Field(default=None, exclude=True, repr=False)
-    """Called before each request; the request waits for as long as it does not return."""
+    """Called before each request, which waits until it returns."""
 
     original_agent: Any = Field(default=None, exclude=True, repr=False)
-    """The agent that it stands for, which shows its messages and its tools' failures as its own, too."""
+    """The agent that it represents; its messages and tool failures are recorded there as well."""
 
     def model_post_init(self, context: Any, /) -> None:
-        """Let `max_iterations` and `request_within_rpm_limit` count."""
+        """Apply `max_iterations` and `request_within_rpm_limit`."""
         super().model_post_init(context)
         self.max_iter = self.max_iterations
         if self.request_within_rpm_limit is not None:
@@ -50,38 +50,38 @@ class LiteAgent(Agent):
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """What was said in its last kickoff, the answer included."""
+        """Messages of the last kickoff, including the answer."""
         return self.last_messages
 
     @property
     def iterations(self) -> int:
-        """How many replies of its model the last kickoff took."""
-        return sum(one["role"] == "assistant" for one in self.messages)
+        """Number of model replies in the last kickoff."""
+        return sum(message["role"] == "assistant" for message in self.messages)
 
     @property
     def use_stop_words(self) -> bool:
-        """Whether its model stops at given texts."""
-        asks: Any = getattr(self.llm, "supports_stop_words", None)
-        return bool(asks()) if callable(asks) else True
+        """Whether its model supports stop words."""
+        supports: Any = getattr(self.llm, "supports_stop_words", None)
+        return bool(supports()) if callable(supports) else True
 
     @property
     def before_llm_call_hooks(self) -> list[Any]:
-        """The hooks that are called before its requests."""
+        """The hooks called before its requests."""
         return list(get_before_llm_call_hooks())
 
     @property
     def after_llm_call_hooks(self) -> list[Any]:
-        """The hooks that are called after them."""
+        """The hooks called after its requests."""
         return list(get_after_llm_call_hooks())
 
     def record_messages(self, messages: "Sequence[Message]") -> None:
-        """Show a conversation as that of the last work."""
+        """Record the messages of the latest work."""
         super().record_messages(messages)
         if self.original_agent is not None:
             self.original_agent.record_messages(messages)
 
     def record_tool_failures(self, failures: "Sequence[ToolFailureRecord]") -> None:
-        """Show the failures of some work as those of the last."""
+        """Record the tool failures of the latest work."""
         super().record_tool_failures(failures)
         if self.original_agent is not None:
             self.original_agent.record_tool_failures(failures)
@@ -93,7 +93,7 @@ class LiteAgent(Agent):
         input_files: Any = None,
         from_checkpoint: Any = None,
     ) -> "LiteAgentOutput":
-        """As `Agent.kickoff`; `response_format` is its own where None."""
+        """See `Agent.kickoff`; `response_format` defaults to the agent's own."""
         return super().kickoff(messages, response_format or self.response_format, input_files, from_checkpoint)
 
     async def akickoff(
@@ -103,13 +103,13 @@ class LiteAgent(Agent):
         input_files: Any = None,
         from_checkpoint: Any = None,
     ) -> "LiteAgentOutput":
-        """As `Agent.akickoff`; `response_format` is its own where None."""
+        """See `Agent.akickoff`; `response_format` defaults to the agent's own."""
         return await super().akickoff(messages, response_format or self.response_format, input_files, from_checkpoint)
 
 
 @dataclass(frozen=True)
 class _RpmGate:
-    """What requests wait for."""
+    """Adapts `request_within_rpm_limit` to a rate limit controller."""
 
     passes: Callable[[], bool]
 
@@ -118,62 +118,62 @@ class _RpmGate:
 
 
 class TodoExecutionResult(BaseModel):
-    """What became of a step of a plan."""
+    """The outcome of a plan's step."""
 
     step_number: int
-    """Its number, from 1."""
+    """Number of the step, from 1."""
 
     description: str
-    """What was to be done."""
+    """The instruction."""
 
     tool_used: str | None = None
     """The tool that it was planned with."""
 
     status: str
-    """How far it came: pending, running, completed or failed."""
+    """Status: pending, running, completed or failed."""
 
     result: str | None = None
-    """What came of it; why not, where it failed."""
+    """The result, or the reason of the failure."""
 
     depends_on: list[int] = Field(default_factory=list[int])
     """The steps whose results it needed."""
 
 
 class LiteAgentOutput(BaseModel):
-    """The result of an agent without a crew."""
+    """The result of an agent's own `kickoff`."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     raw: str = ""
-    """The text as the model wrote it."""
+    """The model's text."""
 
     pydantic: SerializeAsAny[BaseModel] | None = None
-    """The text as an instance of `response_format`."""
+    """The answer as an instance of `response_format`."""
 
     agent_role: str
     """The role of the agent."""
 
     usage_metrics: dict[str, Any] | None = None
-    """What the models reported, all attempts included: the fields of `UsageMetrics`."""
+    """Usage that the models reported, including all attempts: the fields of `UsageMetrics`."""
 
     messages: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
-    """The conversation with the model, from its first message to the answer, as role and content."""
+    """The messages of the conversation, from the first to the answer, as role and content."""
 
     plan: str | None = None
-    """The plan that the agent made, where it plans."""
+    """The agent's plan, if it plans."""
 
     todos: list[TodoExecutionResult] = Field(default_factory=list[TodoExecutionResult])
-    """The steps of the plan, and what became of them."""
+    """The steps of the plan with their outcomes."""
 
     replan_count: int = 0
-    """How often the rest of the steps was planned anew."""
+    """Number of replans."""
 
     last_replan_reason: str | None = None
-    """Why it was, or would have been, the last time."""
+    """Reason of the latest replan, including one beyond the limit."""
 
     @classmethod
     def from_todo_items(cls, todo_items: Sequence[TodoItem]) -> list[TodoExecutionResult]:
-        """What became of steps, as `todos` holds it."""
+        """Convert plan steps to the items of `todos`."""
         return [
             TodoExecutionResult(
                 step_number=item.step_number,
@@ -188,12 +188,12 @@ class LiteAgentOutput(BaseModel):
 
     @property
     def completed_todos(self) -> list[TodoExecutionResult]:
-        """The steps that are done."""
+        """The completed steps."""
         return [todo for todo in self.todos if todo.status == "completed"]
 
     @property
     def failed_todos(self) -> list[TodoExecutionResult]:
-        """The steps that have failed."""
+        """The failed steps."""
         return [todo for todo in self.todos if todo.status == "failed"]
 
     @property
@@ -202,7 +202,7 @@ class LiteAgentOutput(BaseModel):
         return self.plan is not None or bool(self.todos)
 
     tool_failures: list[ToolFailureRecord] = Field(default_factory=list[ToolFailureRecord])
-    """The failures of tools on the way to it, unless the policy is to ignore them."""
+    """Tool failures during the run, unless the policy ignores them."""
 
     @property
     def has_tool_failures(self) -> bool:
@@ -211,31 +211,31 @@ class LiteAgentOutput(BaseModel):
 
     @property
     def token_usage(self) -> UsageMetrics:
-        """What the models reported."""
+        """The reported usage."""
         return UsageMetrics.model_validate(self.usage_metrics or {})
 
     def to_dict(self) -> dict[str, Any]:
-        """The structured form as a dict; empty where there is none."""
+        """Return the structured answer as a dict, empty if there is none."""
         return self.pydantic.model_dump() if self.pydantic is not None else {}
 
     def __str__(self) -> str:
         return self.raw
 
     def to_plain(self) -> dict[str, Any]:
-        """As plain data, the form that checkpoints hold."""
+        """Return plain data, the form stored in checkpoints."""
         plain = self.model_dump(mode="json", exclude={"pydantic"})
         plain["pydantic"] = dump_model(self.pydantic)
         return plain
 
     @classmethod
     def from_plain(cls, data: Mapping[str, Any], model: type[BaseModel] | None = None) -> Self:
-        """The output that `to_plain` described.
+        """Recreate an output from the data of `to_plain`.
 
         Args:
-            data: plain data, checked like a constructor's arguments.
-            model: what `pydantic` is an instance of.
+            data: The plain data, validated like constructor arguments.
+            model: The class of `pydantic`.
 
         Raises:
-            pydantic.ValidationError: the data does not fit.
+            pydantic.ValidationError: If the data is invalid.
         """
         return cls.model_validate({**data, "pydantic": load_model(data.get("pydantic"), model)})

@@ -9,58 +9,57 @@ __all__ = ["PlanStep", "PlanningConfig", "StepObservation", "StepRefinement", "T
 
 
 class PlanningConfig(BaseModel):
-    """How an agent plans a task in steps, and carries them out: `Agent(planning_config=PlanningConfig(...))`."""
+    """How an agent plans a task in steps and runs them: `Agent(planning_config=PlanningConfig(...))`."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     reasoning_effort: Literal["low", "medium", "high"] = "medium"
-    """What is made of the outcome of a step. "low": nothing, the next one follows. "medium": a model looks at it; after a step
-    that failed it may have the rest planned anew. "high": it may also reword steps to come, have the rest planned anew after any
-    step, and end early."""
+    """How step results are used. "low": the next step simply follows. "medium": a model observes each result and may replan the
+    rest after a failed step. "high": it may also refine later steps, replan after any step, and finish early."""
 
     observe_steps: bool | None = None
-    """Whether a model looks at the outcome of each step; where None, unless the effort is "low"."""
+    """Whether a model observes the result of each step; None means unless the effort is "low"."""
 
     max_attempts: int | None = None
-    """How many plans may be made until one is ready; 10 where None."""
+    """Maximum number of plans until one is ready; None means 10."""
 
     max_steps: int = Field(default=20, ge=1)
-    """The most steps of a plan; further ones are left out."""
+    """Maximum number of steps; further ones are dropped."""
 
     system_prompt: str | None = None
-    """What the planner is told about itself, in the place of ours; may hold `{role}`, `{goal}` and `{backstory}`."""
+    """Replacement of the planner's system prompt; may contain `{role}`, `{goal}` and `{backstory}`."""
 
     plan_prompt: str | None = None
-    """What it is asked, in the place of ours; may also hold `{description}`, `{expected_output}`, `{tools}` and `{max_steps}`."""
+    """Replacement of the planning prompt; may also contain `{description}`, `{expected_output}`, `{tools}` and `{max_steps}`."""
 
     refine_prompt: str | None = None
-    """What it is asked where its plan was not ready, in the place of ours; may also hold `{current_plan}`."""
+    """Replacement of the prompt that refines a plan that is not ready; may also contain `{current_plan}`."""
 
     max_replans: int = Field(default=3, ge=0)
-    """How often the rest of the steps may be planned anew."""
+    """Maximum number of replans."""
 
     max_step_iterations: int = Field(default=15, ge=1)
-    """After this many model requests for a step it must be answered with what is known."""
+    """Number of model requests after which a step must be answered with what is known."""
 
     step_timeout: int | None = None
-    """After this many seconds a step is given up, and has failed; no bound where None or 0."""
+    """Seconds after which a step fails; None or 0 is unlimited."""
 
     llm: Any = None
-    """The model that plans and looks at outcomes; the agent's where None."""
+    """The model that plans and observes; None uses the agent's."""
 
     @classmethod
     def simplest(cls) -> "PlanningConfig":
-        """What `planning=True` by itself means: one plan, carried out without looking back."""
+        """Return the configuration for `planning=True`: a single plan, run without observation."""
         return cls(reasoning_effort="low", max_attempts=1)
 
     @property
     def observes(self) -> bool:
-        """Whether a model looks at the outcome of each step."""
+        """Whether a model observes the result of each step."""
         return self.reasoning_effort != "low" if self.observe_steps is None else self.observe_steps
 
 
 TodoStatus = Literal["pending", "running", "completed", "failed"]
-"""How far a step is."""
+"""Status of a step."""
 
 
 class PlanStep(BaseModel):
@@ -82,28 +81,28 @@ class PlanStep(BaseModel):
 
 
 class TodoItem(BaseModel):
-    """A step that is carried out."""
+    """A step of a plan with its status and result."""
 
     id: str = Field(default_factory=lambda: str(uuid4()))
-    """An identity, made."""
+    """Generated id."""
 
     step_number: int
-    """Its number, from 1."""
+    """Number of the step, from 1."""
 
     description: str
-    """What is to be done."""
+    """The instruction."""
 
     tool_to_use: str | None = None
     """The tool that it needs, if any."""
 
     status: TodoStatus = "pending"
-    """How far it is."""
+    """Status of the step."""
 
     depends_on: list[int] = Field(default_factory=list[int])
     """The steps whose results it needs."""
 
     result: str | None = None
-    """What came of it; why not, where it failed."""
+    """The result, or the reason of the failure."""
 
 
 class TodoList(BaseModel):
@@ -114,37 +113,37 @@ class TodoList(BaseModel):
 
     @property
     def current_todo(self) -> TodoItem | None:
-        """The step that is under way."""
-        return next(iter(self._of("running")), None)
+        """The running step."""
+        return next(iter(self._with_status("running")), None)
 
     @property
     def next_pending(self) -> TodoItem | None:
-        """The first step that is not begun."""
-        return next(iter(self._of("pending")), None)
+        """The first pending step."""
+        return next(iter(self._with_status("pending")), None)
 
     @property
     def is_complete(self) -> bool:
-        """Whether there are steps, and all of them are done, or have failed."""
+        """Whether there are steps and all have completed or failed."""
         return bool(self.items) and all(item.status in ("completed", "failed") for item in self.items)
 
     @property
     def pending_count(self) -> int:
-        """How many steps are not begun."""
-        return len(self._of("pending"))
+        """Number of pending steps."""
+        return len(self._with_status("pending"))
 
     @property
     def running_count(self) -> int:
-        """How many steps are under way."""
-        return len(self._of("running"))
+        """Number of running steps."""
+        return len(self._with_status("running"))
 
     @property
     def completed_count(self) -> int:
-        """How many steps are done."""
-        return len(self._of("completed"))
+        """Number of completed steps."""
+        return len(self._with_status("completed"))
 
     @property
     def can_parallelize(self) -> bool:
-        """Whether several steps can be begun at once."""
+        """Whether several steps can start now."""
         return len(self.get_ready_todos()) > 1
 
     def get_by_step_number(self, step_number: int) -> TodoItem | None:
@@ -153,38 +152,38 @@ class TodoList(BaseModel):
 
     def get_pending_todos(self) -> list[TodoItem]:
         """The steps that are not begun."""
-        return self._of("pending")
+        return self._with_status("pending")
 
     def get_completed_todos(self) -> list[TodoItem]:
         """The steps that are done."""
-        return self._of("completed")
+        return self._with_status("completed")
 
     def get_failed_todos(self) -> list[TodoItem]:
         """The steps that have failed."""
-        return self._of("failed")
+        return self._with_status("failed")
 
     def get_ready_todos(self) -> list[TodoItem]:
-        """The steps that can be begun: those that they depend on are done, or have failed."""
-        ended = {item.step_number for item in self.items if item.status in ("completed", "failed")}
-        return [item for item in self._of("pending") if ended.issuperset(item.depends_on)]
+        """Return the pending steps whose dependencies have completed or failed."""
+        finished = {item.step_number for item in self.items if item.status in ("completed", "failed")}
+        return [item for item in self._with_status("pending") if finished.issuperset(item.depends_on)]
 
     def mark_running(self, step_number: int) -> None:
-        """A step begins."""
+        """Mark a step as running."""
         self._mark(step_number, "running", None)
 
     def mark_completed(self, step_number: int, result: str | None = None) -> None:
-        """A step is done."""
+        """Mark a step as completed."""
         self._mark(step_number, "completed", result)
 
     def mark_failed(self, step_number: int, result: str | None = None) -> None:
-        """A step has failed."""
+        """Mark a step as failed."""
         self._mark(step_number, "failed", result)
 
     def replace_pending_todos(self, new_items: list[TodoItem]) -> None:
-        """Put other steps in the place of those that are not begun."""
+        """Replace the pending steps."""
         self.items = [*(item for item in self.items if item.status != "pending"), *new_items]
 
-    def _of(self, status: TodoStatus) -> list[TodoItem]:
+    def _with_status(self, status: TodoStatus) -> list[TodoItem]:
         return [item for item in self.items if item.status == status]
 
     def _mark(self, step_number: int, status: TodoStatus, result: str | None) -> None:
@@ -233,5 +232,5 @@ class StepObservation(BaseModel):
     @field_validator("suggested_refinements", mode="before")
     @classmethod
     def coerce_single_refinement_to_list(cls, v: Any) -> Any:
-        """Take one alone for a list of one."""
+        """Wrap a single refinement in a list."""
         return [v] if isinstance(v, (dict, StepRefinement)) else v

@@ -1,4 +1,4 @@
-"""The methods on the memories and the knowledge of a crew."""
+"""Methods on the memories and the knowledge of crews."""
 
 import logging
 from collections.abc import Iterable, Sequence
@@ -21,66 +21,66 @@ _COLLECTION = "crew"
 
 
 class CrewKnowledge:
-    """What a crew knows."""
+    """The knowledge of a crew."""
 
     def create_crew_knowledge(self) -> Self:
-        """Make `knowledge` of `knowledge_sources`, where it was not given; nothing is read yet."""
+        """Create `knowledge` from `knowledge_sources` if it is not set; sources are read later."""
         crew = cast("Crew", self)
-        made = resolve_knowledge(crew.knowledge, crew.knowledge_sources, _COLLECTION, None, crew.embedder)
-        if made is not crew.knowledge:
-            crew.knowledge = made
+        knowledge = resolve_knowledge(crew.knowledge, crew.knowledge_sources, _COLLECTION, None, crew.embedder)
+        if knowledge is not crew.knowledge:
+            crew.knowledge = knowledge
         return self
 
     def query_knowledge(
         self, query: Sequence[str], results_limit: int = 3, score_threshold: float = 0.35
     ) -> "list[SearchResult] | None":
-        """What the crew knows of something; None where it was given no knowledge.
+        """Search the crew's knowledge; None if it has none.
 
         Args:
-            query: what is looked for; several texts are one query.
-            results_limit: at most so many results.
-            score_threshold: from 0 to 1, how near to the query they are at least.
+            query: The query; several texts form one query.
+            results_limit: Maximum number of results.
+            score_threshold: Minimum similarity to the query, from 0 to 1.
 
         Raises:
-            SourceError: a source of its knowledge cannot be used.
-            StorageError: its knowledge cannot be searched.
+            SourceError: If a source cannot be used.
+            StorageError: If the search fails.
         """
-        known = self._current_knowledge
-        return None if known is None else known.query(query, results_limit, score_threshold)
+        knowledge = self._current_knowledge
+        return None if knowledge is None else knowledge.query(query, results_limit, score_threshold)
 
     async def aquery_knowledge(
         self, query: Sequence[str], results_limit: int = 3, score_threshold: float = 0.35
     ) -> "list[SearchResult] | None":
-        """What the crew knows of something, looked up on this event loop; see `query_knowledge`."""
-        known = self._current_knowledge
-        if known is None:
+        """Async version of `query_knowledge`."""
+        knowledge = self._current_knowledge
+        if knowledge is None:
             return None
-        found: list[SearchResult] = await known.aquery(query, results_limit, score_threshold)
-        return found
+        results: list[SearchResult] = await knowledge.aquery(query, results_limit, score_threshold)
+        return results
 
     def reset_knowledge(self, knowledges: Iterable[Any]) -> None:
-        """Forget what is kept of some knowledge; its sources are read again when it is next asked.
+        """Delete stored knowledge; its sources are read again at the next query.
 
         Raises:
-            StorageError: it cannot be written.
+            StorageError: If the storage cannot be written.
         """
-        for one in knowledges:
-            one.reset()
+        for knowledge in knowledges:
+            knowledge.reset()
 
     @property
     def _current_knowledge(self) -> Any:
         return cast("Crew", self.create_crew_knowledge()).knowledge
 
     def knowledge_of_type(self, kind: str) -> list[Any]:
-        """What `reset_memories` means by "knowledge", which is all of it, and by "agent_knowledge"."""
+        """Return the knowledge that `reset_memories` resets for "knowledge" (all of it) or "agent_knowledge"."""
         crew = cast("Crew", self)
         if kind not in ("knowledge", "agent_knowledge"):
             return []
-        found: list[Any] = [] if kind == "agent_knowledge" else [self._current_knowledge]
+        knowledges: list[Any] = [] if kind == "agent_knowledge" else [self._current_knowledge]
         for agent in [*crew.agents, *(task.agent for task in crew.tasks if task.agent is not None)]:
             agent.set_knowledge(crew.embedder)
-            found.append(agent.knowledge)
-        return list({id(one): one for one in found if one is not None}.values())
+            knowledges.append(agent.knowledge)
+        return list({id(item): item for item in knowledges if item is not None}.values())
 
 
 _log = logging.getLogger("crewgraph")
@@ -95,13 +95,13 @@ _MEMORY_FIELDS: dict[str, tuple[str, ...]] = {
     "agent_knowledge": (),
     "kickoff_outputs": (),
 }
-"""What is kept under each name, by the fields of a crew."""
+"""Fields of a crew by the name under which `reset_memories` resets them."""
 
 _ALIASES = {"short": "short_term", "long": "long_term"}
 
 
 class CrewMemories(CrewKnowledge):
-    """What a crew remembers and knows, and how that is forgotten."""
+    """The memories of a crew, and resetting them."""
 
     @property
     def _short_term_memory(self) -> Any:
@@ -120,7 +120,7 @@ class CrewMemories(CrewKnowledge):
         return self.active_memory("external_memory")
 
     def active_memory(self, field: str) -> Any:
-        """The memory of a kind that a run uses; None where there is none, or where it was made and `memory` is off now."""
+        """Return the memory that a run uses; None if there is none, or it was created automatically and `memory` is off."""
         memory: Any = getattr(self, field)
         return None if isinstance(memory, StoredMemory) and memory.is_automatic and not self._memory_enabled else memory
 
@@ -129,56 +129,56 @@ class CrewMemories(CrewKnowledge):
         return bool(getattr(self, "memory", False)) or bool(getattr(self, "contextual_memory", False))
 
     def create_crew_memory(self) -> Self:
-        """Make the memories that it is to have and was not given, as it does itself when it is made; nothing is opened yet.
+        """Create the enabled memories that are not set, as the constructor does; storage is opened later.
 
         Raises:
-            ValueError: `memory_config`, or the `embedder_config` of its external memory, names no provider that there is.
-            MissingExtra: the provider needs a package that is not installed.
+            ValueError: If `memory_config`, or the `embedder_config` of the external memory, names an unknown provider.
+            MissingExtra: If the provider needs a package that is not installed.
         """
-        made: Any = self
-        if self._memory_enabled and isinstance(made.memory, bool):
-            if made.short_term_memory is None:
-                made.short_term_memory = ShortTermMemory(crew=self, embedder_config=made.embedder).mark_automatic()
-            if made.long_term_memory is None:
-                made.long_term_memory = LongTermMemory().mark_automatic()
-            if made.entity_memory is None:
-                made.entity_memory = EntityMemory(crew=self, embedder_config=made.embedder).mark_automatic()
-            if made.external_memory is None and made.memory_config:
-                made.external_memory = ExternalMemory(embedder_config=made.memory_config).mark_automatic()
-        if isinstance(made.external_memory, ExternalMemory):
-            made.external_memory.set_crew(self)
+        crew: Any = self
+        if self._memory_enabled and isinstance(crew.memory, bool):
+            if crew.short_term_memory is None:
+                crew.short_term_memory = ShortTermMemory(crew=self, embedder_config=crew.embedder).mark_automatic()
+            if crew.long_term_memory is None:
+                crew.long_term_memory = LongTermMemory().mark_automatic()
+            if crew.entity_memory is None:
+                crew.entity_memory = EntityMemory(crew=self, embedder_config=crew.embedder).mark_automatic()
+            if crew.external_memory is None and crew.memory_config:
+                crew.external_memory = ExternalMemory(embedder_config=crew.memory_config).mark_automatic()
+        if isinstance(crew.external_memory, ExternalMemory):
+            crew.external_memory.set_crew(self)
         return self
 
     def reset_memories(self, command_type: str) -> None:
-        """Forget what was remembered; what there is none of is told.
+        """Reset memories; logs a warning if the crew has none of the kind.
 
-        What the agents were taught stays, and so do the runs that are kept: `runs` lists them.
+        Trained lessons and stored runs (see `runs`) are kept.
 
         Args:
-            command_type: which memory: "short_term" (or "short"), "long_term" (or "long"), "entity", "external", "memory" (all
-                of these), "knowledge", "agent_knowledge", "kickoff_outputs", or "all".
+            command_type: The memory to reset: "short_term" (or "short"), "long_term" (or "long"), "entity", "external", "memory"
+                (all of these), "knowledge", "agent_knowledge", "kickoff_outputs", or "all".
 
         Raises:
-            ValueError: there is no memory of that name.
+            ValueError: If there is no memory of that name.
         """
-        found = self.memories_of_type(command_type)
-        for one in found:
-            one.reset()
-        if not found:
+        memories = self.memories_of_type(command_type)
+        for memory in memories:
+            memory.reset()
+        if not memories:
             _log.warning("the crew has no memory `%s` that could be reset", command_type)
 
     def memories_of_type(self, command_type: str) -> list[Any]:
-        """What `reset_memories` resets for a name: memories, and whatever else has a `reset`.
+        """Return what `reset_memories` resets for a name: memories and other objects with a `reset`.
 
         Raises:
-            ValueError: there is no memory of that name.
+            ValueError: If there is no memory of that name.
         """
-        asked = _ALIASES.get(command_type, command_type) if isinstance(command_type, str) else command_type  # pyright: ignore[reportUnnecessaryIsInstance]
-        if asked != "all" and asked not in _MEMORY_FIELDS:
-            known = ", ".join(f"`{one}`" for one in (*_ALIASES, *_MEMORY_FIELDS, "all"))
+        name = _ALIASES.get(command_type, command_type) if isinstance(command_type, str) else command_type  # pyright: ignore[reportUnnecessaryIsInstance]
+        if name != "all" and name not in _MEMORY_FIELDS:
+            known = ", ".join(f"`{kind}`" for kind in (*_ALIASES, *_MEMORY_FIELDS, "all"))
             raise ValueError(f"there is no memory `{command_type}`; there are {known}")
-        kinds = tuple(_MEMORY_FIELDS) if asked == "all" else (asked,)
-        named = dict.fromkeys(field for kind in kinds for field in _MEMORY_FIELDS[kind])
-        given = {id(one): one for kind in kinds for one in self.knowledge_of_type(kind)}
-        given |= {id(one): one for field in named if callable(getattr(one := getattr(self, field), "reset", None))}
-        return list(given.values())
+        kinds = tuple(_MEMORY_FIELDS) if name == "all" else (name,)
+        fields = dict.fromkeys(field for kind in kinds for field in _MEMORY_FIELDS[kind])
+        by_id = {id(item): item for kind in kinds for item in self.knowledge_of_type(kind)}
+        by_id |= {id(item): item for field in fields if callable(getattr(item := getattr(self, field), "reset", None))}
+        return list(by_id.values())

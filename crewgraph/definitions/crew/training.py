@@ -35,7 +35,7 @@ __all__ = [
 
 
 class CrewTraining:
-    """How people teach the agents of a crew."""
+    """The training methods of crews."""
 
     def train(
         self,
@@ -46,29 +46,28 @@ class CrewTraining:
         feedback: "Callable[[TaskOutput], Any] | None" = None,
         checkpointer: "Checkpointer" = None,
     ) -> None:
-        """Run the crew several times, ask a person what is to be better in each answer, and draw lessons from that.
+        """Run the crew several times, collect human feedback on each answer, and derive lessons from it.
 
-        The agent improves its answer before the next task begins. At the end a model draws instructions for each agent from
-        all that was said of its answers; later runs of crews add them to the prompts of agents with that role, where
-        they find the file (see `trained_agents_file`).
+        The agent improves its answer before the next task starts. At the end, a model derives instructions for each agent from
+        the feedback on its answers; later runs add them to the prompts of agents with that role if they find the file (see
+        `trained_agents_file`).
 
-        What people say is in the file as soon as they have said it. A training that was interrupted goes on where it was when
-        `train` is called again with the same file and inputs.
+        Feedback is saved immediately. Calling `train` again with the same file and inputs resumes an interrupted training.
 
         Args:
-            n_iterations: how many runs; at least 1.
-            filename: the JSON file for what people said and for the lessons; `x` and `x.pkl` are `x.json`.
-            inputs: values for the `{placeholders}`.
-            feedback: asks instead of the terminal: a function, sync or async, that is given the `TaskOutput` and returns what
-                somebody says of it; an empty text accepts the answer.
-            checkpointer: where the runs are kept, as for `kickoff`.
+            n_iterations: Number of runs, at least 1.
+            filename: The JSON file for feedback and lessons; `x` and `x.pkl` become `x.json`.
+            inputs: Values for the `{placeholders}`.
+            feedback: Sync or async function that takes the `TaskOutput` and returns feedback, instead of asking in the
+                terminal; an empty text accepts the answer.
+            checkpointer: Where runs are stored, as for `kickoff`.
 
         Raises:
-            ValueError: `n_iterations` is less than 1.
-            RunError: there is nobody to ask, or the file holds another training that is not finished.
-            StorageError: the file cannot be read or written; a pickle is never opened.
-            OutputInvalid: the model drew no lessons that can be read.
-            Exception: what `kickoff` raises. What was said is kept.
+            ValueError: If `n_iterations` is less than 1.
+            RunError: If nobody can be asked, or the file contains another unfinished training.
+            StorageError: If the file cannot be read or written; pickles are never opened.
+            OutputInvalid: If the model's lessons cannot be parsed.
+            Exception: Any error of `kickoff`. The feedback so far is kept.
         """
         train_crew(cast("Crew", self), n_iterations, filename, inputs, feedback, checkpointer)
 
@@ -81,7 +80,7 @@ class CrewTraining:
         feedback: "Callable[[TaskOutput], Any] | None" = None,
         checkpointer: "Checkpointer" = None,
     ) -> None:
-        """Train the crew on this event loop; see `train`."""
+        """Async version of `train`."""
         await atrain_crew(cast("Crew", self), n_iterations, filename, inputs, feedback, checkpointer)
 
 
@@ -108,167 +107,167 @@ class TrainedAgent(BaseModel):
 
 
 class Feedback(BaseModel):
-    """What a person said of an answer."""
+    """Human feedback on an answer."""
 
     iteration: int
-    """In which round, from 1."""
+    """Number of the iteration, from 1."""
 
     task: str
-    """Of which task, by the name of its node."""
+    """The task's node name."""
 
     agent: str
-    """Of which agent, by its role as it is written."""
+    """The agent's role template."""
 
     initial_output: str
-    """The answer."""
+    """The initial answer."""
 
     human_feedback: str
-    """What was said; empty where the answer was accepted."""
+    """The feedback; empty if the answer was accepted."""
 
     improved_output: str
-    """The answer that was given then."""
+    """The improved answer."""
 
 
 class Training(BaseModel):
-    """One call of `train`, as far as it came."""
+    """Progress of a call of `train`."""
 
     crew: str
-    """A digest of the crew's tasks and roles."""
+    """Digest of the crew's tasks and roles."""
 
     iterations: int
-    """How many rounds were asked for."""
+    """Number of iterations."""
 
     inputs: dict[str, Any]
-    """The values for the placeholders."""
+    """Values for the placeholders."""
 
     threads: list[str] = Field(default_factory=list[str])
-    """The threads of the rounds that have begun."""
+    """Thread ids of the started iterations."""
 
     done: int = 0
-    """How many of them are finished."""
+    """Number of finished iterations."""
 
     feedback: list[Feedback] = Field(default_factory=list[Feedback])
-    """What people said, in the order in which they said it."""
+    """The feedback, in chronological order."""
 
     distilled: list[str] = Field(default_factory=list[str])
-    """The roles whose lessons have been drawn from that."""
+    """Roles whose lessons have been derived."""
 
     finished: bool = False
-    """Whether nothing is left to do."""
+    """Whether the training is complete."""
 
-    def heard(self, feedback: Feedback) -> None:
-        """Add what was said; it takes the place of what was said of that answer before."""
-        same = (feedback.iteration, feedback.task)
-        self.feedback = [*(one for one in self.feedback if (one.iteration, one.task) != same), feedback]
+    def add_feedback(self, feedback: Feedback) -> None:
+        """Add feedback, replacing earlier feedback on the same answer."""
+        key = (feedback.iteration, feedback.task)
+        self.feedback = [*(item for item in self.feedback if (item.iteration, item.task) != key), feedback]
 
     def of(self, role: str, *, before: int | None = None) -> list[Feedback]:
-        """What was said of an agent's answers, in the rounds before one; in all where None."""
+        """Return the feedback on an agent's answers, only from iterations before `before` if that is given."""
         return [
-            one
-            for one in sorted(self.feedback, key=lambda one: one.iteration)
-            if one.agent == role and one.human_feedback and (before is None or one.iteration < before)
+            item
+            for item in sorted(self.feedback, key=lambda item: item.iteration)
+            if item.agent == role and item.human_feedback and (before is None or item.iteration < before)
         ]
 
 
 class TrainingFile(BaseModel):
-    """What the file of a training holds."""
+    """Contents of a training file."""
 
     model_config = ConfigDict(extra="forbid")
 
     version: Literal[1] = 1
-    """The form of the file."""
+    """Version of the file format."""
 
     agents: dict[str, TrainedAgent] = Field(default_factory=dict[str, TrainedAgent])
-    """What agents have learned, by their roles as they are written."""
+    """The trained agents by role template."""
 
     training: Training | None = None
-    """The last training."""
+    """The latest training."""
 
 
-def training_path(filename: object, *, wanted: str = "`filename`") -> Path:
-    """The JSON file that a name stands for: `x`, `x.pkl` and `x.json` are all `x.json`.
+def training_path(filename: object, *, label: str = "`filename`") -> Path:
+    """Return the JSON file of a training: `x`, `x.pkl` and `x.json` all become `x.json`.
 
     Args:
-        filename: what was given.
-        wanted: what it was given as, for messages.
+        filename: The file name.
+        label: The name of the argument or field, for error messages.
 
     Raises:
-        RunError: it is no name of a file.
+        RunError: If it is not the name of a file.
     """
     name = str(cast(Any, filename)) if isinstance(filename, (str, os.PathLike)) else ""
     if not name:
-        raise RunError(f'{wanted} is {filename!r:.80}; give the name of a file, such as "lessons.json"')
+        raise RunError(f'{label} is {filename!r:.80}; pass the name of a file, such as "lessons.json"')
     path = Path(name).expanduser()
     if path.is_dir() or name.endswith(("/", os.sep)):
         raise RunError(
-            f"{wanted} `{name}` is a folder; give the name of a file in it, such as `{path / 'lessons.json'}`"
+            f"{label} `{name}` is a folder; pass the name of a file in it, such as `{path / 'lessons.json'}`"
         )
     if path.suffix == ".json":
         return path
-    made = path.with_suffix(".json") if path.suffix == ".pkl" else path.with_name(f"{path.name}.json")
-    left = f"; the pickle `{name}` is not opened" if path.suffix == ".pkl" and path.exists() else ""
-    _log.warning("training: %s, what is taught is in `%s`%s", _NO_PICKLE, made, left)
-    return made
+    json_path = path.with_suffix(".json") if path.suffix == ".pkl" else path.with_name(f"{path.name}.json")
+    note = f"; the pickle `{name}` is not opened" if path.suffix == ".pkl" and path.exists() else ""
+    _log.warning("training: %s, lessons are stored in `%s`%s", _NO_PICKLE, json_path, note)
+    return json_path
 
 
 def read_training(path: Path) -> TrainingFile:
-    """What a file holds.
+    """Read a training file.
 
     Raises:
-        StorageError: it cannot be read, or is no such file.
-        FileNotFoundError: there is none.
+        StorageError: If it cannot be read, or is not a training file.
+        FileNotFoundError: If there is no such file.
     """
     try:
-        written = path.read_bytes()
+        data = path.read_bytes()
     except FileNotFoundError:
         raise
     except OSError as error:
         raise StorageError(f"the training file `{path}` cannot be read: {error}") from error
-    if written[:1] == b"\x80":  # the first byte of every pickle since Python 2.3
+    if data[:1] == b"\x80":  # the first byte of every pickle since Python 2.3
         raise StorageError(
             f"`{path}` is a pickle, whatever its name says, and {_NO_PICKLE}: it was not opened. Train again, with "
             "another name for the file."
         )
     try:
-        held: Any = json.loads(written)
+        values: Any = json.loads(data)
     except ValueError as error:
-        raise _invalid_file(path, f"it is no JSON: {error}") from error
-    version: Any = held.get("version") if isinstance(held, Mapping) else None  # pyright: ignore[reportUnknownVariableType]
+        raise _invalid_file(path, f"it is not JSON: {error}") from error
+    version: Any = values.get("version") if isinstance(values, Mapping) else None  # pyright: ignore[reportUnknownVariableType]
     if isinstance(version, int) and version > 1:
         raise StorageError(
             f"the training file `{path}` has version {version}; this version of crewgraph reads version 1"
         )
     try:
-        return TrainingFile.model_validate(held)
+        return TrainingFile.model_validate(values)
     except ValidationError as error:
         places = "; ".join(
-            f"{'.'.join(map(str, one['loc'])) or 'the whole'}: {one['msg']}" for one in error.errors()[:3]
+            f"{'.'.join(map(str, item['loc'])) or 'the file'}: {item['msg']}" for item in error.errors()[:3]
         )
         raise _invalid_file(path, places) from error
 
 
-def _invalid_file(path: Path, why: str) -> StorageError:
-    return StorageError(f"`{path}` is no training file: {why}. Mend or remove it, or give another name.")
+def _invalid_file(path: Path, reason: str) -> StorageError:
+    return StorageError(f"`{path}` is not a training file: {reason}. Fix or remove it, or use another name.")
 
 
-def write_training(path: Path, held: TrainingFile) -> None:
-    """Put everything into a file that its owner alone can read: all of it or, after a crash, what was there before.
+def write_training(path: Path, training_file: TrainingFile) -> None:
+    """Write a training file atomically, readable by its owner only.
 
     Raises:
-        StorageError: it cannot be written.
+        StorageError: If it cannot be written.
     """
     try:
         if not path.parent.is_dir():
             raise NotADirectoryError(f"there is no folder `{path.parent}`")
-        handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(held.model_dump_json(indent=2))
+                file.write(training_file.model_dump_json(indent=2))
                 file.flush()
                 os.fsync(file.fileno())
-            Path(beside).replace(path)
+            Path(temporary).replace(path)
         except BaseException:
-            Path(beside).unlink(missing_ok=True)
+            Path(temporary).unlink(missing_ok=True)
             raise
     except OSError as error:
         raise StorageError(f"the training file `{path}` cannot be written: {error}") from error

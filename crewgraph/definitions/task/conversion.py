@@ -34,86 +34,86 @@ __all__ = [
 
 
 class OutputConverter(BaseModel, ABC):
-    """What every converter is made with."""
+    """Fields of every converter."""
 
     text: str
-    """What is converted."""
+    """The text to convert."""
 
     llm: Any
-    """Who converts: an object with `call(messages)`, or anything else that an agent takes as `llm`."""
+    """The model that converts: an object with `call(messages)`, or anything that an agent accepts as `llm`."""
 
     model: type[BaseModel]
-    """What it becomes."""
+    """The target model."""
 
     instructions: str
-    """How the model is told so."""
+    """Instructions for the language model."""
 
     max_attempts: int = 3
-    """How often the model is asked at the most."""
+    """Maximum number of attempts."""
 
     @abstractmethod
     def to_pydantic(self, current_attempt: int = 1) -> BaseModel:
-        """The text as an instance of the model."""
+        """Convert the text to an instance of the model."""
 
     @abstractmethod
     def to_json(self, current_attempt: int = 1) -> Any:
-        """The text as JSON."""
+        """Convert the text to JSON."""
 
 
 class Converter(OutputConverter):
-    """Asks a language model, and asks again with what was wrong; a task's `converter_cls` may be a subclass."""
+    """Converts with a language model, retrying with the validation error; subclass it for a task's `converter_cls`."""
 
     @overridable
     def to_pydantic(self, current_attempt: int = 1) -> BaseModel:
-        """The text as an instance of the model.
+        """Convert the text to an instance of the model.
 
         Args:
-            current_attempt: the number of the first attempt, counted from 1 to `max_attempts`.
+            current_attempt: Number of the first attempt, from 1 to `max_attempts`.
 
         Raises:
-            ConverterError: no attempt gave what fits.
-            Exception: whatever the language model raised.
+            ConverterError: If no attempt succeeds.
+            Exception: Any error of the language model.
         """
-        llm, again = as_llm(self.llm), english()
+        llm, prompts = as_llm(self.llm), english()
         messages = [{"role": "system", "content": self.instructions}, {"role": "user", "content": self.text}]
         problem = "the model was not asked"
         for _ in range(current_attempt, max(self.max_attempts, current_attempt) + 1):
             answer: Any = llm.call(messages)
             if isinstance(answer, self.model):  # a model with this `response_format`
                 return answer
-            found, problem = read_structure(str(answer), self.model)
-            if found is not None:
-                return found
+            instance, problem = read_structure(str(answer), self.model)
+            if instance is not None:
+                return instance
             messages += [
                 {"role": "assistant", "content": str(answer)},
-                {"role": "user", "content": again.slice("conversion_again", error=problem)},
+                {"role": "user", "content": prompts.slice("conversion_again", error=problem)},
             ]
         raise ConverterError(
-            f"the text was not converted to `{self.model.__name__}` in {self.max_attempts} attempts: {problem}. Look at the "
-            "`instructions`, or take a model that writes JSON."
+            f"the text was not converted to `{self.model.__name__}` in {self.max_attempts} attempts: {problem}. Check the "
+            "`instructions`, or use a model that writes JSON."
         )
 
     @overridable
     def to_json(self, current_attempt: int = 1) -> Any:
-        """The text as JSON text that fits the model; see `to_pydantic`."""
+        """Convert the text to JSON text that fits the model; see `to_pydantic`."""
         return self.to_pydantic(current_attempt).model_dump_json()
 
     @overridable
     def convert(self) -> BaseModel:
-        """Another name of `to_pydantic`."""
+        """Alias of `to_pydantic`."""
         return self.to_pydantic()
 
     async def ato_pydantic(self, current_attempt: int = 1) -> BaseModel:
-        """`to_pydantic`, beside the event loop."""
+        """Async version of `to_pydantic`, run in a thread."""
         return await in_thread(self.to_pydantic, current_attempt)
 
     async def ato_json(self, current_attempt: int = 1) -> Any:
-        """`to_json`, beside the event loop."""
+        """Async version of `to_json`, run in a thread."""
         return await in_thread(self.to_json, current_attempt)
 
 
 class CreateConverterKwargs(TypedDict, total=False):
-    """What a converter is made with."""
+    """Arguments of a converter."""
 
     llm: Any
     text: str
@@ -128,10 +128,10 @@ def convert_to_model(
     agent: Any = None,
     converter_cls: type[Converter] | None = None,
 ) -> dict[str, Any] | BaseModel | str:
-    """A text as the structure asked for: an instance, for `output_json` a dict; the text itself where that fails.
+    """Convert a text to the requested structure: an instance, or a dict for `output_json`; the text itself if that fails.
 
     Raises:
-        TypeError: a model has to be asked, and there is neither agent nor converter.
+        TypeError: If a model is needed and there is neither an agent nor a converter.
     """
     schema = output_pydantic or output_json
     if schema is None:
@@ -144,10 +144,10 @@ def convert_to_model(
 
 
 def validate_model(result: str, model: type[BaseModel], is_json_output: bool) -> dict[str, Any] | BaseModel:
-    """A JSON text as an instance of a model, or as its fields.
+    """Validate a JSON text; return an instance of the model, or its fields.
 
     Raises:
-        pydantic.ValidationError: it does not fit.
+        pydantic.ValidationError: If the text is invalid.
     """
     return _as_requested(model.model_validate_json(result), is_json_output)
 
@@ -159,10 +159,10 @@ def handle_partial_json(
     agent: Any,
     converter_cls: type[Converter] | None = None,
 ) -> dict[str, Any] | BaseModel | str:
-    """The JSON that stands in a text, as `convert_to_model` gives it; a language model is asked where there is none."""
-    found, _ = read_structure(result, model)
-    if found is not None:
-        return _as_requested(found, is_json_output)
+    """Convert the JSON inside a text; if there is none, ask a language model. Returns what `convert_to_model` returns."""
+    instance, _ = read_structure(result, model)
+    if instance is not None:
+        return _as_requested(instance, is_json_output)
     return convert_with_instructions(result, model, is_json_output, agent, converter_cls)
 
 
@@ -173,14 +173,14 @@ def convert_with_instructions(
     agent: Any,
     converter_cls: type[Converter] | None = None,
 ) -> dict[str, Any] | BaseModel | str:
-    """What a language model makes of a text; the text itself where that does not fit.
+    """Convert a text with a language model; return the text itself if that fails.
 
     Raises:
-        TypeError: there is neither agent nor converter.
+        TypeError: If there is neither an agent nor a converter.
     """
     if agent is None:
         raise TypeError(
-            "the text holds no JSON that fits, so a model has to be asked: give `agent=`, whose model that is"
+            "the text contains no valid JSON, so a model has to convert it: pass `agent=`, whose model is used"
         )
     llm = getattr(agent, "function_calling_llm", None) or agent.llm
     instructions = get_conversion_instructions(model, llm)
@@ -194,10 +194,10 @@ def convert_with_instructions(
 def create_converter(
     agent: Any = None, converter_cls: type[Converter] | None = None, *args: Any, **kwargs: Any
 ) -> Converter:
-    """A converter of the given class, else of the agent's, made with the given keywords.
+    """Create a converter of the given class, else of the agent's, with the given arguments.
 
     Raises:
-        ValueError: there is neither agent nor class.
+        ValueError: If there is neither an agent nor a class.
     """
     if agent is None and converter_cls is None:
         raise ValueError("a converter needs `agent=` or `converter_cls=`")
@@ -205,12 +205,12 @@ def create_converter(
 
 
 def get_conversion_instructions(model: type[BaseModel], llm: Any) -> str:
-    """What a language model is told, to make it write a structure."""
+    """Return the instructions that make a language model write a structure."""
     return english().slice("conversion_system", schema=described(model))
 
 
 def generate_model_description(model: type[BaseModel]) -> str:
-    """A model as a sketch of the JSON it wants."""
+    """Return a sketch of the JSON that a model expects."""
     return described(model)
 
 
@@ -221,7 +221,7 @@ async def async_convert_to_model(
     agent: Any = None,
     converter_cls: type[Converter] | None = None,
 ) -> dict[str, Any] | BaseModel | str:
-    """`convert_to_model`, beside the event loop."""
+    """Async version of `convert_to_model`, run in a thread."""
     return await in_thread(convert_to_model, result, output_pydantic, output_json, agent, converter_cls)
 
 
@@ -232,7 +232,7 @@ async def async_handle_partial_json(
     agent: Any,
     converter_cls: type[Converter] | None = None,
 ) -> dict[str, Any] | BaseModel | str:
-    """`handle_partial_json`, beside the event loop."""
+    """Async version of `handle_partial_json`, run in a thread."""
     return await in_thread(handle_partial_json, result, model, is_json_output, agent, converter_cls)
 
 
@@ -243,9 +243,9 @@ async def async_convert_with_instructions(
     agent: Any,
     converter_cls: type[Converter] | None = None,
 ) -> dict[str, Any] | BaseModel | str:
-    """`convert_with_instructions`, beside the event loop."""
+    """Async version of `convert_with_instructions`, run in a thread."""
     return await in_thread(convert_with_instructions, result, model, is_json_output, agent, converter_cls)
 
 
-def _as_requested(found: BaseModel, is_json_output: bool) -> dict[str, Any] | BaseModel:
-    return found.model_dump(mode="json") if is_json_output else found
+def _as_requested(instance: BaseModel, is_json_output: bool) -> dict[str, Any] | BaseModel:
+    return instance.model_dump(mode="json") if is_json_output else instance

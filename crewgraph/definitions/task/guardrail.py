@@ -1,4 +1,4 @@
-"""Guardrails accept or reject a task's output: functions, and guardrails for which a language model judges."""
+"""Guardrails, which accept or reject a task's output: functions, and rules that a language model checks."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -33,11 +33,11 @@ __all__ = [
 
 
 Guardrail = Callable[[TaskOutput], Any] | str
-"""A function of the output that returns `(accepted, result or reason)`, or a text that a model judges by."""
+"""A function of the output that returns `(accepted, result or reason)`, or a rule as text for a model to check."""
 
 
 Guardrails = Sequence[Guardrail] | Guardrail
-"""One of them, or several in order."""
+"""A guardrail, or several in order."""
 
 
 class GuardrailResult(BaseModel):
@@ -55,9 +55,9 @@ class GuardrailResult(BaseModel):
     @model_validator(mode="after")
     def _check_consistent(self) -> Self:
         if self.success and self.error:
-            raise ValueError("an accepted output has no error; give the replacement as `result`")
+            raise ValueError("an accepted output has no error; set the replacement as `result`")
         if not self.success and self.result:
-            raise ValueError("a refused output has no result; give the reason as `error`")
+            raise ValueError("a rejected output has no result; set the reason as `error`")
         return self
 
     @classmethod
@@ -65,7 +65,7 @@ class GuardrailResult(BaseModel):
         """Read what a guardrail function returned.
 
         Raises:
-            TypeError: it is not a pair of a bool and something.
+            TypeError: If it is not a pair whose first item is a bool.
         """
         if isinstance(result, cls):
             return result
@@ -86,11 +86,11 @@ def _describe(value: Any) -> str:
 
 
 def validate_guardrail(value: Any) -> Any:
-    """A guardrail as it was given, if its signature can work.
+    """Return a guardrail if its signature is valid.
 
     Raises:
-        ValueError: it is neither a function nor a text, takes not one argument, or declares to return something else than a
-            pair that starts with a bool.
+        ValueError: If it is neither a function nor text, does not take exactly one argument, or is annotated to return
+            anything but a pair whose first item is a bool.
     """
     if value is None or isinstance(value, str):
         return value
@@ -129,23 +129,23 @@ def _name(function: Any) -> str:
 
 
 class GuardrailVerbs:
-    """What can be done with a guardrail that a model carries out; a task asks the model as a part of its own work."""
+    """Calling a model guardrail directly; tasks call the model as part of their own run."""
 
     @overridable
     def __call__(self, task_output: "TaskOutput") -> tuple[bool, Any]:
-        """Judge an output, outside of a task.
+        """Check an output outside of a task.
 
         Returns:
             True with the output's text, or False with the reason.
 
         Raises:
-            OutputInvalid: the model gave no verdict that can be read.
-            Exception: whatever the model raised.
+            OutputInvalid: If the model's verdict cannot be parsed.
+            Exception: Any error of the model.
         """
         return judge(cast("ModelGuardrail", self), task_output)
 
     async def acall(self, task_output: "TaskOutput") -> tuple[bool, Any]:
-        """Judge an output on this event loop."""
+        """Async version of `__call__`."""
         return await ajudge(cast("ModelGuardrail", self), task_output)
 
 
@@ -195,57 +195,57 @@ class Faithfulness(BaseModel):
 
 
 def _join_sentences(value: Any) -> Any:
-    """A list of sentences as one text."""
+    """Join a list of sentences."""
     return "; ".join(map(str, value)) if isinstance(value, list) else value  # pyright: ignore[reportUnknownArgumentType]
 
 
 class ModelGuardrail(GuardrailVerbs):
-    """The base of both: a guardrail that can be called with an output, or given to a task as `guardrail=`."""
+    """Base class of guardrails that a model checks; callable with an output, or usable as a task's `guardrail=`."""
 
     llm: Any
-    """Who judges: anything that an agent takes as `llm`; None in a task is the model of its agent."""
+    """The model that checks, as for agents; in a task, None is the model of its agent."""
 
     description: str
-    """What it demands."""
+    """The rule."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({shorten(self.description, 60)!r})"
 
 
 class LLMGuardrail(ModelGuardrail):
-    """A model judges whether an output keeps to a rule."""
+    """Checks with a model whether an output follows a rule."""
 
     def __init__(self, description: str, llm: Any = None) -> None:
-        """Take a rule.
+        """Create the guardrail.
 
         Args:
-            description: what the output has to be like, in plain words.
-            llm: who judges; None in a task is the model of its agent.
+            description: The rule, in plain words.
+            llm: The model that checks; in a task, None is the model of its agent.
         """
         self.description, self.llm = description, llm
 
 
 class HallucinationGuardrail(ModelGuardrail):
-    """A model judges whether an output says only what its context backs."""
+    """Checks with a model whether its context supports everything that an output says."""
 
     description = "the output says nothing that its context does not back"
 
     context: str | None
-    """What is known; None in a task is what the task was told of other tasks."""
+    """The known facts; in a task, None is the task's context."""
 
     threshold: float | None
-    """The score from which on an output is accepted, 0 to 10; None accepts what the model calls faithful."""
+    """Minimum score to accept an output, 0 to 10; None accepts the verdict FAITHFUL."""
 
     tool_response: str
-    """What tools found out: known, too."""
+    """Results of tools, which also count as known facts."""
 
     def __init__(
         self, context: str | None = None, llm: Any = None, threshold: float | None = None, tool_response: str = ""
     ) -> None:
-        """Take what an output has to be true to.
+        """Create the guardrail.
 
         Raises:
-            ValueError: the threshold is not between 0 and 10.
+            ValueError: If the threshold is not between 0 and 10.
         """
         if threshold is not None and not 0 <= threshold <= 10:
             raise ValueError(f"the threshold of a HallucinationGuardrail is a score from 0 to 10, not {threshold!r}")
@@ -253,7 +253,7 @@ class HallucinationGuardrail(ModelGuardrail):
 
 
 def model_guardrail(guardrail: Any) -> ModelGuardrail | None:
-    """The model's judgement that a guardrail stands for; None for a function, and for a class with a call of its own."""
+    """Return the guardrail as a `ModelGuardrail`; None for functions and for subclasses that override `__call__`."""
     if isinstance(guardrail, str):
         return LLMGuardrail(guardrail)
     if isinstance(guardrail, ModelGuardrail) and override_of(guardrail, "__call__") is None:

@@ -105,7 +105,7 @@ def handed_over(tool: CoworkerTool, args: Mapping[str, Any]) -> str:
     if at is None:
         listed = "\n".join(f"- {role}" for role in roles)
         raise ToolFailed(book.error("agent_tool_unexisting_coworker", coworkers=listed))
-    wanted, context = tool.wanted(args)
+    wanted, context = tool.request_of(args)
     task = Task(description=wanted, expected_output=book.slice("manager_request"), agent=tool.agents[at])
     return tool.agents[at].execute_task(task, context)
 

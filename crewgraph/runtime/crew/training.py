@@ -191,7 +191,7 @@ class _Work:
 
     def _hears(self, feedback: Feedback) -> None:
         with self._lock:
-            self.training.heard(feedback)
+            self.training.add_feedback(feedback)
             write_training(self._path, self._held)
 
     def lessons(self) -> Program[None]:

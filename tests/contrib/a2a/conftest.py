@@ -1,4 +1,4 @@
-"""What an agent elsewhere does, it does for runs of all kinds."""
+"""Runs every test of remote agents in all run modes."""
 
 import pytest
 from extent import CREW_MODES

@@ -1,4 +1,4 @@
-"""Agents elsewhere, in the hands of agents at work."""
+"""Remote agents as tools of agents in runs."""
 
 import logging
 import subprocess
@@ -42,7 +42,7 @@ from crewgraph.events.a2a import (
 NAME = "Ask Harbour Office"
 
 
-def told(message: str, conversation: str = "") -> ToolUse:
+def remote_call(message: str, conversation: str = "") -> ToolUse:
     return ToolUse(NAME, {"message": message, "conversation": conversation})
 
 
@@ -50,68 +50,77 @@ def sailor(remote: Any, *script: Any) -> Agent:
     return agent(ScriptedLLM([*script]), "Sailor", a2a=remote)
 
 
-def last(one: BaseAgent) -> str:
-    """What the model was shown last."""
-    return asked(one.llm)[-1]
+def last(agent: BaseAgent) -> str:
+    """Return the last message that the agent's model received."""
+    return asked(agent.llm)[-1]
 
 
-def polled(server: RemoteServer, **more: Any) -> A2AClientConfig:
+def polling(server: RemoteServer, **more: Any) -> A2AClientConfig:
     return A2AClientConfig(endpoint=server.endpoint, updates=PollingConfig(interval=0.01), **more)
 
 
 # ------------------------------------------------------------------ handing work over
 def test_work_is_handed_to_a_remote_agent(mode: Mode):
     with RemoteServer([says("high water at six", chunks=["high water ", "at six"])]) as server:
-        one = sailor(A2AClientConfig(endpoint=server.endpoint), told("When is high water?"), "At six.")
-        assert mode.kickoff(crew(task("a", one))).raw == "At six."
+        agent = sailor(A2AClientConfig(endpoint=server.endpoint), remote_call("When is high water?"), "At six.")
+        assert mode.kickoff(crew(task("a", agent))).raw == "At six."
         assert server.texts == ["When is high water?"]
         assert [method for method, _ in server.calls] == ["message/stream"]
-    first = one.llm.requests[0].text
+    first = agent.llm.requests[0].text
     assert "Harbour Office" in first and "Knows the tides" in first
-    assert last(one) == "Observation: high water at six"
+    assert last(agent) == "Observation: high water at six"
 
 
 @pytest.mark.parametrize("direct", [False, True])
 def test_a_remote_agent_that_cannot_stream_is_asked_until_it_is_done(mode: Mode, direct: bool):
     with RemoteServer([says("six", seconds=0.05)], streaming=False, direct=direct) as server:
-        one = sailor(polled(server), told("When?"), "At six.")
-        assert mode.kickoff(crew(task("a", one))).raw == "At six."
+        agent = sailor(polling(server), remote_call("When?"), "At six.")
+        assert mode.kickoff(crew(task("a", agent))).raw == "At six."
         assert bool(server.asked("tasks/get")) is not direct
         sent = server.asked("message/send")[0]
         assert sent["configuration"]["blocking"] is False
         assert sent["configuration"]["acceptedOutputModes"] == ["application/json"]
-    assert last(one) == "Observation: six"
+    assert last(agent) == "Observation: six"
 
 
 def test_a_question_of_the_remote_agent_is_answered_in_the_same_conversation(mode: Mode):
     with RemoteServer([asks("Which day?"), says("six")]) as server:
         remote = A2AClientConfig(endpoint=server.endpoint)
-        one = sailor(remote, told("When?"), told("Monday", "1"), "At six.")
-        assert mode.kickoff(crew(task("a", one))).raw == "At six."
+        agent = sailor(remote, remote_call("When?"), remote_call("Monday", "1"), "At six.")
+        assert mode.kickoff(crew(task("a", agent))).raw == "At six."
         first, second = server.messages
         assert "contextId" not in first and (second["contextId"], second["taskId"]) == ("context-1", "task-1")
-        assert "Which day?" in asked(one.llm)[-2] and "conversation `1`" in asked(one.llm)[-2]
+        assert "Which day?" in asked(agent.llm)[-2] and "conversation `1`" in asked(agent.llm)[-2]
 
 
 def test_a_conversation_that_goes_on_after_an_answer_refers_to_it(mode: Mode):
     with RemoteServer([says("six"), says("seven")]) as server:
-        one = sailor(A2AClientConfig(endpoint=server.endpoint), told("Monday?"), told("And then?", "1"), "done")
-        mode.kickoff(crew(task("a", one)))
+        agent = sailor(
+            A2AClientConfig(endpoint=server.endpoint), remote_call("Monday?"), remote_call("And then?", "1"), "done"
+        )
+        mode.kickoff(crew(task("a", agent)))
         assert server.messages[1]["contextId"] == "context-1" and server.messages[1]["referenceTaskIds"] == ["task-1"]
 
 
 def test_a_conversation_has_no_more_than_its_turns(mode: Mode):
     with RemoteServer(lambda text: asks("Which day?")) as server:
         remote = A2AClientConfig(endpoint=server.endpoint, max_turns=2)
-        one = sailor(remote, told("When?"), told("Monday", "1"), told("Monday!", "1"), told("?", "7"), "enough")
-        assert mode.kickoff(crew(task("a", one))).raw == "enough"
+        agent = sailor(
+            remote,
+            remote_call("When?"),
+            remote_call("Monday", "1"),
+            remote_call("Monday!", "1"),
+            remote_call("?", "7"),
+            "enough",
+        )
+        assert mode.kickoff(crew(task("a", agent))).raw == "enough"
         assert len(server.messages) == 2
-        assert "no more than 2 messages" in asked(one.llm)[-2] and "no conversation of that number" in last(one)
+        assert "no more than 2 messages" in asked(agent.llm)[-2] and "no conversation of that number" in last(agent)
 
 
 def test_several_messages_go_out_at_once(mode: Mode):
     class Together(RemoteServer):
-        """Answers nobody before three have written."""
+        """Answers only after three messages have arrived."""
 
         def streamed(self, message: dict[str, Any]) -> Iterator[dict[str, Any]]:
             for result in super().streamed(message):
@@ -119,7 +128,7 @@ def test_several_messages_go_out_at_once(mode: Mode):
                 until(lambda: len(self.messages) == 3)
 
     with Together(lambda text: says(f"{text}!")) as server:
-        llm = ScriptedLLM([[told("a"), told("b"), told("c")], "done"])
+        llm = ScriptedLLM([[remote_call("a"), remote_call("b"), remote_call("c")], "done"])
         llm.native_tools = True
         one = agent(llm, "Sailor", a2a=[A2AClientConfig(endpoint=server.endpoint)])
         assert mode.kickoff(crew(task("a", one))).raw == "done"
@@ -130,8 +139,8 @@ def test_several_messages_go_out_at_once(mode: Mode):
 def test_its_result_may_be_the_answer(mode: Mode):
     with RemoteServer([asks("Which day?"), says("six")]) as server:
         remote = A2AClientConfig(endpoint=server.endpoint, trust_remote_completion_status=True)
-        one = sailor(remote, told("When?"), told("Monday", "1"))
-        assert mode.kickoff(crew(task("a", one))).raw == "six"
+        agent = sailor(remote, remote_call("When?"), remote_call("Monday", "1"))
+        assert mode.kickoff(crew(task("a", agent))).raw == "six"
 
 
 class Tide(BaseModel):
@@ -140,24 +149,24 @@ class Tide(BaseModel):
 
 def test_a_result_has_the_form_that_is_wanted(mode: Mode):
     with RemoteServer([says("six"), says("", data={"hour": 6})], streaming=False) as server:
-        one = sailor(polled(server, response_model=Tide), told("When?"), told("In numbers?"), "done")
-        mode.kickoff(crew(task("a", one)))
+        agent = sailor(polling(server, response_model=Tide), remote_call("When?"), remote_call("In numbers?"), "done")
+        mode.kickoff(crew(task("a", agent)))
         assert server.messages[0]["parts"][0]["metadata"]["schema"]["required"] == ["hour"]
-        assert "gave no `Tide`" in asked(one.llm)[-2] and last(one) == 'Observation: {"hour":6}'
+        assert "gave no `Tide`" in asked(agent.llm)[-2] and last(agent) == 'Observation: {"hour":6}'
 
 
 def test_an_agent_on_its_own_has_remote_agents_too():
     with RemoteServer([says("six")]) as server:
-        one = sailor({"endpoint": server.endpoint}, told("When?"), "At six.")
-        assert one.kickoff("When is high water?").raw == "At six."
+        agent = sailor({"endpoint": server.endpoint}, remote_call("When?"), "At six.")
+        assert agent.kickoff("When is high water?").raw == "At six."
 
 
 # ------------------------------------------------------------------ failures
 def test_a_failure_is_told_to_the_model(mode: Mode):
     with RemoteServer([fails("no tides today")]) as server:
-        one = sailor(A2AClientConfig(endpoint=server.endpoint), told("When?"), "Nobody knows.")
-        assert mode.kickoff(crew(task("a", one))).raw == "Nobody knows."
-    assert "failed): no tides today" in last(one)
+        agent = sailor(A2AClientConfig(endpoint=server.endpoint), remote_call("When?"), "Nobody knows.")
+        assert mode.kickoff(crew(task("a", agent))).raw == "Nobody knows."
+    assert "failed): no tides today" in last(agent)
 
 
 @pytest.mark.parametrize("streaming", [False, True])
@@ -167,38 +176,40 @@ def test_what_takes_too_long_is_given_up_and_the_remote_agent_told(mode: Mode, s
             updates: dict[str, Any] = {}
             if not streaming:
                 updates = {"updates": PollingConfig(interval=0.05, timeout=0.2 * times)}
-            one = sailor(A2AClientConfig(endpoint=server.endpoint, timeout=times, **updates), told("When?"), "late")
-            assert mode.kickoff(crew(task("a", one))).raw == "late"
+            agent = sailor(
+                A2AClientConfig(endpoint=server.endpoint, timeout=times, **updates), remote_call("When?"), "late"
+            )
+            assert mode.kickoff(crew(task("a", agent))).raw == "late"
             cancelled = server.asked("tasks/cancel")
         if cancelled:
             break
     assert cancelled == [{"id": "task-1"}]
-    assert "more time" in last(one)
+    assert "more time" in last(agent)
 
 
 def test_a_stream_that_breaks_off_is_followed_by_questions(mode: Mode):
     with RemoteServer([says("six")], cut=True) as server:
-        one = sailor(A2AClientConfig(endpoint=server.endpoint), told("When?"), "done")
-        mode.kickoff(crew(task("a", one)))
+        agent = sailor(A2AClientConfig(endpoint=server.endpoint), remote_call("When?"), "done")
+        mode.kickoff(crew(task("a", agent)))
         assert len(server.messages) == 1 and server.asked("tasks/get")
-    assert last(one) == "Observation: six"
+    assert last(agent) == "Observation: six"
 
 
 def test_a_remote_agent_that_is_not_there_ends_the_run_before_a_model_is_asked(mode: Mode):
-    one = sailor(A2AClientConfig(endpoint="http://127.0.0.1:9/.well-known/agent-card.json"), "never")
+    agent = sailor(A2AClientConfig(endpoint="http://127.0.0.1:9/.well-known/agent-card.json"), "never")
     with heard() as events, pytest.raises(RemoteAgentError, match="cannot be reached"):
-        mode.kickoff(crew(task("a", one)))
+        mode.kickoff(crew(task("a", agent)))
     failed = [event for event in events if isinstance(event, A2AConnectionErrorEvent)]
-    assert one.llm.requests == [] and failed[0].operation == "fetch_agent_card"
+    assert agent.llm.requests == [] and failed[0].operation == "fetch_agent_card"
 
 
 def test_a_run_goes_on_without_one_that_may_be_missing(mode: Mode, caplog: pytest.LogCaptureFixture):
     missing = A2AClientConfig(endpoint="http://127.0.0.1:9", fail_fast=False)
     with RemoteServer([]) as server, caplog.at_level(logging.WARNING, "crewgraph.tools"):
-        one = sailor([missing, A2AClientConfig(endpoint=server.url)], "alone")
-        assert mode.kickoff(crew(task("a", one))).raw == "alone"
+        agent = sailor([missing, A2AClientConfig(endpoint=server.url)], "alone")
+        assert mode.kickoff(crew(task("a", agent))).raw == "alone"
     assert "works without a remote agent" in caplog.text
-    assert one.llm.requests[0].text.count("Ask_Harbour_Office") > 0
+    assert agent.llm.requests[0].text.count("Ask_Harbour_Office") > 0
 
 
 def test_other_hosts_are_not_followed():
@@ -229,8 +240,10 @@ def test_one_without_json_rpc_is_refused():
 # ------------------------------------------------------------------ seen from outside
 def test_listeners_are_told(mode: Mode):
     with RemoteServer([asks("Which day?"), says("six")]) as server, heard() as every:
-        one = sailor(A2AClientConfig(endpoint=server.endpoint), told("When?"), told("Monday", "1"), "done")
-        mode.kickoff(crew(task("a", one)))
+        agent = sailor(
+            A2AClientConfig(endpoint=server.endpoint), remote_call("When?"), remote_call("Monday", "1"), "done"
+        )
+        mode.kickoff(crew(task("a", agent)))
     events = [event for event in every if isinstance(event, A2AEventBase)]
     assert events[0].type == "a2a_agent_card_fetched"
     of: dict[type[Any], list[Any]] = {}
@@ -252,7 +265,7 @@ def test_listeners_are_told(mode: Mode):
 
 def test_questions_about_a_task_are_told(mode: Mode):
     with RemoteServer([says("six", polls=3)], streaming=False) as server, heard() as every:
-        mode.kickoff(crew(task("a", sailor(polled(server), told("When?"), "done"))))
+        mode.kickoff(crew(task("a", sailor(polling(server), remote_call("When?"), "done"))))
     events = [event for event in every if isinstance(event, A2APollingStatusEvent)]
     assert events[0].state == "working" and events[-1].state == "completed" and events[-1].poll_count == len(events)
 
@@ -268,18 +281,18 @@ class Spans(BaseCallbackHandler):
 def test_a_remote_agent_is_seen_in_the_trace():
     with RemoteServer([says("six")]) as server:
         spans = Spans()
-        made = crew(task("a", sailor(A2AClientConfig(endpoint=server.endpoint), told("When?"), "done")))
-        made.compile().invoke({}, {"callbacks": [spans]})
+        sailors = crew(task("a", sailor(A2AClientConfig(endpoint=server.endpoint), remote_call("When?"), "done")))
+        sailors.compile().invoke({}, {"callbacks": [spans]})
     assert NAME in spans.names
 
 
 def test_notifications_are_asked_for_and_waited_for(mode: Mode):
     with RemoteServer([says("six", seconds=0.05)]) as server:
         push = PushNotificationConfig.model_validate({"url": "http://127.0.0.1:9/hook", "token": "t", "interval": 0.02})
-        one = sailor(A2AClientConfig(endpoint=server.endpoint, updates=push), told("When?"), "done")
-        mode.kickoff(crew(task("a", one)))
+        agent = sailor(A2AClientConfig(endpoint=server.endpoint, updates=push), remote_call("When?"), "done")
+        mode.kickoff(crew(task("a", agent)))
         sent = server.asked("message/send")[0]["configuration"]["pushNotificationConfig"]
-    assert sent == {"url": "http://127.0.0.1:9/hook", "token": "t"} and last(one) == "Observation: six"
+    assert sent == {"url": "http://127.0.0.1:9/hook", "token": "t"} and last(agent) == "Observation: six"
 
 
 class Loud:
@@ -298,7 +311,7 @@ class Loud:
         return {"volume": 11} if conversation_state is None else {"heard": conversation_state.heard}
 
 
-class Heard:
+class MessageCount:
     def __init__(self, heard: int) -> None:
         self.heard = heard
 
@@ -309,43 +322,43 @@ class Heard:
 class Listening(Loud):
     def extract_state_from_history(self, conversation_history: Any) -> ConversationState | None:
         said = [(message["role"], message["parts"][0]["text"]) for message in conversation_history]
-        return Heard(len(said)) if said[:2] == [("user", "When?"), ("agent", "Which day?")] else None
+        return MessageCount(len(said)) if said[:2] == [("user", "When?"), ("agent", "Which day?")] else None
 
 
 def test_extensions_have_a_say():
     with RemoteServer([says("six")]) as server:
         remote = A2AClientConfig(endpoint=server.endpoint, client_extensions=[Loud()], extensions=["urn:loud"])
-        one = sailor(remote, told("When?"), "done")
-        crew(task("a", one)).kickoff()
+        agent = sailor(remote, remote_call("When?"), "done")
+        crew(task("a", agent)).kickoff()
         assert server.messages[0]["metadata"] == {"volume": 11}
         assert server.headers[-1]["X-A2A-Extensions"] == "urn:loud"
-    assert "It shouts." in one.llm.requests[0].text and last(one) == "Observation: SIX"
+    assert "It shouts." in agent.llm.requests[0].text and last(agent) == "Observation: SIX"
 
 
 def test_extensions_are_shown_the_conversation(mode: Mode):
     with RemoteServer([asks("Which day?"), says("six")]) as server:
         remote = A2AClientConfig(endpoint=server.endpoint, client_extensions=[Listening()])
-        mode.kickoff(crew(task("a", sailor(remote, told("When?"), told("Monday", "1"), "done"))))
+        mode.kickoff(crew(task("a", sailor(remote, remote_call("When?"), remote_call("Monday", "1"), "done"))))
         assert [message["metadata"] for message in server.messages] == [{"volume": 11}, {"heard": 2}]
 
 
 def test_an_agent_with_a_server_works_as_without():
-    with pytest.warns(UserWarning, match="crewgraph serves nobody"):
-        one = sailor(A2AServerConfig(name="Me"), "fine")
-    again = sailor(A2AServerConfig(name="Me"), "fine")  # told once
-    assert crew(task("a", one)).kickoff().raw == crew(task("a", again)).kickoff().raw == "fine"
+    with pytest.warns(UserWarning, match="does not serve agents"):
+        agent = sailor(A2AServerConfig(name="Me"), "fine")
+    again = sailor(A2AServerConfig(name="Me"), "fine")  # warned once
+    assert crew(task("a", agent)).kickoff().raw == crew(task("a", again)).kickoff().raw == "fine"
 
 
 # ------------------------------------------------------------------ resume
 def test_what_is_on_record_is_not_asked_for_again(mode: Mode):
     with RemoteServer([asks("Which day?")]) as server:
-        one = sailor(A2AClientConfig(endpoint=server.endpoint), told("When?"), ConnectionError("down"))
-        made = crew(task("a", one))
+        agent = sailor(A2AClientConfig(endpoint=server.endpoint), remote_call("When?"), ConnectionError("down"))
+        sailors = crew(task("a", agent))
         with pytest.raises(ConnectionError, match="down"):
-            mode.kickoff(made, thread_id="x")
-    one.llm = ScriptedLLM(["Final Answer: done"])
-    assert mode.resume(made, "x").raw == "done"  # the remote agent is gone by now
-    assert "Which day?" in last(one)
+            mode.kickoff(sailors, thread_id="x")
+    agent.llm = ScriptedLLM(["Final Answer: done"])
+    assert mode.resume(sailors, "x").raw == "done"  # the remote agent is gone by now
+    assert "Which day?" in last(agent)
 
 
 RUN = """
@@ -393,5 +406,5 @@ def test_a_run_that_was_killed_while_it_waited_goes_on_with_the_same_task(tmp_pa
 
 
 def test_a_copy_of_an_agent_has_its_remote_agents():
-    one = sailor(A2AClientConfig(endpoint="http://127.0.0.1:9"), "x")
-    assert one.copy().a2a.endpoint == "http://127.0.0.1:9/"
+    agent = sailor(A2AClientConfig(endpoint="http://127.0.0.1:9"), "x")
+    assert agent.copy().a2a.endpoint == "http://127.0.0.1:9/"

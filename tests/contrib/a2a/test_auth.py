@@ -1,4 +1,4 @@
-"""How requests to remote agents say who makes them."""
+"""Authentication of requests to remote agents."""
 
 import base64
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ from crewgraph.errors import RemoteAgentError
 Allowed = Callable[[Mapping[str, str], str], bool]
 
 
-def asked(server: RemoteServer, auth: ClientAuthScheme | None) -> str:
+def kickoff_with(server: RemoteServer, auth: ClientAuthScheme | None) -> str:
     llm = ScriptedLLM([ToolUse("Ask Harbour Office", {"message": "When?"}), "done"])
     one = agent(llm, "Sailor", a2a=A2AClientConfig(endpoint=server.endpoint, auth=auth))
     crew(task("a", one)).kickoff()
@@ -47,9 +47,9 @@ WAYS: list[tuple[ClientAuthScheme, Allowed]] = [
 @pytest.mark.parametrize("streaming", [False, True])
 def test_requests_say_who_makes_them(auth: ClientAuthScheme, allowed: Allowed, streaming: bool):
     with RemoteServer([says("six")], allowed=allowed, streaming=streaming) as server:
-        assert asked(server, auth) == "six"
-        with pytest.raises(RemoteAgentError, match="denies access .status 401.: it wants to know who asks"):
-            asked(server, None)
+        assert kickoff_with(server, auth) == "six"
+        with pytest.raises(RemoteAgentError, match="denies access .status 401.: it requires authentication"):
+            kickoff_with(server, None)
 
 
 def test_a_digest_is_made_of_what_the_server_says():
@@ -58,7 +58,7 @@ def test_a_digest_is_made_of_what_the_server_says():
 
     challenge = 'Digest realm="sea", nonce="abc", qop="auth", algorithm=MD5'
     with RemoteServer([says("six")], allowed=allowed, refusal=challenge) as server:
-        assert asked(server, HTTPDigestAuth(username="u", password="p")) == "six"
+        assert kickoff_with(server, HTTPDigestAuth(username="u", password="p")) == "six"
 
 
 def test_a_token_is_fetched_once_and_anew_where_it_is_refused():
@@ -69,15 +69,15 @@ def test_a_token_is_fetched_once_and_anew_where_it_is_refused():
         auth = OAuth2ClientCredentials(
             token_url=f"{server.url}/token", client_id="me", client_secret="hush", scopes=["sea"]
         )
-        assert asked(server, auth) == "six" and server.tokens == 1
+        assert kickoff_with(server, auth) == "six" and server.tokens == 1
         valid[:] = ["Bearer token-2"]
-        assert asked(server, auth) == "seven" and server.tokens == 2
+        assert kickoff_with(server, auth) == "seven" and server.tokens == 2
 
 
 def test_a_token_that_nobody_gives_is_told():
     with RemoteServer([]) as server:
-        with pytest.raises(RemoteAgentError, match="no token was given") as caught:
-            asked(
+        with pytest.raises(RemoteAgentError, match="issued no token") as caught:
+            kickoff_with(
                 server,
                 OAuth2ClientCredentials(token_url=f"{server.url}/nowhere?x=y", client_id="me", client_secret="hush"),
             )
@@ -95,14 +95,14 @@ def test_a_person_may_allow_the_access():
             redirect_uri="https://me.example/back",
         )
         with pytest.raises(RemoteAgentError, match="set_authorization_callback"):
-            asked(server, auth)
+            kickoff_with(server, auth)
 
         async def allow(url: str) -> str:
             urls.append(url)
             return "code"
 
         auth.set_authorization_callback(allow)
-        assert asked(server, auth) == "six"
+        assert kickoff_with(server, auth) == "six"
         assert urls[0].startswith("https://a.example/allow?response_type=code&client_id=me&redirect_uri=")
 
 

@@ -1,4 +1,4 @@
-"""What conversational flows do, they do in both granularities."""
+"""Runs every test of conversational flows in both granularities."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Talking to a crew: a model finds out what it has to be told, and has it work."""
+"""Chats with crews: a model collects the inputs and runs the crew."""
 
 import json
 import os
@@ -49,8 +49,8 @@ def work(sea: str = "North Sea") -> ToolUse:
     return ToolUse("run_crew", {"sea": sea, "json": "text"})
 
 
-def say(mode: Mode, talk: CrewConversation, text: str) -> str:
-    return mode.run(talk.say, talk.asay, text)
+def say(mode: Mode, chat: CrewConversation, text: str) -> str:
+    return mode.run(chat.say, chat.asay, text)
 
 
 @pytest.mark.parametrize("native", [True, False])
@@ -58,13 +58,13 @@ def test_the_model_greets_asks_for_the_inputs_and_has_the_crew_work(mode: Mode, 
     end = "" if native else "Final Answer: "
     model = host(f"{end}Hello! Which sea?", work(), f"{end}You are welcome.", native=native)
     one = tides(model)
-    talk = one.conversation()
-    assert mode.run(talk.greet, talk.agreet) == "Hello! Which sea?"
+    chat = one.conversation()
+    assert mode.run(chat.greet, chat.agreet) == "Hello! Which sea?"
     with heard() as events:
-        assert say(mode, talk, "the North Sea, as text") == "high water"
-    assert talk.output is not None and talk.output.raw == "high water"
-    assert say(mode, talk, "thanks") == "You are welcome."
-    assert [(one["role"], one["content"]) for one in talk.messages[1:]] == [
+        assert say(mode, chat, "the North Sea, as text") == "high water"
+    assert chat.output is not None and chat.output.raw == "high water"
+    assert say(mode, chat, "thanks") == "You are welcome."
+    assert [(one["role"], one["content"]) for one in chat.messages[1:]] == [
         ("assistant", "Hello! Which sea?"),
         ("user", "the North Sea, as text"),
         ("assistant", "high water"),
@@ -105,16 +105,16 @@ def test_without_a_description_of_the_models_the_texts_of_the_tasks_stand_in():
 
 
 def test_the_crew_works_again_for_the_same_inputs(mode: Mode):
-    talk = tides(host(work(), work()), ["Final Answer: high water", "Final Answer: low water"]).conversation()
-    assert [say(mode, talk, "now"), say(mode, talk, "and again")] == ["high water", "low water"]
+    chat = tides(host(work(), work()), ["Final Answer: high water", "Final Answer: low water"]).conversation()
+    assert [say(mode, chat, "now"), say(mode, chat, "and again")] == ["high water", "low water"]
 
 
 def test_a_missing_input_is_asked_for_and_a_failing_crew_is_told_of(mode: Mode):
     model = host(ToolUse("run_crew", {"sea": "North Sea"}), work(), "Final Answer: It could not be done.")
-    talk = tides(model, [ConnectionError("no line")]).conversation()
-    assert say(mode, talk, "the North Sea") == "It could not be done."
+    chat = tides(model, [ConnectionError("no line")]).conversation()
+    assert say(mode, chat, "the North Sea") == "It could not be done."
     assert "`json` is missing" in model.requests[2].text and "no line" in model.requests[3].text
-    assert talk.output is None
+    assert chat.output is None
 
 
 def test_a_crew_without_inputs_can_begin_at_once():
@@ -126,21 +126,21 @@ def test_a_crew_without_inputs_can_begin_at_once():
 
 def test_old_messages_are_forgotten_and_the_first_is_the_users(mode: Mode):
     model = ScriptedLLM([json.dumps(ABOUT), *(f"Final Answer: {n}" for n in range(9))])
-    talk = tides(model).conversation(max_messages=5)
+    chat = tides(model).conversation(max_messages=5)
     for n in range(9):
-        say(mode, talk, f"question {n}")
-    assert [one["content"] for one in talk.messages] == ["question 7", "7", "question 8", "8"]
+        say(mode, chat, f"question {n}")
+    assert [one["content"] for one in chat.messages] == ["question 7", "7", "question 8", "8"]
     assert "question 4" not in model.requests[-1].text
     with pytest.raises(DefinitionError, match="max_messages"):
         tides(model).conversation(max_messages=1)
 
 
 def test_after_a_failed_request_it_is_as_if_nothing_had_been_said(mode: Mode):
-    talk = tides(host(*[ConnectionError("down")] * 3, "Final Answer: Which sea?")).conversation()
+    chat = tides(host(*[ConnectionError("down")] * 3, "Final Answer: Which sea?")).conversation()
     with pytest.raises(ConnectionError):
-        say(mode, talk, "hello")
-    assert talk.messages == []
-    assert say(mode, talk, "hello") == "Which sea?"
+        say(mode, chat, "hello")
+    assert chat.messages == []
+    assert say(mode, chat, "hello") == "Which sea?"
 
 
 def test_a_crew_that_gives_its_answer_in_pieces_can_be_talked_to(mode: Mode):
@@ -192,7 +192,7 @@ ON_TERMINAL = (
 
 
 class Terminal:
-    """A process on a terminal of its own."""
+    """A process with its own pseudo-terminal."""
 
     def __init__(self, folder: Path, *command: str) -> None:
         self.shown = ""
@@ -228,7 +228,7 @@ class Terminal:
             return
 
     def ended(self) -> tuple[int, str]:
-        """Its exit code, and what it had still to show."""
+        """Wait for its exit; return the exit code and the remaining output."""
         while True:
             try:
                 more = os.read(self.terminal, 4096).decode()
@@ -267,7 +267,7 @@ def test_a_chat_on_the_terminal(terminal: Terminal):
     terminal.until("Error: ConnectionError: down")
     terminal.until("> ")
     terminal.types("once more: the North Sea\n")
-    terminal.until("(the crew is at work: ")
+    terminal.until("(running the crew: ")
     terminal.until("high water")
     terminal.until("> ")
     terminal.types("thanks\n")
@@ -289,9 +289,11 @@ def test_what_is_piped_in_is_what_was_said(monkeypatch: pytest.MonkeyPatch, caps
     import io
 
     monkeypatch.setattr("sys.stdin", io.StringIO("the North Sea\nthanks\n"))
-    talk = tides(host(GREETING, work(), "Final Answer: You are welcome.")).chat(checkpointer=False)
+    chat = tides(host(GREETING, work(), "Final Answer: You are welcome.")).chat(checkpointer=False)
     assert (
-        "Hello! Which sea?" in (told := capsys.readouterr().out) and "high water" in told and "You are welcome." in told
+        "Hello! Which sea?" in (output := capsys.readouterr().out)
+        and "high water" in output
+        and "You are welcome." in output
     )
-    assert talk.output is not None and len(talk.messages) == 6
-    assert isinstance(talk.crew.chat_llm, BaseLLM)
+    assert chat.output is not None and len(chat.messages) == 6
+    assert isinstance(chat.crew.chat_llm, BaseLLM)

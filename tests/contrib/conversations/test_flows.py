@@ -1,4 +1,4 @@
-"""Flows that are conversations: turns, routes, what is kept of them, and what is told."""
+"""Conversational flows: turns, routes, stored state and events."""
 
 import os
 import sys
@@ -36,11 +36,11 @@ pytestmark = pytest.mark.usefixtures("granularity")
 
 
 def said(flow: Any) -> list[tuple[str, Any]]:
-    return [(one["role"], one["content"]) for one in flow.conversation_messages]
+    return [(message["role"], message["content"]) for message in flow.conversation_messages]
 
 
 class Desk(Flow[ConversationState]):
-    """Answers what it is asked for, by the first word."""
+    """Routes each message by its first word."""
 
     conversational = True
 
@@ -99,10 +99,10 @@ def test_a_model_chooses_the_route_and_talks(mode: Mode):
 
     assert answers == ["found", "hello", "so it is", "The conversation is over."]
     assert library.state.ended
-    told = str(model.requests[0].messages[0]["content"])
-    assert told.startswith("A library.")
-    assert "- SEARCH: Look into the shelves.\n- converse: " in told
-    assert [one["content"] for one in model.requests[2].messages] == ["Be brief.", "find it", "found", "hi"]
+    emitted = str(model.requests[0].messages[0]["content"])
+    assert emitted.startswith("A library.")
+    assert "- SEARCH: Look into the shelves.\n- converse: " in emitted
+    assert [message["content"] for message in model.requests[2].messages] == ["Be brief.", "find it", "found", "hi"]
 
 
 def test_a_model_may_answer_in_a_form_of_ones_own():
@@ -137,7 +137,7 @@ def test_intents_are_told_apart_first(mode: Mode):
         pass
 
     assert turn(Library(), mode, "where is it?") == "on its way, 1"
-    with pytest.warns(UserWarning, match="`end` is taken"):
+    with pytest.warns(UserWarning, match="using `end`"):
         assert turn(Library(), mode, "hm") == "The conversation is over."
 
 
@@ -192,8 +192,11 @@ def test_what_a_method_says_itself_is_not_said_twice(mode: Mode):
     turn(shop, mode, "hello")
 
     assert said(shop) == [("user", "hello"), ("assistant", "gladly")]
-    assert [one.payload for one in shop.state.events] == [{"content": "{'a': 1}"}, {"content": "gladly", "k": 1}]
-    assert [one["content"] for one in shop.build_agent_context("scout")] == ["hello", "gladly", "{'a': 1}"]
+    assert [event.payload for event in shop.state.events] == [
+        {"content": "{'a': 1}"},
+        {"content": "gladly", "k": 1},
+    ]
+    assert [message["content"] for message in shop.build_agent_context("scout")] == ["hello", "gladly", "{'a': 1}"]
 
 
 def test_results_of_agents_are_said_where_the_config_names_these():
@@ -215,7 +218,7 @@ def test_a_flow_that_is_no_conversation_has_no_turns():
             return "begun"
 
     for verb in (Plain().handle_turn, Plain().stream_turn):
-        with pytest.raises(ValueError, match=f"`{verb.__name__}` is for conversations, and flow `Plain` is none"):
+        with pytest.raises(ValueError, match=f"`{verb.__name__}` needs a conversational flow, but `Plain` is not one"):
             verb("hi")
     assert Plain().kickoff() == "begun"
 
@@ -227,7 +230,7 @@ def test_another_object_goes_on_with_a_conversation_that_is_kept(mode: Mode):
 
     assert turn(desk, mode, "my order", session_id="a") == "on its way, 3"
     assert [text for _, text in said(desk)] == ["my order", "on its way, 1", "my order", "on its way, 3"]
-    assert all(isinstance(one, ConversationMessage) for one in desk.state.messages)
+    assert all(isinstance(message, ConversationMessage) for message in desk.state.messages)
     assert {run.flow_id for run in KeptDesk.runs()} == {"a", "b"}
 
 
@@ -259,7 +262,7 @@ def test_a_backend_is_given_what_the_turn_ended_with(mode: Mode, tmp_path: Path)
     saved = backend.load_state("a")
 
     assert saved is not None
-    assert [one["content"] for one in saved["messages"]] == ["my order", "on its way, 1"]
+    assert [message["content"] for message in saved["messages"]] == ["my order", "on its way, 1"]
     assert turn(Saved(), mode, "my order", session_id="a") == "on its way, 3"
 
 
@@ -314,7 +317,7 @@ def test_a_conversation_that_waits_for_an_answer_hears_no_message(mode: Mode):
             return f"so, {self.ask('really?')}"
 
     turn(Asking(), mode, "out", session_id="a")
-    with pytest.raises(RuntimeError, match=r"waits for somebody's answer; give it with `resume\('a', ...\)`"):
+    with pytest.raises(RuntimeError, match=r"waits for human feedback; give it with `resume\('a', ...\)`"):
         turn(Asking(), mode, "home", session_id="a")
     asking = Asking()
 
@@ -323,10 +326,10 @@ def test_a_conversation_that_waits_for_an_answer_hears_no_message(mode: Mode):
 
 
 def test_turns_are_told(mode: Mode):
-    told: list[Any] = []
+    emitted: list[Any] = []
 
     def note(_source: Any, event: Any) -> None:
-        told.append(event)
+        emitted.append(event)
 
     with crewai_event_bus.scoped_handlers():
         for event in (
@@ -338,14 +341,14 @@ def test_turns_are_told(mode: Mode):
             crewai_event_bus.on(event)(note)
         turn(Desk(), mode, "my order", session_id="a")
 
-    assert [(one.type, one.session_id) for one in told] == [
+    assert [(event.type, event.session_id) for event in emitted] == [
         ("conversation_turn_started", "a"),
         ("conversation_message_added", "a"),
         ("conversation_route_selected", "a"),
         ("conversation_message_added", "a"),
         ("conversation_turn_completed", "a"),
     ]
-    assert (told[1].role, told[1].message_index, told[2].route, told[3].content) == (
+    assert (emitted[1].role, emitted[1].message_index, emitted[2].route, emitted[3].content) == (
         "user",
         0,
         "order",
@@ -354,10 +357,10 @@ def test_turns_are_told(mode: Mode):
 
 
 def test_a_turn_that_fails_is_told(mode: Mode):
-    told: list[str] = []
+    emitted: list[str] = []
 
     def note(_source: Any, event: ConversationTurnFailedEvent) -> None:
-        told.append(str(event.error))
+        emitted.append(str(event.error))
 
     sea["calm"] = False
     with crewai_event_bus.scoped_handlers():
@@ -365,7 +368,7 @@ def test_a_turn_that_fails_is_told(mode: Mode):
         with pytest.raises(OSError, match="waves"):
             turn(Sailing(), mode, "out")
 
-    assert told == ["waves"]
+    assert emitted == ["waves"]
 
 
 def test_a_turn_is_told_as_frames():
@@ -373,8 +376,8 @@ def test_a_turn_is_told_as_frames():
         kinds = [frame.type for frame in session]
 
     assert session.result == "on its way, 1"
-    told = [kind for kind in kinds if kind.startswith("conversation")]
-    assert told == [
+    emitted = [kind for kind in kinds if kind.startswith("conversation")]
+    assert emitted == [
         "conversation_turn_started",
         "conversation_message_added",
         "conversation_route_selected",

@@ -1,4 +1,4 @@
-"""What declared flows do, they do in both granularities."""
+"""Runs every test of declared flows in both granularities."""
 
 from collections.abc import Iterator
 from pathlib import Path

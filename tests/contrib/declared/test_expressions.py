@@ -1,4 +1,4 @@
-"""Expressions of CEL, as `cel-python` has them: what they come to, and what is refused."""
+"""CEL expressions as `cel-python` evaluates them: values and errors."""
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from crewgraph import extras
-from crewgraph.contrib.declared.cel import evaluated, expression_labels, parsed, parts_of, roots_of
+from crewgraph.contrib.declared.cel import evaluate_expression, expression_labels, parse_expression, split_template
 from crewgraph.errors import ExpressionError, MissingExtra
 
 DATA = {
@@ -18,11 +18,11 @@ DATA = {
 
 
 def value(text: str, **more: Any) -> Any:
-    return evaluated(parsed(text), {**DATA, **more})
+    return evaluate_expression(parse_expression(text), {**DATA, **more})
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         ("state.depth", 4),
         ("state['port'] + '!'", "Cork!"),
@@ -71,34 +71,34 @@ def value(text: str, **more: Any) -> Any:
         ("1 // a note", 1),
     ],
 )
-def test_what_expressions_come_to(text: str, wanted: Any):
-    found = value(text)
-    assert (found, type(found)) == (wanted, type(wanted))
+def test_what_expressions_come_to(text: str, expected: Any):
+    result = value(text)
+    assert (result, type(result)) == (expected, type(expected))
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "is empty"),
-        ("1 +", r"'1 \+' is no CEL expression: it cannot be read at line 1, character 3"),
+        ("1 +", r"'1 \+' is not a CEL expression: syntax error at line 1, character 3"),
         ("state.", "line 1, character 6"),
         ("import os", "line 1, character 8"),
         ("a\n; b", "line 2, character 1"),
-        ("[1].map(1, 2)", r"is no CEL expression: `map` takes names of its own, .* `map\(x, x > 1\)`"),
+        ("[1].map(1, 2)", r"is not a CEL expression: `map` takes variable names, .* `map\(x, x > 1\)`"),
         ("[1].map(x, x > 1, x)", "`map` takes"),
         ("[1].all()", "`all` takes"),
         ("[1].reduce(x, 0, x)", r"`reduce\(sum, x, 0, sum \+ x\)`"),
     ],
 )
-def test_what_is_no_expression_is_refused(text: str, told: str):
-    with pytest.raises(ExpressionError, match=told):
-        parsed(text)
+def test_what_is_no_expression_is_refused(text: str, message: str):
+    with pytest.raises(ExpressionError, match=message):
+        parse_expression(text)
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
-        ("sea", "there is no `sea`; there is outputs, state"),
+        ("sea", "there is no `sea`; available: outputs, state"),
         ("state.sea", "no such member in mapping: 'sea'"),
         ("state.port.__class__", "with type: 'string' does not support field selection"),
         ("state.ships[2]", "list index out of range"),
@@ -114,7 +114,7 @@ def test_what_is_no_expression_is_refused(text: str, told: str):
         ("state.depth ? 1 : 2", r"applied to '\(int, int, bool\)'"),
         ("!1", r"`unary_not` applied to '\(int\)'"),
         ("1 / 0 == 1 && true", "divide by zero"),
-        ("eval('1')", "there is no function `eval`; there is bool, bytes, contains"),
+        ("eval('1')", "there is no function `eval`; available: bool, bytes, contains"),
         ("state.port.upper()", "there is no function `upper`"),
         ("int('x')", "invalid literal for int"),
         ("'a'.matches('(')", "match error"),
@@ -125,14 +125,18 @@ def test_what_is_no_expression_is_refused(text: str, told: str):
         ("(" * 80 + "1" + ")" * 80, "nested too deeply"),
     ],
 )
-def test_what_has_no_value_is_told(text: str, told: str):
-    with pytest.raises(ExpressionError, match=told):
+def test_what_has_no_value_is_told(text: str, message: str):
+    with pytest.raises(ExpressionError, match=message):
         value(text)
 
 
 def test_an_expression_tells_the_names_it_takes_from_outside():
-    assert roots_of(parsed("state.ships.filter(s, s != item && s in outputs.seen)")) == {"state", "item", "outputs"}
-    assert roots_of(parsed("[1].map(x, [2].all(y, x == y && .z == y)) == x")) == {"x", "z"}
+    assert parse_expression("state.ships.filter(s, s != item && s in outputs.seen)").roots == {
+        "state",
+        "item",
+        "outputs",
+    }
+    assert parse_expression("[1].map(x, [2].all(y, x == y && .z == y)) == x").roots == {"x", "z"}
 
 
 def test_objects_of_python_are_out_of_reach():
@@ -150,7 +154,7 @@ def test_points_in_time_and_spans_of_it_are_told_as_text():
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         ("state.open ? 'in' : (state.depth > 3 ? \"out\" : '''off''')", ["in", "out", "off"]),
         ("state.open ? 'in' : state.port", ["in"]),
@@ -158,8 +162,8 @@ def test_points_in_time_and_spans_of_it_are_told_as_text():
         ("['in']", []),
     ],
 )
-def test_an_expression_tells_the_texts_it_may_come_to(text: str, wanted: list[str]):
-    assert expression_labels(parsed(text)) == wanted
+def test_an_expression_tells_the_texts_it_may_come_to(text: str, expected: list[str]):
+    assert expression_labels(parse_expression(text)) == expected
 
 
 def test_threads_evaluate_beside_each_other():
@@ -186,11 +190,11 @@ def test_a_missing_package_is_told_with_the_pip_line(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(extras.importlib, "import_module", missing)
     with pytest.raises(MissingExtra, match=r'pip install "crewgraph\[declared\]"'):
-        parsed("1 + 1001")
+        parse_expression("1 + 1001")
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         ("plain", [("plain", False)]),
         ("${state.a}", [("state.a", True)]),
@@ -203,11 +207,11 @@ def test_a_missing_package_is_told_with_the_pip_line(monkeypatch: pytest.MonkeyP
         ("${state.a // }\n}", [("state.a // }", True)]),
     ],
 )
-def test_texts_are_taken_apart_at_their_expressions(text: str, wanted: list[tuple[str, bool]]):
-    assert [(part.text, part.is_expression) for part in parts_of(text)] == wanted
+def test_texts_are_taken_apart_at_their_expressions(text: str, expected: list[tuple[str, bool]]):
+    assert [(part.text, part.is_expression) for part in split_template(text)] == expected
 
 
 @pytest.mark.parametrize("text", ["${", "${state.a", "${}", "a ${ }", "${'a}'", "${'" + "\\\\" * 60])
 def test_an_expression_in_a_text_has_an_end(text: str):
     with pytest.raises(ExpressionError):
-        parts_of(text)
+        split_template(text)

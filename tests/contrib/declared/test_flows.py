@@ -1,4 +1,4 @@
-"""Flows that files declare: they are flows like any others."""
+"""Flows declared in files behave like any other flow."""
 
 import json
 import logging
@@ -151,7 +151,7 @@ def test_steps_are_taken_for_each_item(mode: Mode):
         }
     )
     assert kickoff(mode, trip, {"rows": [1, 2, 3]}) == [2, 104, 6]
-    with pytest.raises(ExpressionError, match="`state.rows` is 'ab', no list"):
+    with pytest.raises(ExpressionError, match="`state.rows` is 'ab', not a list"):
         kickoff(
             mode,
             flow_of({"walk": {"start": True, "do": {"call": "each", "in": "state.rows", "do": steps}}}),
@@ -232,14 +232,14 @@ def test_a_killed_run_of_a_file_goes_on_where_it_was(tmp_path: Path, mode_name: 
     }
     declared = {"name": "Trip", "persist": {"enabled": True}, "methods": methods}
     (tmp_path / "trip.json").write_text(json.dumps(declared))
-    status, told = played(tmp_path, mode_name, "model two")
-    assert status == -9, told
-    assert played(tmp_path, mode_name, "") == (0, "['Cork: 1', ['TWO', 'TWO']]")
+    status, output = run_program(tmp_path, mode_name, "model two")
+    assert status == -9, output
+    assert run_program(tmp_path, mode_name, "") == (0, "['Cork: 1', ['TWO', 'TWO']]")
     lines = Counter((tmp_path / "ledger").read_text().splitlines())
     assert lines == {"sounded Cork": 1, "model one": 2, "model two": 3}
 
 
-def played(folder: Path, mode: str, point: str) -> tuple[int, str]:
+def run_program(folder: Path, mode: str, point: str) -> tuple[int, str]:
     own = {"LEDGER": str(folder / "ledger"), "DIE": point, "CREWGRAPH_STORAGE_DIR": str(folder)}
     path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
     env = {**os.environ, **own, "PYTHONPATH": path, "GRANULARITY": Flow.granularity}
@@ -271,11 +271,11 @@ def test_states_are_saved_where_the_file_says(mode: Mode, tmp_path: Path):
     then = {"listen": "a", "do": expression("2"), "persist": {"enabled": True, "persistence": f"{HERE}:Book"}}
     assert kickoff(mode, flow_of({"a": act, "b": then})) == 2
     assert [name for name, _ in Book.saved] == ["book b"]
-    told = {"persistence_type": "SQLiteFlowPersistence", "db_path": str(tmp_path / "states.db")}
-    trip = flow_of({"a": act}, persist={"enabled": True, "persistence": told})
+    backend = {"persistence_type": "SQLiteFlowPersistence", "db_path": str(tmp_path / "states.db")}
+    trip = flow_of({"a": act}, persist={"enabled": True, "persistence": backend})
     kickoff(mode, trip, {"port": "Cork"})
-    kept = SQLiteFlowPersistence(tmp_path / "states.db").load_state(trip.flow_id)
-    assert kept == {"id": trip.flow_id, "port": "Cork"}
+    saved = SQLiteFlowPersistence(tmp_path / "states.db").load_state(trip.flow_id)
+    assert saved == {"id": trip.flow_id, "port": "Cork"}
     with pytest.raises(DefinitionError, match="names no backend"):
         flow_of({"a": act}, persist={"enabled": True, "persistence": {"persistence_type": "Cloud"}})
 
@@ -295,8 +295,8 @@ def test_states_are_saved_where_the_file_says(mode: Mode, tmp_path: Path):
     ],
 )
 def test_the_state_is_what_the_file_says(mode: Mode, state: Any, begins: Any, ends: Any):
-    found = kickoff(mode, one(expression("state"), state=state), begins)
-    assert {name: value for name, value in found.items() if name != "id"} == ends and found["id"]
+    result = kickoff(mode, one(expression("state"), state=state), begins)
+    assert {name: value for name, value in result.items() if name != "id"} == ends and result["id"]
 
 
 def test_a_state_that_lacks_what_it_must_have_is_refused(mode: Mode):
@@ -347,8 +347,8 @@ def test_a_stream_and_events_tell_of_declared_methods(mode: Mode):
     trip = flow_of(
         {"a": {"start": True, "do": expression("1")}, "b": {"listen": "a", "do": expression("outputs.a + 1")}}
     )
-    told_of = [(item.method, item.result) for item in told(mode, trip) if isinstance(item, MethodFinished)]
-    assert told_of == [("a", 1), ("b", 2)]
+    finished = [(item.method, item.result) for item in told(mode, trip) if isinstance(item, MethodFinished)]
+    assert finished == [("a", 1), ("b", 2)]
 
 
 def test_a_declared_flow_is_not_ejected():
@@ -369,7 +369,7 @@ def test_scripts_are_refused_unless_they_are_allowed(monkeypatch: pytest.MonkeyP
         one(script)
     monkeypatch.setenv("CREWAI_ALLOW_FLOW_SCRIPT_EXECUTION", "1")
     assert one(script).kickoff() == 1
-    with pytest.raises(DefinitionError, match="methods.act.do.code is no Python"):
+    with pytest.raises(DefinitionError, match="methods.act.do.code is not valid Python"):
         one({"call": "script", "code": "x = ="})
 
 
@@ -403,45 +403,45 @@ def test_a_flow_may_be_a_conversation(mode: Mode):
 
 
 @pytest.mark.parametrize(
-    ("methods", "told_of"),
+    ("methods", "message"),
     [
-        ({"a b": {"start": True, "do": expression("1")}}, "'a b' is the name of a method"),
+        ({"a b": {"start": True, "do": expression("1")}}, "'a b' is not valid as the name of a method"),
         ({"a": {"start": True, "do": expression("foo.x")}}, "methods.a.do.expr: there is no `foo`"),
-        ({"a": {"start": True, "do": expression("1 +")}}, "is no CEL expression"),
+        ({"a": {"start": True, "do": expression("1 +")}}, "is not a CEL expression"),
         (
             {"a": {"start": True, "do": {"ref": "x:y", "with": {"k": ["${item}"]}}}},
             r"methods.a.do.with.k\[0\]: there is no `item`",
         ),
         ({"a": {"start": True, "do": {"call": "zip"}}}, "'zip' found"),
-        ({"a": {"listen": "a", "do": expression("1")}}, "is its own name"),
+        ({"a": {"listen": "a", "do": expression("1")}}, "triggers itself"),
         ({"a": {"listen": {"xor": ["b"]}, "do": expression("1")}}, "write an event, or"),
-        ({"a": {"start": True, "do": {"call": "crew"}}}, "a crew has either `with`"),
-        ({"a": {"start": True, "do": {"call": "each", "in": "[1]", "do": []}}}, "there is none"),
+        ({"a": {"start": True, "do": {"call": "crew"}}}, "a crew needs either `with`"),
+        ({"a": {"start": True, "do": {"call": "each", "in": "[1]", "do": []}}}, "the list is empty"),
         ({"a": {"start": True, "do": {"call": "agent", "with": {"role": "r"}}}}, "input"),
     ],
 )
-def test_a_file_that_declares_no_flow_is_refused(methods: dict[str, Any], told_of: str):
-    with pytest.raises(ValidationError, match=told_of):
+def test_a_file_that_declares_no_flow_is_refused(methods: dict[str, Any], message: str):
+    with pytest.raises(ValidationError, match=message):
         flow_of(methods)
 
 
 @pytest.mark.parametrize(
-    ("contents", "told_of"),
+    ("contents", "message"),
     [
-        (None, "give `contents` or `path`"),
+        (None, "pass `contents` or `path`"),
         ("a: [1", "neither YAML nor JSON"),
-        ("- 1", "no mapping"),
+        ("- 1", "not a mapping"),
         ({"name": "T", "methods": {"a": {"do": {"ref": "nowhere"}}}}, 'of the form "module:name"'),
-        ({"name": "T", "methods": {"a": {"do": {"ref": "no_such:thing"}}}}, "leads nowhere"),
+        ({"name": "T", "methods": {"a": {"do": {"ref": "no_such:thing"}}}}, "cannot be resolved"),
         (
             {"name": "T", "methods": {"a": {"do": {"call": "tool", "ref": f"{HERE}:Desk"}}}},
             "name a subclass of `BaseTool`",
         ),
-        ({"name": "T", "state": {"type": "pydantic", "ref": f"{HERE}:Desk"}}, "no pydantic model"),
+        ({"name": "T", "state": {"type": "pydantic", "ref": f"{HERE}:Desk"}}, "not a pydantic model"),
     ],
 )
-def test_what_leads_nowhere_is_refused(contents: Any, told_of: str):
-    with pytest.raises(DefinitionError, match=told_of):
+def test_what_leads_nowhere_is_refused(contents: Any, message: str):
+    with pytest.raises(DefinitionError, match=message):
         Flow.from_declaration(contents=contents)
 
 
@@ -454,8 +454,8 @@ def test_what_can_hardly_be_meant_is_logged(caplog: pytest.LogCaptureFixture):
             }
         )
     assert [record.getMessage() for record in caplog.records] == [
-        "flow `T`, methods.a.emit: only a router says what happens next; write `router: true`",
-        "flow `T`, methods.b: nothing runs it; write `start: true`, or what it listens to",
+        "flow `T`, methods.a.emit: only a router emits labels; add `router: true`",
+        "flow `T`, methods.b: nothing triggers it; add `start: true` or `listen`",
     ]
 
 
@@ -518,11 +518,11 @@ def test_a_class_is_told_as_a_declaration_which_is_the_same_flow(mode: Mode, tmp
 
 
 def test_a_skill_tells_models_how_declarations_are_written():
-    told = FlowDeclaration.skill()
-    assert told.startswith("---\nname: flow-definition\n") and "call: each" in told
-    example = told.partition("```yaml\n")[2].partition("```")[0]
+    skill = FlowDeclaration.skill()
+    assert skill.startswith("---\nname: flow-definition\n") and "call: each" in skill
+    example = skill.partition("```yaml\n")[2].partition("```")[0]
     assert FlowDeclaration.from_declaration(contents=example).name == "AnswerLetters"
     brief = FlowDeclaration.skill(skips=["each", "hitl"], examples_format="json")
     assert "call: each" not in brief and json.loads(brief.partition("```json\n")[2].partition("```")[0])["methods"]
-    with pytest.raises(DefinitionError, match="`skips` holds 'all'"):
+    with pytest.raises(DefinitionError, match="`skips` contains 'all'"):
         FlowDeclaration.skill(skips=["all"])

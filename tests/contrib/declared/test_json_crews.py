@@ -1,4 +1,4 @@
-"""Crews in JSON files: crew.jsonc, and agents/<name>.jsonc beside it."""
+"""Crews in JSON files: crew.jsonc, and agents/<name>.jsonc next to it."""
 
 import json
 import sys
@@ -199,7 +199,7 @@ def test_agents_may_lie_in_another_folder(write: Write, tmp_path: Path):
     path = write()
     (tmp_path / "agents").rename(tmp_path / "people")
     assert len(load_crew(str(path), tmp_path / "people")[0].agents) == 1
-    with pytest.raises(FileNotFoundError, match="crew.jsonc: there is neither pilot.jsonc nor pilot.json in agents"):
+    with pytest.raises(FileNotFoundError, match="crew.jsonc: found neither pilot.jsonc nor pilot.json in agents"):
         load_crew(path)
 
 
@@ -211,36 +211,39 @@ def test_missing_files_are_file_not_found_errors(write: Write):
 
 
 def sound(**more: Any) -> dict[str, Any]:
-    """A crew whose first task has these keys more."""
+    """Return a crew whose first task has these additional keys."""
     return {**CREW, "tasks": [{**SOUND, **more}, LOG]}
 
 
 UNUSABLE: list[tuple[Any, str]] = [
-    ("{", "crew.jsonc:1:2: this is no JSON: Expecting property name"),
-    ('{\n  "agents": oops}', "crew.jsonc:2:13: this is no JSON"),
-    ("[1]", "crew.jsonc: the file has to hold one object, `{...}`"),
-    ('{"agents": [], "agents": []}', "crew.jsonc: `agents` stands twice in one object; keep one of them"),
-    ({"tasks": [SOUND]}, "crew.jsonc: `agents` has to be a list with something in it"),
-    ({"agents": ["pilot"]}, "crew.jsonc: `tasks` has to be a list with something in it"),
-    ({**CREW, "agents": ["../pilot"]}, "crew.jsonc: '../pilot' in `agents` is no name of a file in agents"),
-    ({**CREW, "agents": [PILOT]}, "is no name of a file in agents"),
-    ({**CREW, "inputs": [1]}, "crew.jsonc: `inputs` is no object of names and values"),
+    ("{", "crew.jsonc:1:2: invalid JSON: Expecting property name"),
+    ('{\n  "agents": oops}', "crew.jsonc:2:13: invalid JSON"),
+    ("[1]", "crew.jsonc: the file must hold one object, `{...}`"),
+    ('{"agents": [], "agents": []}', "crew.jsonc: `agents` occurs twice in one object; keep one of them"),
+    ({"tasks": [SOUND]}, "crew.jsonc: `agents` must be a non-empty list"),
+    ({"agents": ["pilot"]}, "crew.jsonc: `tasks` must be a non-empty list"),
+    ({**CREW, "agents": ["../pilot"]}, "crew.jsonc: '../pilot' in `agents` is not the name of a file in agents"),
+    ({**CREW, "agents": [PILOT]}, "is not the name of a file in agents"),
+    ({**CREW, "inputs": [1]}, "crew.jsonc: `inputs` must be an object of names and values"),
     ({**CREW, "verbos": True}, "crew.jsonc: `Crew` has no `verbos`. Did you mean `verbose`?"),
-    ({**CREW, "tasks": [5]}, "crew.jsonc: `tasks[0]` is no object"),
+    ({**CREW, "tasks": [5]}, "crew.jsonc: `tasks[0]` must be an object"),
     (sound(agnet=1), "crew.jsonc: `sound`: `Task` has no `agnet`. Did you mean `agent`?"),
-    (sound(agent="pilto"), "`sound`: `agent`: 'pilto' is no agent that the crew lists; there are `pilot`"),
-    (sound(agent=["pilot"]), "`sound`: `agent`: ['pilot'] is no agent that the crew lists; there are `pilot`"),
-    (sound(context=["log"]), "crew.jsonc: `sound`: `context`: 'log' is no task before it; there is none"),
-    (sound(context="log"), "crew.jsonc: `sound`: `context` is no list of names of tasks"),
-    (sound(type="Other"), "`sound` is of an unknown type; there are Task, ConditionalTask"),
+    (sound(agent="pilto"), "`sound`: `agent`: 'pilto' is not an agent of the crew; available: `pilot`"),
+    (sound(agent=["pilot"]), "`sound`: `agent`: ['pilot'] is not an agent of the crew; available: `pilot`"),
+    (sound(context=["log"]), "crew.jsonc: `sound`: `context`: 'log' is not an earlier task; available: none"),
+    (sound(context="log"), "crew.jsonc: `sound`: `context` must be a list of task names"),
+    (sound(type="Other"), "`sound` has an unknown `type`; available: Task, ConditionalTask"),
     (sound(callback={"python": "os.getcwd"}), "`sound`: `callback`: there is no module `os` in"),
-    (sound(callback={"python": "../x.y"}), "'../x.y' is no name of the form `module.attribute`"),
+    (sound(callback={"python": "../x.y"}), "'../x.y' is not of the form `module.attribute`"),
     (sound(callback={"python": "own.nothing"}), "`callback`: the module `own` has no `nothing`"),
     (sound(tools=["custom:nope"]), "nope.py for the tool 'custom:nope'"),
-    (sound(tools=["custom:../own"]), "what stands behind the colon is the name of a file in tools/"),
-    (sound(tools=["custom:empty"]), "empty.py holds no tool: neither a subclass of `BaseTool` nor"),
-    (sound(tools=["no_such_package:Tool"]), "is looked for in the module `no_such_package`, but No module"),
-    (sound(tools=["Nope"]), "the tool 'Nope' is looked for in the module `crewai_tools`, but"),
+    (sound(tools=["custom:../own"]), "the part after the colon must be the name of a file in tools/"),
+    (sound(tools=["custom:empty"]), "empty.py contains no tool: neither a subclass of `BaseTool` nor"),
+    (
+        sound(tools=["no_such_package:Tool"]),
+        "the tool 'no_such_package:Tool' from the module `no_such_package`: No module",
+    ),
+    (sound(tools=["Nope"]), "cannot load the tool 'Nope' from the module `crewai_tools`: "),
 ]
 
 
@@ -252,9 +255,11 @@ def test_a_file_that_cannot_be_used_is_told(write: Write, tmp_path: Path, crew: 
 
 
 def test_an_agents_file_is_told_by_its_name(write: Write):
-    told = refused(write(pilot={**PILOT, "settings": {"zeal": 1}}))
-    assert told == "agents/pilot.jsonc: `pilot`: `Agent` has no `zeal`. Take it out."
-    assert refused(write(pilot={**PILOT, "settings": 5})) == "agents/pilot.jsonc: `settings` of `pilot` is no object"
+    message = refused(write(pilot={**PILOT, "settings": {"zeal": 1}}))
+    assert message == "agents/pilot.jsonc: `pilot`: `Agent` has no `zeal`. Remove it."
+    assert (
+        refused(write(pilot={**PILOT, "settings": 5})) == "agents/pilot.jsonc: `settings` of `pilot` must be an object"
+    )
 
 
 def test_values_of_a_wrong_type_are_told_with_their_file(write: Write):

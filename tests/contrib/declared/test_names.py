@@ -1,4 +1,4 @@
-"""What declarations name of Python, and what is wrong with them before anything runs."""
+"""References to Python in declarations, and faults found before anything runs."""
 
 from pathlib import Path
 from threading import Thread
@@ -10,7 +10,7 @@ from modes import Mode
 from pydantic import ValidationError
 from until import until
 
-from crewgraph.contrib.declared.names import named_python
+from crewgraph.contrib.declared.names import import_reference
 from crewgraph.definitions.base import UnknownKeyword
 from crewgraph.errors import DefinitionError
 from crewgraph.flow import Flow
@@ -36,10 +36,10 @@ def test_threads_that_load_modules_of_one_folder_do_not_hinder_one_another(tmp_p
     )
     (tmp_path / "ferry_slow.py").write_text("import time\ntime.sleep(0.1)\nimport ferry_third\nx = 2\n")
     (tmp_path / "ferry_third.py").write_text("")
-    found: list[int] = []
+    values: list[int] = []
 
     def load(name: str) -> None:
-        found.append(named_python(f"{name}:x", "here", tmp_path))
+        values.append(import_reference(f"{name}:x", "here", tmp_path))
 
     threads = [Thread(target=load, args=(name,)) for name in ("ferry_fast", "ferry_slow")]
     for thread in threads:
@@ -47,7 +47,7 @@ def test_threads_that_load_modules_of_one_folder_do_not_hinder_one_another(tmp_p
         until(begun.exists)
     for thread in threads:
         thread.join()
-    assert sorted(found) == [1, 2]
+    assert sorted(values) == [1, 2]
 
 
 def test_crews_and_agents_that_cannot_be_made_are_told_together_before_anything_runs():
@@ -64,20 +64,20 @@ def test_crews_and_agents_that_cannot_be_made_are_told_together_before_anything_
 
 def test_texts_of_an_agent_that_are_not_filled_hold_no_expressions():
     agent = {"role": "sailor", "goal": "Sail to ${state.port}", "backstory": "b", "input": "Go."}
-    with pytest.raises(ValidationError, match="`goal` holds `\\$\\{`"):
+    with pytest.raises(ValidationError, match="`goal` contains `\\$\\{`"):
         Flow.from_declaration(
             contents={"name": "Trip", "methods": {"a": {"start": True, "do": {"call": "agent", "with": agent}}}}
         )
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "message"),
     [
-        ("config: {max_methods_calls: 3}", "`FlowConfig` of a declaration knows no `max_methods_calls`"),
-        ("persists: {enabled: true}", "`Flow` of a declaration knows no `persists`"),
-        ("config: {memory: {recency_wait: 0.1}}", "`config.memory` of a declaration knows no `recency_wait`"),
+        ("config: {max_methods_calls: 3}", "`FlowConfig` of a declaration has no `max_methods_calls`"),
+        ("persists: {enabled: true}", "`Flow` of a declaration has no `persists`"),
+        ("config: {memory: {recency_wait: 0.1}}", "`config.memory` of a declaration has no `recency_wait`"),
     ],
 )
-def test_keys_that_nobody_knows_are_told(more: str, told: str):
-    with pytest.warns(UnknownKeyword, match=told):
+def test_keys_that_nobody_knows_are_told(more: str, message: str):
+    with pytest.warns(UnknownKeyword, match=message):
         Flow.from_declaration(contents=f"{FILE.replace('ferry_words:said', 'builtins:str')}{more}\n")

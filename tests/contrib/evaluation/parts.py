@@ -1,4 +1,4 @@
-"""An agent with tools, a crew of it, and judges."""
+"""An agent with tools, its crew, and evaluators."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -36,7 +36,7 @@ def crew_of(*agents: Agent, **fields: Any) -> Crew:
 
 
 class Judge(ScriptedLLM):
-    """Gives a mark for whatever it is asked, and keeps what it was asked."""
+    """Replies with a score to every request, and records the requests."""
 
     def __init__(self, reply: str = MARK) -> None:
         self.asked: list[str] = []
@@ -49,7 +49,7 @@ class Judge(ScriptedLLM):
 
 
 class Fixed(BaseEvaluator):
-    """Gives marks from a list, and keeps what it was given."""
+    """Returns scores from a list, and records its arguments."""
 
     def __init__(self, *marks: float | None | Exception, of: MetricCategory = MetricCategory.GOAL_ALIGNMENT) -> None:
         super().__init__()
@@ -70,5 +70,5 @@ class Fixed(BaseEvaluator):
 
 
 def named(uses: Sequence[dict[str, Any]]) -> list[tuple[Any, ...]]:
-    """Each use of a tool: which, with what, and whether it worked."""
+    """Return name, arguments and success of each tool use."""
     return [(use["tool"], use["args"], use["success"]) for use in uses]

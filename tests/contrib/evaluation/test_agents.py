@@ -22,7 +22,7 @@ from crewgraph.contrib.evaluation import (
     create_default_evaluator,
     create_evaluation_callbacks,
 )
-from crewgraph.contrib.evaluation.results import aggregated
+from crewgraph.contrib.evaluation.results import aggregate_results
 from crewgraph.events import (
     AgentEvaluationCompletedEvent,
     AgentEvaluationFailedEvent,
@@ -39,8 +39,8 @@ GOAL, QUALITY, SELECTION = (
 
 
 def scores(evaluator: AgentEvaluator, role: str = "Clerk") -> list[dict[str, float | None]]:
-    found = evaluator.get_evaluation_results().get(role, [])
-    return [{category.value: mark.score for category, mark in result.metrics.items()} for result in found]
+    results = evaluator.get_evaluation_results().get(role, [])
+    return [{category.value: mark.score for category, mark in result.metrics.items()} for result in results]
 
 
 def test_an_agent_of_a_crew_is_judged_by_what_it_did(mode: Mode):
@@ -97,15 +97,15 @@ def test_a_side_that_cannot_be_judged_is_told_and_the_others_are_judged(mode: Mo
         crew = crew_of(agent)
         mode.kickoff(crew, {"term": "6*7"})
     assert scores(evaluator) == [{"semantic_quality": 7.0}]
-    told = [event for event in events if event.type.startswith("agent_evaluation")]
+    emitted = [event for event in events if event.type.startswith("agent_evaluation")]
     who = (str(agent.id), "Clerk", str(crew.tasks[0].id), 1)
-    assert {(one.agent_id, one.agent_role, one.task_id, getattr(one, "iteration", 0)) for one in told} == {who}
-    began, failed, _, done = told
+    assert {(one.agent_id, one.agent_role, one.task_id, getattr(one, "iteration", 0)) for one in emitted} == {who}
+    began, failed, _, done = emitted
     assert isinstance(began, AgentEvaluationStartedEvent)
     assert isinstance(failed, AgentEvaluationFailedEvent) and failed.error == "no light"
     assert isinstance(done, AgentEvaluationCompletedEvent)
     assert (done.metric_category, done.score.score, failed.started_event_id) == (QUALITY, 7.0, began.event_id)
-    assert "Goal Alignment of agent `Clerk` could not be judged: no light" in caplog.text
+    assert "Goal Alignment of agent `Clerk` could not be evaluated: no light" in caplog.text
 
 
 def test_only_the_agents_that_were_given_are_judged():
@@ -128,8 +128,8 @@ def test_the_trace_holds_what_was_asked_answered_and_called():
     assert all(call["total_tokens"] > 0 and call["start_time"] <= call["end_time"] for call in trace["llm_calls"])
     assert trace["start_time"] <= trace["end_time"] and trace["final_output"] == "It is 42."
     assert (output.raw, task) == ("It is 42.", crew.tasks[0])
-    kept = create_evaluation_callbacks().get_trace(agent.id, crew.tasks[0].id)
-    assert kept is not None and kept["tool_uses"] == trace["tool_uses"]
+    latest_trace = create_evaluation_callbacks().get_trace(agent.id, crew.tasks[0].id)
+    assert latest_trace is not None and latest_trace["tool_uses"] == trace["tool_uses"]
 
 
 def test_runs_beside_each_other_keep_their_traces_apart():
@@ -147,10 +147,10 @@ def test_runs_beside_each_other_keep_their_traces_apart():
     evaluator = AgentEvaluator([agent], [fixed])
     asyncio.run(crew_of(agent).akickoff_for_each([{"term": "1"}, {"term": "2"}]))
     evaluator.finish()
-    found = [
+    results = [
         (output.raw, trace["llm_calls"][1]["response"], named(trace["tool_uses"])) for trace, output, _ in fixed.given
     ]
-    assert found == [(f"It is {n}.", f"It is {n}.", [("slow", {"term": n}, True)]) for n in "21"]
+    assert results == [(f"It is {n}.", f"It is {n}.", [("slow", {"term": n}, True)]) for n in "21"]
 
 
 def test_what_happens_can_be_written_down_by_hand():
@@ -202,10 +202,10 @@ def test_marks_of_several_tasks_become_one(strategy: str, score: float):
         return AgentEvaluationResult(agent_id="1", task_id="t", metrics=metrics, complexity=steps)
 
     results = [result(2, 1), result(8, 3), result(None, 9)]
-    found = aggregated("1", "Clerk", results, AggregationStrategy(strategy))
+    found = aggregate_results("1", "Clerk", results, AggregationStrategy(strategy))
     assert (found.metrics[GOAL].score, found.overall_score, found.task_count) == (score, score, 3)
     assert found.metrics[GOAL].feedback == "Feedback 1: 2\n\nFeedback 2: 8\n\nFeedback 3: None"
-    assert aggregated("1", "Clerk", []).overall_score is None
+    assert aggregate_results("1", "Clerk", []).overall_score is None
 
 
 def test_who_is_closed_or_no_longer_held_judges_no_more():
@@ -264,10 +264,10 @@ def test_what_was_done_before_a_guardrails_refusal_is_judged_too(mode: Mode, gra
     with AgentEvaluator([agent], [fixed]):
         for _ in range(2):  # the second run begins with nothing, its first answer is good
             mode.kickoff(crew, {"term": "6*7"}, granularity=granularity)
-    found = [
+    results = [
         ([call["response"] for call in trace["llm_calls"]][1:], named(trace["tool_uses"])) for trace, *_ in fixed.given
     ]
-    assert found == [(["bad", "good"], [("calculator", {"term": "6*7"}, True)]), ([], [])]
+    assert results == [(["bad", "good"], [("calculator", {"term": "6*7"}, True)]), ([], [])]
     assert [(trace["final_output"], "end_time" in trace) for trace, *_ in fixed.given] == [("good", True)] * 2
 
 

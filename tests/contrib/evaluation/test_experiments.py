@@ -19,7 +19,7 @@ from crewgraph.contrib.evaluation import (
     assert_experiment_successfully,
     run_experiment,
 )
-from crewgraph.contrib.evaluation.experiment import is_passing, scores_of
+from crewgraph.contrib.evaluation.experiment import is_passing, mean_scores
 
 
 def case(name: str, passed: bool = True) -> ExperimentResult:
@@ -27,7 +27,7 @@ def case(name: str, passed: bool = True) -> ExperimentResult:
 
 
 def results(**passed: bool) -> ExperimentResults:
-    return ExperimentResults([case(name, one) for name, one in passed.items()])
+    return ExperimentResults([case(name, result) for name, result in passed.items()])
 
 
 def test_a_crew_is_run_on_each_case_and_judged(mode: Mode):
@@ -41,20 +41,20 @@ def test_a_crew_is_run_on_each_case_and_judged(mode: Mode):
         {"inputs": {"term": "2"}, "expected_score": {"goal_alignment": 3, "tool_selection": 1}},
     ]
     runner, judge = ExperimentRunner(cases), ScriptedLLM(judged)
-    found = mode.run(
+    experiment = mode.run(
         lambda: runner.run(crew=crew_of(agent), llm=judge), lambda: runner.arun(crew=crew_of(agent), llm=judge)
     )
-    assert [(one.identifier, one.passed) for one in found.results[:2]] == [("one", True), ("two", False)]
-    assert found.results[0].score == {"goal_alignment": 9.0, "semantic_quality": 9.0}
-    assert not found.results[2].passed and len(found.results[2].identifier) == 32
-    assert found.results[1].agent_evaluations["Clerk"].overall_score == 4.0
+    assert [(result.identifier, result.passed) for result in experiment.results[:2]] == [("one", True), ("two", False)]
+    assert experiment.results[0].score == {"goal_alignment": 9.0, "semantic_quality": 9.0}
+    assert not experiment.results[2].passed and len(experiment.results[2].identifier) == 32
+    assert experiment.results[1].agent_evaluations["Clerk"].overall_score == 4.0
 
 
 def test_agents_are_run_by_themselves_with_the_arguments_of_their_kickoff(capsys: pytest.CaptureFixture[str]):
     agent, judge = clerk("It is 42."), Judge()
     cases = [{"inputs": {"messages": "How much is 6*7?"}, "expected_score": 7.5}]
-    found = run_experiment(cases, agents=[agent], verbose=True, llm=judge)
-    assert [one.passed for one in found.results] == [True]
+    experiment = run_experiment(cases, agents=[agent], verbose=True, llm=judge)
+    assert [result.passed for result in experiment.results] == [True]
     assert "How much is 6*7?" in judge.asked[0]
     assert "Goal Alignment" in (shown := capsys.readouterr().out) and "100.0%" in shown
 
@@ -65,9 +65,9 @@ def test_a_case_that_cannot_be_run_has_no_points_and_the_others_are_run(caplog: 
         {"identifier": name, "inputs": inputs, "expected_score": 5}
         for name, inputs in (("bad", {"x": "1"}), ("good", {"term": "1"}))
     ]
-    found = run_experiment(cases, crew=crew_of(agent), llm=Judge())
-    assert [(one.identifier, one.score, one.passed) for one in found.results][0] == ("bad", 0.0, False)
-    assert (found.results[0].agent_evaluations, found.results[1].passed) == (None, True)
+    experiment = run_experiment(cases, crew=crew_of(agent), llm=Judge())
+    assert [(result.identifier, result.score, result.passed) for result in experiment.results][0] == ("bad", 0.0, False)
+    assert (experiment.results[0].agent_evaluations, experiment.results[1].passed) == (None, True)
     assert "the case `bad` could not be run: MissingInput" in caplog.text
 
 
@@ -79,28 +79,28 @@ def test_a_metric_without_a_mark_is_not_passed_by_the_only_one_that_has_one():
         {"inputs": {"term": "1"}, "expected_score": {metric: 9}}
         for metric in (MetricCategory.GOAL_ALIGNMENT, "semantic_quality")
     ]
-    found = run_experiment(cases, crew=crew_of(clerk("It is 1.")), llm=ScriptedLLM(judged))
-    assert [(one.score, one.passed) for one in found.results] == [(9.0, True), (9.0, False)]
+    experiment = run_experiment(cases, crew=crew_of(clerk("It is 1.")), llm=ScriptedLLM(judged))
+    assert [(result.score, result.passed) for result in experiment.results] == [(9.0, True), (9.0, False)]
 
 
 def test_a_crew_that_streams_is_run_to_its_end(mode: Mode):
     crew = crew_of(clerk("It is 42."), stream=True)
     runner = ExperimentRunner([{"identifier": 1, "inputs": {"term": "6*7"}, "expected_score": 7}])
-    found = mode.run(lambda: runner.run(crew=crew, llm=Judge()), lambda: runner.arun(crew=crew, llm=Judge()))
-    assert [(one.identifier, one.passed) for one in found.results] == [("1", True)]
+    experiment = mode.run(lambda: runner.run(crew=crew, llm=Judge()), lambda: runner.arun(crew=crew, llm=Judge()))
+    assert [(result.identifier, result.passed) for result in experiment.results] == [("1", True)]
 
 
 def test_a_case_that_waits_for_an_answer_has_not_passed(mode: Mode, caplog: pytest.LogCaptureFixture):
     crew = crew_of(clerk("It is 42."))
     crew.tasks[0].human_input = True
     runner = ExperimentRunner([{"identifier": "one", "inputs": {"term": "6*7"}, "expected_score": 7}])
-    found = mode.run(lambda: runner.run(crew=crew, llm=Judge()), lambda: runner.arun(crew=crew, llm=Judge()))
-    assert [(one.score, one.passed) for one in found.results] == [(0.0, False)]
+    experiment = mode.run(lambda: runner.run(crew=crew, llm=Judge()), lambda: runner.arun(crew=crew, llm=Judge()))
+    assert [(result.score, result.passed) for result in experiment.results] == [(0.0, False)]
     assert "the case `one` could not be run: RunError: crew `crew` waits for an answer" in caplog.text
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         (
             {"expected_score": {"nonsense": 5, "goal_alignment": 5}},
@@ -110,27 +110,27 @@ def test_a_case_that_waits_for_an_answer_has_not_passed(mode: Mode, caplog: pyte
         ({"inputs": "6*7"}, "cannot be run: `inputs`"),
     ],
 )
-def test_a_case_that_no_run_could_pass_is_told_before_anything_is_run(wrong: dict[str, Any], told: str):
+def test_a_case_that_no_run_could_pass_is_told_before_anything_is_run(wrong: dict[str, Any], message: str):
     asked: list[Any] = []
     agent = Agent(
         role="Clerk", goal="g", backstory="b", llm=ScriptedLLM(lambda messages: asked.append(messages) or "42")
     )
     case: dict[str, Any] = {"inputs": {"term": "1"}, "expected_score": 5}
-    with pytest.raises(ValueError, match=rf"dataset\[1\] {told}"):
+    with pytest.raises(ValueError, match=rf"dataset\[1\] {message}"):
         ExperimentRunner([case, {**case, **wrong}]).run(crew=crew_of(agent), llm=Judge())
     assert asked == []
 
 
 def test_what_an_experiment_lacks_is_told_before_anything_is_run():
-    with pytest.raises(ValueError, match="give `crew` or `agents`"):
+    with pytest.raises(ValueError, match="pass `crew` or `agents`"):
         ExperimentRunner([]).run()
     incomplete: list[tuple[dict[str, Any], str]] = [
         ({"expected_score": 1}, "inputs"),
         ({"inputs": {}}, "expected_score"),
     ]
-    for one, lacking in incomplete:
+    for result, lacking in incomplete:
         with pytest.raises(KeyError, match=rf"dataset\[0\] has no `{lacking}`"):
-            ExperimentRunner([one]).run(agents=[clerk("x")])
+            ExperimentRunner([result]).run(agents=[clerk("x")])
 
 
 @pytest.mark.parametrize(
@@ -157,9 +157,9 @@ def test_the_scores_of_agents_are_one_for_each_metric():
         )
 
     both = {"A": marks(goal_alignment=9, tool_selection=3), "B": marks(goal_alignment=2, semantic_quality=None)}
-    assert scores_of(both) == {"goal_alignment": 5.5, "tool_selection": 3.0}
-    assert scores_of({"A": marks(goal_alignment=9)}) == {"goal_alignment": 9.0}
-    assert scores_of({}) == {}
+    assert mean_scores(both) == {"goal_alignment": 5.5, "tool_selection": 3.0}
+    assert mean_scores({"A": marks(goal_alignment=9)}) == {"goal_alignment": 9.0}
+    assert mean_scores({}) == {}
 
 
 def test_runs_are_kept_in_a_file_and_compared_with_the_last_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -181,7 +181,7 @@ def test_runs_are_kept_in_a_file_and_compared_with_the_last_one(tmp_path: Path, 
     assert second.compare_with_baseline(str(path)) == changes
     assert second.compare_with_baseline(str(path))["unchanged"] == ["a", "b", "d"]
     assert len(json.loads(path.read_text("utf-8"))) == 3
-    assert [one.name for one in path.parent.iterdir()] == ["base.json"]
+    assert [result.name for result in path.parent.iterdir()] == ["base.json"]
     assert second.to_json(str(tmp_path / "one.json")) == json.loads((tmp_path / "one.json").read_text("utf-8"))
 
 
@@ -189,7 +189,7 @@ def test_runs_are_kept_in_a_file_and_compared_with_the_last_one(tmp_path: Path, 
 def test_a_file_with_something_else_is_left_as_it_is(text: str, tmp_path: Path):
     path = tmp_path / "notes.json"
     path.write_text(text, "utf-8")
-    with pytest.raises(ValueError, match=r"holds no runs of an experiment .*another `baseline_filepath`"):
+    with pytest.raises(ValueError, match=r"does not contain runs of an experiment .*another `baseline_filepath`"):
         results(a=True).compare_with_baseline(str(path))
     assert path.read_text("utf-8") == text
 
@@ -197,14 +197,14 @@ def test_a_file_with_something_else_is_left_as_it_is(text: str, tmp_path: Path):
 def test_a_test_asserts_that_cases_pass_and_still_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     assert_experiment_successfully(results(a=True, b=True))
-    (kept,) = tmp_path.iterdir()
-    assert kept.name == "test_a_test_asserts_that_cases_pass_and_still_do_results.json"
+    (baseline,) = tmp_path.iterdir()
+    assert baseline.name == "test_a_test_asserts_that_cases_pass_and_still_do_results.json"
     with pytest.raises(AssertionError, match="1 of 2 cases failed:\n- b: 7.0 where 5.0 was expected"):
         assert_experiment_successfully(results(a=True, b=False))
-    assert len(json.loads(kept.read_text("utf-8"))) == 1
-    with pytest.warns(UserWarning, match="are missing: b") as told:
-        assert_experiment_successfully(results(a=True), str(kept))
-    assert told[0].filename == __file__
+    assert len(json.loads(baseline.read_text("utf-8"))) == 1
+    with pytest.warns(UserWarning, match="are missing: b") as caught:
+        assert_experiment_successfully(results(a=True), str(baseline))
+    assert caught[0].filename == __file__
     with pytest.raises(AssertionError, match="passed before, and fail now: x, y"):
         assert_experiment_no_regression({"regressed": ["x", "y"]})
     assert_experiment_no_regression({"improved": ["x"], "new_tests": ["y"]})

@@ -1,8 +1,8 @@
 import pytest
 
 from crewgraph.contrib.evaluation import EvaluationScore, MetricCategory
-from crewgraph.contrib.evaluation.evaluator import extract_json_from_llm_response, mark_in
-from crewgraph.contrib.evaluation.metrics import ReasoningPatternType, pattern_of
+from crewgraph.contrib.evaluation.evaluator import extract_json_from_llm_response, parse_score
+from crewgraph.contrib.evaluation.metrics import ReasoningPatternType, reasoning_pattern
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ from crewgraph.contrib.evaluation.metrics import ReasoningPatternType, pattern_o
     ],
 )
 def test_the_mark_in_a_reply(reply: str, score: float | None, feedback: str):
-    assert mark_in(reply) == EvaluationScore(score=score, feedback=feedback, raw_response=reply)
+    assert parse_score(reply) == EvaluationScore(score=score, feedback=feedback, raw_response=reply)
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_the_mark_in_a_reply(reply: str, score: float | None, feedback: str):
     ["", "I like it.", "[1]", "null", '{"score": 60}', '{"score": "high"}', '{"feedback": "good"}', '{"score": NaN}'],
 )
 def test_a_reply_without_a_mark_is_told_and_gives_none(reply: str):
-    mark = mark_in(reply)
+    mark = parse_score(reply)
     assert (mark.score, mark.raw_response) == (None, reply)
     assert "no mark from 0 to 10" in mark.feedback
 
@@ -68,4 +68,4 @@ def test_a_mark_is_between_0_and_10_and_5_by_default():
     ],
 )
 def test_what_replies_look_like(replies: list[str], pattern: str):
-    assert pattern_of(replies) is ReasoningPatternType(pattern)
+    assert reasoning_pattern(replies) is ReasoningPatternType(pattern)

@@ -1,4 +1,4 @@
-"""Files as users give them: where they come from, what they are, which are refused."""
+"""File sources, their content types, and invalid files."""
 
 import asyncio
 import io
@@ -16,10 +16,10 @@ from crewgraph.contrib.files.file import (
     ImageFile,
     PDFFile,
     TextFile,
-    given_files,
     normalize_input_files,
+    read_input_files,
 )
-from crewgraph.contrib.files.record import content_of, recorded
+from crewgraph.contrib.files.record import content_of, record_files
 from crewgraph.contrib.files.source import (
     FileBytes,
     FileChanged,
@@ -84,44 +84,46 @@ def test_a_stream_of_text_is_told_to_be_opened_otherwise(folder: Path):
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ("missing.txt", "there is no file `missing.txt`"),
-        ("../notes.md", "has `..` in it"),
+        ("../notes.md", "contains `..`"),
         ("link", "leads out of the working directory"),
-        (".", "is no file that can be read"),
-        (5, "int is no file"),
+        (".", "is not a regular file"),
+        (5, "int is not a file"),
     ],
 )
-def test_what_is_no_file_here_is_refused(folder: Path, given: object, told: str):
+def test_what_is_no_file_here_is_refused(folder: Path, given: object, message: str):
     (folder / "link").symlink_to(Path(__file__))
-    with pytest.raises(ValidationError, match=told):
+    with pytest.raises(ValidationError, match=message):
         File(source=given)
 
 
 def test_a_file_larger_than_it_may_be_is_refused():
-    with pytest.raises(FileTooLargeError, match="`chart.png` has 28 bytes, and may have 3") as told:
+    with pytest.raises(
+        FileTooLargeError, match="`chart.png` has 28 bytes, more than the 3 of `max_size_bytes`"
+    ) as caught:
         FilePath(path=Path("chart.png"), max_size_bytes=3)
-    assert (told.value.file_name, told.value.actual_size, told.value.max_size) == ("chart.png", 28, 3)
+    assert (caught.value.file_name, caught.value.actual_size, caught.value.max_size) == ("chart.png", 28, 3)
 
 
 def test_what_is_behind_an_address_is_not_fetched():
-    with pytest.raises(FileProcessingError, match="is not fetched here"):
+    with pytest.raises(FileProcessingError, match="is not fetched"):
         ImageFile(source="https://example.org/x.png").read()
-    with pytest.raises(ValidationError, match="is no http"):
+    with pytest.raises(ValidationError, match="is not an http"):
         FileUrl(url="ftp://example.org/x.png")
 
 
 def test_files_are_given_by_name_or_as_a_list():
-    assert {name: type(file) for name, file in given_files({"a": "chart.png", "b": b"x"}).items()} == {
+    assert {name: type(file) for name, file in read_input_files({"a": "chart.png", "b": b"x"}).items()} == {
         "a": ImageFile,
         "b": TextFile,
     }
     listed = normalize_input_files(["chart.png", b"abc", PDFFile(source=b"%PDF-1"), "https://example.org/p.png"])
     assert list(listed) == ["chart.png", "file_1", "file_2", "file_3"]
-    assert given_files(None) == {}
-    with pytest.raises(ValueError, match="give files by name"):
-        given_files("chart.png")
+    assert read_input_files(None) == {}
+    with pytest.raises(ValueError, match="pass files by name"):
+        read_input_files("chart.png")
 
 
 def test_a_task_takes_files():
@@ -132,20 +134,20 @@ def test_a_task_takes_files():
 
 
 def test_a_run_keeps_files_by_path_and_digest_and_bytes_whole(folder: Path):
-    kept = recorded(given_files({"a": "notes.md", "b": b"abc", "c": "https://example.org/x.png"}))
-    assert kept["a"].get("path") == str(folder / "notes.md")
-    assert "data" not in kept["a"]
-    assert (kept["b"].get("data"), kept["b"]["size"]) == ("YWJj", 3)
-    assert (content_of(kept["a"]), content_of(kept["b"])) == (b"# Tides\n", b"abc")
-    assert kept["c"].get("url") == "https://example.org/x.png"
+    records = record_files(read_input_files({"a": "notes.md", "b": b"abc", "c": "https://example.org/x.png"}))
+    assert records["a"].get("path") == str(folder / "notes.md")
+    assert "data" not in records["a"]
+    assert (records["b"].get("data"), records["b"]["size"]) == ("YWJj", 3)
+    assert (content_of(records["a"]), content_of(records["b"])) == (b"# Tides\n", b"abc")
+    assert records["c"].get("url") == "https://example.org/x.png"
     (folder / "notes.md").write_text("other")
-    with pytest.raises(FileChanged, match="is not what it was"):
-        content_of(kept["a"])
+    with pytest.raises(FileChanged, match="has changed since"):
+        content_of(records["a"])
     (folder / "notes.md").unlink()
-    with pytest.raises(FileChanged, match="cannot be read any more"):
-        content_of(kept["a"])
+    with pytest.raises(FileChanged, match="can no longer be read"):
+        content_of(records["a"])
 
 
 def test_bytes_that_a_record_could_not_hold_are_refused():
-    with pytest.raises(FileTooLargeError, match="Write it to disk, and give its path"):
-        recorded(given_files({"big": b"x" * 20_000_001}))
+    with pytest.raises(FileTooLargeError, match="Write it to disk, and pass its path"):
+        record_files(read_input_files({"big": b"x" * 20_000_001}))

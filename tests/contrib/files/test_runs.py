@@ -1,4 +1,4 @@
-"""Files in runs: shown to models that see them, read with a tool by others, the same ones in a resumed run."""
+"""Files in runs: shown to models that accept them, read with a tool by others, unchanged in resumed runs."""
 
 import asyncio
 from collections.abc import Callable
@@ -25,7 +25,7 @@ Serve = Callable[[Script | None], OpenAIServer]
 
 
 class Seeing(ScriptedLLM):
-    """A scripted model that is shown images."""
+    """A scripted model that accepts images."""
 
     def supports_multimodal(self) -> bool:
         return True
@@ -171,7 +171,7 @@ def test_a_resumed_run_reads_nothing_again_and_sees_the_same_file(mode: Mode, fo
         mode.kickoff(crew, {"day": "Monday"}, input_files={"chart": "chart.png"}, thread_id="one")
     (folder / "chart.png").write_bytes(PNG + b"more")
     crew.agents[0].llm = Seeing(["never asked"] * 3)
-    with pytest.raises(FileChanged, match="is not what it was when the run was given it"):
+    with pytest.raises(FileChanged, match="has changed since the run started"):
         mode.run(lambda: crew.resume("one"), lambda: crew.aresume("one"))
     (folder / "chart.png").write_bytes(PNG)
     crew.agents[0].llm = again = Seeing(["9:40"])
@@ -191,17 +191,17 @@ def test_what_was_answered_is_answered_without_the_file(mode: Mode, folder: Path
 
 
 def test_events_tell_of_files_without_their_content():
-    told: list[Any] = []
+    messages: list[Any] = []
     with crewai_event_bus.scoped_handlers():
 
         @crewai_event_bus.on(LLMCallStartedEvent)
         def heard(source: Any, event: LLMCallStartedEvent) -> None:
-            told.append(event.messages)
+            messages.append(event.messages)
 
         crew_of(Seeing(["9:40"])).kickoff({"day": "Monday"}, {"chart": "chart.png"})
         crewai_event_bus.flush()
-    assert IN_BASE64 not in str(told)
-    assert "chart.png" in str(told)
+    assert IN_BASE64 not in str(messages)
+    assert "chart.png" in str(messages)
 
 
 def test_a_file_that_is_too_large_is_read_with_the_tool_or_refused(folder: Path):

@@ -1,4 +1,4 @@
-"""Folders of skills for tests."""
+"""Skill folders for tests."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ __all__ = ["skill_folder"]
 
 
 def skill_folder(top: Path, name: str, description: str = "For tests.", body: str = "Do it.", **files: str) -> Path:
-    """A folder with a skill; `files` are given as `references__x_md="..."`."""
+    """Create a skill folder; resource files are keywords such as `references__x_md="..."`."""
     folder = top / name
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "SKILL.md").write_text(f"---\nname: {name}\ndescription: {description}\n---\n{body}\n", "utf-8")

@@ -1,4 +1,4 @@
-"""What is read of folders with skills, and what is not."""
+"""Reading skills from folders, and refusing invalid ones."""
 
 import io
 import tarfile
@@ -70,33 +70,33 @@ def test_a_folder_that_is_a_skill_is_that_skill(tmp_path: Path):
 def test_of_two_skills_with_one_name_the_first_counts(tmp_path: Path):
     skill_folder(tmp_path / "one", "tides", "First.")
     skill_folder(tmp_path / "two", "tides", "Second.")
-    found = load_skills([tmp_path / "one", tmp_path / "two"], activate=False)
-    assert [skill.description for skill in found] == ["First."]
+    skills = load_skills([tmp_path / "one", tmp_path / "two"], activate=False)
+    assert [skill.description for skill in skills] == ["First."]
     both = [*discover_skills(tmp_path / "one"), *discover_skills(tmp_path / "two")]
     assert list(build_skill_catalog(both)) == ["one/tides", "two/tides"]
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
-        ("Do it.", "SKILL.md:1: the file has to begin with a line of `---`"),
-        ("---\nname: tides\n", "SKILL.md:1: the front matter has no end"),
-        ("---\nname: tides\ndescription: [a\n---\n", "SKILL.md:4: the front matter is no YAML"),
-        ("---\nname: tides\ndescription: a: b\n---\n", "SKILL.md:3: the front matter is no YAML"),
-        ("---\n- a\n---\n", "SKILL.md:1: the front matter is no mapping"),
-        ("---\n---\n", "SKILL.md:1: the front matter is no mapping"),
+        ("Do it.", "SKILL.md:1: the file must begin with a `---` line"),
+        ("---\nname: tides\n", "SKILL.md:1: the front matter is not closed"),
+        ("---\nname: tides\ndescription: [a\n---\n", "SKILL.md:4: the front matter is not valid YAML"),
+        ("---\nname: tides\ndescription: a: b\n---\n", "SKILL.md:3: the front matter is not valid YAML"),
+        ("---\n- a\n---\n", "SKILL.md:1: the front matter is not a mapping"),
+        ("---\n---\n", "SKILL.md:1: the front matter is not a mapping"),
         ("---\ndescription: x\n---\n", "SKILL.md:1: `name`"),
         ("---\ndescription: x\nname: Tides\n---\n", "SKILL.md:3: `name`"),
         ("---\nname: tides\ndescription: ''\n---\n", "SKILL.md:3: `description`"),
         ("---\nname: tides\ndescription: x\nmetadata:\n  a: 1\n---\n", "SKILL.md:4: `metadata.a`"),
-        ("---\nname: other\ndescription: x\n---\n", "the skill is called `other` and its folder `tides`"),
+        ("---\nname: other\ndescription: x\n---\n", "the skill is named `other`, but its folder `tides`"),
     ],
 )
-def test_a_fault_is_told_with_its_file_and_line(tmp_path: Path, text: str, told: str):
+def test_a_fault_is_told_with_its_file_and_line(tmp_path: Path, text: str, message: str):
     folder = written(tmp_path / "tides", text)
     with pytest.raises(SkillParseError) as caught:
         load_skill_metadata(folder)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert isinstance(caught.value, ValueError)
 
 
@@ -177,7 +177,7 @@ def test_long_files_and_files_that_are_no_text_are_refused(tmp_path: Path):
     skill = load_skill_metadata(folder)
     with pytest.raises(SkillParseError, match="longer than 262144 bytes"):
         read_resource(skill, "references/long.md")
-    with pytest.raises(SkillParseError, match="a.bin:2: the file is no UTF-8 text"):
+    with pytest.raises(SkillParseError, match="a.bin:2: the file is not UTF-8 text"):
         read_resource(skill, "assets/a.bin")
     with pytest.raises(SkillParseError, match="front matter is longer"):
         parse_frontmatter(f"---\nname: {'x' * 70_000}\n---\n")
@@ -214,21 +214,21 @@ def test_a_name_in_a_registry_is_looked_up_on_this_machine(
 
 
 def zipped(files: dict[str, bytes]) -> bytes:
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w") as archive:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
         for name, data in files.items():
             archive.writestr(name, data)
-    return made.getvalue()
+    return buffer.getvalue()
 
 
 def tarred(files: dict[str, bytes]) -> bytes:
-    made = io.BytesIO()
-    with tarfile.open(fileobj=made, mode="w:gz") as archive:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
         for name, data in files.items():
             info = tarfile.TarInfo(name)
             info.size = len(data)
             archive.addfile(info, io.BytesIO(data))
-    return made.getvalue()
+    return buffer.getvalue()
 
 
 SKILL = b"---\nname: tides\ndescription: d\n---\nBody"
@@ -252,21 +252,21 @@ def test_archives_are_kept_and_found_by_their_version(tmp_path: Path, pack: Call
 
 
 @pytest.mark.parametrize(
-    ("archive", "told"),
+    ("archive", "message"),
     [
         (zipped({"../evil": b"x", "SKILL.md": SKILL}), "leads out of its folder"),
         (tarred({"/etc/x": b"x", "SKILL.md": SKILL}), "leads out of its folder"),
-        (zipped({"deep/SKILL.md": SKILL}), "has no `SKILL.md` at its top"),
-        (b"nothing", "neither as tar nor as zip"),
-        (zipped({"SKILL.md": SKILL, "big": bytes(20_000_001)}), "holds more than"),
+        (zipped({"deep/SKILL.md": SKILL}), "has no top-level `SKILL.md`"),
+        (b"nothing", "neither a valid tar nor a valid zip"),
+        (zipped({"SKILL.md": SKILL, "big": bytes(20_000_001)}), "contains more than"),
     ],
 )
-def test_archives_that_are_not_what_they_should_be_leave_nothing(tmp_path: Path, archive: bytes, told: str):
+def test_archives_that_are_not_what_they_should_be_leave_nothing(tmp_path: Path, archive: bytes, message: str):
     cache = SkillCache(tmp_path)
-    with pytest.raises(SkillParseError, match=told):
+    with pytest.raises(SkillParseError, match=message):
         cache.store("org", "tides", None, archive)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
-    with pytest.raises(ValueError, match="no name of an organisation"):
+    with pytest.raises(ValueError, match="not a valid name of an organization"):
         cache.get_cached_path("..", "tides")
 
 

@@ -1,4 +1,4 @@
-"""Skills in runs: what agents are told of them, and how they read them."""
+"""Skills in runs: the notes in prompts, and the tool that reads them."""
 
 import asyncio
 import json
@@ -50,10 +50,10 @@ def test_an_agent_reads_a_skill_when_it_wants_it(mode: Mode, folder: Path):
     agent = clerk(LOAD, "high", skills=[folder])
     with heard() as events:
         assert mode.kickoff(crew_of(agent)).raw == "high"
-    told = said(agent, 0, 0)
-    assert '<skill name="tides">\nRead tide tables.\n</skill>' in told
-    assert '<skill name="winds">\nRead wind charts.\n</skill>' in told
-    assert "Look first." not in told
+    prompt = said(agent, 0, 0)
+    assert '<skill name="tides">\nRead tide tables.\n</skill>' in prompt
+    assert '<skill name="winds">\nRead wind charts.\n</skill>' in prompt
+    assert "Look first." not in prompt
     observed = said(agent, 1, -1)
     assert "Look first." in observed
     assert "- references/ports.md" in observed
@@ -203,33 +203,33 @@ def test_skills_that_change_between_runs_count(folder: Path):
 
 
 @pytest.mark.parametrize(
-    ("given", "error", "told"),
+    ("given", "error", "message"),
     [
         (["nowhere"], FileNotFoundError, "there is no such folder of skills"),
         (["@org/tides"], ValueError, "the skill `@org/tides` is not on this machine"),
-        (["@org"], ValueError, "is written `@org/name`"),
-        ([3], ValueError, "`skills` holds 3; give paths of folders"),
+        (["@org"], ValueError, "has the form `@org/name`"),
+        ([3], ValueError, "`skills` contains 3; use paths of folders"),
     ],
 )
-def test_what_is_no_skill_is_refused_when_the_agent_is_made(given: list[Any], error: type[Exception], told: str):
-    with pytest.raises(error, match=told):
+def test_what_is_no_skill_is_refused_when_the_agent_is_made(given: list[Any], error: type[Exception], message: str):
+    with pytest.raises(error, match=message):
         clerk(skills=given)
 
 
 def test_a_folder_that_is_a_broken_skill_is_refused(tmp_path: Path):
     (tmp_path / "tides").mkdir()
     (tmp_path / "tides" / "SKILL.md").write_text("nothing", "utf-8")
-    with pytest.raises(ValueError, match="has to begin with a line of `---`"):
+    with pytest.raises(ValueError, match="must begin with a `---` line"):
         clerk(skills=[tmp_path / "tides"])
     with pytest.raises(SkillParseError):
         load_skill(tmp_path / "tides")
 
 
 def test_the_tool_works_by_itself(folder: Path):
-    found = load_skill(folder, activate=False)
-    made = create_skill_loader_tool(found)
-    assert isinstance(made, LoadSkillTool)
-    assert "Look first." in made.run(skill_name="tides")
-    assert made.run(skill_name="x") == "There is no skill `x`. There are: tides, winds"
+    skills = load_skill(folder, activate=False)
+    tool = create_skill_loader_tool(skills)
+    assert isinstance(tool, LoadSkillTool)
+    assert "Look first." in tool.run(skill_name="tides")
+    assert tool.run(skill_name="x") == "There is no skill `x`. There are: tides, winds"
     assert create_skill_loader_tool(load_skill(folder)) is None
     assert create_skill_loader_tool(None) is None

@@ -28,7 +28,7 @@ def noted(line: str) -> None:
 
 
 class Model(BaseLLM):
-    """Looks before it says how it is in the second task, and may kill the process when it has looked."""
+    """Calls the tool before answering the second task, and may kill the process after the call."""
 
     def call(self, messages: Any, *_: Any, **__: Any) -> str:
         said = str(messages)
@@ -53,7 +53,7 @@ class Depth(BaseModel):
 
 
 class Walk(Flow[Any]):
-    """Three methods, of which the last may kill the process."""
+    """Three methods; the last may kill the process."""
 
     @start()
     def up(self) -> int:
@@ -86,7 +86,7 @@ def config(what: str) -> CheckpointConfig:
     return CheckpointConfig(on_events=["method_execution_finished"])
 
 
-def begun(what: str) -> Any:
+def started(what: str) -> Any:
     if what == "crew":
         return crew()
     if what == "agent":
@@ -96,7 +96,7 @@ def begun(what: str) -> Any:
     return Walk(checkpoint=config("flow"))
 
 
-def taken_up(what: str) -> Any:
+def restored(what: str) -> Any:
     if what == "crew":
         return Crew.from_checkpoint(CheckpointConfig())
     return Agent.from_checkpoint(config("agent")) if what == "agent" else Walk.from_checkpoint(config("flow"))
@@ -105,7 +105,7 @@ def taken_up(what: str) -> Any:
 def main() -> None:
     what, verb = sys.argv[1:3]
     os.chdir(PLACE)
-    made = begun(what) if verb == "run" else taken_up(what)
+    made = started(what) if verb == "run" else restored(what)
     given: list[Any] = (
         ["SECOND"] if what == "agent" else [{"what": "tides"}] if verb == "run" and what == "crew" else []
     )

@@ -1,4 +1,4 @@
-"""Checkpoints of crews, flows and agents: when they are made, where, and what is taken up from them."""
+"""Checkpoints of crews, flows and agents: when and where they are written, and what is restored from them."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def _in_a_place_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def unnamed() -> Any:
-    """A function that stands in no module."""
+    """Return a function that cannot be imported by name."""
 
     def function(output: Any) -> Any:
         return output
@@ -82,10 +82,14 @@ def test_a_checkpoint_is_made_when_a_task_is_complete(mode: str):
 def test_an_older_checkpoint_is_gone_on_from_in_a_run_of_its_own(mode: str):
     Mode(mode).kickoff(crew(), {"what": "sea"})
     before = len(ledger())
-    taken = Crew.from_checkpoint(at(files()[0]))
-    assert (taken.checkpoint_inputs, taken.name, taken.tasks[1].context) == ({"what": "sea"}, "desk", [taken.tasks[0]])
-    output = Mode(mode).kickoff(taken)
-    assert [one.raw for one in output.tasks_output] == ["high", "high"]
+    restored = Crew.from_checkpoint(at(files()[0]))
+    assert (restored.checkpoint_inputs, restored.name, restored.tasks[1].context) == (
+        {"what": "sea"},
+        "desk",
+        [restored.tasks[0]],
+    )
+    output = Mode(mode).kickoff(restored)
+    assert [item.raw for item in output.tasks_output] == ["high", "high"]
     assert ledger()[before:] == ["model second", "tool sea", "model second looked"]
     assert len(files()) == 3
 
@@ -98,14 +102,14 @@ def test_the_latest_checkpoint_of_a_run_that_has_ended_gives_its_output_again():
 
 
 def test_a_checkpoint_is_enough_where_the_database_of_the_runs_is_gone():
-    made = crew()
-    made.kickoff({"what": "sea"})
+    sea_crew = crew()
+    sea_crew.kickoff({"what": "sea"})
     before, (first, second) = len(ledger()), files()
-    made.checkpoint = None
+    sea_crew.checkpoint = None
     with SqliteCheckpointer("other.db") as other:
-        assert made.kickoff(from_checkpoint=at(second), checkpointer=other).raw == "high"
+        assert sea_crew.kickoff(from_checkpoint=at(second), checkpointer=other).raw == "high"
         assert len(ledger()) == before
-        output = made.kickoff(from_checkpoint=at(first), checkpointer=other)
+        output = sea_crew.kickoff(from_checkpoint=at(first), checkpointer=other)
     assert (len(output.tasks_output), "model first" in ledger()[before:]) == (2, False)
 
 
@@ -131,7 +135,7 @@ def test_a_crew_of_the_program_goes_on_from_a_checkpoint():
 
 def test_what_has_no_name_is_told_when_a_crew_is_made_of_a_checkpoint():
     crew(task_callback=unnamed()).kickoff({"what": "sea"})
-    with pytest.raises(DefinitionError, match=r"`Crew.task_callback` .* has no name in a module"):
+    with pytest.raises(DefinitionError, match=r"`Crew.task_callback` .* cannot be imported by name"):
         Crew.from_checkpoint(CheckpointConfig())
 
 
@@ -139,10 +143,10 @@ def test_a_restored_crew_has_what_it_was_made_of():
     clerk = Agent(role="Clerk", goal="g", backstory="b", llm=Model(model="m"), tools=[look], max_iter=7)
     task = Task(name="one", description="metres of {what}", expected_output="n", agent=clerk, output_pydantic=Depth)
     Crew(agents=[clerk], tasks=[task], checkpoint=CheckpointConfig(location="kept")).kickoff({"what": "sea"})
-    taken = Crew.from_checkpoint(CheckpointConfig(location="kept"))
-    assert taken.agents[0].tools == [look] and taken.agents[0].max_iter == 7
-    assert (taken.tasks[0].description, taken.tasks[0].output_pydantic) == ("metres of {what}", Depth)
-    assert taken.kickoff().pydantic == Depth(metres=3)
+    restored = Crew.from_checkpoint(CheckpointConfig(location="kept"))
+    assert restored.agents[0].tools == [look] and restored.agents[0].max_iter == 7
+    assert (restored.tasks[0].description, restored.tasks[0].output_pydantic) == ("metres of {what}", Depth)
+    assert restored.kickoff().pydantic == Depth(metres=3)
 
 
 def test_keys_of_models_are_not_written_down():
@@ -155,28 +159,28 @@ def test_keys_of_models_are_not_written_down():
 
 @pytest.mark.parametrize("provider", [JsonProvider(), SqliteProvider()])
 def test_only_so_many_are_kept(provider: Any):
-    told: list[tuple[str, Any]] = []
+    events: list[tuple[str, Any]] = []
     with crewai_event_bus.scoped_handlers():
 
         @crewai_event_bus.on(CheckpointBaseEvent)
         def _(source: Any, event: Any) -> None:
-            told.append((event.type, getattr(event, "removed_count", None)))
+            events.append((event.type, getattr(event, "removed_count", None)))
 
         config = CheckpointConfig(provider=provider, max_checkpoints=1, on_events=["task_started", "task_completed"])
         crew(checkpoint=config).kickoff({"what": "sea"})
     pruned = [("checkpoint_started", None), ("checkpoint_completed", None), ("checkpoint_pruned", 1)]
-    assert told == [*pruned[:2], *pruned, *pruned, *pruned]
-    found = config.found()[0]
+    assert events == [*pruned[:2], *pruned, *pruned, *pruned]
+    path = config.resolve()[0]
     assert provider.prune(config.location, 0) == 1
-    assert type(detect_provider(found)) in (JsonProvider, type(provider))
+    assert type(detect_provider(path)) in (JsonProvider, type(provider))
 
 
 def test_restoring_and_forking_are_told():
     crew().kickoff({"what": "sea"})
-    told: list[Any] = []
+    events: list[Any] = []
 
     def note(source: Any, event: Any) -> None:
-        told.append(event)
+        events.append(event)
 
     with crewai_event_bus.scoped_handlers():
         for kind in (CheckpointRestoreBaseEvent, CheckpointForkBaseEvent):
@@ -184,7 +188,7 @@ def test_restoring_and_forking_are_told():
         Crew.fork(at(files()[0]), branch="b")
         with pytest.raises(FileNotFoundError):
             Crew.from_checkpoint(at("nowhere.json"))
-    assert [one.type for one in told] == [
+    assert [item.type for item in events] == [
         "checkpoint_restore_started",
         "checkpoint_restore_completed",
         "checkpoint_fork_started",
@@ -192,17 +196,17 @@ def test_restoring_and_forking_are_told():
         "checkpoint_restore_started",
         "checkpoint_restore_failed",
     ]
-    assert (told[1].branch, told[3].parent_branch, told[3].branch) == ("main", "main", "b")
+    assert (events[1].branch, events[3].parent_branch, events[3].branch) == ("main", "main", "b")
 
 
 def test_what_is_no_checkpoint_of_a_crew_is_refused():
     with pytest.raises(ValueError, match="there is no checkpoint"):
         Crew.from_checkpoint(CheckpointConfig())
     Walk(checkpoint=CheckpointConfig(on_events=["method_execution_finished"])).kickoff()
-    with pytest.raises(ValueError, match="holds no crew, but flow"):
+    with pytest.raises(ValueError, match="contains no crew, only: flow"):
         Crew.from_checkpoint(CheckpointConfig())
     Path("theirs.json").write_text('{"crewai_version": "1.15.17", "entities": []}')
-    with pytest.raises(ValueError, match="is no checkpoint of crewgraph"):
+    with pytest.raises(ValueError, match="is not a crewgraph checkpoint"):
         Crew.from_checkpoint(at("theirs.json"))
 
 
@@ -211,9 +215,9 @@ def test_a_flow_goes_on_from_each_of_its_checkpoints(mode: str):
     flow = Walk(checkpoint=CheckpointConfig(on_events=["method_execution_finished"]))
     assert Mode(mode).run(flow.kickoff, flow.akickoff) == 3
     first = files()[0]
-    taken = Walk.from_checkpoint(at(first))
-    assert (taken.checkpoint_completed_methods, taken.checkpoint_method_counts) == ({"up"}, {"up": 1})
-    assert Mode(mode).run(taken.kickoff, taken.akickoff) == 3
+    restored = Walk.from_checkpoint(at(first))
+    assert (restored.checkpoint_completed_methods, restored.checkpoint_method_counts) == ({"up"}, {"up": 1})
+    assert Mode(mode).run(restored.kickoff, restored.akickoff) == 3
     assert ledger() == ["up", "down", "home", "down", "home"]
     forked = Walk.fork(at(first), branch="b")
     assert Mode(mode).run(forked.kickoff, forked.akickoff) == 3
@@ -243,9 +247,9 @@ def test_a_flow_begins_with_the_state_of_another_run():
 
 
 def test_an_agent_in_a_crew_may_be_left_out_or_be_the_only_one():
-    made = crew()
-    made.agents[0].checkpoint = False
-    made.kickoff({"what": "sea"})
+    sea_crew = crew()
+    sea_crew.agents[0].checkpoint = False
+    sea_crew.kickoff({"what": "sea"})
     assert files() == []
     alone = crew(checkpoint=None)
     alone.agents[0].checkpoint = CheckpointConfig(on_events=["agent_execution_completed"])
@@ -262,13 +266,13 @@ def test_a_config_says_what_it_takes():
 
 
 def test_a_config_without_a_checkpoint_is_put_into_the_definition():
-    made, config = crew(checkpoint=None), CheckpointConfig(location="kept")
-    assert apply_checkpoint(made, None) is None
-    assert apply_checkpoint(made, config) is None
-    assert made.checkpoint is config
-    made.kickoff({"what": "sea"}, from_checkpoint=CheckpointConfig(location="other"))
+    sea_crew, config = crew(checkpoint=None), CheckpointConfig(location="kept")
+    assert apply_checkpoint(sea_crew, None) is None
+    assert apply_checkpoint(sea_crew, config) is None
+    assert sea_crew.checkpoint is config
+    sea_crew.kickoff({"what": "sea"}, from_checkpoint=CheckpointConfig(location="other"))
     assert len(list(Path("other/main").iterdir())) == 2
-    assert isinstance(apply_checkpoint(made, at(next(Path("other/main").iterdir()))), Crew)
+    assert isinstance(apply_checkpoint(sea_crew, at(next(Path("other/main").iterdir()))), Crew)
 
 
 def test_a_handler_with_a_third_parameter_is_given_what_is_at_work():
@@ -280,9 +284,9 @@ def test_a_handler_with_a_third_parameter_is_given_what_is_at_work():
         def _(source: Any, event: Any, state: Any) -> None:
             states.append(state)
 
-        made = crew()
-        made.kickoff({"what": "sea"})
-    assert all(isinstance(one, RuntimeState) and one.root == [made] for one in states) and len(states) == 4
+        sea_crew = crew()
+        sea_crew.kickoff({"what": "sea"})
+    assert all(isinstance(item, RuntimeState) and item.root == [sea_crew] for item in states) and len(states) == 4
     assert {"crew_kickoff_started", "task_completed"} <= {
         node.event.type for node in states[0].event_record.all_nodes()
     }

@@ -1,4 +1,4 @@
-"""What a killed process leaves, taken up by another one."""
+"""A process continues the run of a killed one."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ LEDGERS = {
 }
 
 
-def played(what: str, verb: str, place: Path, mode: str, **more: str) -> subprocess.CompletedProcess[str]:
+def run_program(what: str, verb: str, place: Path, mode: str, **more: str) -> subprocess.CompletedProcess[str]:
     environment = {
         **os.environ,
         "PLACE": str(place),
@@ -32,9 +32,9 @@ def played(what: str, verb: str, place: Path, mode: str, **more: str) -> subproc
 @pytest.mark.parametrize("mode", ["sync", "async"])
 @pytest.mark.parametrize("what", ["crew", "agent", "flow"])
 def test_what_a_killed_process_had_done_is_not_done_again(what: str, mode: str, tmp_path: Path):
-    killed = played(what, "run", tmp_path, mode, KILLED="1")
+    killed = run_program(what, "run", tmp_path, mode, KILLED="1")
     assert killed.returncode == -9, killed.stderr
-    done = played(what, "restore", tmp_path, mode, PYTHONHASHSEED="random")  # nothing hangs on the order of a set
+    done = run_program(what, "restore", tmp_path, mode, PYTHONHASHSEED="random")  # nothing hangs on the order of a set
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == ("3" if what == "flow" else "high")
     assert (tmp_path / "ledger").read_text().splitlines() == LEDGERS[what]
@@ -43,11 +43,11 @@ def test_what_a_killed_process_had_done_is_not_done_again(what: str, mode: str, 
 def test_a_run_that_was_killed_before_its_first_checkpoint_is_taken_up_too(tmp_path: Path):
     place = tmp_path / "a"
     place.mkdir()
-    killed = played("agent", "run", place, "sync", KILLED="1")
+    killed = run_program("agent", "run", place, "sync", KILLED="1")
     assert killed.returncode == -9
     for file in place.glob(".checkpoints.db*"):
         if "runs" not in file.name:
             file.unlink()
-    done = played("agent", "restore", place, "sync")
+    done = run_program("agent", "restore", place, "sync")
     assert (done.returncode, done.stdout.strip()) == (0, "high"), done.stderr
     assert (place / "ledger").read_text().count("tool sea") == 1

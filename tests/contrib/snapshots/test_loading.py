@@ -1,4 +1,4 @@
-"""Snapshots are loaded by the definitions that use them; what was stored by former names is read."""
+"""Snapshots load only with the definitions that use them; classes stored under former names are read."""
 
 import ast
 import json
@@ -78,7 +78,7 @@ def test_a_document_that_names_classes_by_their_former_modules_is_read():
 
 
 def test_a_dict_is_a_config():
-    made = clerk({"location": "kept", "provider": {"provider_type": "json"}})
-    assert made.checkpoint == CheckpointConfig(location="kept")
-    assert isinstance(made.checkpoint, CheckpointConfig)
-    assert made.model_dump()["checkpoint"] == CheckpointConfig(location="kept").model_dump()
+    agent = clerk({"location": "kept", "provider": {"provider_type": "json"}})
+    assert agent.checkpoint == CheckpointConfig(location="kept")
+    assert isinstance(agent.checkpoint, CheckpointConfig)
+    assert agent.model_dump()["checkpoint"] == CheckpointConfig(location="kept").model_dump()

@@ -17,7 +17,7 @@ from crewgraph.contrib.declared.actions import (
     FlowScriptActionDefinition,
     FlowToolActionDefinition,
 )
-from crewgraph.contrib.declared.steps import Local, bound, code_of, step_of
+from crewgraph.contrib.declared.steps import Local, bind_to_flow, build_step, import_function
 from crewgraph.core.loops.bridge import acall
 from crewgraph.definitions.flow.flow import Flow
 
@@ -57,7 +57,7 @@ class _Action:
         declared = getattr(type(self.flow), "_declared", None)
         root = declared.source_dir if declared is not None else None
         local: Local = keywords.get("local_context") or {}
-        return step_of(self.definition, f"`{self.definition.call}`", root)(self.flow, local, *args)
+        return build_step(self.definition, f"`{self.definition.call}`", root)(self.flow, local, *args)
 
 
 class CodeAction(_Action):
@@ -69,7 +69,7 @@ class CodeAction(_Action):
         """What it returns; without `with` it is called with these arguments."""
         if self.definition.with_ is not None:
             return self._done(args, kwargs)
-        return bound(code_of(self.definition, "`code`", None), self.flow)(*args, **kwargs)
+        return bind_to_flow(import_function(self.definition, "`code`", None), self.flow)(*args, **kwargs)
 
 
 class ToolAction(_Action):

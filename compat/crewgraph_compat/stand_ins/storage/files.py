@@ -147,7 +147,7 @@ class PickleHandler:
     """
 
     def __init__(self, file_name: str) -> None:
-        self.file_path = str(training_path(file_name, wanted="`file_name`").absolute())
+        self.file_path = str(training_path(file_name, label="`file_name`").absolute())
 
     def initialize_file(self) -> None:
         """Make the file anew, with nothing in it."""
