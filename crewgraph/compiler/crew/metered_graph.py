@@ -19,6 +19,7 @@ from langgraph.types import Command
 from crewgraph.core.draining import ActiveNodes
 from crewgraph.core.limits import METER, Meter, Place, Stopped, metering
 from crewgraph.core.pregel import place_of
+from crewgraph.core.saving import InlineGraph
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.fields import BUDGETS, validate_budget
@@ -212,7 +213,7 @@ def metered(graph: "CompiledStateGraph[Any, Any, Any, Any]", crew: Crew) -> "Met
     return MeteredGraph(crew=crew, **vars(graph))
 
 
-class MeteredGraph(CompiledStateGraph[Any, Any, Any, Any]):
+class MeteredGraph(InlineGraph):
     """The compiled graph of a crew.
 
     Args:
@@ -221,9 +222,7 @@ class MeteredGraph(CompiledStateGraph[Any, Any, Any, Any]):
     """
 
     def __init__(self, *, crew: Crew, **kept: Any) -> None:
-        own = {name: kept.pop(name) for name in list(kept) if name.startswith("_")}
         super().__init__(**kept)
-        vars(self).update(own)
         self.crew = crew  # what stands in `vars` is what LangGraph's `copy` gives to this again
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
