@@ -19,6 +19,7 @@ from langgraph.types import Command
 from crewgraph.core.draining import ActiveNodes
 from crewgraph.core.limits import METER, Meter, Place, Stopped, metering
 from crewgraph.core.pregel import place_of
+from crewgraph.core.saving import InlineGraph
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.fields import BUDGETS, validate_budget
@@ -214,7 +215,7 @@ def metered(graph: "CompiledStateGraph[Any, Any, Any, Any]", crew: Crew) -> "Met
     return MeteredGraph(crew=crew, **vars(graph))
 
 
-class MeteredGraph(CompiledStateGraph[Any, Any, Any, Any]):
+class MeteredGraph(InlineGraph):
     """The compiled graph of a crew, with metered runs.
 
     Args:
@@ -223,9 +224,7 @@ class MeteredGraph(CompiledStateGraph[Any, Any, Any, Any]):
     """
 
     def __init__(self, *, crew: Crew, **attributes: Any) -> None:
-        private = {name: attributes.pop(name) for name in list(attributes) if name.startswith("_")}
         super().__init__(**attributes)
-        vars(self).update(private)
         self.crew = crew  # in `vars`, so that LangGraph's `copy` passes it to `__init__`
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:

@@ -31,6 +31,7 @@ from crewgraph.compiler.flow.single_node import WHOLE, WholeNode, caught_up
 from crewgraph.compiler.flow.state_changes import ANEW, applied
 from crewgraph.core.journal import appended_in
 from crewgraph.core.pregel import place_of, untraced
+from crewgraph.core.saving import InlineGraph
 from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.method import texts_in_code
@@ -212,7 +213,7 @@ def _first(state: Mapping[str, Any]) -> list[str]:
     return [one["method"] for one in progress["inflight"].values()] or [END]
 
 
-class FlowGraph(ShownAsFlow, CompiledStateGraph[Any, Any, Any, Any]):
+class FlowGraph(ShownAsFlow, InlineGraph):
     """The compiled graph of a flow: it begins a run of the flow whenever it is invoked, and draws the flow, not its machinery.
 
     Args:
@@ -222,9 +223,7 @@ class FlowGraph(ShownAsFlow, CompiledStateGraph[Any, Any, Any, Any]):
     """
 
     def __init__(self, *, flow: "Flow[Any]", form: FlowForm, **kept: Any) -> None:
-        own = {name: kept.pop(name) for name in list(kept) if name.startswith("_")}
         super().__init__(**kept)
-        vars(self).update(own)
         self.flow, self.form = flow, form  # what stands in `vars` is what LangGraph's `copy` gives to this again
 
     @property

@@ -14,6 +14,7 @@ from crewgraph.compiler.agent.capabilities import fetches_tools
 from crewgraph.compiler.crew.state import INPUTS, schema
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.compiler.task.body import task_body
+from crewgraph.core.saving import InlineGraph
 from crewgraph.core.steps import PENDING, STEPS, StepNode, Stepper
 
 __all__ = ["STAGES", "step_graph"]
@@ -57,12 +58,13 @@ def step_graph(
             existing = [target for target in targets if target in stages]
             graph.add_conditional_edges(stage, _route(existing), existing)
     graph.add_edge("finish", END)
-    return graph.compile(
+    compiled = graph.compile(
         checkpointer=None if stored else False,
         interrupt_before=[stage for stage in before if stage in stages],
         interrupt_after=[stage for stage in after if stage in stages],
         name=f"Agent: {assignment.agent.template('role')}",  # in traces
     )
+    return InlineGraph(**vars(compiled))
 
 
 def _needed_stages(assignment: TaskBinding) -> list[str]:

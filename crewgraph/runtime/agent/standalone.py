@@ -26,6 +26,7 @@ from crewgraph.core.messages import Message
 from crewgraph.core.node import BodyNode
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.plain import plain as plain_data
+from crewgraph.core.saving import InlineGraph
 from crewgraph.definitions.agent.agent import Agent, BaseAgent
 from crewgraph.definitions.agent.delegation_tools import CoworkerTool, find_coworker
 from crewgraph.definitions.agent.lite_agent import LiteAgentOutput
@@ -264,7 +265,7 @@ def body_alone(
     graph.add_node(node, BodyNode(node, body, stored=place.checkpointer is not False))
     graph.add_edge(START, node)
     graph.add_edge(node, END)
-    compiled = graph.compile(checkpointer=place.checkpointer, name=name)
+    compiled = InlineGraph(**vars(graph.compile(checkpointer=place.checkpointer, name=name)))
     config: RunnableConfig = {"configurable": place.configurable} if place.configurable else {}
     state = (yield ReadState(compiled, config)) if place.known or kept is not None else None
     if state is not None and node in state.values:

@@ -21,7 +21,7 @@ from crewgraph.storage.checkpoints.codec import Codec, config_for_key, parse_con
 from crewgraph.storage.checkpoints.listing import CheckpointListing, LatestCheckpoint, LatestCheckpoints, NameFilter
 from crewgraph.storage.checkpoints.removal import Removal, apply_retention
 from crewgraph.storage.checkpoints.schema import CHECKPOINT_SCHEMA
-from crewgraph.storage.checkpoints.threads import Key, Threads, channel_histories
+from crewgraph.storage.checkpoints.threads import CheckpointRows, Key, Threads, WriteRows, channel_histories
 from crewgraph.storage.checkpoints.values import StrictSerializer, Write
 from crewgraph.storage.database import Closeable, Database, WouldBlock
 
@@ -51,6 +51,9 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
     Only built-in types, messages and LangGraph's own types are restored as what they were; instances of other classes
     are restored as a dict of their fields. Pass `serde` (or use `with_allowlist`) to allow more.
     """
+
+    saves_inline = True
+    """Saves are short enough for a run to make them on its own thread; see `put_many`."""
 
     def __init__(
         self,
@@ -184,10 +187,9 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
             StorageError: the database cannot be written; what was stored before is unchanged.
             TypeError: a value cannot be serialized.
         """
-        new = self._codec.encode_checkpoint(config, checkpoint, metadata)
-        if not self._threads.save(new, self._codec.values(checkpoint, new_versions)):
-            self._threads.save(new, self._codec.values(checkpoint, checkpoint["channel_values"]))
-        return config_for_key(new.key)
+        rows = self._encode_put(config, checkpoint, metadata, new_versions)
+        self._threads.save_many([rows])
+        return config_for_key(rows.new.key)
 
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
@@ -200,13 +202,51 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
             StorageError: the database cannot be written.
             TypeError: a value cannot be serialized.
         """
+        rows = self._encode_writes(config, writes, task_id, task_path)
+        if rows is not None:
+            self._threads.save_many([rows])
+
+    def put_many(self, saves: Sequence[tuple[str, tuple[Any, ...]]]) -> None:
+        """Do several `put` and `put_writes` of one thread and namespace, in their order, in one transaction.
+
+        Args:
+            saves: the names of the methods ("put" or "put_writes") and their positional arguments.
+
+        Raises:
+            StorageError: the database cannot be written; nothing of all this is stored.
+            TypeError: a value cannot be serialized.
+        """
+        encoded = [self._encode_put(*args) if name == "put" else self._encode_writes(*args) for name, args in saves]
+        self._threads.save_many([rows for rows in encoded if rows is not None])
+
+    def put_many_nowait(self, saves: Sequence[tuple[str, tuple[Any, ...]]]) -> bool:
+        """The same, if nobody else uses the database and there is little to write; otherwise False, and nothing is stored."""
+        try:
+            self._database.nonblocking(self.put_many, saves)
+        except WouldBlock:
+            return False
+        return True
+
+    def _encode_put(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> CheckpointRows:
+        new = self._codec.encode_checkpoint(config, checkpoint, metadata)
+        changed = self._codec.values(checkpoint, new_versions)
+        return CheckpointRows(new, changed, lambda: self._codec.values(checkpoint, checkpoint["channel_values"]))
+
+    def _encode_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> WriteRows | None:
         thread, ns, id = parse_config(config)
         rows = [
             Write(WRITES_IDX_MAP.get(channel, position), channel, self._codec.typed(value))
             for position, (channel, value) in enumerate(writes)
         ]
-        if rows:
-            self._threads.append(Key(thread, ns, id or ""), task_id, task_path, rows)
+        return WriteRows(Key(thread, ns, id or ""), task_id, task_path, rows) if rows else None
 
     def delete_thread(self, thread_id: str) -> None:
         """Delete a thread with all its namespaces, checkpoints and writes."""
@@ -289,6 +329,10 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
             return self._database.nonblocking(self.put, config, checkpoint, metadata, new_versions)
         except WouldBlock:
             return await self._database.run_in_thread(self.put, config, checkpoint, metadata, new_versions)
+
+    async def aput_many(self, saves: Sequence[tuple[str, tuple[Any, ...]]]) -> None:
+        """Async face of `put_many`, in a thread."""
+        await self._database.run_in_thread(self.put_many, saves)
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""

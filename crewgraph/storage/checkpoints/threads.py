@@ -10,9 +10,18 @@ from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from crewgraph.storage.checkpoints.values import Typed, Values, Write
 from crewgraph.storage.checkpoints.versions import EMPTY, Chains, Difference, Link, Version, Versions
-from crewgraph.storage.database import Database
+from crewgraph.storage.database import Database, WouldBlock
 
-__all__ = ["ChannelHistory", "Key", "NewCheckpoint", "StoredCheckpoint", "Threads", "channel_histories"]
+__all__ = [
+    "ChannelHistory",
+    "CheckpointRows",
+    "Key",
+    "NewCheckpoint",
+    "StoredCheckpoint",
+    "Threads",
+    "WriteRows",
+    "channel_histories",
+]
 
 
 _P = ParamSpec("_P")
@@ -63,6 +72,40 @@ class StoredCheckpoint(NamedTuple):
     """(task, channel, value) in the order in which they are applied."""
 
 
+class CheckpointRows(NamedTuple):
+    """A checkpoint to store, with its values."""
+
+    new: NewCheckpoint
+    changed: Mapping[str, Typed]
+    """The values of the channels that changed since its parent."""
+
+    all_values: Callable[[], Mapping[str, Typed]]
+    """All of its values, for where the parent is not stored."""
+
+    @property
+    def key(self) -> Key:
+        return self.new.key
+
+    @property
+    def size(self) -> int:
+        """Bytes to write."""
+        return len(self.new.head[1]) + sum(len(typed[1]) for typed in self.changed.values() if typed)
+
+
+class WriteRows(NamedTuple):
+    """What a task wrote at a checkpoint, which may itself be stored later."""
+
+    key: Key
+    task: str
+    path: str
+    writes: Sequence[Write]
+
+    @property
+    def size(self) -> int:
+        """Bytes to write."""
+        return sum(len(write.typed[1]) for write in self.writes if write.typed)
+
+
 class Threads:
     """The threads of one database."""
 
@@ -73,19 +116,19 @@ class Threads:
         self._numbers: dict[tuple[str, str], tuple[int, int]] = {}
         self._connections_opened = database.connections_opened
 
-    def save(self, new: NewCheckpoint, values: Mapping[str, Typed]) -> bool:
-        """Store a checkpoint with the values of the channels that changed since its parent.
-
-        Returns:
-            False if `values` lacks channels that changed: nothing was stored, pass all values.
-        """
-        self.database.announce_write(len(new.head[1]) + sum(len(typed[1]) for typed in values.values() if typed))
-        return self._write(new.key.thread, new.key.ns, self._save, new, values)
-
-    def append(self, key: Key, task: str, path: str, writes: Sequence[Write]) -> None:
-        """Store what a task wrote at a checkpoint, which may itself be stored later."""
-        self.database.announce_write(sum(len(write.typed[1]) for write in writes if write.typed))
-        self._write(key.thread, key.ns, self.values.append, key.id, task, path, writes)
+    def save_many(self, saves: "Sequence[CheckpointRows | WriteRows]") -> None:
+        """Store checkpoints and writes of one lineage in one transaction; writes may come before their checkpoint."""
+        if not saves:
+            return
+        self.database.announce_write(sum(rows.size for rows in saves))
+        key = saves[0].key
+        try:
+            self._write(key.thread, key.ns, self._save_many, saves)
+        except WouldBlock:
+            raise
+        except BaseException:  # nothing of it is stored, so nothing of it may be remembered
+            self.clear_cache()
+            raise
 
     def find(self, thread: str, ns: str, id: str | None) -> StoredCheckpoint | None:
         """A checkpoint of a thread, by default the latest; None if there is none."""
@@ -141,6 +184,15 @@ class Threads:
         self._numbers.clear()
         self.chains.clear_cache()
         self.values.clear_cache()
+
+    def _save_many(
+        self, connection: sqlite3.Connection, no: int, saves: "Sequence[CheckpointRows | WriteRows]"
+    ) -> None:
+        for rows in saves:
+            if isinstance(rows, WriteRows):
+                self.values.append(connection, no, rows.key.id, rows.task, rows.path, rows.writes)
+            elif not self._save(connection, no, rows.new, rows.changed):
+                self._save(connection, no, rows.new, rows.all_values())
 
     def _save(self, connection: sqlite3.Connection, no: int, new: NewCheckpoint, values: Mapping[str, Typed]) -> bool:
         id, parent = new.key.id, new.parent

@@ -1,0 +1,250 @@
+"""LangGraph's loop, saving on the thread that runs it, with what belongs together in one transaction.
+
+LangGraph saves in threads (or asyncio tasks) of its own and then, with `durability="sync"`, waits for them. Where the saver says
+that its saves are short (`InlineSaver`), handing them over costs more than saving. Two more things are saved together that
+nobody can observe apart: a graph's input with the first step, which only hands it to the channels; and what the only task of a
+step wrote with the checkpoint after that step. The rows are the same.
+
+`Pregel.stream` and `Pregel.astream` name the class of their loop as a global of their module: those of `InlineGraph` are the same
+code with a subclass in that place, and nothing changes for other graphs. `tests/core/test_saving.py` holds what this relies
+on; where the installed LangGraph does not have it, or somebody has wrapped its methods, they are LangGraph's own.
+"""
+
+import asyncio
+import inspect
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from concurrent.futures import Future
+from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkable
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import WRITES_IDX_MAP
+from langgraph.constants import START
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.pregel import Pregel, _loop, main
+
+if TYPE_CHECKING:
+    from langgraph.pregel._loop import AsyncPregelLoop, SyncPregelLoop
+else:
+    AsyncPregelLoop, SyncPregelLoop = _loop.AsyncPregelLoop, _loop.SyncPregelLoop
+
+__all__ = ["InlineGraph", "InlineSaver", "Save", "supported"]
+
+Save = tuple[str, tuple[Any, ...]]
+"""A call that a saver is to answer: "put" or "put_writes", and its positional arguments."""
+
+
+@runtime_checkable
+class InlineSaver(Protocol):
+    """A checkpointer whose saves are so short that a run may wait for them on its own thread or event loop."""
+
+    saves_inline: bool
+
+    def put_many(self, saves: Sequence[Save], /) -> None:
+        """Save all of them, in their order, in one transaction. All are of one thread and namespace."""
+        ...
+
+    def put_many_nowait(self, saves: Sequence[Save], /) -> bool:
+        """The same; False, and nothing is saved, if that would have to wait."""
+        ...
+
+    async def aput_many(self, saves: Sequence[Save], /) -> None:
+        """The same off the event loop."""
+        ...
+
+
+_FutureT = TypeVar("_FutureT")
+_Submit = Callable[..., Any]
+
+
+class _Saves:
+    """What both loops share: which saves are made inline, and which wait for the next one."""
+
+    # Of LangGraph's loop:
+    durability: str
+    checkpointer: Any
+    checkpointer_put_writes: Any
+    nodes: Any
+    tasks: Any
+    _checkpointer_put_after_previous: Any
+
+    _background: _Submit
+    _inline = False
+
+    @property
+    def submit(self) -> _Submit:
+        return self._submit_inline if self._inline else self._background
+
+    @submit.setter
+    def submit(self, background: _Submit) -> None:
+        self._background = background
+        self._held: list[Save] = []
+        saver = self.checkpointer
+        self._inline = self.durability == "sync" and getattr(saver, "saves_inline", False) is True
+
+    def _submit_inline(self, function: Any, *args: Any, **options: Any) -> Any:
+        if function == self.checkpointer_put_writes:
+            save: Save = ("put_writes", args)
+            if len(getattr(self, "tasks", ())) != 1:
+                return self._save([save])  # perhaps on the thread of one of several tasks
+            if any(channel in WRITES_IDX_MAP for channel, _ in args[1]):
+                return self._save([*self._take_held(), save])
+            self._held.append(save)
+            return self._done()
+        if function == self._checkpointer_put_after_previous:
+            _previous, _delta_writes, *stored = args
+            self._held.append(("put", tuple(stored)))
+            if stored[2].get("source") == "input" and START in self.nodes:
+                return self._done()
+            return self._save(self._take_held())
+        return self._background(function, *args, **options)
+
+    def _take_held(self) -> list[Save]:
+        held, self._held = self._held, []
+        return held
+
+    def _hands_input_on(self, running: bool) -> bool:
+        return running and [task.name for task in self.tasks.values()] == [START]
+
+    def _save(self, saves: list[Save]) -> Any:
+        raise NotImplementedError
+
+    def _done(self) -> Any:
+        raise NotImplementedError
+
+
+class _SyncLoop(_Saves, SyncPregelLoop):  # pyright: ignore[reportIncompatibleVariableOverride]
+    def tick(self) -> bool:
+        running = super().tick()
+        if self._inline and self._held and not self._hands_input_on(running):
+            self._save(self._take_held()).result()
+        return running
+
+    def __exit__(self, *failure: Any) -> Any:
+        if self._inline and self._held:
+            self._save(self._take_held())
+        return super().__exit__(*failure)
+
+    def _save(self, saves: list[Save]) -> "Future[None]":
+        future: Future[None] = Future()
+        try:
+            self.checkpointer.put_many(saves)
+        except BaseException as error:  # noqa: BLE001 - raised where LangGraph raises what a thread of its own met
+            future.set_exception(error)
+            _executor(self._background).tasks[future] = (False, True)
+        else:
+            future.set_result(None)
+        return future
+
+    def _done(self) -> "Future[None]":
+        return _SAVED
+
+
+class _AsyncLoop(_Saves, AsyncPregelLoop):  # pyright: ignore[reportIncompatibleVariableOverride]
+    _last: "asyncio.Future[None] | None" = None
+
+    def tick(self) -> bool:
+        running = super().tick()
+        if self._inline and self._held and not self._hands_input_on(running):
+            saved = self._save(self._take_held())
+            if saved.done():
+                saved.result()
+        return running
+
+    async def __aexit__(self, *failure: Any) -> Any:
+        if self._inline and self._held:
+            self._save(self._take_held())
+        return await super().__aexit__(*failure)
+
+    def _save(self, saves: list[Save]) -> "asyncio.Future[None]":
+        last = self._last
+        if last is not None and not last.done():
+            self._last = self._background(self._save_after, last, saves)
+            return cast("asyncio.Future[None]", self._last)
+        self._last = None
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        try:
+            saved = self.checkpointer.put_many_nowait(saves)
+        except BaseException as error:  # noqa: BLE001 - raised where LangGraph raises what a task of its own met
+            future.set_exception(error)
+            _executor(self._background).tasks[future] = (False, True)
+            return future
+        if saved:
+            future.set_result(None)
+            return future
+        self._last = self._background(self._save_after, None, saves)
+        return cast("asyncio.Future[None]", self._last)
+
+    async def _save_after(self, last: "asyncio.Future[None] | None", saves: list[Save]) -> None:
+        if last is not None:
+            await last
+        await self.checkpointer.aput_many(saves)
+
+    def _done(self) -> "asyncio.Future[None]":
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        future.set_result(None)
+        return future
+
+
+_SAVED: "Future[None]" = Future()
+_SAVED.set_result(None)
+
+
+def _executor(submit: _Submit) -> Any:
+    return cast("Any", submit).__self__
+
+
+def _with_loop(method: Any, module: ModuleType, name: str, loop: type[Any]) -> Any:
+    """A method of `Pregel` whose global `name` is another class."""
+    names = {**vars(module), name: loop}
+    made = FunctionType(method.__code__, names, method.__name__, method.__defaults__, method.__closure__)
+    made.__kwdefaults__ = method.__kwdefaults__
+    return made
+
+
+_STREAM: Any = cast("Any", Pregel).stream
+_ASTREAM: Any = cast("Any", Pregel).astream
+_PUT = ("self", "prev", "delta_write_futs", "config", "checkpoint", "metadata", "new_versions")
+
+
+def _is_as_expected() -> bool:
+    """Whether the installed LangGraph has all that this file relies on."""
+    for method, loop in ((_STREAM, SyncPregelLoop), (_ASTREAM, AsyncPregelLoop)):
+        if not isinstance(method, FunctionType) or loop.__name__ not in method.__code__.co_names:
+            return False
+        put: Any = getattr(loop, "_checkpointer_put_after_previous", None)
+        if vars(main).get(loop.__name__) is not loop or put is None or tuple(inspect.signature(put).parameters) != _PUT:
+            return False
+    return True
+
+
+supported = _is_as_expected()
+"""Whether runs save inline with the installed LangGraph."""
+
+_inline_stream = _with_loop(_STREAM, main, "SyncPregelLoop", _SyncLoop) if supported else None
+_inline_astream = _with_loop(_ASTREAM, main, "AsyncPregelLoop", _AsyncLoop) if supported else None
+
+
+class InlineGraph(CompiledStateGraph[Any, Any, Any, Any]):
+    """A compiled graph whose runs save inline where that is possible.
+
+    Args:
+        fields: the `vars` of a compiled graph.
+    """
+
+    def __init__(self, **fields: Any) -> None:
+        own = {name: fields.pop(name) for name in list(fields) if name.startswith("_")}
+        super().__init__(**fields)
+        vars(self).update(own)  # LangGraph's `copy` passes all of `vars` to this again
+
+    def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
+        """See LangGraph."""
+        if _inline_stream is None or vars(Pregel)["stream"] is not _STREAM:
+            return super().stream(input, config, **kwargs)
+        return _inline_stream(self, input, config, **kwargs)
+
+    def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
+        """See LangGraph."""
+        if _inline_astream is None or vars(Pregel)["astream"] is not _ASTREAM:
+            return super().astream(input, config, **kwargs)
+        return _inline_astream(self, input, config, **kwargs)
