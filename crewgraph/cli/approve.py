@@ -117,7 +117,7 @@ class _Given:
 class _Run:
     """A run that waits, of a crew or of a flow."""
 
-    def __init__(self, of: "Crew | Flow[Any]", thread: str, saver: Any) -> None:
+    def __init__(self, of: "Crew | Flow", thread: str, saver: Any) -> None:
         self._of, self._thread, self._saver = of, thread, saver
         if isinstance(of, Flow) and saver is not None:
             of.checkpointer = saver

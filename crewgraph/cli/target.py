@@ -42,7 +42,7 @@ Target = Annotated[
 """The option of a command that works on a crew or a flow."""
 
 
-def target_of_either(named: str | None) -> "Crew | Flow[Any]":
+def target_of_either(named: str | None) -> "Crew | Flow":
     """The crew or the flow of that name; see `target_crew`.
 
     Raises:
@@ -51,7 +51,7 @@ def target_of_either(named: str | None) -> "Crew | Flow[Any]":
     where, made = _made(named)
     if not isinstance(made, (Crew, Flow)):
         raise RunError(f"`{where}` is {made!r:.80}, neither crew nor flow; {_FORM} of one.")
-    return cast("Crew | Flow[Any]", made)
+    return cast("Crew | Flow", made)
 
 
 def target_crew(named: str | None) -> Crew:
@@ -68,7 +68,7 @@ def target_crew(named: str | None) -> Crew:
     return made
 
 
-def target_flow(named: str | None) -> Flow[Any]:
+def target_flow(named: str | None) -> Flow:
     """The flow of that name: an object, a class, or a function without parameters.
 
     Raises:
@@ -78,7 +78,7 @@ def target_flow(named: str | None) -> Flow[Any]:
     made: Any = found() if inspect.isclass(found) or inspect.isroutine(found) else found
     if not isinstance(made, Flow):
         raise RunError(f"`{where}` is {made!r:.80}, no flow; {_FORM} of a Flow or of a function that gives one.")
-    return cast("Flow[Any]", made)
+    return cast("Flow", made)
 
 
 def _made(named: str | None) -> tuple[str, Any]:

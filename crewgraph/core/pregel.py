@@ -283,7 +283,7 @@ class _Untraced(Runnable[Any, Any]):
         return await self._first.ainvoke(input, config, **given)
 
 
-def untraced(graph: "Pregel[Any, Any, Any, Any]", *names: str) -> None:
+def untraced(graph: "Pregel[Any]", *names: str) -> None:
     """Let traces show no runs of some nodes of a compiled graph, which make those that are to be seen themselves."""
     for name in names:
         node = graph.nodes[name]

@@ -225,7 +225,7 @@ _inline_stream = _with_loop(_STREAM, main, "SyncPregelLoop", _SyncLoop) if suppo
 _inline_astream = _with_loop(_ASTREAM, main, "AsyncPregelLoop", _AsyncLoop) if supported else None
 
 
-class InlineGraph(CompiledStateGraph[Any, Any, Any, Any]):
+class InlineGraph(CompiledStateGraph[Any]):
     """A compiled graph whose runs save inline where that is possible.
 
     Args:

@@ -5,7 +5,6 @@ import os
 import webbrowser
 from html import escape
 from pathlib import Path
-from typing import Any
 
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.errors import DefinitionError
@@ -17,7 +16,7 @@ from crewgraph.runtime.flow.kickoff import form_of
 
 __all__ = ["Drawn", "display_flow", "drawn", "mermaid_text", "written"]
 
-Drawn = Flow[Any] | type[Flow[Any]]
+Drawn = Flow | type[Flow]
 """A flow or a class of flows: both can be drawn."""
 
 _ENDING = ".html"

@@ -91,7 +91,7 @@ def agent_console(agent: BaseAgent) -> AbstractContextManager[None] | None:
     return _showing({str(agent.id)}) if agent.verbose else None
 
 
-def flow_console(flow: "Flow[Any]") -> AbstractContextManager[None] | None:
+def flow_console(flow: "Flow") -> AbstractContextManager[None] | None:
     """What shows a flow's run if it is verbose: its methods, and which crews and flows they run."""
     return _showing({id(flow)}) if flow.verbose is True else None
 

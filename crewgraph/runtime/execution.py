@@ -26,7 +26,7 @@ from crewgraph.runtime.streaming.audience import Audience
 __all__ = ["CallBack", "ReadState", "Run", "WaitForListeners", "refuse_without_async_face"]
 
 
-_Graph = CompiledStateGraph[Any, Any, Any, Any]
+_Graph = CompiledStateGraph[Any]
 
 
 class CallBack(Operation):

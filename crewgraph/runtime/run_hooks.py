@@ -48,7 +48,7 @@ __all__ = [
 ]
 
 
-def run_entry_hooks(owner: "Crew | Flow[Any]", inputs: dict[str, Any]) -> Program[Any]:
+def run_entry_hooks(owner: "Crew | Flow", inputs: dict[str, Any]) -> Program[Any]:
     """The inputs of a kickoff as the hooks leave them.
 
     Raises:
@@ -68,7 +68,7 @@ def run_entry_hooks(owner: "Crew | Flow[Any]", inputs: dict[str, Any]) -> Progra
     return taken.payload
 
 
-def with_run_hooks(owner: "Crew | Flow[Any]", run: Program[Any]) -> Program[Any]:
+def with_run_hooks(owner: "Crew | Flow", run: Program[Any]) -> Program[Any]:
     """What a run gives, as the hooks leave it; they are told when it fails, and not while it waits for an answer.
 
     Raises:
@@ -92,15 +92,15 @@ def with_run_hooks(owner: "Crew | Flow[Any]", run: Program[Any]) -> Program[Any]
     return end.payload
 
 
-def _failed(owner: "Crew | Flow[Any]", error: BaseException) -> Program[None]:
+def _failed(owner: "Crew | Flow", error: BaseException) -> Program[None]:
     yield _Dispatch(InterceptionPoint.EXECUTION_END, ExecutionEndContext(status="failed", error=error, **_of(owner)))
 
 
-def _is_hooked(owner: "Crew | Flow[Any]") -> bool:
+def _is_hooked(owner: "Crew | Flow") -> bool:
     return any(hooks_at(point, owner if isinstance(owner, Crew) else None) for point in EXECUTION_BOUNDARY_POINTS)
 
 
-def _of(owner: "Crew | Flow[Any]") -> dict[str, Any]:
+def _of(owner: "Crew | Flow") -> dict[str, Any]:
     return {"crew": owner} if isinstance(owner, Crew) else {"flow": owner}
 
 

@@ -115,7 +115,7 @@ def run_place(crew: Crew, thread_id: str | None, checkpointer: Checkpointer) -> 
     return RunPlace(checkpointer=saver, thread_id=str(thread_id or uuid4()), detached=True, beside=beside)
 
 
-def own_saver(crew: "Crew | Flow[Any]") -> Any:
+def own_saver(crew: "Crew | Flow") -> Any:
     """Where a crew or a flow says that it is kept: its `checkpointer`, else beside its checkpoints; None where it does not.
 
     Raises:

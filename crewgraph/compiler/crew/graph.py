@@ -44,7 +44,7 @@ TaskNode = Callable[[TaskBinding, Sequence[str]], Any]
 
 
 def wire_sequential(
-    graph: "StateGraph[Any, Any, Any, Any]", tasks: Sequence[TaskBinding], task_node: TaskNode, first: str = START
+    graph: "StateGraph[Any]", tasks: Sequence[TaskBinding], task_node: TaskNode, first: str = START
 ) -> None:
     """Add the nodes and edges of a sequential crew.
 
@@ -91,7 +91,7 @@ def node_task(node: str) -> str:
     return node.rpartition(" ")[2]
 
 
-def _connect(graph: "StateGraph[Any, Any, Any, Any]", frontier: _Frontier, target: str) -> None:
+def _connect(graph: "StateGraph[Any]", frontier: _Frontier, target: str) -> None:
     if frontier.wait_for_all and target != END:
         graph.add_edge(list(frontier.nodes), target)
     else:
@@ -143,7 +143,7 @@ def _shared_channels(assignment: TaskBinding) -> tuple[str, ...]:
 
 
 def _conditional(
-    graph: "StateGraph[Any, Any, Any, Any]", frontier: _Frontier, assignment: TaskBinding, before: TaskBinding
+    graph: "StateGraph[Any]", frontier: _Frontier, assignment: TaskBinding, before: TaskBinding
 ) -> _Frontier:
     """Add a conditional edge to the task or to its skip node, from the nodes before it."""
     skip = f"skip {assignment.slug}"  # the space keeps it apart from names of tasks; see `node_task`
@@ -262,7 +262,7 @@ def crew_graph(
     tasks: Sequence[TaskBinding] | None = None,
     form: Granularity | None = None,
     planning: TaskBinding | None = None,
-) -> "StateGraph[Any, Any, Any, Any]":
+) -> "StateGraph[Any]":
     """Build the graph of a crew: a node per task; its state holds `inputs` and a channel per task, written once.
 
     A crew that plans has a node before them, whose channel is not part of the graph's output.
@@ -287,7 +287,7 @@ def crew_graph(
     tasks = tasks or bind_tasks(crew)
     planning, form = planning or planning_binding(crew, tasks), form or Granularity()
     outputs = [assignment.slug for assignment in tasks]
-    graph: StateGraph[Any, Any, Any, Any] = StateGraph(
+    graph: StateGraph[Any] = StateGraph(
         schema("CrewState", [INPUTS, *([PLANNING] if planning else []), *outputs]),
         input_schema=schema("CrewInput", [INPUTS]),
         output_schema=schema("CrewResult", outputs),

@@ -210,7 +210,7 @@ _AMOUNTS: dict[str, Callable[[float], str]] = {
 }
 
 
-def metered(graph: "CompiledStateGraph[Any, Any, Any, Any]", crew: Crew) -> "MeteredGraph":
+def metered(graph: "CompiledStateGraph[Any]", crew: Crew) -> "MeteredGraph":
     """Return a crew's compiled graph with metered runs."""
     return MeteredGraph(crew=crew, **vars(graph))
 

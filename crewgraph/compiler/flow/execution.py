@@ -122,7 +122,7 @@ _Arguments = tuple[tuple[Any, ...], Mapping[str, Any]]
 class HookedMethod:
     """A method of a flow, for the hooks around it."""
 
-    flow: "Flow[Any]"
+    flow: "Flow"
     name: str
 
     def before(self, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> _Arguments:

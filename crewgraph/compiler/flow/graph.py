@@ -83,7 +83,7 @@ def draw_graph(plan: TriggerPlan) -> Graph:
 class ShownAsFlow:
     """Shows the flow; LangGraph would ask a server on the network for a picture."""
 
-    flow: "Flow[Any]"
+    flow: "Flow"
     """The flow."""
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **kwargs: Any) -> dict[str, str]:
@@ -149,7 +149,7 @@ class FlowForm:
     """What all graphs of a flow's class have in common; compiled once, for that takes longer than many runs."""
 
     plan: TriggerPlan
-    base: CompiledStateGraph[Any, Any, Any, Any]
+    base: CompiledStateGraph[Any]
     granularity: str
     """"method" for a node for each method, "flow" for one node for all."""
 
@@ -168,7 +168,7 @@ class FlowForm:
         graph.add_conditional_edges(START, _first, [*plan.methods, END])
         return cls(plan, _compiled(graph), granularity)
 
-    def graph(self, flow: "Flow[Any]", *, checkpointer: Any = None, store: Any = None, **wishes: Any) -> "FlowGraph":
+    def graph(self, flow: "Flow", *, checkpointer: Any = None, store: Any = None, **wishes: Any) -> "FlowGraph":
         """The graph of a flow.
 
         Args:
@@ -192,7 +192,7 @@ class FlowForm:
         return FlowGraph(flow=flow, form=self, **kept)
 
 
-def _compiled(graph: "StateGraph[Any, Any, Any, Any]", **wishes: Any) -> CompiledStateGraph[Any, Any, Any, Any]:
+def _compiled(graph: "StateGraph[Any]", **wishes: Any) -> CompiledStateGraph[Any]:
     """A graph whose nodes leave the trace to the methods, which begin in one node and may end in another."""
     compiled = graph.compile(**wishes)
     untraced(compiled, *graph.nodes)
@@ -222,7 +222,7 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         kept: what makes a `CompiledStateGraph`.
     """
 
-    def __init__(self, *, flow: "Flow[Any]", form: FlowForm, **kept: Any) -> None:
+    def __init__(self, *, flow: "Flow", form: FlowForm, **kept: Any) -> None:
         super().__init__(**kept)
         self.flow, self.form = flow, form  # what stands in `vars` is what LangGraph's `copy` gives to this again
 

@@ -30,7 +30,7 @@ _Fields = Callable[[], Mapping[str, Any]]
 """The fields of an event, made only where somebody listens."""
 
 
-def emit_flow_event(flow: "Flow[Any]", event: type[BaseEvent], fields: _Fields) -> None:
+def emit_flow_event(flow: "Flow", event: type[BaseEvent], fields: _Fields) -> None:
     """Tell of a flow; where its events are suppressed, only those who read its stream."""
     suppressed = flow.suppress_flow_events
     if bool(SINKS.get()) if suppressed else crewai_event_bus.wants(event):

@@ -101,9 +101,7 @@ class FlowRun:
     usage: UsageLedger
     """What models reported that methods have asked in this process."""
 
-    def __init__(
-        self, flow: "Flow[Any]", plan: TriggerPlan, state: Any, inputs: Mapping[str, Any], *, stored: bool
-    ) -> None:
+    def __init__(self, flow: "Flow", plan: TriggerPlan, state: Any, inputs: Mapping[str, Any], *, stored: bool) -> None:
         self.flow, self.plan, self.inputs, self.stored = flow, plan, dict(inputs), stored
         self.state = state
         self.values: dict[str, Any] = {}

@@ -12,7 +12,7 @@ from crewgraph.errors import StorageError
 __all__ = ["backends_of", "loaded", "pending_cleared", "pending_saved", "saved"]
 
 
-def backends_of(flow: "Flow[Any]") -> list[Any]:
+def backends_of(flow: "Flow") -> list[Any]:
     """The backends that a flow, its class and its methods have been given."""
     definition = flow.topology()
     methods = definition.methods.values()
@@ -51,7 +51,7 @@ def saved(run: FlowRun, method: str) -> None:
         print(f"Flow state is saved: {run.flow_id}, after `{method}`")  # noqa: T201 - `verbose` asks for it
 
 
-def loaded(flow: "Flow[Any]", flow_id: str) -> dict[str, Any] | None:
+def loaded(flow: "Flow", flow_id: str) -> dict[str, Any] | None:
     """The state that a backend holds under an id; the first that holds one counts.
 
     Raises:

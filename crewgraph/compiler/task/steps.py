@@ -33,7 +33,7 @@ STAGES = (*_ROUTES, "finish")
 
 def step_graph(
     assignment: TaskBinding, sources: Collection[str], *, stored: bool, before: Sequence[str], after: Sequence[str]
-) -> "CompiledStateGraph[Any, Any, Any, Any]":
+) -> "CompiledStateGraph[Any]":
     """Build the graph of a task, which becomes a node of its crew's graph.
 
     Args:
@@ -45,7 +45,7 @@ def step_graph(
     """
     stages = _needed_stages(assignment)
     stepper = Stepper(partial(task_body, assignment), stages, stored=stored)
-    graph: StateGraph[Any, Any, Any, Any] = StateGraph(
+    graph: StateGraph[Any] = StateGraph(
         _state(assignment, sources),
         input_schema=schema(f"{assignment.slug}_input", [INPUTS, *sources]),
         output_schema=schema(f"{assignment.slug}_result", [assignment.slug]),

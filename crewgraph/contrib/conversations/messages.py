@@ -76,12 +76,12 @@ def set_field(state: Any, name: str, value: Any) -> None:
         setattr(state, name, value)
 
 
-def set_state_field(flow: "Flow[Any]", name: str, value: Any) -> None:
+def set_state_field(flow: "Flow", name: str, value: Any) -> None:
     """Set a field of a flow's state; ignored if the state is a model without that field."""
     set_field(flow.state, name, value)
 
 
-def messages_in(flow: "Flow[Any]", state: Any) -> list[Any]:
+def messages_in(flow: "Flow", state: Any) -> list[Any]:
     """Return the messages of a state, or those held on the flow if its model has no field for them."""
     if isinstance(state, dict):
         return cast("dict[str, list[Any]]", state).setdefault("messages", [])
@@ -89,12 +89,12 @@ def messages_in(flow: "Flow[Any]", state: Any) -> list[Any]:
     return cast("list[Any]", messages) if isinstance(messages, list) else _messages_outside_state(flow)
 
 
-def _messages_outside_state(flow: "Flow[Any]") -> list[Any]:
+def _messages_outside_state(flow: "Flow") -> list[Any]:
     """Return the messages held on the flow, for states without a field for them."""
     return vars(flow).setdefault("_messages_outside_state", [])
 
 
-def add_message(flow: "Flow[Any]", state: Any, role: str, content: Any, **extra: Any) -> int:
+def add_message(flow: "Flow", state: Any, role: str, content: Any, **extra: Any) -> int:
     """Add a message to a state and return its index."""
     messages = messages_in(flow, state)
     plain = {"role": role, "content": content, **extra}
@@ -102,7 +102,7 @@ def add_message(flow: "Flow[Any]", state: Any, role: str, content: Any, **extra:
     return len(messages) - 1
 
 
-def emit_message(flow: "Flow[Any]", state: Any, index: int) -> None:
+def emit_message(flow: "Flow", state: Any, index: int) -> None:
     """Emit the event of an added message."""
     message = message_to_llm_dict(messages_in(flow, state)[index])
     if message["role"] in _ROLES and crewai_event_bus.wants(ConversationMessageAddedEvent):
@@ -116,7 +116,7 @@ def emit_message(flow: "Flow[Any]", state: Any, index: int) -> None:
         crewai_event_bus.emit(flow, event)
 
 
-def append_message(flow: "Flow[Any]", role: ConversationMessageRole, content: str, **extra: Any) -> None:
+def append_message(flow: "Flow", role: ConversationMessageRole, content: str, **extra: Any) -> None:
     """Add a message to a flow's conversation.
 
     Args:
@@ -129,7 +129,7 @@ def append_message(flow: "Flow[Any]", role: ConversationMessageRole, content: st
     emit_message(flow, state, add_message(flow, state, role, content, **extra))
 
 
-def get_conversation_messages(flow: "Flow[Any]") -> list[dict[str, Any]]:
+def get_conversation_messages(flow: "Flow") -> list[dict[str, Any]]:
     """Return a flow's messages in the form that models take."""
     state = flow.state
     has_messages = not isinstance(state, dict) or "messages" in state
@@ -137,9 +137,7 @@ def get_conversation_messages(flow: "Flow[Any]") -> list[dict[str, Any]]:
     return [message_to_llm_dict(message) for message in messages]
 
 
-def receive_user_message(
-    flow: "Flow[Any]", text: str, *, outcomes: Sequence[str] | None = None, llm: Any = None
-) -> str:
+def receive_user_message(flow: "Flow", text: str, *, outcomes: Sequence[str] | None = None, llm: Any = None) -> str:
     """Add a user message; return the intent if outcomes and a model to classify it are given, else the text."""
     append_message(flow, "user", text)
     set_state_field(flow, "last_user_message", text)
@@ -151,7 +149,7 @@ def receive_user_message(
 
 
 def prepare_conversational_turn(
-    flow: "Flow[Any]",
+    flow: "Flow",
     *,
     user_message: str | dict[str, Any] | None = None,
     intents: Sequence[str] | None = None,

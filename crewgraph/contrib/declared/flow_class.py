@@ -48,11 +48,11 @@ _SELF = Signature([Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)])
 
 
 def flow_from_declaration(
-    base: type[Flow[Any]],
+    base: type[Flow],
     contents: FlowDeclaration | str | dict[str, Any] | None,
     path: Path | str | None,
     keywords: Mapping[str, Any],
-) -> Flow[Any]:
+) -> Flow:
     """Build the flow that a declaration describes; see `Flow.from_declaration`.
 
     Args:
@@ -65,7 +65,7 @@ def flow_from_declaration(
     return build_flow_class(declared, base, _BACKENDS)(**{**constructor_arguments(declared), **keywords})
 
 
-def build_flow_class(declared: FlowDeclaration, base: type[Flow[Any]], backends: Backends) -> type[Flow[Any]]:
+def build_flow_class(declared: FlowDeclaration, base: type[Flow], backends: Backends) -> type[Flow]:
     """Build the class of a declared flow.
 
     Args:
@@ -90,7 +90,7 @@ def build_flow_class(declared: FlowDeclaration, base: type[Flow[Any]], backends:
     }
     if declared.state is not None:
         members["initial_state"] = _state(declared, root)
-    flow_class = cast("type[Flow[Any]]", type(declared.name, (base,), members))
+    flow_class = cast("type[Flow]", type(declared.name, (base,), members))
     if declared.conversational is not None and declared.conversational.enabled:
         flow_class.become_conversational(_conversation(declared.conversational, root))
     if (backend := _backend(declared.persist, backends, "persist", root)) is not None:

@@ -99,7 +99,7 @@ class _Writer:
             return dict(items)
         return {_PAIRS: [[self.plain(key, where), item] for key, item in items]}
 
-    def _thing(self, value: "BaseModel | BaseLLM | Flow[Any]", where: str) -> int:
+    def _thing(self, value: "BaseModel | BaseLLM | Flow", where: str) -> int:
         if id(value) in self._indices:
             return self._indices[id(value)]
         index = self._indices[id(value)] = len(self.things)
@@ -114,7 +114,7 @@ class _Writer:
         return index
 
 
-def _arguments(value: "BaseModel | BaseLLM | Flow[Any]") -> dict[str, Any]:
+def _arguments(value: "BaseModel | BaseLLM | Flow") -> dict[str, Any]:
     if isinstance(value, Flow):  # the class is the definition, and the state belongs to the run
         return {"name": value.name} if isinstance(value.name, str) else {}
     return _fields(value) if isinstance(value, BaseModel) else _attributes(value)

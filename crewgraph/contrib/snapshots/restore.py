@@ -58,7 +58,7 @@ def restore_into(entity: Any, config: CheckpointSettings) -> None:
     if isinstance(entity, Crew):
         entity.start_next_with(_crew_start(run, branch, parent, forks=False))
     elif isinstance(entity, Flow):
-        _continue_flow(cast("Flow[Any]", entity), run, (branch, parent), forks=False)
+        _continue_flow(cast("Flow", entity), run, (branch, parent), forks=False)
     else:
         entity.start_next_with(KickoffPoint(run["thread_id"], run["database"], branch, parent))
 
@@ -205,7 +205,7 @@ class _FlowPoint:
     forks: bool
 
 
-def _restored_flow(kind: "type[Flow[Any]]", config: CheckpointConfig, branch: str | None) -> "Flow[Any]":
+def _restored_flow(kind: "type[Flow]", config: CheckpointConfig, branch: str | None) -> "Flow":
     flow = kind()
     run, origin_branch, parent = _point_in(config, "flow")
     if branch is not None:
@@ -220,7 +220,7 @@ def _restored_flow(kind: "type[Flow[Any]]", config: CheckpointConfig, branch: st
     return flow
 
 
-def _continue_flow(flow: "Flow[Any]", run: Mapping[str, Any], origin: tuple[str, str | None], *, forks: bool) -> None:
+def _continue_flow(flow: "Flow", run: Mapping[str, Any], origin: tuple[str, str | None], *, forks: bool) -> None:
     database = run["database"]
     if own_saver(flow) is None and database is not None and Path(database).is_file():
         flow.checkpointer = saver_at(Path(database))
@@ -228,7 +228,7 @@ def _continue_flow(flow: "Flow[Any]", run: Mapping[str, Any], origin: tuple[str,
     flow.start_next_with(partial(_continued_flow, _FlowPoint(run, forks)))
 
 
-def _continued_flow(point: _FlowPoint, flow: "Flow[Any]", inputs: Mapping[str, Any]) -> Program[Any]:
+def _continued_flow(point: _FlowPoint, flow: "Flow", inputs: Mapping[str, Any]) -> Program[Any]:
     thread_id, done = str(point.run["thread_id"]), int(point.run["executions"])
     steps = yield from flow_steps(flow, thread_id)
     reached, last_step = 0, None

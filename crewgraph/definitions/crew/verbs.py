@@ -266,7 +266,7 @@ class CrewVerbs:
         cache: "BaseCache[Any] | None" = None,
         interrupt_before: Sequence[str] = (),
         interrupt_after: Sequence[str] = (),
-    ) -> "CompiledStateGraph[Any, Any, Any, Any]":
+    ) -> "CompiledStateGraph[Any]":
         """Compile the crew to a LangGraph graph: a node per task, with the state `{"inputs": {...}, <task>: <output>}`.
 
         Args:

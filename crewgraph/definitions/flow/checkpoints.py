@@ -87,7 +87,7 @@ class FlowCheckpoints(NextRun):
         apply_from_checkpoint(self, config)
         if state_id is None:
             return inputs
-        if not load_flow_state(cast("Flow[Any]", self), state_id):
+        if not load_flow_state(cast("Flow", self), state_id):
             raise RunError(f"no state is kept under `{state_id}`; look at the `id`, and at where it was kept")
         state: Any = self.state
         values: Mapping[str, Any] = dict(state)

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from threading import Lock
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal
 
 from pydantic import BaseModel
+from typing_extensions import TypeVar
 
 from crewgraph.definitions.checkpoints import CheckpointSettings
 from crewgraph.definitions.crew.process import KeepHistory
@@ -41,7 +42,7 @@ else:
 
 __all__ = ["Flow"]
 
-State = TypeVar("State")
+State = TypeVar("State", default=Any)
 
 
 class Flow(

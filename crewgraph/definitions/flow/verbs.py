@@ -88,7 +88,7 @@ class FlowPlot:
         flow: The flow or its class.
     """
 
-    def __init__(self, flow: "Flow[Any] | type[Flow[Any]]") -> None:
+    def __init__(self, flow: "Flow | type[Flow]") -> None:
         self.flow = flow
 
     def plot(self, filename: str | os.PathLike[str] = "crewai_flow", show: bool = False) -> str:
@@ -123,7 +123,7 @@ class FlowDrawings:
             DefinitionError: The flow is invalid.
             OSError: The file cannot be written.
         """
-        return FlowPlot(cast("Flow[Any]", self)).plot(filename, show)
+        return FlowPlot(cast("Flow", self)).plot(filename, show)
 
     @hybridmethod
     def to_mermaid(self) -> str:
@@ -132,10 +132,10 @@ class FlowDrawings:
         Raises:
             DefinitionError: The flow is invalid.
         """
-        return FlowPlot(cast("Flow[Any]", self)).to_mermaid()
+        return FlowPlot(cast("Flow", self)).to_mermaid()
 
     def _repr_html_(self) -> str:
-        return display_flow(cast("Flow[Any]", self))
+        return display_flow(cast("Flow", self))
 
 
 class FlowVerbs(FlowDrawings):
@@ -184,7 +184,7 @@ class FlowVerbs(FlowDrawings):
         own = override_of(self, "kickoff_async")
         if own is not None:
             return call(own, merged or None)
-        flow = cast("Flow[Any]", self)
+        flow = cast("Flow", self)
         return flow_chunks(flow, merged) if self.streaming else kickoff_flow(flow, merged)
 
     @overridable
@@ -201,7 +201,7 @@ class FlowVerbs(FlowDrawings):
             input_files=input_files, from_checkpoint=from_checkpoint, restore_from_state_id=restore_from_state_id
         )
         merged = self.prepare_inputs(_merge_inputs(inputs, more), options)
-        flow = cast("Flow[Any]", self)
+        flow = cast("Flow", self)
         return aflow_chunks(flow, merged) if self.streaming else await akickoff_flow(flow, merged)
 
     async def akickoff(
@@ -232,7 +232,7 @@ class FlowVerbs(FlowDrawings):
             RunError: There is an answer, but no `id`.
             Exception: As for `kickoff`, after the items of what completed.
         """
-        return stream_flow(cast("Flow[Any]", self), _merge_inputs(inputs, more), feedback)
+        return stream_flow(cast("Flow", self), _merge_inputs(inputs, more), feedback)
 
     def astream(
         self, inputs: Mapping[str, Any] | None = None, *, feedback: Any = None, **more: Any
@@ -242,7 +242,7 @@ class FlowVerbs(FlowDrawings):
         If the loop may be left early, use `async with contextlib.aclosing(flow.astream()) as items`; otherwise the run stops
         only when the generator is garbage-collected.
         """
-        return astream_flow(cast("Flow[Any]", self), _merge_inputs(inputs, more), feedback)
+        return astream_flow(cast("Flow", self), _merge_inputs(inputs, more), feedback)
 
     def stream_events(
         self,
@@ -260,7 +260,7 @@ class FlowVerbs(FlowDrawings):
             input_files=input_files, from_checkpoint=from_checkpoint, restore_from_state_id=restore_from_state_id
         )
         merged = self.prepare_inputs(_merge_inputs(inputs, more), options)
-        return frames(cast("Flow[Any]", self), merged)
+        return frames(cast("Flow", self), merged)
 
     def astream_events(
         self,
@@ -275,7 +275,7 @@ class FlowVerbs(FlowDrawings):
             input_files=input_files, from_checkpoint=from_checkpoint, restore_from_state_id=restore_from_state_id
         )
         merged = self.prepare_inputs(_merge_inputs(inputs, more), options)
-        return aframes(cast("Flow[Any]", self), merged)
+        return aframes(cast("Flow", self), merged)
 
     def resume(self, flow_id: str | None = None, feedback: Any = None) -> Any:
         """Continue a stored run that did not complete.
@@ -291,11 +291,11 @@ class FlowVerbs(FlowDrawings):
         Raises:
             RunError: There is no such run.
         """
-        return resume_flow(cast("Flow[Any]", self), *self.match_answer(flow_id, feedback))
+        return resume_flow(cast("Flow", self), *self.match_answer(flow_id, feedback))
 
     async def aresume(self, flow_id: str | None = None, feedback: Any = None) -> Any:
         """Continue a run on the current event loop; see `resume`."""
-        return await aresume_flow(cast("Flow[Any]", self), *self.match_answer(flow_id, feedback))
+        return await aresume_flow(cast("Flow", self), *self.match_answer(flow_id, feedback))
 
     async def resume_async(self, flow_id: str | None = None, feedback: Any = None) -> Any:
         """Continue a run on the current event loop; see `resume`."""
@@ -318,7 +318,7 @@ class FlowVerbs(FlowDrawings):
 
     def compile(
         self, *, checkpointer: Any = None, store: Any = None, granularity: str | None = None, **options: Any
-    ) -> "CompiledStateGraph[Any, Any, Any, Any]":
+    ) -> "CompiledStateGraph[Any]":
         """Compile the flow to a LangGraph graph.
 
         Args:
@@ -331,7 +331,7 @@ class FlowVerbs(FlowDrawings):
             DefinitionError: The flow is invalid.
             CompileError: The granularity is unknown, or has no node to interrupt at.
         """
-        return compile_flow(cast("Flow[Any]", self), granularity, checkpointer=checkpointer, store=store, **options)
+        return compile_flow(cast("Flow", self), granularity, checkpointer=checkpointer, store=store, **options)
 
     @hybridmethod
     def runs(self, *, status: RunStatus | None = None, inside: bool = False, limit: int | None = None) -> list[RunInfo]:
@@ -345,24 +345,24 @@ class FlowVerbs(FlowDrawings):
         Raises:
             StorageError: The stored runs cannot be read.
         """
-        return flow_runs(cast("Flow[Any]", self), RunFilter(status=status, inside=inside, limit=limit))
+        return flow_runs(cast("Flow", self), RunFilter(status=status, inside=inside, limit=limit))
 
     @hybridmethod
     async def aruns(
         self, *, status: RunStatus | None = None, inside: bool = False, limit: int | None = None
     ) -> list[RunInfo]:
         """Return the stored runs of this flow, on the current event loop; see `runs`."""
-        return await aflow_runs(cast("Flow[Any]", self), RunFilter(status=status, inside=inside, limit=limit))
+        return await aflow_runs(cast("Flow", self), RunFilter(status=status, inside=inside, limit=limit))
 
     @hybridmethod
     def pending(self) -> list[PendingFlow]:
         """Return the stored runs that wait for an answer; can be called on the class."""
-        return pending(cast("Flow[Any]", self))
+        return pending(cast("Flow", self))
 
     @hybridmethod
     async def apending(self) -> list[PendingFlow]:
         """Return the stored runs that wait for an answer, on the current event loop; see `pending`."""
-        return await apending(cast("Flow[Any]", self))
+        return await apending(cast("Flow", self))
 
     def history(self, flow_id: str | None = None) -> list[FlowStep]:
         """Return the steps of a stored run, oldest first.
@@ -373,11 +373,11 @@ class FlowVerbs(FlowDrawings):
         Raises:
             RunError: There is no such run.
         """
-        return read_flow_history(cast("Flow[Any]", self), flow_id)
+        return read_flow_history(cast("Flow", self), flow_id)
 
     async def ahistory(self, flow_id: str | None = None) -> list[FlowStep]:
         """Return the steps of a stored run, on the current event loop; see `history`."""
-        return await aread_flow_history(cast("Flow[Any]", self), flow_id)
+        return await aread_flow_history(cast("Flow", self), flow_id)
 
     @ForkVerb
     def fork(self, step: FlowStep, state: Mapping[str, Any] | None = None) -> Any:
@@ -393,15 +393,15 @@ class FlowVerbs(FlowDrawings):
         Raises:
             DefinitionError: The values do not fit the state.
         """
-        return fork_flow(cast("Flow[Any]", self), step, state)
+        return fork_flow(cast("Flow", self), step, state)
 
     async def afork(self, step: FlowStep, state: Mapping[str, Any] | None = None) -> Any:
         """Continue a run from an earlier step, on the current event loop; see `fork`."""
-        return await afork_flow(cast("Flow[Any]", self), step, state)
+        return await afork_flow(cast("Flow", self), step, state)
 
     def running_state(self, otherwise: Any) -> Any:
         """Return the state of the current run of this flow, or `otherwise` outside of runs."""
-        return state_around(cast("Flow[Any]", self), otherwise)
+        return state_around(cast("Flow", self), otherwise)
 
 
 def _merge_inputs(inputs: Any, more: dict[str, Any]) -> dict[str, Any]:
@@ -440,7 +440,7 @@ class PendingFlowVerbs:
             DefinitionError: No such run waits for an answer (also a ValueError).
         """
         flow = cls(**({"persistence": persistence} if persistence is not None else {}), **kwargs)
-        flow._pending_flow = waiting_flow_runs(cast("Flow[Any]", flow), flow_id)
+        flow._pending_flow = waiting_flow_runs(cast("Flow", flow), flow_id)
         return flow
 
     @property

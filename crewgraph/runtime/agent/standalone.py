@@ -261,7 +261,7 @@ def body_alone(
     """
     around = place_in_flow() or place_around()
     place = place_to_ask(around or kept or _NOWHERE, [] if work is None else [work])
-    graph: StateGraph[Any, Any, Any, Any] = StateGraph(schema("AloneState", [INPUTS, node]))
+    graph: StateGraph[Any] = StateGraph(schema("AloneState", [INPUTS, node]))
     graph.add_node(node, BodyNode(node, body, stored=place.checkpointer is not False))
     graph.add_edge(START, node)
     graph.add_edge(node, END)

@@ -19,7 +19,7 @@ from crewgraph.errors import CompileError
 __all__ = ["CrewGraph", "Graph", "compile_crew", "graph_of"]
 
 
-Graph = CompiledStateGraph[Any, Any, Any, Any]
+Graph = CompiledStateGraph[Any]
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ __all__ = [
 _GRANULARITIES = ("method", "flow")
 
 
-def form_of(flow: "Flow[Any] | type[Flow[Any]]", granularity: str = "method") -> FlowForm:
+def form_of(flow: "Flow | type[Flow]", granularity: str = "method") -> FlowForm:
     """What the class of a flow comes to in some granularity, made once.
 
     Raises:
@@ -118,27 +118,27 @@ def rewound(graph: FlowGraph, config: Any, values: Mapping[str, Any]) -> Program
 _MOST_STEPS = 10**9
 
 
-def kickoff_flow(flow: "Flow[Any]", inputs: dict[str, Any]) -> Any:
+def kickoff_flow(flow: "Flow", inputs: dict[str, Any]) -> Any:
     """Run a flow; see `Flow.kickoff`."""
     return drive(run_of(flow, inputs, None))
 
 
-async def akickoff_flow(flow: "Flow[Any]", inputs: dict[str, Any]) -> Any:
+async def akickoff_flow(flow: "Flow", inputs: dict[str, Any]) -> Any:
     """Run a flow on this event loop; see `Flow.akickoff`."""
     return await adrive(run_of(flow, inputs, None))
 
 
-def resume_flow(flow: "Flow[Any]", flow_id: str, feedback: Any) -> Any:
+def resume_flow(flow: "Flow", flow_id: str, feedback: Any) -> Any:
     """Go on with a run; see `Flow.resume`."""
     return drive(with_run_hooks(flow, resume_flow_program(flow, flow_id, feedback)))
 
 
-async def aresume_flow(flow: "Flow[Any]", flow_id: str, feedback: Any) -> Any:
+async def aresume_flow(flow: "Flow", flow_id: str, feedback: Any) -> Any:
     """Go on with a run on this event loop."""
     return await adrive(with_run_hooks(flow, resume_flow_program(flow, flow_id, feedback)))
 
 
-def run_of(flow: "Flow[Any]", inputs: dict[str, Any], feedback: Any) -> Program[Any]:
+def run_of(flow: "Flow", inputs: dict[str, Any], feedback: Any) -> Program[Any]:
     """A kickoff as a program, or a run that goes on with an answer.
 
     Raises:
@@ -154,7 +154,7 @@ def run_of(flow: "Flow[Any]", inputs: dict[str, Any], feedback: Any) -> Program[
     return with_run_hooks(flow, resume_flow_program(flow, str(inputs["id"]), feedback))
 
 
-def _entered(flow: "Flow[Any]", inputs: dict[str, Any]) -> Program[Any]:
+def _entered(flow: "Flow", inputs: dict[str, Any]) -> Program[Any]:
     given = yield from run_entry_hooks(flow, inputs)
     start = flow.take_start()
     run = _kicked_off(flow, given) if start is None else start(flow, given)
@@ -175,25 +175,25 @@ def flow_questions(run: FlowRun, questions: Mapping[str, Any]) -> PendingFlow:
     )
 
 
-def compile_flow(flow: "Flow[Any]", granularity: str | None = None, **wishes: Any) -> FlowGraph:
+def compile_flow(flow: "Flow", granularity: str | None = None, **wishes: Any) -> FlowGraph:
     """The flow as a graph; see `Flow.compile`."""
     return form_of(flow, granularity or flow.granularity).graph(flow, **wishes)
 
 
-def state_around(flow: "Flow[Any]", otherwise: Any) -> Any:
+def state_around(flow: "Flow", otherwise: Any) -> Any:
     """The state of the run around the running code, if it is one of this flow."""
     running = RUNNING.get()
     return running.run.state if running is not None and running.run.flow is flow else otherwise
 
 
-def _saver(flow: "Flow[Any]") -> Any:
+def _saver(flow: "Flow") -> Any:
     """Where a run of a flow is kept; None for nowhere."""
     if own_saver(flow) is None and not flow.topology().is_persisted and flow.persistence is None:
         return None
     return checkpointer_for(own_saver(flow))
 
 
-def load_flow_state(flow: "Flow[Any]", flow_id: str) -> bool:
+def load_flow_state(flow: "Flow", flow_id: str) -> bool:
     """Show the state that is kept under an id; see `Flow._load_state`."""
     saver = checkpointer_for(own_saver(flow))
     if saver is not None:
@@ -210,7 +210,7 @@ def load_flow_state(flow: "Flow[Any]", flow_id: str) -> bool:
     return saved is not None
 
 
-def _kicked_off(flow: "Flow[Any]", inputs: dict[str, Any]) -> Program[Any]:
+def _kicked_off(flow: "Flow", inputs: dict[str, Any]) -> Program[Any]:
     taken_up = flow.take_resumed_id()
     if taken_up is not None:
         inputs = {"id": taken_up, **inputs}
@@ -239,7 +239,7 @@ def _kicked_off(flow: "Flow[Any]", inputs: dict[str, Any]) -> Program[Any]:
     return (yield from played(graph, run, inputs, None))
 
 
-def _was_loaded(flow: "Flow[Any]", run: FlowRun, flow_id: str) -> bool:
+def _was_loaded(flow: "Flow", run: FlowRun, flow_id: str) -> bool:
     """Whether a backend of the user's own holds a state, which the run then begins with."""
     values = loaded(flow, flow_id)
     if values is not None:
@@ -262,7 +262,7 @@ def _marked(run: FlowRun, values: Mapping[str, Any]) -> Mapping[str, Any]:
     return values if saved is None else {**values, **saved}
 
 
-def _inside(flow: "Flow[Any]", inputs: dict[str, Any], around: Running) -> Program[Any]:
+def _inside(flow: "Flow", inputs: dict[str, Any], around: Running) -> Program[Any]:
     """A run inside a method of another flow, kept where that one is: after a crash it goes on where it was."""
     graph = compile_flow(flow, checkpointer=around.run.saver)
     run, thread_id = FlowRun(flow, graph.plan, None, inputs, stored=True), around.thread_inside()
@@ -276,7 +276,7 @@ def _inside(flow: "Flow[Any]", inputs: dict[str, Any], around: Running) -> Progr
     return (yield from played(graph, run, inputs, thread_id))
 
 
-def resume_flow_program(flow: "Flow[Any]", flow_id: str, feedback: Any) -> Program[Any]:
+def resume_flow_program(flow: "Flow", flow_id: str, feedback: Any) -> Program[Any]:
     """A resume as a program."""
     saver = checkpointer_for(own_saver(flow))
     if saver is None:
@@ -299,7 +299,7 @@ def resume_flow_program(flow: "Flow[Any]", flow_id: str, feedback: Any) -> Progr
     return (yield from played(graph, run, Command(resume=answer), flow_id))
 
 
-def _check_answers(flow: "Flow[Any]", flow_id: str, questions: Mapping[str, Any], answers: Any) -> None:
+def _check_answers(flow: "Flow", flow_id: str, questions: Mapping[str, Any], answers: Any) -> None:
     if any(takes_anything(name) for name in questions):
         return
     if isinstance(answers, Mapping) and not set(cast("Mapping[str, Any]", answers)) <= set(questions):
@@ -311,7 +311,7 @@ def _check_answers(flow: "Flow[Any]", flow_id: str, questions: Mapping[str, Any]
         )
 
 
-def no_run(flow: "Flow[Any]", flow_id: str) -> RunError:
+def no_run(flow: "Flow", flow_id: str) -> RunError:
     """What is raised where nothing is kept under an id."""
     told = f"there is no run of flow `{flow.flow_name}` under `{flow_id}`."
     if _saver(flow) is None:
@@ -454,7 +454,7 @@ def _paused(run: FlowRun, waits: PendingFlow) -> dict[str, Any]:
     }
 
 
-def waiting_flow_runs(flow: "Flow[Any]", flow_id: str) -> PendingFlow:
+def waiting_flow_runs(flow: "Flow", flow_id: str) -> PendingFlow:
     """What a run waits for; the flow shows its state. See `Flow.from_pending`.
 
     Raises:

@@ -35,31 +35,31 @@ class _ReadHistory(Operation):
         return [one async for one in self.graph.aget_state_history(self.config)]  # pyright: ignore[reportArgumentType]
 
 
-def read_flow_history(flow: "Flow[Any]", flow_id: str | None) -> list[FlowStep]:
+def read_flow_history(flow: "Flow", flow_id: str | None) -> list[FlowStep]:
     """What a run did; see `Flow.history`."""
     return drive(flow_steps(flow, flow_id))
 
 
-async def aread_flow_history(flow: "Flow[Any]", flow_id: str | None) -> list[FlowStep]:
+async def aread_flow_history(flow: "Flow", flow_id: str | None) -> list[FlowStep]:
     """What a run did; see `Flow.history`."""
     return await adrive(flow_steps(flow, flow_id))
 
 
-def fork_flow(flow: "Flow[Any]", step: FlowStep, state: Mapping[str, Any] | None) -> Any:
+def fork_flow(flow: "Flow", step: FlowStep, state: Mapping[str, Any] | None) -> Any:
     """Run on from a step; see `Flow.fork`."""
     return drive(forked_at(flow, step, state))
 
 
-async def afork_flow(flow: "Flow[Any]", step: FlowStep, state: Mapping[str, Any] | None) -> Any:
+async def afork_flow(flow: "Flow", step: FlowStep, state: Mapping[str, Any] | None) -> Any:
     """Run on from a step; see `Flow.fork`."""
     return await adrive(forked_at(flow, step, state))
 
 
-def _graph(flow: "Flow[Any]") -> FlowGraph:
+def _graph(flow: "Flow") -> FlowGraph:
     return compile_flow(flow, checkpointer=checkpointer_for(own_saver(flow)))
 
 
-def flow_steps(flow: "Flow[Any]", flow_id: str | None) -> Program[list[FlowStep]]:
+def flow_steps(flow: "Flow", flow_id: str | None) -> Program[list[FlowStep]]:
     """The steps of a run, as a program."""
     graph, thread_id = _graph(flow), flow_id or flow.flow_id
     states = yield _ReadHistory(graph, thread_id)
@@ -130,7 +130,7 @@ def _told(run: FlowRun, thread_id: str, moments: Sequence[_Moment]) -> Iterator[
         number += 1
 
 
-def forked_at(flow: "Flow[Any]", step: FlowStep, state: Mapping[str, Any] | None) -> Program[Any]:
+def forked_at(flow: "Flow", step: FlowStep, state: Mapping[str, Any] | None) -> Program[Any]:
     """A run from a step on, as a program."""
     graph = _graph(flow)
     config: Any = {

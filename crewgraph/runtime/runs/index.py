@@ -55,7 +55,7 @@ _UNSAVED = "unsaved"
 
 _OF_FLOWS = (_PROGRESS, _PARKED, _UNSAVED, CHANNEL)
 
-_AnyFlow = Flow[Any] | type[Flow[Any]]
+_AnyFlow = Flow | type[Flow]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,35 +26,35 @@ class _Frames(Audience):
         return Ended(ended)
 
 
-def _watched(flow: "Flow[Any]", inputs: dict[str, Any], feedback: Any = None) -> WatchedRun:
+def _watched(flow: "Flow", inputs: dict[str, Any], feedback: Any = None) -> WatchedRun:
     return WatchedRun(run_of(flow, inputs, feedback), FlowAudience(flow))
 
 
-def stream_flow(flow: "Flow[Any]", inputs: dict[str, Any], feedback: Any) -> Generator[StreamItem]:
+def stream_flow(flow: "Flow", inputs: dict[str, Any], feedback: Any) -> Generator[StreamItem]:
     """Run a flow and report on it; see `Flow.stream`."""
     return _watched(flow, inputs, feedback).items()
 
 
-def astream_flow(flow: "Flow[Any]", inputs: dict[str, Any], feedback: Any) -> AsyncGenerator[StreamItem]:
+def astream_flow(flow: "Flow", inputs: dict[str, Any], feedback: Any) -> AsyncGenerator[StreamItem]:
     """Run a flow on this event loop and report on it; see `Flow.astream`."""
     return _watched(flow, inputs, feedback).aitems()
 
 
-def flow_chunks(flow: "Flow[Any]", inputs: dict[str, Any]) -> FlowStreamingOutput:
+def flow_chunks(flow: "Flow", inputs: dict[str, Any]) -> FlowStreamingOutput:
     """What `kickoff` returns for a flow that streams."""
     return _watched(flow, inputs).chunks(FlowStreamingOutput)
 
 
-def aflow_chunks(flow: "Flow[Any]", inputs: dict[str, Any]) -> FlowStreamingOutput:
+def aflow_chunks(flow: "Flow", inputs: dict[str, Any]) -> FlowStreamingOutput:
     """What `kickoff_async` returns for a flow that streams."""
     return _watched(flow, inputs).achunks(FlowStreamingOutput)
 
 
-def frames(flow: "Flow[Any]", inputs: dict[str, Any]) -> StreamSession[Any]:
+def frames(flow: "Flow", inputs: dict[str, Any]) -> StreamSession[Any]:
     """Run a flow and give its events; see `Flow.stream_events`."""
     return StreamSession(sync_iterator=WatchedRun(run_of(flow, inputs, None), _Frames()).items())
 
 
-def aframes(flow: "Flow[Any]", inputs: dict[str, Any]) -> AsyncStreamSession[Any]:
+def aframes(flow: "Flow", inputs: dict[str, Any]) -> AsyncStreamSession[Any]:
     """Run a flow on this event loop and give its events; see `Flow.astream_events`."""
     return AsyncStreamSession(async_iterator=WatchedRun(run_of(flow, inputs, None), _Frames()).aitems())

@@ -46,7 +46,7 @@ class FlowAudience(Audience):
         flow: the flow.
     """
 
-    def __init__(self, flow: "Flow[Any]") -> None:
+    def __init__(self, flow: "Flow") -> None:
         super().__init__()
         self._flow, self._around = flow, RUNNING.get()
         self._crews: dict[tuple[str, int], tuple[str | None, int]] = {}
