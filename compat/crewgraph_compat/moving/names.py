@@ -144,8 +144,8 @@ def import_location(name: ResolvedName) -> tuple[str, str]:
 
 
 @cache
-def _home(target_name: str) -> tuple[str, str]:
-    module, _, name = target_name.partition(":")
+def _home(target_path: str) -> tuple[str, str]:
+    module, _, name = target_path.partition(":")
     if module.partition(".")[0] != "crewgraph":  # re-exports of other packages, such as `typing`
         return module, name
     value = getattr(importlib.import_module(module), name)

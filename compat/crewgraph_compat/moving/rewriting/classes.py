@@ -151,8 +151,8 @@ def _needed(classes: "list[libcst.ClassDef]") -> str:
     for cls in classes:
         init = _methods(cls).get("__init__")
         if init is not None:
-            wanted = [*init.params.posonly_params, *init.params.params, *init.params.kwonly_params]
-            names = [each.name.value for each in wanted if each.default is None and each.name.value != "self"]
+            required = [*init.params.posonly_params, *init.params.params, *init.params.kwonly_params]
+            names = [each.name.value for each in required if each.default is None and each.name.value != "self"]
             return ", ".join(f"`{name}`" for name in names)
     typed = {name: field for item in reversed(classes) for name, field in _fields_of(item).items()}
     names = [

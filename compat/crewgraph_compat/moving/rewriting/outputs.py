@@ -88,11 +88,11 @@ def _is_file(reading: SourceTree, node: libcst.CSTNode) -> bool:
     """Whether a value is statically known to be a file: a name bound to the result of `open`."""
     if not isinstance(node, libcst.Name):
         return False
-    values = [_given(reading, item) for item in reading.assigned(node, node.value)]
+    values = [_bound_value(reading, item) for item in reading.assigned(node, node.value)]
     return bool(values) and all(isinstance(item, libcst.Call) and _is_open(item.func) for item in values)
 
 
-def _given(reading: SourceTree, target: libcst.CSTNode) -> libcst.CSTNode | None:
+def _bound_value(reading: SourceTree, target: libcst.CSTNode) -> libcst.CSTNode | None:
     """Return the value that an assignment or `with` statement binds to a name."""
     above = reading.parent(target)
     while isinstance(above, (libcst.AsName, libcst.AssignTarget)):
