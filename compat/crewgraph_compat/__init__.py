@@ -29,7 +29,7 @@ __all__ = [
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        # pytest imports this package at every start, for its plugin: nobody is to wait for crewgraph then.
+        # pytest imports this package at every start for its plugin, so importing it must not import crewgraph.
         if name not in __all__:
             raise AttributeError(f"module `crewgraph_compat` has no attribute `{name}`")
         module = "notebook" if name.endswith("_ipython_extension") else "surface.installation"

@@ -16,13 +16,13 @@ Runs an unmodified CrewAI program on crewgraph; `crewgraph run` does the same.
 
 
 def main(arguments: list[str]) -> None:
-    """Run the program that the command line names; does not return where it exits."""
+    """Run the program named on the command line; exits the process on an error."""
     if not arguments or arguments[0] in ("-h", "--help"):
         sys.stdout.write(_USAGE)
         return
     program = Program.named(arguments)
     if program is None:
-        sys.stderr.write(f"{_USAGE}\nError: `{' '.join(arguments)}` names no program.\n")
+        sys.stderr.write(f"{_USAGE}\nError: `{' '.join(arguments)}` does not name a program.\n")
         sys.exit(2)
     try:
         install()

@@ -1,4 +1,4 @@
-"""`%load_ext crewgraph` in a notebook: the cells below it may say `from crewai import ...`."""
+"""The IPython extension behind `%load_ext crewgraph`, which lets notebook cells use `from crewai import ...`."""
 
 from crewgraph_compat.surface.installation import install, uninstall
 
@@ -6,17 +6,17 @@ __all__ = ["load_ipython_extension", "unload_ipython_extension"]
 
 
 def load_ipython_extension(ipython: object) -> None:
-    """Let `import crewai` mean crewgraph in the kernel.
+    """Make `import crewai` resolve to crewgraph in the kernel.
 
     Args:
-        ipython: the shell; IPython hands it over.
+        ipython: The shell, passed by IPython.
 
     Raises:
-        CrewaiImported: crewai itself is already imported. Restart the kernel, and load the extension first.
+        CrewaiImported: The real crewai is already imported. Restart the kernel and load the extension first.
     """
     install()
 
 
 def unload_ipython_extension(ipython: object) -> None:
-    """Let `import crewai` mean crewai again, for `%unload_ext crewgraph`."""
+    """Make `import crewai` resolve to crewai again, for `%unload_ext crewgraph`."""
     uninstall()

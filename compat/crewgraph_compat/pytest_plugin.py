@@ -1,6 +1,6 @@
-"""The tests of an unmodified CrewAI program: `pytest --crewgraph`, or `crewgraph = true` in pytest's settings.
+"""Pytest plugin that runs the tests of an unmodified CrewAI program: `pytest --crewgraph`, or the ini option `crewgraph = true`.
 
-`import crewai` means crewgraph before the first `conftest.py` is imported, in pytest's workers, too.
+`import crewai` resolves to crewgraph before the first `conftest.py` is imported, also in pytest-xdist workers.
 """
 
 import sys
@@ -17,7 +17,7 @@ __all__ = [
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Offer the option and the setting."""
+    """Register the command line and ini options."""
     group = parser.getgroup("crewgraph", "CrewAI programs on crewgraph")
     group.addoption("--crewgraph", action="store_true", help="let `import crewai` mean crewgraph")
     parser.addini("crewgraph", "let `import crewai` mean crewgraph", type="bool", default=False)
@@ -25,10 +25,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Put crewgraph in crewai's place, where it is asked for.
+    """Install crewgraph in place of crewai if the option is set.
 
     Raises:
-        pytest.UsageError: crewai itself is already imported.
+        pytest.UsageError: The real crewai is already imported.
     """
     if not (early_config.known_args_namespace.crewgraph or early_config.getini("crewgraph")):
         return
@@ -40,13 +40,13 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    """Say which crewai is tested."""
+    """State in the report header that crewgraph stands in for crewai."""
     surface = sys.modules.get("crewgraph_compat.surface.installation")
     return "crewai: crewgraph stands in for it" if surface is not None and surface.is_installed() else None
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Leave no trace, where pytest runs inside of another program."""
+    """Uninstall, for programs that run pytest in their own process."""
     surface = sys.modules.get("crewgraph_compat.surface.installation")
     if surface is not None and (config.known_args_namespace.crewgraph or config.getini("crewgraph")):
         surface.uninstall()

@@ -240,8 +240,8 @@ def test_what_crewgraph_lacks_is_told_without_its_frames(python: Python, tmp_pat
         "Traceback (most recent call last):",
         f'  File "{tmp_path / "asks.py"}", line 1, in <module>',
         "    from crewai import plus_api",
-        "ImportError: `crewai.plus_api` is not provided by crewgraph, which stands in for crewai here. It serves CrewAI's "
-        "hosted platform, with which crewgraph has nothing to do.",
+        "ImportError: `crewai.plus_api` is not provided by crewgraph, which stands in for crewai here. It is part of the client "
+        "for CrewAI's hosted platform, which crewgraph does not use.",
     ]
     done = python(*RUN, "imports.py")
     assert [line for line in done.stderr.splitlines() if line.startswith("  File")] == [

@@ -20,5 +20,5 @@ def test_servers_of_ones_own_know_who_asks():
 
 def test_tokens_that_somebody_signed_are_not_checked():
     scheme = OIDCAuth.model_validate({"issuer": "https://a.example", "audience": "me"})
-    with pytest.raises(NotImplementedError, match="`OIDCAuth` is kept as data"):
+    with pytest.raises(NotImplementedError, match="`OIDCAuth` is plain data"):
         asyncio.run(scheme.authenticate("t"))

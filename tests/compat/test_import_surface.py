@@ -180,7 +180,7 @@ def test_the_version_is_three_numbers():
     ("program", "kind", "told"),
     [
         ("from crewai import Nope", ImportError, "`crewai.Nope` is not provided by crewgraph"),
-        ("from crewai import Agemt", ImportError, "Is `Agent` meant?"),
+        ("from crewai import Agemt", ImportError, "Did you mean `Agent`?"),
         ("from crewai import BaseTool", ImportError, "There is `crewai.tools.BaseTool`."),
         ("from crewai import Agent, Nope", ImportError, "`crewai.Nope` is not provided"),
         ("from crewai.task import Nope", ImportError, "`crewai.task.Nope` is not provided"),
@@ -189,7 +189,7 @@ def test_the_version_is_three_numbers():
         ("import crewai.telemetry; getattr(crewai.telemetry, 'utils')", AttributeError, "sends no telemetry"),
         ("import crewai.nope", ModuleNotFoundError, "`crewai.nope` is not provided by crewgraph"),
         ("import crewai.task.nope", ModuleNotFoundError, "`crewai.task.nope` is not provided by crewgraph"),
-        ("import crewai.tolls", ModuleNotFoundError, "Is `crewai.tools` meant?"),
+        ("import crewai.tolls", ModuleNotFoundError, "Did you mean `crewai.tools`?"),
         ("from crewai.cli.cli import crewai", ModuleNotFoundError, "`crewgraph --help`"),
         ("import crewai.telemetry.utils", ModuleNotFoundError, "sends no telemetry"),
         ("from crewai.cli.utils import load_env_vars", ModuleNotFoundError, "`crewgraph --help`"),

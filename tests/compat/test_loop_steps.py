@@ -130,7 +130,7 @@ def test_a_model_is_asked_by_hand():
     messages = [{"role": "user", "content": "?"}]
     assert get_llm_response(ScriptedLLM(["hi"]), messages, [], PRINTER) == "hi"
     assert asyncio.run(aget_llm_response(ScriptedLLM(["hi"]), messages, [], PRINTER)) == "hi"
-    with pytest.raises(ValueError, match="answered with nothing"):
+    with pytest.raises(ValueError, match="returned an empty response"):
         get_llm_response(ScriptedLLM([""]), messages)
 
 

@@ -282,7 +282,7 @@ def test_data_is_kept_as_json_whatever_the_file_is_called(name: str, tmp_path: P
 def test_a_pickle_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     Path("lessons.json").write_bytes(b"\x80\x04N.")
-    with pytest.raises(StorageError, match="a pickle is not opened"):
+    with pytest.raises(StorageError, match="pickles are not opened"):
         PickleHandler("lessons.json").load()
 
 

@@ -217,7 +217,7 @@ def test_all_that_has_no_translation_is_told_at_once(eject: Eject, project: Path
 def test_methods_that_change_the_same_field_at_once_are_refused(eject: Eject, project: Path):
     done = eject("shop.py:AtOnce")
     assert done.returncode == 1
-    assert "methods `left` and `right`: they may run at once, and both change `both` of the state" in done.stderr
+    assert "methods `left` and `right`: they may run in parallel, and both change `both` of the state" in done.stderr
 
 
 def test_attributes_of_a_flow_are_refused_with_their_line(eject: Eject, project: Path):
@@ -229,11 +229,14 @@ def test_attributes_of_a_flow_are_refused_with_their_line(eject: Eject, project:
 @pytest.mark.parametrize(
     ("flow", "why"),
     [
-        ("PaidOnce", "it runs once for `take` and `check`, of which the second may come after the first"),
-        ("PaidWithTwo", "it waits for the first of `take` with `check` and `take`, which may end in different steps"),
-        ("PaidByLabel", "it runs once for `ask` saying `yes` and `check`, of which the second may come after"),
-        ("PaidByItself", "it runs once for `take` and `thank`, of which the second may come after the first"),
-        ("RoutedTwice", "it waits for the first of `take` and `check`, which may end in different steps"),
+        ("PaidOnce", "it runs once for `take` and `check`, but the second may run after the first"),
+        (
+            "PaidWithTwo",
+            "it waits for the first of `take` with `check` and `take`, which may finish in different steps",
+        ),
+        ("PaidByLabel", "it runs once for `ask` saying `yes` and `check`, but the second may run after"),
+        ("PaidByItself", "it runs once for `take` and `thank`, but the second may run after the first"),
+        ("RoutedTwice", "it waits for the first of `take` and `check`, which may finish in different steps"),
     ],
 )
 def test_a_method_that_edges_would_let_run_twice_is_refused(eject: Eject, project: Path, flow: str, why: str):
@@ -245,11 +248,11 @@ def test_a_method_that_edges_would_let_run_twice_is_refused(eject: Eject, projec
 def test_a_parameter_that_nothing_is_known_of_is_refused(eject: Eject, project: Path):
     done = eject("shop.py:Lacking")
     assert done.returncode == 1
-    assert "method `pay` of flow `Lacking`: nothing is known that its parameter `much` could be" in done.stderr
+    assert "method `pay` of flow `Lacking`: no value is known for its parameter `much`" in done.stderr
 
 
 def test_stars_that_take_what_is_handed_on_or_the_inputs_are_refused(eject: Eject, project: Path):
     done = eject("shop.py:Loose")
     assert done.returncode == 1
-    assert "method `take` of flow `Loose`: its `**inputs` is given the inputs of a run" in done.stderr
-    assert "method `pay` of flow `Loose`: its `*given` is given what is handed on" in done.stderr
+    assert "method `take` of flow `Loose`: its `**inputs` receives the inputs of a run" in done.stderr
+    assert "method `pay` of flow `Loose`: its `*given` receives the previous result" in done.stderr

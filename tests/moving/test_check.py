@@ -163,9 +163,7 @@ def test_the_exit_code_is_for_pipelines(tmp_path: Path, python: Python):
     assert python(*CHECK, "differs.py", "--strict").returncode == 1
     for given in ("nowhere", "--nothing"):
         assert python(*CHECK, given).returncode == 2
-    assert (
-        python(*CHECK, "nowhere").stderr == "Error: there is no `nowhere`; give the folder of a project, or a file.\n"
-    )
+    assert python(*CHECK, "nowhere").stderr == "Error: `nowhere` does not exist; pass a project folder or a file.\n"
 
 
 def test_the_json_has_the_keys_that_the_page_tells(tmp_path: Path, python: Python):

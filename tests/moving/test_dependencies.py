@@ -125,7 +125,9 @@ setup(
 """
     expected = text.replace("crewai>=0.8; python_version>'3.8'", f"{OURS} ; python_version>'3.8'")
     assert after(tmp_path, "setup__py", text) == expected.replace("crewai[tools]", OURS)
-    assert told(tmp_path) == [("setup.py", 6, "crewgraph needs Python 3.11 or newer, and `>=3.9` allows older ones.")]
+    assert told(tmp_path) == [
+        ("setup.py", 6, "crewgraph needs Python 3.11 or newer, but `>=3.9` allows older versions.")
+    ]
 
 
 def test_an_environment_of_conda(tmp_path: Path):
@@ -134,8 +136,8 @@ def test_an_environment_of_conda(tmp_path: Path):
     )
     assert after(tmp_path, "environment__yml", text) == text.replace("crewai==0.8", OURS)
     assert told(tmp_path) == [
-        ("environment.yml", 2, "crewgraph needs Python 3.11 or newer, and `3.10` allows older ones."),
-        ("environment.yml", 3, f"crewgraph is installed by pip: write `{OURS}` below `- pip:`."),
+        ("environment.yml", 2, "crewgraph needs Python 3.11 or newer, but `3.10` allows older versions."),
+        ("environment.yml", 3, f"crewgraph is installed with pip: write `{OURS}` below `- pip:`."),
     ]
 
 
@@ -153,7 +155,7 @@ python_version = "3.10"
 """
     version = OURS.removeprefix("crewgraph")
     put(tmp_path, Pipfile=text)
-    assert ("Pipfile", 9, "crewgraph needs Python 3.11 or newer, and `3.10` allows older ones.") in told(tmp_path)
+    assert ("Pipfile", 9, "crewgraph needs Python 3.11 or newer, but `3.10` allows older versions.") in told(tmp_path)
     assert after(tmp_path, "Pipfile", text) == (
         text.replace(
             """crewai = {extras = ["tools"], version = "==0.8", markers = "python_version > '3.8'"}""",
@@ -242,7 +244,7 @@ def test_crewai_stays_a_dependency_as_long_as_something_imports_it(tmp_path: Pat
     program = "from crewai import Agent\nfrom crewai.plus_api import PlusAPI\n"
     assert after(tmp_path, "requirements__txt", "crewai\n", program=program) == "crewai\n"
     told = [note for note in plan_migration(tmp_path).notes if note.file == "requirements.txt"]
-    assert told[0].text.startswith("stays as it is, as the project still imports crewai (`main.py:2`)")
+    assert told[0].text.startswith("left unchanged because the project still imports crewai (`main.py:2`)")
 
 
 def test_of_several_projects_in_a_folder_each_keeps_what_its_own_programs_need(tmp_path: Path):
@@ -282,7 +284,7 @@ def test_files_that_are_not_rewritten_are_told_of_by_line(tmp_path: Path):
         ("README.md", 3),
         ("pyproject.toml", 3),
     ]
-    assert made.notes[1].text.startswith("`crewai run` is a command of CrewAI;")
+    assert made.notes[1].text.startswith("`crewai run` is a CrewAI command;")
 
 
 def test_broken_toml_is_told_and_stays(tmp_path: Path):

@@ -104,14 +104,16 @@ def late():
 def test_a_star_becomes_the_names_that_the_file_uses():
     text = "from crewai import *\n\nboss = Agent(role='r', goal='g', backstory='b')\nTask\n"
     assert rewritten(text).startswith("from crewgraph import Agent, Task\n\n")
-    assert noted(text) == [(1, "`from crewai import *` names what this file uses; others may take more from it.")]
+    assert noted(text) == [
+        (1, "`from crewai import *` now lists the names used here; other files may import more from it.")
+    ]
 
 
 def test_what_is_not_there_stays_and_is_told_with_the_reason():
     text = "from crewai import Agent\nfrom crewai.plus_api import PlusAPI\n"
     assert rewritten(text) == "from crewgraph import Agent\nfrom crewai.plus_api import PlusAPI\n"
     [(line, told)] = noted(text)
-    assert line == 2 and told.startswith("`crewai.plus_api.PlusAPI` stays as it is: It serves CrewAI's hosted platform")
+    assert line == 2 and told.startswith("`crewai.plus_api.PlusAPI` is left unchanged: It is part of the client for")
 
 
 def test_tools_that_import_crewai_themselves_are_told_once():

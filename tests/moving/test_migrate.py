@@ -34,7 +34,7 @@ def test_a_diff_is_shown_and_nothing_is_written(python: Python, old_crew: Path):
     assert "-\t\t\tverbose=2,\n-\t\t\tfull_output=False\n+\t\t\tverbose=True\n" in done.stdout
     assert "-    print(result.final_output)\n+    print(result.raw)\n" in done.stdout
     assert done.stderr.endswith("4 files to rewrite, 5 to look at. `--write` writes them.\n")
-    assert "README.md:4: `crewai install` is a command of CrewAI (and 1 more); " in done.stderr
+    assert "README.md:4: `crewai install` is a CrewAI command (and 1 more); " in done.stderr
     assert {path: path.read_bytes() for path in before} == before
 
 
@@ -88,8 +88,11 @@ def test_a_linked_file_of_a_project_is_written_once_and_one_from_outside_is_told
     (tmp_path / "project" / "shared.py").symlink_to("../shared.py")
     done = python(*MIGRATE, "project", "--write")
     assert done.stdout.count("+++ ") == 1 and "+++ b/real.py" in done.stdout
-    assert f"shared.py:1: is a link out of the project, and stays: migrate `{tmp_path / 'shared.py'}`" in done.stderr
-    assert "requirements.txt:1: stays as it is, as the project still imports crewai (`shared.py:1`)" in done.stderr
+    assert (
+        f"shared.py:1: left unchanged because it links out of the project: migrate `{tmp_path / 'shared.py'}`"
+        in done.stderr
+    )
+    assert "requirements.txt:1: left unchanged because the project still imports crewai (`shared.py:1`)" in done.stderr
     assert (tmp_path / "shared.py").read_text() == "import crewai\n"
 
 
@@ -99,16 +102,16 @@ def test_why_a_file_cannot_be_read_is_told_in_pythons_words_with_its_line(python
     (tmp_path / "wide.py").write_bytes("import crewai\n".encode("utf-16"))
     (tmp_path / "gone.py").symlink_to("/proc/self/mem")
     told = [
-        "a.ipynb:1: it is no JSON: Expecting value",
-        "gone.py:1: it cannot be opened: Input/output error",
-        "latin.py:3: it cannot be read as Python: it is not in UTF-8: save it as UTF-8, or let its first line name its "
-        "encoding, `# -*- coding: latin-1 -*-`",
-        "old.py:2: it cannot be read as Python: Missing parentheses in call to 'print'. Did you mean print(...)?",
+        "a.ipynb:1: the file is not valid JSON: Expecting value",
+        "gone.py:1: the file cannot be opened: Input/output error",
+        "latin.py:3: the file is not valid Python: it is not in UTF-8: save it as UTF-8, or declare its encoding in "
+        "the first line: `# -*- coding: latin-1 -*-`",
+        "old.py:2: the file is not valid Python: Missing parentheses in call to 'print'. Did you mean print(...)?",
     ]
     done = python(*MIGRATE, ".")
     assert done.returncode == 1
     assert [line for line in sorted(done.stderr.splitlines()) if not line.startswith(("wide", "0 "))] == told
-    broken = python("-m", "crewgraph", "check", ".").stdout.partition("Not read\n")[2]
+    broken = python("-m", "crewgraph", "check", ".").stdout.partition("Could not be read\n")[2]
     assert [line.strip().partition(":")[0] for line in broken.splitlines()[:5]] == [
         "a.ipynb",
         "gone.py",
@@ -123,7 +126,7 @@ def test_a_broken_file_is_told_and_the_others_are_written(python: Python, tmp_pa
     put(tmp_path, broken__py="from crewai import (\n", good__py="import crewai\n")
     done = python(*MIGRATE, ".", "--write")
     assert done.returncode == 1
-    assert "broken.py:1: it cannot be read as Python" in done.stderr
+    assert "broken.py:1: the file is not valid Python" in done.stderr
     assert done.stderr.endswith("1 file rewritten, 0 to look at, 1 that could not be read.\n")
     assert (tmp_path / "good.py").read_text() == "import crewgraph\n"
     assert (tmp_path / "broken.py").read_text() == "from crewai import (\n"
@@ -140,7 +143,7 @@ def test_environments_and_hidden_folders_are_left_alone(python: Python, tmp_path
 def test_no_such_path_is_a_usage_error(python: Python):
     done = python(*MIGRATE, "nowhere")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "Error: there is no `nowhere`; give the folder of a project, or a file.\n"
+    assert done.stderr == "Error: `nowhere` does not exist; pass a project folder or a file.\n"
 
 
 def test_without_libcst_the_pip_line_is_told(python: Python, tmp_path: Path):

@@ -23,7 +23,9 @@ def test_a_notebook_is_rewritten_and_the_rest_of_it_stays(tmp_path: Path):
         '''    "crew = Crew(agents=[agent], tasks=[task], verbose=True)"''',
     ]
     assert len(new) == len(old) + 1
-    assert [note.text for note in made.notes] == ["(cell 8) is no Python, and stays: invalid syntax"]
+    assert [note.text for note in made.notes] == [
+        "(cell 8) is left unchanged, as it is not valid Python: invalid syntax"
+    ]
     assert plan_migration(tmp_path).files == []
 
 
@@ -52,7 +54,7 @@ def test_what_is_imported_in_one_cell_is_known_in_the_next(tmp_path: Path):
 def test_a_notebook_in_another_form_is_laid_out_anew_and_that_is_told(tmp_path: Path):
     raw = notebook("import crewai").replace('"cells": [', '"cells":   [')
     made = plan_migration(put(tmp_path, a__ipynb=raw))
-    assert [note.text for note in made.notes] == ["the notebook's JSON is laid out anew."]
+    assert [note.text for note in made.notes] == ["the notebook's JSON is reformatted."]
     [file] = made.files
     assert json.loads(file.after)["cells"][0]["source"] == ["import crewgraph"]
 
@@ -68,7 +70,7 @@ def test_another_command_of_a_line_is_told_and_stays(tmp_path: Path):
     [cells] = [json.loads(file.after)["cells"] for file in made.files]
     assert cells[0]["source"][1] == "!pip install 'crewgraph' && crewai run; echo crewai\n"
     assert [(note.line, note.text.partition(";")[0]) for note in made.notes] == [
-        (2, "(cell 1) `crewai run` is a command of CrewAI")
+        (2, "(cell 1) `crewai run` is a CrewAI command")
     ]
 
 
@@ -82,7 +84,7 @@ def test_cells_that_a_magic_takes_whole_are_told(tmp_path: Path):
     )
     assert made.files == []
     assert [note.text for note in made.notes][:2] == [
-        "(cell 1) stays, as `%%writefile` takes it whole: it imports crewai.",
+        "(cell 1) imports crewai and is left unchanged, as it is the body of `%%writefile`.",
         f"(cell 2) crewai is installed here; write `{OURS}`.",
     ]
-    assert made.notes[2].text.startswith("stays as it is, as the project still imports crewai (`a.ipynb:1`)")
+    assert made.notes[2].text.startswith("left unchanged because the project still imports crewai (`a.ipynb:1`)")

@@ -89,7 +89,7 @@ print(result["final_output"])
 """
     assert rewritten(text).endswith('print(result["final_output"])\n')
     assert noted(text) == [
-        (11, '`["final_output"]` is of older versions, if it is asked of a crew\'s output; write `.raw`.')
+        (11, 'if this is a crew\'s output, `["final_output"]` is from an older version; write `.raw`.')
     ]
 
 

@@ -53,7 +53,7 @@ def test_a_module_that_is_left_out_stays_with_its_import():
     text = "import crewai\ncrewai.Agent\ncrewai.plus_api.PlusAPI\n"
     assert rewritten(text) == "import crewai, crewgraph\ncrewgraph.Agent\ncrewai.plus_api.PlusAPI\n"
     assert [line for line, _ in noted(text)] == [3]
-    assert noted("import crewai.plus_api\n")[0][1].startswith("`crewai.plus_api` stays as it is: It serves")
+    assert noted("import crewai.plus_api\n")[0][1].startswith("`crewai.plus_api` is left unchanged: It is part of")
 
 
 def test_texts_of_modules_that_are_imported_by_name_are_rewritten():
@@ -68,6 +68,6 @@ base = import_module("crewai.tools.base_tool")
     done = text.replace('"crewai"', '"crewgraph"').replace('"crewai.tools")', '"crewgraph.tools")')
     assert rewritten(text) == done
     assert noted(text) == [
-        (5, "`crewai.tools` is used as a module; `crewgraph.tools` may not have the same names."),
-        (6, 'the text "crewai.tools.base_tool" stays as it is; if it is to name a module, crewgraph has its own.'),
+        (5, "`crewai.tools` is used as a module; `crewgraph.tools` may not have all of its names."),
+        (6, 'the string "crewai.tools.base_tool" is left unchanged; if it names a module, crewgraph has its own.'),
     ]

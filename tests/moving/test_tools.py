@@ -80,15 +80,15 @@ class Depth(BaseTool):
 def test_what_the_text_of_a_tool_does_not_tell_is_left_to_people():
     told = [(line, text) for line, text in noted(TOOLS) if "crewai_tools" not in text]
     assert told == [
-        (21, "`source` of a tool has no type; write one: `source: <type> = ...`."),
-        (45, "`Of` is a class, and needs `place`: write `Of(...)`."),
+        (21, "the tool field `source` has no type; add one: `source: <type> = ...`."),
+        (45, "`Of` is a class and requires `place`: write `Of(...)`."),
     ]
 
 
 def test_a_schema_without_a_name_for_its_type_is_left_to_people():
     text = "from crewai.tools import BaseTool\nfrom forms import Given\n\n\nclass Depth(BaseTool):\n    args_schema = Given\n"
     assert rewritten(text) == text.replace("crewai", "crewgraph")
-    assert noted(text) == [(6, "`args_schema` of a tool has no type; write one: `args_schema: <type> = ...`.")]
+    assert noted(text) == [(6, "the tool field `args_schema` has no type; add one: `args_schema: <type> = ...`.")]
 
 
 SOURCE = """\

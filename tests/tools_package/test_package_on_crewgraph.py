@@ -55,9 +55,9 @@ def test_the_old_names_are_there_and_told_once(package: Write):
         names = run("from crewai_tools import BaseTool, tool\nfrom crewai_tools import BaseTool as Again")
     assert names["BaseTool"] is names["Again"] is crewgraph.tools.BaseTool and names["tool"] is crewgraph.tools.tool
     assert [str(one.message) for one in told] == [
-        "`from crewai_tools import BaseTool` is of an older crewai_tools: write `from crewai.tools import BaseTool`. "
+        "`from crewai_tools import BaseTool` is from an older crewai_tools: write `from crewai.tools import BaseTool`. "
         "`crewgraph migrate` rewrites it in code.",
-        "`from crewai_tools import tool` is of an older crewai_tools: write `from crewai.tools import tool`. "
+        "`from crewai_tools import tool` is from an older crewai_tools: write `from crewai.tools import tool`. "
         "`crewgraph migrate` rewrites it in code.",
     ]
     assert {one.filename for one in told} == {"program.py"}
@@ -92,7 +92,7 @@ def test_a_package_that_hardly_anything_needs_may_be_missing(package: Write):
     core = importlib.import_module("crewai_tools.rag.core")
     with pytest.raises(MissingExtra, match="pip install chromadb"):
         core.Client("x")
-    with pytest.raises(MissingExtra, match="`chromadb.PersistentClient` is needed here"):
+    with pytest.raises(MissingExtra, match="`chromadb.PersistentClient` is required here"):
         core.chromadb.PersistentClient()
     assert "chromadb" not in sys.modules
     with pytest.raises(ModuleNotFoundError, match="chromadb"):

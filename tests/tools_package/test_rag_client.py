@@ -81,7 +81,7 @@ def test_collections_are_apart_and_go_one_by_one(mode: Mode):
     def there() -> list[str]:
         return [n for n in ("port", "harbour", "lake") if client.search(collection_name=n, query="about")]
 
-    with pytest.raises(ValueError, match="the collection `port` exists already"):
+    with pytest.raises(ValueError, match="the collection `port` already exists"):
         mode.run(
             lambda: client.create_collection(collection_name="port"),
             lambda: client.acreate_collection(collection_name="port"),
@@ -265,7 +265,7 @@ def test_a_lock_holds_among_processes(storage: Path):
         return done.stdout.decode().strip() or done.stderr.decode()
 
     with lock("port"), lock("another"):
-        assert other() == "the lock `port` was not free within 0.1 seconds."
+        assert other() == "the lock `port` could not be acquired within 0.1 seconds."
     assert other() == "got it"
     with pytest.raises(sqlite3.ProgrammingError), lock("port"):
         raise sqlite3.ProgrammingError

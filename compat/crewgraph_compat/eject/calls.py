@@ -1,4 +1,4 @@
-"""Crews, agents and flows that functions kick off: each is written out once and called by the functions that used it."""
+"""Crews, agents and flows that functions kick off: each is written once and called by the functions that use it."""
 
 import ast
 import builtins
@@ -30,12 +30,12 @@ _DEFINITIONS = (BaseAgent, Task, Crew, BaseLLM, BaseTool, Flow)
 _TEXTS = frozenset({"description", "expected_output", "role", "goal", "backstory", "output_file"})
 _GRAPH = 10
 _UNKNOWN = (LookupError, TypeError, ValueError, AttributeError, CrewgraphError)
-"""What comes of an expression that needs what only a run has."""
+"""Errors raised for an expression whose value is known only during a run."""
 
 
 @dataclass
 class _Called:
-    """A crew that is kicked off."""
+    """A crew that a function kicks off."""
 
     writer: CrewWriter
     crew: Crew
@@ -45,7 +45,7 @@ class _Called:
 
 
 class CrewCalls:
-    """Finds the crews that functions kick off.
+    """Finds the crews that functions kick off and replaces the calls.
 
     Args:
         parts: the program, and those who write parts of it.
@@ -59,7 +59,7 @@ class CrewCalls:
         parts.lifter.rewrite = self.rewritten
 
     def rewrite(self, function: Any, edits: SourceEdits, values: Mapping[str, Any], own: Any = None) -> None:
-        """Let a function call what is written for the crews that it kicks off; what makes these is taken away.
+        """Replace the crews that a function kicks off with calls of the generated functions, and remove their construction.
 
         Args:
             function: the function's syntax.
@@ -71,7 +71,7 @@ class CrewCalls:
             _Scope(self, self._parts, function, edits, values, own).rewrite()
 
     def rewritten(self, module: UserModule, text: str) -> str:
-        """A piece of source, its functions rewritten."""
+        """Return a piece of source with its functions rewritten."""
         tree = ast.parse(text)
         edits = SourceEdits(text, tree)
         for statement in tree.body:
@@ -80,7 +80,7 @@ class CrewCalls:
         return edits.done()
 
     def crew(self, crew: Crew, wanted: str, *, is_async: bool) -> str:
-        """The function that runs a crew."""
+        """Return the name of the function that runs a crew."""
         if id(crew) not in self._called:
             names = self._parts.sheet.names
             called = snake_case(crew.name) if crew.name and crew.name != "crew" else wanted
@@ -92,7 +92,7 @@ class CrewCalls:
         return f"a{result.function}" if is_async else result.function
 
     def write(self) -> None:
-        """Write the crews, and the functions that run them; the agents that are asked, and the flows."""
+        """Write the crews, agents and flows, and the functions that run them."""
         sheet = self._parts.sheet
         self.agents.write()
         for item in self._called.values():
@@ -124,7 +124,7 @@ class CrewCalls:
 
 @dataclass
 class _Scope:
-    """One function, and what its names stand for."""
+    """A function being rewritten, with the values of its local names."""
 
     calls: CrewCalls
     parts: ProgramWriters
@@ -136,7 +136,7 @@ class _Scope:
     """Local names of agents, tasks and crews."""
 
     slots: dict[str, str] = field(default_factory=dict[str, str])
-    """By names of inputs, the expressions whose texts they are."""
+    """Input names, each with the expression that it is the text of."""
 
     removed: list[ast.stmt] = field(default_factory=list[ast.stmt])
 
@@ -152,11 +152,11 @@ class _Scope:
         self._replaced: set[int] = set()
 
     def rewrite(self) -> None:
-        """Do it."""
+        """Rewrite the function."""
         for statement in ast.walk(self.function):
             if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
                 self._make(statement)
-        for node in reversed(list(ast.walk(self.function))):  # what is within others is put right before them
+        for node in reversed(list(ast.walk(self.function))):  # inner nodes are rewritten before outer ones
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                 self._call(node, node.func)
         self._remove()
@@ -167,11 +167,13 @@ class _Scope:
             try:
                 self.made[target.id] = self._value(statement.value)
             except _UNKNOWN as error:
-                self.parts.refusals.add(self._where(statement), f"what it makes cannot be told before a run: {error}")
+                self.parts.refusals.add(
+                    self._where(statement), f"the object that it creates is only known during a run: {error}"
+                )
             self.removed.append(statement)
 
     def _makes(self, value: ast.AST) -> bool:
-        """Whether an expression makes an agent, a task, a crew, a model or a tool."""
+        """Whether an expression creates an agent, a task, a crew, a model or a tool."""
         if not isinstance(value, ast.Call):
             return False
         kind = self._known(value.func)
@@ -188,7 +190,7 @@ class _Scope:
         return isinstance(value, (ast.List, ast.Tuple)) and bool(value.elts) and all(map(self._makes_or_is, value.elts))
 
     def _known(self, node: ast.AST) -> Any:
-        """What a name stands for; None where that is not known."""
+        """Return the value of a name, or None if it is unknown."""
         if isinstance(node, ast.Name):
             return None if node.id in self._local else self.values.get(node.id)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
@@ -204,17 +206,17 @@ class _Scope:
         if name == self._first:
             return self.own
         if name in self._local:
-            raise LookupError(f"`{name}` is known in a run alone")
+            raise LookupError(f"`{name}` is only known during a run")
         return global_value(name, self.values)
 
     def is_known(self, node: ast.AST) -> bool:
-        """Whether an expression has its value before a run."""
+        """Whether the value of an expression is known before a run."""
         names = {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}
         known = {*self.values, *dir(builtins)} - self._local
         return all(name in self.made or name in known for name in names)
 
     def slot(self, node: ast.expr) -> str:
-        """The name of an input for an expression that only a run has a value for."""
+        """Return the input name for an expression whose value is known only during a run."""
         written = ast.unparse(node)
         last = next((item for item in reversed(slug(written).split("_")) if item and not item[0].isdigit()), "given")
         if isinstance(node, ast.Attribute):
@@ -235,7 +237,7 @@ class _Scope:
         except _UNKNOWN as error:
             if verb.attr != "call":
                 self.parts.refusals.add(
-                    self._where(node), f"whom `{verb.attr}` is for cannot be told before a run: {error}"
+                    self._where(node), f"the object that `{verb.attr}` is called on is only known during a run: {error}"
                 )
             return
         kind = str(type(result).__name__)
@@ -270,7 +272,7 @@ class _Scope:
         if verb == "kickoff_for_each":
             if value is None or own:
                 self.parts.refusals.add(
-                    self._where(node), "`kickoff_for_each` of a crew that is made of what a run has"
+                    self._where(node), "`kickoff_for_each` of a crew that depends on values of the run"
                 )
                 return
             self._replace(node, f"[{called}(one) for one in {self.edits.current(value)}]")
@@ -295,7 +297,7 @@ class _Scope:
             }
         ):
             self.parts.refusals.add(
-                self._where(node), f"an agent's `{verb}` takes a text here, and a `response_format`"
+                self._where(node), f"an agent's `{verb}` can only be called with a string and `response_format` here"
             )
             return
         function, slots = self.calls.agents.function(agent, None if form is None else self._value(form))
@@ -319,11 +321,11 @@ class _Scope:
         self._replaced |= {id(item) for item in ast.walk(node)}
 
     def _remove(self) -> None:
-        """Take away what made the crews, unless something of it is used otherwise."""
+        """Remove the construction of the crews, unless parts of it are used elsewhere."""
         gone = {id(inner) for entry in self.removed for inner in ast.walk(entry)}
         for node in ast.walk(self.function):
             if isinstance(node, ast.Name) and node.id in self.made and id(node) not in gone | self._replaced:
-                self.parts.refusals.add(self._where(node), f"`{node.id}` is used otherwise than by kicking a crew off")
+                self.parts.refusals.add(self._where(node), f"`{node.id}` is used for more than kicking off a crew")
         for item in self.removed:
             self.edits.remove_lines(item)
 
@@ -332,7 +334,7 @@ class _Scope:
 
 
 class _Slotted(ast.NodeTransformer):
-    """Puts placeholders where texts hold what only a run has."""
+    """Replaces values in texts that are known only during a run with placeholders."""
 
     def __init__(self, scope: _Scope) -> None:
         self._scope = scope

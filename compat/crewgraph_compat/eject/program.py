@@ -1,4 +1,4 @@
-"""The whole program: from a crew or a flow to formatted source."""
+"""Generate the formatted source of a whole program from a crew or flow."""
 
 import json
 import re
@@ -20,7 +20,7 @@ __all__ = ["EjectedProgram", "eject_program", "format_program"]
 
 
 _RULES = "E,F,I,B,UP,D,C90,PLR0915,PLC0415,BLE001,S110,T201,SIM,RET,RUF022,RUF100,PGH003,ANN"
-"""The rules that a program keeps to."""
+"""The lint rules that a program follows."""
 
 _LEFT_OUT = "D100,D102,D104,D105,D107,D203,D213,D214,ANN401"
 _OPTIONS = (
@@ -31,7 +31,7 @@ _CHECK = (*_OPTIONS, "--config", "lint.mccabe.max-complexity=10", "--select", _R
 
 
 def format_program(text: str, *, is_users: bool) -> str:
-    """A program in its form; as it is where ruff is not installed.
+    """Format a program with ruff; return it unchanged if ruff is not installed.
 
     Args:
         text: the program.
@@ -58,7 +58,7 @@ def _ruff(text: str, verb: str, *options: str) -> str:
 
 
 def _broken(text: str) -> list[str]:
-    """The rules that it does not keep to."""
+    """Return the lint rules that the program violates."""
     done = _form_run(text, "check", "--output-format", "json", *_CHECK)
     result = json.loads(done.stdout or "[]")
     return sorted({item["code"] for item in result if item.get("code")})
@@ -75,20 +75,20 @@ def _below_docstring(text: str, lines: str) -> str:
 
 
 _MAIN = 10
-_THREAD = 'parser.add_argument("--thread", default="1", help="the run that is begun, or gone on with")'
+_THREAD = 'parser.add_argument("--thread", default="1", help="the id of the run to start or continue")'
 
 
 @dataclass(frozen=True)
 class EjectedProgram:
-    """A program."""
+    """The source of an ejected program."""
 
     source: str
     todo: tuple[str, ...]
-    """What its user has to write: tools whose source is not to be had."""
+    """Tools that the user has to write because their source is not available."""
 
 
 def eject_program(target: "Crew | Flow[Any]", module: str) -> EjectedProgram:
-    """The program of a crew or flow, which needs crewgraph no longer.
+    """Return the program of a crew or flow, which no longer depends on crewgraph.
 
     Args:
         target: the crew or flow.
@@ -114,8 +114,8 @@ def _flow(flow: "Flow[Any]", module: str) -> EjectedProgram:
     parts.refusals.check(called)
     if writer.is_forked:
         parts.sheet.about += (
-            "\n\nWhat runs at once is one step of the graph: the next one begins when all of it has ended, and what it changes\n"
-            "of the state is seen from then on.\n"
+            "\n\nParallel nodes form one step of the graph: the next step starts when all of them have finished, and only then\n"
+            "sees their changes to the state.\n"
         )
     _write_flow_main(parts, writer, graph)
     parts.finish()
@@ -144,7 +144,7 @@ def _about(crew: Crew) -> str:
 
 
 def _write_main(parts: ProgramWriters, program: CrewProgram) -> None:
-    """What runs the graph with inputs from the command line."""
+    """Write the `main` function that runs the graph with inputs from the command line."""
     sheet = parts.sheet
     sheet.module("sys")
     lines: list[str] = []
@@ -173,7 +173,7 @@ def _write_main(parts: ProgramWriters, program: CrewProgram) -> None:
 
 
 def _write_flow_main(parts: ProgramWriters, writer: FlowWriter, graph: str) -> None:
-    """What runs the graph of a flow with values for its state from the command line."""
+    """Write the `main` function that runs the graph of a flow with state values from the command line."""
     sheet, state = parts.sheet, writer.state
     for module in ("argparse", "json", "sys"):
         sheet.module(module)
@@ -201,7 +201,7 @@ def _write_flow_main(parts: ProgramWriters, writer: FlowWriter, graph: str) -> N
 
 
 def _run(parts: ProgramWriters, graph: str, given: str, thread: str = '"1"', *, is_async: bool = False) -> list[str]:
-    """The lines that run a graph, and ask whoever sits there what it asks."""
+    """Return the lines that run a graph and answer its interrupts from the terminal."""
     sheet = parts.sheet
     config = ", config" if parts.keeps_runs else ""
     if is_async:

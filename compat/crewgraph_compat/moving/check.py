@@ -1,4 +1,4 @@
-"""What a project uses of CrewAI, and how it stands with each on crewgraph."""
+"""Find the CrewAI features that a project uses, and look up how crewgraph supports each of them."""
 
 import ast
 from collections import defaultdict
@@ -40,7 +40,7 @@ from crewgraph_compat.moving.states import FeatureState, Support, feature_state
 __all__ = ["SCHEMA", "CheckResult", "CheckedFeature", "UnreadableFile", "check_project"]
 
 SCHEMA = 1
-"""The version of what `Checked.as_data` gives; it is raised when a key changes its meaning or goes."""
+"""Version of the data returned by `CheckResult.as_data`; raised when a key changes its meaning or is removed."""
 
 _DATA: dict[FileKind, Callable[[str, str], list[Use]]] = {
     FileKind.yaml: yaml_uses,
@@ -56,7 +56,7 @@ _DATA: dict[FileKind, Callable[[str, str], list[Use]]] = {
 
 @dataclass(frozen=True)
 class UnreadableFile:
-    """A file, or a cell of a notebook, that could not be read."""
+    """A file or notebook cell that could not be read, and why."""
 
     file: str
     line: int
@@ -65,7 +65,7 @@ class UnreadableFile:
 
 @dataclass(frozen=True)
 class CheckedFeature:
-    """A feature, how it stands with it, and where it is used."""
+    """A feature, its support in crewgraph, and where the project uses it."""
 
     feature: Feature
     state: FeatureState
@@ -74,21 +74,21 @@ class CheckedFeature:
 
 @dataclass
 class CheckResult:
-    """What a project uses."""
+    """The CrewAI features that a project uses."""
 
     path: str
     files: int
-    """How many files use something."""
+    """Number of files that use at least one feature."""
 
     found: list[CheckedFeature]
     broken: list[UnreadableFile]
 
     def of(self, mark: Support) -> list[CheckedFeature]:
-        """The features with which it stands so, the most used first."""
+        """Return the features with this level of support, most used first."""
         return [item for item in self.found if item.state.mark is mark]
 
     def as_data(self) -> dict[str, Any]:
-        """All of it as data for JSON; docs/moving.md says what the keys mean."""
+        """Return the result as JSON-compatible data; docs/moving.md documents the keys."""
         return {
             "schema": SCHEMA,
             "crewgraph": __version__,
@@ -109,7 +109,7 @@ def _as_data(found: CheckedFeature) -> dict[str, Any]:
         "feature": found.feature.shown,
         "sort": found.feature.sort.value,
         "state": found.state.mark.value,
-        "said": list(found.state.said),
+        "said": list(found.state.remarks),
         "differences": [
             {"what": row.row, "crewai_1_2": row.old, "crewai_1_15": row.new, "crewgraph": row.here} for row in rows
         ],
@@ -136,12 +136,12 @@ class _Project:
     python: list[_Python] = field(default_factory=list[_Python])
     classes: dict[str, OwnClass] = field(default_factory=dict[str, OwnClass])
     others: list[SourceFile] = field(default_factory=list[SourceFile])
-    """Python files that do not name CrewAI."""
+    """Python files that do not mention CrewAI."""
 
     def take(self, source: SourceFile) -> None:
-        """Read a file; what cannot be read is told, and does not stop the others."""
+        """Read a file; one that cannot be read is recorded and does not stop the others."""
         if source.fault is not None:
-            self.broken.append(UnreadableFile(source.shown, 1, f"it cannot be opened: {source.fault.strerror}"))
+            self.broken.append(UnreadableFile(source.shown, 1, f"the file cannot be opened: {source.fault.strerror}"))
         elif source.kind is FileKind.python and b"crewai" not in source.data and not is_utf16(source.data):
             self.others.append(source)
         elif source.kind in (FileKind.python, FileKind.notebook):
@@ -168,7 +168,7 @@ class _Project:
         self.python.append(_Python(source, tree, imports, notebook))
 
     def find(self) -> None:
-        """Find what the Python files use, once the classes of all of them are known."""
+        """Find the features that the Python files use, once the classes of all of them are known."""
         self.classes = informative_classes(self.classes)
         names = [name.encode() for name in self.classes]
         for source in self.others:
@@ -186,10 +186,10 @@ def _in_cell(use: Use, notebook: Notebook) -> Use:
 
 
 def check_project(path: Path) -> CheckResult:
-    """What is used of CrewAI below a path; nothing of it is imported or run.
+    """Return the CrewAI features used below a path, without importing or running anything.
 
     Raises:
-        NoProject: there is nothing at the path.
+        NoProject: There is no readable project or file at the path.
     """
     project = _Project()
     for source in project_files(path):
@@ -199,7 +199,7 @@ def check_project(path: Path) -> CheckResult:
 
 
 def _grouped(uses: Sequence[Use]) -> list[CheckedFeature]:
-    """Uses by what is shown of their feature and how it stands: one keyword may differ with one value alone."""
+    """Group uses by displayed feature and support: a keyword may differ for some of its values only."""
     groups: dict[tuple[FeatureKind, str, FeatureState], list[Use]] = defaultdict(list)
     for use in uses:
         groups[use.feature.sort, use.feature.shown, feature_state(use.feature)].append(use)

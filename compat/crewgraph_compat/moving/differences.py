@@ -1,4 +1,4 @@
-"""Where crewgraph does something else than CrewAI, and what a program has to use for that to matter."""
+"""The table of behaviour differences between crewgraph and CrewAI, looked up by feature."""
 
 import re
 import tomllib
@@ -30,19 +30,19 @@ class BehaviourDifference:
     """A row of the table of differences."""
 
     row: str
-    """What is done."""
+    """The action that behaves differently."""
 
     old: str
-    """What CrewAI 1.2.1 does then."""
+    """The behaviour of CrewAI 1.2.1."""
 
     new: str
-    """What CrewAI 1.15 does."""
+    """The behaviour of CrewAI 1.15."""
 
     here: str
-    """What crewgraph does."""
+    """The behaviour of crewgraph."""
 
     of: tuple[str, ...]
-    """What a program has to use for this to be told of it."""
+    """Addresses of the features whose use makes the difference relevant."""
 
 
 @dataclass(frozen=True)
@@ -55,13 +55,13 @@ class _Address:
 
 
 def differences_of(feature: Feature) -> list[BehaviourDifference]:
-    """What is to be told of a feature."""
+    """Return the behaviour differences that concern a feature."""
     owners = _owners(feature)
     return [item for address, item in _addressed() if address.owner in owners and _is_meant(address, feature)]
 
 
 def _owners(feature: Feature) -> set[str]:
-    """The names of a class and of those it is made of; the last part of a path."""
+    """Return the names of a class and its bases, or the last part of a dotted path."""
     if not feature.owner:
         return {feature.path.rpartition(".")[2]}
     built = crewgraph_class(feature.owner)
@@ -85,15 +85,15 @@ def _addressed() -> tuple[tuple[_Address, BehaviourDifference], ...]:
 
 
 def _plain(words: str) -> str:
-    """The words of a page without its links, which lead nowhere from a terminal."""
+    """Strip Markdown links, which lead nowhere in a terminal."""
     return _LINK.sub(r"\1", words)
 
 
-def _address(said: str) -> _Address:
+def _address(text: str) -> _Address:
     for sort, form in _FORMS:
-        if (result := form.fullmatch(said)) is not None:
+        if (result := form.fullmatch(text)) is not None:
             parts = result.groupdict(default="")
             return _Address(
                 sort, parts["owner"], parts.get("word", ""), parts.get("value", ""), parts.get("method", "")
             )
-    raise ValueError(f"`{said}` in differences.toml is no address; its head says what they look like")
+    raise ValueError(f"`{text}` in differences.toml is not a valid address; the head of that file describes the forms")

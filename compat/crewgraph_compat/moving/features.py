@@ -1,4 +1,4 @@
-"""What a project uses of CrewAI, each with its places, and what crewgraph's own classes take and have."""
+"""Features of CrewAI that a project uses, and the keywords and attributes that crewgraph's classes accept."""
 
 import importlib
 import inspect
@@ -20,71 +20,71 @@ __all__ = [
 
 
 class FeatureKind(StrEnum):
-    """What kind of thing a program uses."""
+    """The kinds of features."""
 
     imported = "name"
-    """It is imported: `crewai.tools.BaseTool`."""
+    """An imported name: `crewai.tools.BaseTool`."""
 
     keyword = "keyword"
-    """It is passed to what makes an object: `Crew(memory=)`."""
+    """A constructor keyword: `Crew(memory=)`."""
 
     attribute = "attribute"
-    """It is read, set or called: `CrewOutput.raw`."""
+    """An attribute that is read, set or called: `CrewOutput.raw`."""
 
     argument = "argument"
-    """It is passed to a method: `Crew.kickoff(inputs=)`."""
+    """A method argument: `Crew.kickoff(inputs=)`."""
 
     base = "base"
-    """A class is made of it: `class(BaseTool)`."""
+    """A base class: `class(BaseTool)`."""
 
     override = "override"
-    """A class has a version of its own of it: `override BaseTool._run`."""
+    """An overridden method: `override BaseTool._run`."""
 
     bare = "bare"
-    """It stands above a function without brackets: `@listen`."""
+    """A decorator used without parentheses: `@listen`."""
 
     dependency = "dependency"
-    """The project asks for its package: `crewai[tools]>=1`."""
+    """A requirement on the package: `crewai[tools]>=1`."""
 
 
 @dataclass(frozen=True, order=True)
 class Feature:
-    """One thing that can be used."""
+    """A single feature of CrewAI."""
 
     sort: FeatureKind
     shown: str
-    """How it is written, as in the lines above."""
+    """Its displayed form, as in the examples of `FeatureKind`."""
 
     path: str = ""
-    """crewai's dotted path, of names."""
+    """The dotted path in crewai; set for names."""
 
     owner: str = ""
-    """ "module:name" of the class in crewgraph that it is of."""
+    """ "module:name" of the crewgraph class it belongs to."""
 
     word: str = ""
-    """The keyword, attribute or argument."""
+    """The name of the keyword, attribute or argument."""
 
     value: str = ""
-    """What a keyword is given, as Python writes it, if that is a constant."""
+    """The `repr` of a keyword's value, if it is a constant."""
 
     of_method: str = ""
-    """The method that an argument is passed to."""
+    """The method that an argument belongs to."""
 
 
 @dataclass(frozen=True, order=True)
 class Use:
-    """A place where a feature is used."""
+    """A location where a feature is used."""
 
     file: str
     line: int
     feature: Feature
     cell: int = 0
-    """Of a notebook: the cell, from 1, in which the line is counted."""
+    """In a notebook, the cell (from 1) that `line` is relative to; 0 in other files."""
 
 
 @cache
 def crewgraph_class(target: str) -> Any:
-    """What a target of the table is; of "module:Class.method", the method."""
+    """Import the object that a table target such as "module:Class.method" names."""
     module, _, names = target.partition(":")
     result: Any = importlib.import_module(module)
     for name in names.split("."):
@@ -94,7 +94,7 @@ def crewgraph_class(target: str) -> Any:
 
 @cache
 def accepted_keywords(target: str) -> tuple[str, ...]:
-    """The keywords that a class or function takes by name."""
+    """Return the keywords that a class or function declares."""
     built = crewgraph_class(target)
     fields: Any = getattr(built, "model_fields", None)
     if fields is not None:
@@ -105,7 +105,7 @@ def accepted_keywords(target: str) -> tuple[str, ...]:
 
 @cache
 def accepts_any_keyword(target: str) -> bool:
-    """Whether a class or function takes keywords that it does not name."""
+    """Whether a class or function accepts undeclared keywords."""
     built = crewgraph_class(target)
     if hasattr(built, "model_fields"):
         return built.model_config.get("extra") == "allow"
@@ -114,13 +114,13 @@ def accepts_any_keyword(target: str) -> bool:
 
 
 def is_former_keyword(target: str, keyword: str) -> bool:
-    """Whether a keyword is one that older programs pass and that needs no word."""
+    """Whether a keyword is one that older programs pass and that is silently ignored."""
     return keyword in getattr(crewgraph_class(target), "_ignored_keywords", ())
 
 
 @cache
 def known_attributes(target: str) -> frozenset[str]:
-    """The names that an object of a class has."""
+    """Return the attribute names of a class's objects."""
     built = crewgraph_class(target)
     kinds: tuple[type, ...] = getattr(built, "__mro__", ())
     annotated: list[dict[str, Any]] = [vars(kind).get("__annotations__", {}) for kind in kinds]

@@ -1,4 +1,4 @@
-"""A project rewritten from crewai to crewgraph: what is to change, told before it is done."""
+"""Plan the rewriting of a project from crewai to crewgraph; the plan can be shown as a diff before it is written."""
 
 import difflib
 import io
@@ -45,7 +45,7 @@ _IN_PIP = re.compile(r"(?<=[\s\"'])crewai(?:\[[\w,\s-]*\])?(?:[=<>!~]=?[\w.*,=<>
 
 @dataclass(frozen=True)
 class RewrittenFile:
-    """A file that is to change."""
+    """A file with its text before and after the migration."""
 
     path: Path
     shown: str
@@ -54,18 +54,18 @@ class RewrittenFile:
     encoding: str = "utf-8"
 
     def diff(self) -> str:
-        """What changes, as a unified diff."""
-        values: list[str] = []
+        """Return the changes as a unified diff."""
+        lines: list[str] = []
         old, new = (side.decode(self.encoding).splitlines(keepends=True) for side in (self.before, self.after))
         for line in difflib.unified_diff(old, new, f"a/{self.shown}", f"b/{self.shown}"):
-            values.append(line if line.endswith(("\n", "\r")) else f"{line}\n\\ No newline at end of file\n")
-        return "".join(values)
+            lines.append(line if line.endswith(("\n", "\r")) else f"{line}\n\\ No newline at end of file\n")
+        return "".join(lines)
 
     def write(self) -> None:
-        """Put the new text in the place of the old one, or nothing.
+        """Replace the file atomically.
 
         Raises:
-            OSError: it cannot be written; the old text is there.
+            OSError: The file cannot be written; its old content is intact.
         """
         place = self.path.resolve()
         handle, name = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
@@ -81,32 +81,32 @@ class RewrittenFile:
 
 @dataclass
 class Migration:
-    """What is to change in a project, and what is left for people."""
+    """The planned changes to a project, and notes on what has to be done by hand."""
 
     files: list[RewrittenFile] = field(default_factory=list[RewrittenFile])
     notes: list[MigrationNote] = field(default_factory=list[MigrationNote])
     broken: list[MigrationNote] = field(default_factory=list[MigrationNote])
-    """Files that could not be read, and stay."""
+    """Files that could not be read and are left unchanged."""
 
     def diff(self) -> str:
-        """All changes as one unified diff."""
+        """Return all changes as one unified diff."""
         return "".join(file.diff() for file in self.files)
 
     def write(self) -> None:
-        """Write all files, each whole.
+        """Write all files, each of them atomically.
 
         Raises:
-            OSError: one cannot be written; those before it are.
+            OSError: A file cannot be written; the files before it have been.
         """
         for file in self.files:
             file.write()
 
 
 def plan_migration(path: Path) -> Migration:
-    """What is to change below a path; nothing is written.
+    """Return the migration of the project or file at a path; nothing is written.
 
     Raises:
-        NoProject: there is nothing at the path.
+        NoProject: There is no readable project or file at the path.
     """
     result = Migration()
     project = [source for source in project_files(path) if _is_looked_at(source)]
@@ -120,32 +120,35 @@ def plan_migration(path: Path) -> Migration:
 
 
 def _take_others(migration: Migration, project: Sequence[SourceFile]) -> None:
-    """What is not Python: files of dependencies, by what the programs need that they speak of, and what is told alone."""
-    asking = [item for item in project if item.kind in _DEPENDENCIES and b"crewai" in item.data.lower()]
-    realms = ProjectScopes(
+    """Handle files that are not Python: rewrite dependency files, and report commands found in the others.
+
+    A dependency file is rewritten only if none of the programs it covers still needs crewai.
+    """
+    dependency_files = [item for item in project if item.kind in _DEPENDENCIES and b"crewai" in item.data.lower()]
+    scopes = ProjectScopes(
         (item.shown for item in project if item.kind in _DEPENDENCIES),
         (item.shown for item in project if item.kind in _REWRITERS),
     )
     left = [note for note in migration.notes if note.left]
     tools = [note.file for note in migration.notes if note.text.endswith(TOOLS_NOTE)]
     for source in project:
-        if source.kind in _TOLD:
+        if source.kind in _REPORTED:
             _take(migration, source, _commands)
-    for source in asking:
-        holding = realms.of(source.shown, [note.file for note in left])
-        if holding:
-            migration.notes.append(_still_needed(source, [note for note in left if note.file in holding]))
+    for source in dependency_files:
+        blocking = scopes.of(source.shown, [note.file for note in left])
+        if blocking:
+            migration.notes.append(_still_needed(source, [note for note in left if note.file in blocking]))
         else:
-            _take(migration, source, partial(_dependencies, with_tools=bool(realms.of(source.shown, tools))))
+            _take(migration, source, partial(_dependencies, with_tools=bool(scopes.of(source.shown, tools))))
 
 
 def _is_looked_at(source: SourceFile) -> bool:
-    """Whether a file may have something to rewrite or to tell; large ones that hold data are not kept."""
+    """Whether a file may need rewriting or a note; large data files are not kept in memory."""
     return source.kind in (*_REWRITERS, *_DEPENDENCIES) or source.fault is not None or b"crewai" in source.data.lower()
 
 
 def _classes(project: Sequence[SourceFile]) -> dict[str, OwnClass]:
-    """The classes of a project that are made of CrewAI's; files that cannot be read are told later."""
+    """Return the project's classes that derive from CrewAI's; unreadable files are reported later."""
     results: dict[str, OwnClass] = {}
     for source in project:
         if source.kind is FileKind.python and b"crewai" in source.data:
@@ -158,13 +161,13 @@ def _classes(project: Sequence[SourceFile]) -> dict[str, OwnClass]:
 def _still_needed(source: SourceFile, needed: Sequence[MigrationNote]) -> MigrationNote:
     where = f"`{needed[0].file}:{needed[0].line}`"
     return MigrationNote(
-        source.shown, 1, f"stays as it is, as the project still imports crewai ({where}); add `{OURS}` to it."
+        source.shown, 1, f"left unchanged because the project still imports crewai ({where}); add `{OURS}` to it."
     )
 
 
 def _take(migration: Migration, source: SourceFile, rewriter: "_Rewriter") -> None:
     if source.fault is not None:
-        migration.broken.append(MigrationNote(source.shown, 1, f"it cannot be opened: {source.fault.strerror}"))
+        migration.broken.append(MigrationNote(source.shown, 1, f"the file cannot be opened: {source.fault.strerror}"))
         return
     try:
         after, notes = rewriter(source)
@@ -173,7 +176,9 @@ def _take(migration: Migration, source: SourceFile, rewriter: "_Rewriter") -> No
         return
     migration.notes += notes
     if after != source.data and source.is_outside:
-        message = f"is a link out of the project, and stays: migrate `{source.path.resolve()}` where it belongs."
+        message = (
+            f"left unchanged because it links out of the project: migrate `{source.path.resolve()}` in its own project."
+        )
         migration.notes.append(MigrationNote(source.shown, 1, message, left=True))
     elif after != source.data:
         of_python = source.kind in (FileKind.python, FileKind.setup_py)
@@ -190,30 +195,32 @@ def _notebook(source: SourceFile, classes: Mapping[str, OwnClass]) -> tuple[byte
     after, result = rewrite_program(notebook.program.encode(), source.shown, classes)
     notes = [_in_cell(item, notebook) for item in result]
     notes += [
-        MigrationNote(source.shown, 1, f"(cell {cell}) is no Python, and stays: {why}") for cell, why in notebook.unread
+        MigrationNote(source.shown, 1, f"(cell {cell}) is left unchanged, as it is not valid Python: {why}")
+        for cell, why in notebook.unread
     ]
     notes += [note for cell, text in notebook.others for note in _of_magic(source.shown, cell, text)]
     notes += _of_lines(notebook, source.shown)
     notebook.masked.update({mask: _pip_line(line) for mask, line in notebook.masked.items()})
     text = notebook.with_program(after.decode())
     if not notebook.is_kept:
-        notes.append(MigrationNote(source.shown, 1, "the notebook's JSON is laid out anew."))
+        notes.append(MigrationNote(source.shown, 1, "the notebook's JSON is reformatted."))
     return source.data if text is None else text.encode(), notes
 
 
 def _of_magic(file: str, cell: int, text: str) -> Iterator[MigrationNote]:
-    """What is told of a cell that a magic takes whole."""
+    """Yield the notes on a cell that is the body of a cell magic."""
     if _IMPORTED.search(text):
         magic = text.split(maxsplit=1)[0]
-        yield MigrationNote(file, 1, f"(cell {cell}) stays, as `{magic}` takes it whole: it imports crewai.", left=True)
+        message = f"(cell {cell}) imports crewai and is left unchanged, as it is the body of `{magic}`."
+        yield MigrationNote(file, 1, message, left=True)
     for note in _commands_in(text, file):
         yield MigrationNote(file, note.line, f"(cell {cell}) {note.text}")
 
 
 def _of_lines(notebook: Notebook, file: str) -> Iterator[MigrationNote]:
-    """What is told of lines of magic in cells of Python; installations in them are rewritten."""
-    for number, said in enumerate(notebook.program.splitlines(), 1):
-        if (line := notebook.masked.get(said.strip())) and _COMMAND.search(line):
+    """Yield the notes on line magics in Python cells; installation commands in them are rewritten."""
+    for number, masked_line in enumerate(notebook.program.splitlines(), 1):
+        if (line := notebook.masked.get(masked_line.strip())) and _COMMAND.search(line):
             yield _in_cell(MigrationNote(file, number, next(_commands_in(line, file)).text), notebook)
 
 
@@ -223,7 +230,7 @@ def _in_cell(note: MigrationNote, notebook: Notebook) -> MigrationNote:
 
 
 def _pip_line(line: str) -> str:
-    """A line in which pip is asked for crewgraph; what other commands are told in it stays."""
+    """Replace crewai with crewgraph in the pip commands of a line; its other commands are unchanged."""
     parts = _NEXT_COMMAND.split(line)
     return "".join(_IN_PIP.sub("crewgraph", part) if _PIP.search(part) else part for part in parts)
 
@@ -235,25 +242,25 @@ def _dependencies(source: SourceFile, *, with_tools: bool) -> tuple[bytes, list[
 
 
 def _commands(source: SourceFile) -> tuple[bytes, list[MigrationNote]]:
-    """Commands of CrewAI, and installations of it, in files that are not rewritten."""
+    """Report CrewAI commands and installations in files that are not rewritten."""
     return source.data, list(_commands_in(source.text, source.shown))
 
 
 def _commands_in(text: str, file: str) -> Iterator[MigrationNote]:
-    """The first command of CrewAI in a text, the first installation of it, and how many there are."""
+    """Yield a note on the first CrewAI command and one on the first installation, each with the number of others."""
     lines = list(_logical_lines(text))
     commands = [(number, result[0]) for number, line in lines if (result := _COMMAND.search(line)) is not None]
     installed = [number for number, line in lines if _PIP.search(line) and _IN_PIP.search(line)]
     if commands:
         number, command = commands[0][0], re.sub(r"""["',\s]+""", " ", commands[0][1])
-        message = f"`{command}` is a command of CrewAI{_more(commands)}; `crewgraph --help` lists those of crewgraph."
+        message = f"`{command}` is a CrewAI command{_more(commands)}; `crewgraph --help` lists crewgraph's commands."
         yield MigrationNote(file, number, message)
     if installed:
         yield MigrationNote(file, installed[0], f"crewai is installed here{_more(installed)}; write `{OURS}`.")
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """The lines of a text, each with those that go on from it, and the number of the first."""
+    """Yield the lines of a text, backslash continuations joined, each with the number of its first line."""
     lines = text.splitlines()
     number = 0
     while number < len(lines):
@@ -265,14 +272,14 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
         yield first + 1, full
 
 
-def _more(found: Sequence[object]) -> str:
-    return f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+def _more(matches: Sequence[object]) -> str:
+    return f" (and {len(matches) - 1} more)" if len(matches) > 1 else ""
 
 
 _Rewriter = Callable[[SourceFile], tuple[bytes, list[MigrationNote]]]
 
-_TOLD = (FileKind.script, FileKind.yaml, FileKind.json)
-"""Files that are not rewritten, and may say how a program is installed and run."""
+_REPORTED = (FileKind.script, FileKind.yaml, FileKind.json)
+"""Files that are not rewritten but may contain commands that install or run the program."""
 
 _REWRITERS = {FileKind.python: _python, FileKind.notebook: _notebook}
 

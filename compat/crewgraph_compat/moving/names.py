@@ -1,4 +1,4 @@
-"""Which name of crewgraph a dotted path means, and the names, keywords and attributes of older programs."""
+"""Map dotted paths of crewai to crewgraph, and list the names, keywords and attributes of older releases."""
 
 import importlib
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ _PUBLIC = (
     "crewgraph.storage.store",
     "crewgraph.errors",
 )
-"""Where crewgraph's programs import from; the first that has a name is its home."""
+"""The modules that crewgraph programs import from; a name is imported from the first that exports it."""
 
 _MODULES = {
     "crewai": "crewgraph",
@@ -58,7 +58,7 @@ _MODULES = {
     "crewai.tools": "crewgraph.tools",
     "crewai.utilities.events": "crewgraph.events",
 }
-"""Modules that stand for a module of crewgraph as a whole."""
+"""Modules that map to a crewgraph module as a whole."""
 
 _FORMERLY = {
     "crewai_tools.BaseTool": "crewai.tools.BaseTool",
@@ -68,35 +68,35 @@ _FORMERLY = {
     "crewai_tools.tools.base_tool.Tool": "crewai.tools.base_tool.Tool",
     "crewai_tools.tools.base_tool.tool": "crewai.tools.tool",
 }
-"""Names that stood elsewhere in older versions."""
+"""Names that older releases had elsewhere."""
 
 
 @dataclass(frozen=True)
 class ResolvedName:
-    """A name of crewai, with what is behind it."""
+    """A crewai name with the crewgraph object that it maps to."""
 
     path: str
-    """crewai's dotted path, as the program has it."""
+    """The dotted path in crewai, as the program writes it."""
 
     target: str
-    """ "module:name" of crewgraph, as in the table."""
+    """The "module:name" in crewgraph, as in the table."""
 
     rest: tuple[str, ...] = ()
-    """Attributes of it, where the path goes on."""
+    """Attributes accessed on the object by the rest of the path."""
 
     @property
     def module(self) -> str:
-        """The module of crewgraph that defines it."""
+        """The crewgraph module that defines it."""
         return self.target.partition(":")[0]
 
     @property
     def name(self) -> str:
-        """What it is called in crewgraph."""
+        """Its name in crewgraph."""
         return self.target.partition(":")[2]
 
 
 def resolve_name(path: str) -> ResolvedName | None:
-    """What a dotted path means: a module's name, and attributes behind it; None for modules, and where there is nothing."""
+    """Resolve a dotted path to a name of a module and attributes on it; None for modules and unknown paths."""
     path = _FORMERLY.get(path) or path
     if is_module(path):
         return None
@@ -109,9 +109,9 @@ def resolve_name(path: str) -> ResolvedName | None:
 
 
 def resolve_moved_name(path: str) -> ResolvedName | None:
-    """What a dotted path means; where its module is none of the table, the one thing of this name that there is.
+    """Resolve a dotted path; if its module is unknown, fall back to the only object with this name, if there is just one.
 
-    Old programs name modules that have moved since. What is left out on purpose is not looked for.
+    Older programs use modules that have since moved. Deliberately absent names are not searched for.
     """
     if (name := resolve_name(path)) is not None or reason(path) is not None:
         return name
@@ -123,40 +123,40 @@ def resolve_moved_name(path: str) -> ResolvedName | None:
 
 
 def is_module(path: str) -> bool:
-    """Whether a path is a module of crewai; a name that a package has hides the module that is called so."""
+    """Whether a path is a module of crewai; a name exported by a package hides a submodule of the same name."""
     package, _, name = path.rpartition(".")
     return path in TABLE and name not in TABLE.get(package, ())
 
 
 def public_names(module: str) -> dict[str, str]:
-    """The names of a module of crewai, to "module:name"; none where there is no such module."""
+    """Return the names of a crewai module, each with its "module:name"; empty for an unknown module."""
     return TABLE.get(module, {})
 
 
 def import_target(name: ResolvedName) -> Any:
-    """What is behind a name: crewgraph's own class, function or value."""
+    """Import the crewgraph class, function or value that a name maps to."""
     return getattr(importlib.import_module(name.module), name.name)
 
 
 def import_location(name: ResolvedName) -> tuple[str, str]:
-    """The module that crewgraph's programs import a name from, and what it is called there."""
+    """Return the module that crewgraph programs import a name from, and the name there."""
     return _home(name.target)
 
 
 @cache
-def _home(where: str) -> tuple[str, str]:
-    module, _, name = where.partition(":")
-    if module.partition(".")[0] != "crewgraph":  # what crewai's modules merely import, as of `typing`
+def _home(target_path: str) -> tuple[str, str]:
+    module, _, name = target_path.partition(":")
+    if module.partition(".")[0] != "crewgraph":  # re-exports of other packages, such as `typing`
         return module, name
-    wanted = getattr(importlib.import_module(module), name)
-    for place, offered in _offered():
-        if name in offered and getattr(place, name) is wanted:
-            return place.__name__, name
+    value = getattr(importlib.import_module(module), name)
+    for public_module, exported in _exports():
+        if name in exported and getattr(public_module, name) is value:
+            return public_module.__name__, name
     return module, name
 
 
 @cache
-def _offered() -> tuple[tuple[Any, frozenset[str]], ...]:
+def _exports() -> tuple[tuple[Any, frozenset[str]], ...]:
     return tuple((module, frozenset(module.__all__)) for module in _imported())
 
 
@@ -170,7 +170,7 @@ def _imported() -> Iterator[Any]:
 
 
 def module_location(module: str) -> str | None:
-    """The module of crewgraph that stands for a module of crewai as a whole; None where there is none."""
+    """Return the crewgraph module that a crewai module maps to as a whole, or None."""
     return _MODULES.get(module)
 
 
@@ -217,11 +217,11 @@ _PLACES: dict[str, str] = {
     "langchain.tools.WikipediaQueryRun": "langchain_community.tools",
     "langchain.utilities.WikipediaAPIWrapper": "langchain_community.utilities",
 }
-"""The same classes and functions, where the packages of today have them."""
+"""Former import paths of other packages' names, each with the module that has the name today."""
 
 
 def replacement_of(path: str) -> tuple[str, str] | None:
-    """Where a name of another package than crewai is imported from today; None where it is where it was."""
+    """Return the current module and name for a path of a package other than crewai, or None if it has not moved."""
     module = _PLACES.get(path)
     return None if module is None else (module, path.rpartition(".")[2])
 
@@ -238,7 +238,7 @@ ATTRIBUTES: dict[str, dict[str, str]] = {
     "ConditionalTask": {"execute": "execute_sync(...).raw"},
     "Task": {"execute": "execute_sync(...).raw"},
 }
-"""Former names of what objects have, by their classes, each to what stands in its place."""
+"""Former attribute names by class, each with its replacement."""
 
 OF_TEXTS = frozenset(
     {
@@ -256,25 +256,25 @@ OF_TEXTS = frozenset(
         "upper",
     }
 )
-"""Methods of texts, for which older programs take outputs."""
+"""String methods that older programs call on outputs."""
 
 OUTPUTS = ("CrewOutput", "TaskOutput")
-"""What crews and tasks give back."""
+"""The output classes of crews and tasks."""
 
 FULL_OUTPUT = {"final_output": "raw", "tasks_outputs": "tasks_output"}
-"""What the output of a crew with `full_output=True` was asked for, to what stands in its place."""
+"""Keys of the dict that `full_output=True` used to return, each with the attribute that replaces it."""
 
 KEYWORDS: dict[tuple[str, str], str] = {
     ("LLM", "azure"): 'write the provider before the name, `LLM(model="azure/<deployment>")`',
     ("LLM", "format"): 'write `response_format={"type": "json_object"}`',
 }
-"""Former keywords of models, to what stands in their place."""
+"""Former keywords of models, each with its replacement."""
 
 WITHOUT_EFFECT = frozenset({("Crew", "full_output")})
-"""Former keywords, by class, that are left out."""
+"""Former keywords, by class, that are removed."""
 
 RENAMED: dict[tuple[str, str], str] = {
     ("ConditionalTask", "max_retries"): "guardrail_max_retries",
     ("Task", "max_retries"): "guardrail_max_retries",
 }
-"""Former keywords, by class, to those of today."""
+"""Former keywords, by class, each with its current name."""

@@ -1,4 +1,4 @@
-"""What was found in a project, for people."""
+"""Render the result of `crewgraph check` as text."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -10,21 +10,21 @@ from crewgraph_compat.moving.states import Support
 __all__ = ["report"]
 
 _SHOWN = 3
-"""How many places of a feature are told one by one."""
+"""Number of locations listed per feature unless all of them are requested."""
 
 _HEADS = {
-    Support.absent: "Absent: the program has to do without, or run on CrewAI",
-    Support.differs: "Differs: it works, and does something else than on CrewAI",
+    Support.absent: "Absent: not available in crewgraph; remove it, or keep running on CrewAI",
+    Support.differs: "Differs: works, but not exactly as on CrewAI",
     Support.works: "Works",
 }
 
 
 def report(checked: CheckResult, *, everywhere: bool = False) -> str:
-    """What was found, as text: what is absent, what differs, what works, a line that sums it up.
+    """Return the report: absent features, differing ones, working ones, unreadable files and a summary line.
 
     Args:
-        checked: what was found.
-        everywhere: whether all places are told, not the first few of each.
+        checked: The result of checking a project.
+        everywhere: List every location of a feature instead of only the first few.
     """
     parts = [
         "\n".join([_HEADS[mark], *(line for line in _LINES[mark](checked.of(mark), everywhere))])
@@ -32,33 +32,35 @@ def report(checked: CheckResult, *, everywhere: bool = False) -> str:
         if checked.of(mark)
     ]
     if checked.broken:
-        parts.append("\n".join(["Not read", *(f"  {item.file}:{item.line}: {item.why}" for item in checked.broken)]))
+        parts.append(
+            "\n".join(["Could not be read", *(f"  {item.file}:{item.line}: {item.why}" for item in checked.broken)])
+        )
     return "\n\n".join([*parts, _summary(checked)])
 
 
-def _each(found: Sequence[CheckedFeature], everywhere: bool) -> Iterator[str]:
-    for item in found:
+def _with_remarks(features: Sequence[CheckedFeature], everywhere: bool) -> Iterator[str]:
+    for item in features:
         yield f"  {item.feature.shown}  {_places(item.uses, everywhere)}"
-        yield from (f"    {text}" for text in item.state.said)
+        yield from (f"    {text}" for text in item.state.remarks)
 
 
-def _by_words(found: Sequence[CheckedFeature], everywhere: bool) -> Iterator[str]:
-    """What is told of several features is told once."""
-    values: dict[tuple[str, ...], list[CheckedFeature]] = defaultdict(list)
-    for item in found:
-        values[item.state.said].append(item)
-    for said, several in values.items():
-        for item in several:
+def _grouped_by_remarks(features: Sequence[CheckedFeature], everywhere: bool) -> Iterator[str]:
+    """Group features by their remarks, so that each set of remarks is printed once."""
+    by_remarks: dict[tuple[str, ...], list[CheckedFeature]] = defaultdict(list)
+    for item in features:
+        by_remarks[item.state.remarks].append(item)
+    for remarks, group in by_remarks.items():
+        for item in group:
             yield f"  {item.feature.shown}  {_places(item.uses, everywhere)}"
-        yield from (f"    - {line}" for line in said)
+        yield from (f"    - {line}" for line in remarks)
 
 
-def _short(found: Sequence[CheckedFeature], everywhere: bool) -> Iterator[str]:
-    for item in found:
+def _locations_only(features: Sequence[CheckedFeature], everywhere: bool) -> Iterator[str]:
+    for item in features:
         yield f"  {item.feature.shown}  {_places(item.uses, everywhere)}"
 
 
-_LINES = {Support.absent: _each, Support.differs: _by_words, Support.works: _short}
+_LINES = {Support.absent: _with_remarks, Support.differs: _grouped_by_remarks, Support.works: _locations_only}
 
 
 def _places(uses: Sequence[Use], everywhere: bool) -> str:
@@ -74,7 +76,7 @@ def _place(use: Use) -> str:
 
 def _summary(checked: CheckResult) -> str:
     works, differs, absent = (len(checked.of(support)) for support in (Support.works, Support.differs, Support.absent))
-    broken = f"; {len(checked.broken)} not read" if checked.broken else ""
+    broken = f"; {len(checked.broken)} could not be read" if checked.broken else ""
     features, files = _counted(len(checked.found), "feature"), _counted(checked.files, "file")
     return f"{features} in {files}: {works} work, {differs} differ, {absent} absent{broken}."
 

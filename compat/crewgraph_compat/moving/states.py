@@ -1,4 +1,4 @@
-"""Whether what a program uses works on crewgraph, differs, or is not there."""
+"""Decide whether a CrewAI feature works on crewgraph, behaves differently, or is absent."""
 
 import difflib
 from collections.abc import Iterator
@@ -26,11 +26,13 @@ from crewgraph_compat.surface.table import TABLE
 
 __all__ = ["FeatureState", "Support", "feature_state"]
 
-_TOOLS = "`crewai_tools` imports crewai itself: run the program with `crewgraph run`, or call `crewgraph_compat.install()` first"
+_TOOLS = (
+    "`crewai_tools` imports crewai: run the program with `crewgraph run`, or call `crewgraph_compat.install()` first"
+)
 
 
 class Support(StrEnum):
-    """How it stands with a feature."""
+    """How well crewgraph supports a feature."""
 
     works = "works"
     differs = "differs"
@@ -39,36 +41,37 @@ class Support(StrEnum):
 
 @dataclass(frozen=True)
 class FeatureState:
-    """How it stands with a feature, and what there is to say of it."""
+    """The support of a feature, with the remarks that explain it."""
 
     mark: Support
-    said: tuple[str, ...] = ()
-    """Each a sentence: what is not there and what to do instead, or what is different."""
+    remarks: tuple[str, ...] = ()
+    """Sentences: what is absent and what to do instead, or what is different."""
 
     differences: tuple[BehaviourDifference, ...] = ()
-    """The rows of the table of differences, where these are what is different."""
+    """The matching rows of the table of differences."""
 
 
 @cache
 def feature_state(feature: Feature) -> FeatureState:
-    """How it stands with a feature."""
-    if (gone := _absence(feature)) is not None:
-        return FeatureState(Support.absent, (gone,))
+    """Return how crewgraph supports a feature."""
+    if (absence := _absence(feature)) is not None:
+        return FeatureState(Support.absent, (absence,))
     rows = tuple(differences_of(feature))
-    said = (*_remarks(feature), *(f"{row.row}: {row.here}" for row in rows))
-    return FeatureState(Support.differs if said else Support.works, said, rows)
+    remarks = (*_remarks(feature), *(f"{row.row}: {row.here}" for row in rows))
+    return FeatureState(Support.differs if remarks else Support.works, remarks, rows)
 
 
 def _absence(feature: Feature) -> str | None:
-    """Why a feature is not there; None where it is."""
+    """Return why a feature is absent, or None if it is supported."""
     if feature.sort is FeatureKind.imported:
         return _no_such_path(feature.path)
     if feature.sort is FeatureKind.keyword and _is_refused(feature):
-        return f"`{feature.word}` is refused by this version of crewgraph; leave it out for now."
+        return f"`{feature.word}` is not supported by this version of crewgraph; leave it out for now."
     if feature.sort is FeatureKind.attribute and not _has(feature):
-        return f"objects of `{_name(feature)}` have no `{feature.word}`.{_near(feature.word, known_attributes(feature.owner))}"
+        near = _near(feature.word, known_attributes(feature.owner))
+        return f"`{_name(feature)}` objects have no attribute `{feature.word}`.{near}"
     if feature.sort is FeatureKind.argument and not _takes(feature):
-        return f"`{feature.of_method}` of `{_name(feature)}` takes no `{feature.word}`."
+        return f"`{_name(feature)}.{feature.of_method}` takes no argument `{feature.word}`."
     return None
 
 
@@ -84,7 +87,7 @@ def _no_such_path(path: str) -> str | None:
 
 
 def _remarks(feature: Feature) -> Iterator[str]:
-    """What is different and stands in no row of the table."""
+    """Yield the differences that the table of differences has no row for."""
     name = _name(feature)
     if feature.path.partition(".")[0] == "crewai_tools" and resolve_moved_name(feature.path) is None:
         yield f"{_TOOLS}."
@@ -93,22 +96,22 @@ def _remarks(feature: Feature) -> Iterator[str]:
     elif feature.sort is FeatureKind.attribute and (instead := ATTRIBUTES.get(name, {}).get(feature.word)):
         yield f"`{feature.word}` is a former name: write `{instead}`."
     elif feature.sort is FeatureKind.attribute and _is_of_text(name, feature.word):
-        yield f"an output is no text any more: `crewgraph migrate` writes `str(...).{feature.word}`."
+        yield f"outputs are no longer strings: `crewgraph migrate` writes `str(...).{feature.word}`."
 
 
 def _of_keyword(feature: Feature, name: str) -> Iterator[str]:
     known, word = accepted_keywords(feature.owner), feature.word
     if word not in known and not accepts_any_keyword(feature.owner) and not is_former_keyword(feature.owner, word):
-        belongs = next(
+        hint = next(
             (KEYWORD_HINTS[kind][word] for kind in _kinds(feature.owner) if word in KEYWORD_HINTS.get(kind, {})), None
         )
-        yield f"`{name}` has no keyword `{word}`: it has no effect.{f' {belongs}' if belongs else _near(word, known)}"
+        yield f"`{name}` has no keyword `{word}`; it has no effect.{f' {hint}' if hint else _near(word, known)}"
     elif word == "verbose" and feature.value.isdigit():
-        yield "`verbose` is True or False: `crewgraph migrate` rewrites the number."
+        yield "`verbose` must be True or False: `crewgraph migrate` rewrites the number."
     elif (name, word) in RENAMED:
         yield f"`{word}` is a former name: `crewgraph migrate` writes `{RENAMED[name, word]}`."
     elif (name, word) in KEYWORDS and feature.value not in ("False", "None"):
-        yield f"`{word}` is of older versions: `crewgraph migrate` rewrites it ({KEYWORDS[name, word]})."
+        yield f"`{word}` is from an older version: `crewgraph migrate` rewrites it ({KEYWORDS[name, word]})."
 
 
 def _kinds(owner: str) -> list[str]:
@@ -122,7 +125,7 @@ def _is_refused(feature: Feature) -> bool:
 
 def _takes(feature: Feature) -> bool:
     if not callable(getattr(crewgraph_class(feature.owner), feature.of_method, None)):
-        return True  # it is told that there is no such method
+        return True  # the missing method itself is already reported
     method = f"{feature.owner}.{feature.of_method}"
     return feature.word in accepted_keywords(method) or accepts_any_keyword(method)
 
@@ -136,12 +139,12 @@ def _has(feature: Feature) -> bool:
 
 
 def _is_of_text(name: str, word: str) -> bool:
-    """Whether an output is asked for what texts have."""
+    """Whether a string method is called on an output."""
     return name in ("CrewOutput", "TaskOutput") and word in OF_TEXTS
 
 
 def _is_open(built: object) -> bool:
-    """Whether objects may have attributes that nobody declares: those of flows are their authors'."""
+    """Whether objects may have undeclared attributes, as flows do."""
     config: dict[str, Any] = getattr(built, "model_config", {})
     return config.get("extra") == "allow"
 
@@ -152,4 +155,4 @@ def _name(feature: Feature) -> str:
 
 def _near(word: str, known: "frozenset[str] | tuple[str, ...]") -> str:
     near = difflib.get_close_matches(word, [item for item in known if not item.startswith("_")], n=1)
-    return f" Is `{near[0]}` meant?" if near else ""
+    return f" Did you mean `{near[0]}`?" if near else ""

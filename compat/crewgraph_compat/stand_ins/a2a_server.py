@@ -1,4 +1,4 @@
-"""How CrewAI's programs describe a server for their agents, and how it knows who asks; plain data: crewgraph serves nobody."""
+"""CrewAI's A2A server and authentication configuration, as plain data: crewgraph does not serve agents."""
 
 import hmac
 import os
@@ -51,7 +51,7 @@ _Secret = Annotated[SecretStr, BeforeValidator(_secret)]
 
 
 class HTTPException(Exception):
-    """A request that is refused, with the status of the answer."""
+    """A refused request, with the HTTP status of the response."""
 
     def __init__(self, status_code: int, detail: str | None = None, headers: dict[str, str] | None = None) -> None:
         super().__init__(detail)
@@ -64,7 +64,7 @@ def _refused(why: str) -> HTTPException:
 
 @dataclass
 class AuthenticatedUser:
-    """Somebody who is known."""
+    """An authenticated user."""
 
     token: str
     """What they showed."""
@@ -77,21 +77,21 @@ class AuthenticatedUser:
 
 
 class ServerAuthScheme(BaseModel, ABC):
-    """A way of knowing who asks."""
+    """Base class of server authentication schemes."""
 
     model_config = ConfigDict(extra="forbid")
 
     @abstractmethod
     async def authenticate(self, token: str) -> AuthenticatedUser:
-        """Who shows a token.
+        """Return the user that a token belongs to.
 
         Raises:
-            HTTPException: nobody who is known.
+            HTTPException: The token is not valid.
         """
 
 
 class SimpleTokenAuth(ServerAuthScheme):
-    """One token for all; that of the environment variable AUTH_TOKEN where none is given."""
+    """A single shared token; defaults to the environment variable AUTH_TOKEN."""
 
     token: _Secret | None = None
     """The token."""
@@ -99,7 +99,7 @@ class SimpleTokenAuth(ServerAuthScheme):
     async def authenticate(self, token: str) -> AuthenticatedUser:
         wanted = self.token.get_secret_value() if self.token else os.environ.get("AUTH_TOKEN")
         if not wanted:
-            raise _refused("no token is set that could be compared")
+            raise _refused("no token is configured")
         return _equal(token, wanted, "simple_token")
 
 
@@ -133,7 +133,7 @@ class EnterpriseTokenAuth(ServerAuthScheme):
     """Tokens of CrewAI's hosted platform, which nothing here can check."""
 
     async def authenticate(self, token: str) -> AuthenticatedUser:
-        raise NotImplementedError("tokens of CrewAI's hosted platform are checked there alone")
+        raise NotImplementedError("tokens of CrewAI's hosted platform can only be checked there")
 
 
 class _Signed(ServerAuthScheme):
@@ -158,7 +158,7 @@ class _Signed(ServerAuthScheme):
             NotImplementedError: always.
         """
         raise NotImplementedError(
-            f"`{type(self).__name__}` is kept as data, for crewgraph serves nobody: check tokens where you serve the graph "
+            f"`{type(self).__name__}` is plain data, as crewgraph does not serve agents: check tokens where you serve the graph "
             "of `crew.compile()`"
         )
 
@@ -212,7 +212,7 @@ class OAuth2ServerAuth(_Signed):
     @model_validator(mode="after")
     def _with_keys(self) -> Self:
         if self.jwks_url is None and self.introspection_url is None:
-            raise ValueError("tokens are checked by keys or by asking: give `jwks_url` or `introspection_url`")
+            raise ValueError("tokens are checked with keys or by introspection: set `jwks_url` or `introspection_url`")
         return self
 
     def to_security_scheme(self) -> dict[str, Any]:
@@ -225,7 +225,7 @@ class OAuth2ServerAuth(_Signed):
 
 def _equal(token: str, wanted: str, scheme: str) -> AuthenticatedUser:
     if not hmac.compare_digest(token.encode(), wanted.encode()):
-        raise _refused("the token is not the one that is wanted")
+        raise _refused("the token is not valid")
     return AuthenticatedUser(token=token, scheme=scheme)
 
 
@@ -302,11 +302,11 @@ class AgentCardSigningConfig(BaseModel):
     @model_validator(mode="after")
     def _with_key(self) -> Self:
         if self.private_key_path is None and self.private_key_pem is None:
-            raise ValueError("give the key a card is signed with: `private_key_path` or `private_key_pem`")
+            raise ValueError("set the key that signs the card: `private_key_path` or `private_key_pem`")
         return self
 
     def get_private_key(self) -> str:
-        """The key, as PEM."""
+        """Return the key in PEM format."""
         if self.private_key_pem is not None:
             return self.private_key_pem.get_secret_value()
         assert self.private_key_path is not None

@@ -1,1 +1,1 @@
-"""`import crewai` means crewgraph: finders, facades, the table of names, and what is absent."""
+"""Make `import crewai` resolve to crewgraph: import finders, facade modules, the table of names, and absent names."""

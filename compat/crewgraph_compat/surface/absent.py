@@ -1,39 +1,33 @@
-"""Names of crewai that are deliberately not offered, each with the reason and what to do instead."""
+"""Names of crewai that are deliberately absent, each with the reason and the alternative."""
 
 __all__ = ["ABSENT", "reason"]
 
-_TELEMETRY = "crewgraph sends no telemetry; take the import out."
-_PLATFORM = "It serves CrewAI's hosted platform, with which crewgraph has nothing to do."
-_RUNS = "It holds steps of CrewAI's kickoff; crewgraph's is a graph: `crew.compile()` gives it, `crew.stream()` shows its steps."
-_OVERLAY = (
-    "Models are replaced where they are given: `Agent(llm=...)`, or a list, `llm=[first, second]`, to fall back on."
-)
-_COMMANDS = "It holds CrewAI's own commands; crewgraph's are listed by `crewgraph --help`."
+_TELEMETRY = "crewgraph sends no telemetry; remove the import."
+_PLATFORM = "It is part of the client for CrewAI's hosted platform, which crewgraph does not use."
+_RUNS = "It implements CrewAI's kickoff; crewgraph runs a graph: `crew.compile()` returns it, `crew.stream()` yields its steps."
+_OVERLAY = "Pass another model to `Agent(llm=...)`, or a list with fallbacks: `llm=[first, second]`."
+_COMMANDS = "It implements CrewAI's own commands; `crewgraph --help` lists crewgraph's."
 _PROVIDERS = 'Models are LangChain chat models: write `LLM(model="provider/model")`, or pass a chat model as `llm`.'
-_TRACING = "Runs are traced with LangSmith (LANGSMITH_TRACING=true), or by listeners on `crewai.events`."
-_STORES = "Texts are kept with FAISS: `create_client(QdrantConfig())`; Qdrant is searched by `QdrantVectorSearchTool`."
+_TRACING = "Trace runs with LangSmith (LANGSMITH_TRACING=true) or with listeners on `crewai.events`."
+_STORES = "Texts are stored with FAISS: `create_client(QdrantConfig())`; `QdrantVectorSearchTool` searches Qdrant."
 _EMBEDDERS = 'An embedder is `{"provider": ..., "config": {...}}`, a function of texts, or a LangChain `Embeddings`.'
 _OWN_STORAGE = (
-    "Memory keeps its records itself; give `Memory(storage=...)` a path, a LangGraph store or a `StorageBackend`."
+    "Memory manages its own records; pass a path, a LangGraph store or a `StorageBackend` to `Memory(storage=...)`."
 )
-_WAYS = "A memory remembers and recalls without flows: `Memory().remember(...)`, `Memory().recall(...)`."
-_REPEATED = "A run ends by `max_iter`, and gives a repeated call the result that it had before."
-_OPENAI = "An agent of OpenAI's framework works as a function: `Agent(..., agent_executor=function)`."
+_WAYS = "Memory does not use flows internally: call `Memory().remember(...)` and `Memory().recall(...)`."
+_REPEATED = "A run is limited by `max_iter`, and a repeated tool call returns the previous result."
+_OPENAI = "Wrap an agent of OpenAI's framework in a function: `Agent(..., agent_executor=function)`."
 
-_DRAWN = (
-    "Flows are drawn by `flow.plot(filename)`, in a form of their own; `flow.to_mermaid()` gives them for other pages."
-)
-_GUIDE = "It holds what CrewAI writes about flows for models; crewgraph's flows are told in docs/flows.md."
-_SERVED = "crewgraph serves no agents; `crew.compile()` gives a graph, for LangGraph's server or one of your own."
-_SPOKEN = (
-    "An agent speaks to remote ones itself: `Agent(a2a=A2AClientConfig(endpoint=...))`; events tell of each message."
-)
-_UI_COMPONENTS = "Components of A2UI are written as JSON; crewgraph checks the form of the messages that carry them."
-_UI_VERSION = "A2UI is known in version 0.8: `validate_a2ui_message`, `validate_a2ui_event`."
+_DRAWN = "`flow.plot(filename)` draws a flow in its own format; `flow.to_mermaid()` returns it as a Mermaid diagram."
+_GUIDE = "It contains CrewAI's description of flows for models; docs/flows.md describes crewgraph's flows."
+_SERVED = "crewgraph does not serve agents; `crew.compile()` returns a graph for LangGraph's server or your own."
+_SPOKEN = "Agents call remote agents directly: `Agent(a2a=A2AClientConfig(endpoint=...))`; each message emits an event."
+_UI_COMPONENTS = "Write A2UI components as JSON; crewgraph validates the structure of the messages that carry them."
+_UI_VERSION = "A2UI is supported in version 0.8: `validate_a2ui_message`, `validate_a2ui_event`."
 
 ABSENT: dict[str, str] = {
     "crewai.a2a.auth.utils": _SPOKEN,
-    "crewai.a2a.errors": "A remote agent that fails is a `crewgraph.errors.RemoteAgentError`, or is told to the model.",
+    "crewai.a2a.errors": "A failing remote agent raises `crewgraph.errors.RemoteAgentError`, or the model is told the error.",
     "crewai.a2a.extensions.a2ui.catalog": _UI_COMPONENTS,
     **dict.fromkeys(
         (
@@ -107,7 +101,7 @@ ABSENT: dict[str, str] = {
         ),
         _PROVIDERS,
     ),
-    "crewai.llms.context_window.context_windows_from_catalog": "It reads CrewAI's own catalog of models.",
+    "crewai.llms.context_window.context_windows_from_catalog": "It reads CrewAI's model catalog.",
     "crewai.llms.providers.snowflake": _PROVIDERS,
     "crewai.llms.providers.utils": _PROVIDERS,
     "crewai.llms.third_party": _PROVIDERS,
@@ -117,7 +111,7 @@ ABSENT: dict[str, str] = {
     "crewai.memory.storage.lancedb_storage": _OWN_STORAGE,
     "crewai.memory.storage.qdrant_edge_storage": _OWN_STORAGE,
     "crewai.memory.user": _WAYS,
-    "crewai.mypy": "crewgraph is typed without a plugin for mypy; take it out of mypy's settings.",
+    "crewai.mypy": "crewgraph needs no mypy plugin; remove it from mypy's settings.",
     "crewai.plus_api": _PLATFORM,
     "crewai.utilities.agent_utils.MAX_REPEATED_TOOL_CALLS": _REPEATED,
     "crewai.utilities.agent_utils.check_repeated_tool_call": _REPEATED,
@@ -159,7 +153,7 @@ ABSENT: dict[str, str] = {
     "crewai.knowledge.embedder": _EMBEDDERS,
     "crewai.llm_overlay": _OVERLAY,
     "crewai.settings": _COMMANDS,
-    "crewai.tools.agent_tools.deferred_tool_result_reader": "What a tool gave is shown whole; a long conversation is condensed.",
+    "crewai.tools.agent_tools.deferred_tool_result_reader": "Tool results are shown in full; long conversations are summarized.",
     "crewai.utilities.env": _TELEMETRY,
     "crewai.utilities.events.env_events": _TELEMETRY,
     "crewai.utilities.events.third_party": _TRACING,
@@ -172,7 +166,7 @@ ABSENT: dict[str, str] = {
     "crewai.utilities.project_utils.build_env_with_all_tool_credentials": _PLATFORM,
     "crewai.utilities.project_utils.build_env_with_tool_repository_credentials": _PLATFORM,
     "crewai.utilities.reset_memories": _COMMANDS,
-    "crewai.utilities.rw_lock": "It is a lock of CrewAI's own event bus; `threading.Lock` is Python's.",
+    "crewai.utilities.rw_lock": "It is a lock internal to CrewAI's event bus; use `threading.Lock`.",
     "crewai.utilities.token_counter_callback.CustomLogger": _PROVIDERS,
     "crewai.utilities.token_counter_callback.Usage": _PROVIDERS,
     "crewai.rag.embeddings.providers.oracle": _EMBEDDERS,
@@ -194,11 +188,11 @@ ABSENT: dict[str, str] = {
     "crewai.telemetry.tracing": _TELEMETRY,
     "crewai.telemetry.utils": _TELEMETRY,
 }
-"""A dotted path to why neither it nor anything below it is there: whole sentences."""
+"""Dotted paths, each with full sentences on why it and everything below it is absent."""
 
 
 def reason(path: str) -> str | None:
-    """Why a dotted path is deliberately absent; None where it is not."""
+    """Return why a dotted path is deliberately absent, or None if it is not."""
     while path:
         if path in ABSENT:
             return ABSENT[path]

@@ -1,4 +1,4 @@
-"""A module of crewai, seen from outside: its names are crewgraph's, looked up when they are first asked for."""
+"""Stand-in modules for crewai: their names are crewgraph's, looked up on first access."""
 
 import importlib
 import opcode
@@ -30,12 +30,12 @@ class Facade(ModuleType):
         result = target(self.__name__, name)
         if result is not None:
             module, _, attribute = result.partition(":")
-            with _importing:  # threads that import one package's modules at once may meet Python's own deadlock check
+            with _importing:  # concurrent imports of one package's modules may trip Python's import deadlock detection
                 value = getattr(importlib.import_module(module), attribute)
             self.__dict__[name] = value
             return value
         if is_named_in_an_import(sys._getframe(1)):  # pyright: ignore[reportPrivateUsage]
-            # Raised here because Python makes a message of its own from an AttributeError.
+            # Raised here because Python replaces the message of an AttributeError with its own.
             raise ImportError(missing_name_message(self.__name__, name), name=self.__name__, path=self.__file__)
         raise AttributeError(missing_name_message(self.__name__, name), name=name, obj=self)
 
@@ -54,14 +54,14 @@ class Facade(ModuleType):
     def _submodule(self, path: str) -> ModuleType:
         if sys.modules.get(self.__name__) is not self:
             raise AttributeError(
-                f"`{path}` cannot be looked up: crewgraph stood in for crewai when `{self.__name__}` was imported, and no "
-                "longer does. Import it again."
+                f"`{path}` cannot be looked up: `{self.__name__}` was imported while crewgraph stood in for crewai, which it no "
+                "longer does. Import the module again."
             )
         return importlib.import_module(path)
 
 
 class FacadeLoader(Loader):
-    """Makes the facades."""
+    """Creates the facade modules."""
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         return Facade(spec.name, f"crewgraph in the place of `{spec.name}`.")
@@ -73,6 +73,6 @@ class FacadeLoader(Loader):
 
 
 def is_named_in_an_import(frame: FrameType) -> bool:
-    """Whether the frame is at the `name` of a `from module import name`."""
+    """Whether the frame is executing the `name` part of a `from module import name`."""
     code = frame.f_code.co_code
     return 0 <= frame.f_lasti < len(code) and opcode.opname[code[frame.f_lasti]] == "IMPORT_FROM"

@@ -1,4 +1,4 @@
-"""What crewai_files is where it is not installed: the classes for files that runs are given."""
+"""A stand-in for crewai_files where it is not installed: the classes for input files."""
 
 import importlib
 import sys
@@ -14,7 +14,7 @@ from crewgraph_compat.surface.table.rows import rows
 __all__ = ["FILES", "FilesFinder", "is_stand_in"]
 
 FILES = "crewai_files"
-"""The package that is stood in for."""
+"""The name of the replaced package."""
 
 _CLASSES = rows(
     "crewgraph.contrib.files.file",
@@ -41,7 +41,7 @@ _MODULES: Mapping[str, Mapping[str, str]] = {
 
 
 class _StandIn(ModuleType):
-    """A module of the package, its names looked up when they are first asked for."""
+    """A module of the package whose names are looked up on first access."""
 
     def __getattr__(self, name: str) -> Any:
         result = _MODULES[self.__name__].get(name)
@@ -50,8 +50,8 @@ class _StandIn(ModuleType):
             value = self.__dict__[name] = getattr(importlib.import_module(module), attribute)
             return value
         message = (
-            f"crewgraph has no `{self.__name__}.{name}`: files are shown to models and never uploaded. What there is says "
-            "docs/files.md; the package itself is installed with: pip install crewai-files"
+            f"crewgraph has no `{self.__name__}.{name}`: files are shown to models and never uploaded. docs/files.md lists "
+            "what is available; install the package itself with: pip install crewai-files"
         )
         if is_named_in_an_import(sys._getframe(1)):  # pyright: ignore[reportPrivateUsage]
             raise ImportError(message, name=self.__name__)
@@ -59,7 +59,7 @@ class _StandIn(ModuleType):
 
 
 class _Loader(Loader):
-    """Makes the modules."""
+    """Creates the stand-in modules."""
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         return _StandIn(spec.name, f"crewgraph in the place of `{spec.name}`.")
@@ -69,12 +69,12 @@ class _Loader(Loader):
 
 
 class FilesFinder(MetaPathFinder):
-    """Finds crewai_files: the installed one, else ours."""
+    """Finds the installed crewai_files, or else the stand-in."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Where a module comes from; None for modules of other packages, and for those of an installed crewai_files."""
+        """Return the spec of a stand-in module; None for other packages and for an installed crewai_files."""
         if fullname not in _MODULES:
             return None
         if fullname != FILES and not is_stand_in(sys.modules.get(FILES)):
@@ -86,5 +86,5 @@ class FilesFinder(MetaPathFinder):
 
 
 def is_stand_in(module: object) -> bool:
-    """Whether a module is ours."""
+    """Whether a module is one of the stand-in."""
     return isinstance(module, _StandIn)

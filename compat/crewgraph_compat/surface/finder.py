@@ -1,4 +1,4 @@
-"""Where Python is told what crewai is."""
+"""The import finder that resolves crewai to the facade modules."""
 
 from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
@@ -12,27 +12,27 @@ from crewgraph_compat.surface.table import FILES, TABLE
 __all__ = ["ROOT", "Finder"]
 
 ROOT = "crewai"
-"""The package that is stood in for."""
+"""The name of the replaced package."""
 
 
 class Finder(MetaPathFinder):
-    """Finds the modules of the table, and no other module of crewai."""
+    """Finds the modules of the table, and refuses any other module of crewai."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Where a module comes from; None for modules that are not crewai's.
+        """Return the spec of a facade module; None for modules outside of crewai.
 
         Raises:
-            ModuleNotFoundError: it is crewai's and not in the table. Raised, not left to Python: the message says why, and
-                an installed crewai must not answer.
+            ModuleNotFoundError: The module is crewai's but not in the table. Raised here to explain why, and because an
+                installed crewai must not be found instead.
         """
         if fullname not in TABLE:
             if fullname.partition(".")[0] == ROOT:
                 raise ModuleNotFoundError(missing_module_message(fullname), name=fullname)
             return None
-        # The file is the table's: whoever prints `crewai.__file__` sees which crewai this is. All are packages, with
-        # nothing on their path: below a plain module Python does not ask, and answers in words of its own.
+        # The origin is the table's file, so that `crewai.__file__` shows which crewai this is. All modules are packages
+        # with an empty path: for a submodule of a plain module, Python raises its own error without asking finders.
         spec = ModuleSpec(fullname, FacadeLoader(), origin=FILES[fullname], is_package=True)
         spec.has_location = True
         return spec

@@ -1,4 +1,4 @@
-"""Putting crewgraph in crewai's place, and taking it out again."""
+"""Install crewgraph in place of crewai, and uninstall it again."""
 
 import sys
 import threading
@@ -38,7 +38,7 @@ class _Surface:
         for finder in (self.finder, self.tools, self.files):
             if finder in sys.meta_path:
                 sys.meta_path.remove(finder)
-        # What of crewai_tools was imported meanwhile is bound to crewgraph.
+        # Modules of crewai_tools imported in the meantime are bound to crewgraph.
         for name in [name for name, module in list(sys.modules.items()) if _is_ours(name, module)]:
             del sys.modules[name]
 
@@ -51,12 +51,12 @@ _surface = _Surface()
 
 
 def install() -> None:
-    """Let `import crewai` mean crewgraph in this process, until `uninstall()`; twice is once.
+    """Make `import crewai` resolve to crewgraph in this process until `uninstall()`; idempotent.
 
-    An installed crewai is left alone and not imported.
+    An installed crewai is neither changed nor imported.
 
     Raises:
-        CrewaiImported: crewai itself is already imported.
+        CrewaiImported: The real crewai is already imported.
     """
     with _surface.lock:
         _surface.enter()
@@ -64,7 +64,7 @@ def install() -> None:
 
 
 def uninstall() -> None:
-    """Let `import crewai` mean crewai again; what was imported keeps working where it is already bound."""
+    """Make `import crewai` resolve to crewai again; names that are already bound keep working."""
     with _surface.lock:
         _surface.stays = False
         _surface.leave()
@@ -72,12 +72,12 @@ def uninstall() -> None:
 
 @contextmanager
 def installed() -> Generator[None]:
-    """Let `import crewai` mean crewgraph inside a `with` block, in the whole process.
+    """Make `import crewai` resolve to crewgraph for the duration of a `with` block, in the whole process.
 
-    Blocks may overlap, in any number of threads: the last to end uninstalls, unless `install()` was called.
+    Blocks may overlap and run in several threads: the last one to exit uninstalls, unless `install()` was called.
 
     Raises:
-        CrewaiImported: crewai itself is already imported.
+        CrewaiImported: The real crewai is already imported.
     """
     with _surface.lock:
         _surface.enter()
@@ -92,7 +92,7 @@ def installed() -> Generator[None]:
 
 
 def is_installed() -> bool:
-    """Whether `import crewai` means crewgraph."""
+    """Whether `import crewai` resolves to crewgraph."""
     return _surface.finder in sys.meta_path
 
 
@@ -105,7 +105,7 @@ def _refuse_if_imported() -> None:
     if theirs:
         name, module = min(theirs.items())
         raise CrewaiImported(
-            f"`{name}` is already imported (from {getattr(module, '__file__', None) or 'an unknown place'}): a program "
-            "that has parts of both would not work. Call `crewgraph_compat.install()` before anything imports crewai, or "
+            f"`{name}` is already imported (from {getattr(module, '__file__', None) or 'an unknown location'}), and a "
+            "program cannot mix it with crewgraph. Call `crewgraph_compat.install()` before anything imports crewai, or "
             "start the program with `crewgraph run`."
         )

@@ -1,4 +1,4 @@
-"""What is said of a name or module of crewai that is not there."""
+"""Error messages for names and modules of crewai that crewgraph does not provide."""
 
 import difflib
 
@@ -9,25 +9,25 @@ from crewgraph_compat.surface.table import TABLE
 __all__ = ["missing_module_message", "missing_name_message"]
 
 _FIRST = ("crewai", "crewai.tools", "crewai.events")
-_WAY_OUT = "If the program cannot do without it, run it with crewai itself."
+_WAY_OUT = "If the program depends on it, run it with crewai itself."
 
 
 def missing_name_message(module: str, name: str) -> str:
-    """The message for a name that a module does not have."""
+    """Return the message for a name that a module does not have."""
     path = f"{module}.{name}"
     why = reason(path) or reason(origin(module, name) or "")
     return f"{_told(path)} {why or _elsewhere(name) or _alike(module, name)}"
 
 
 def missing_module_message(path: str) -> str:
-    """The message for a module that is not there."""
+    """Return the message for a module that does not exist."""
     if why := reason(path):
         return f"{_told(path)} {why}"
     above = path.rpartition(".")[0]
     while above not in TABLE:
         above = above.rpartition(".")[0]
     alike = difflib.get_close_matches(path, [module for module in TABLE if module != above], n=1, cutoff=0.85)
-    hint = f"Is `{alike[0]}` meant?" if alike else f"`dir({above})` lists what is there."
+    hint = f"Did you mean `{alike[0]}`?" if alike else f"`dir({above})` lists the available names."
     return f"{_told(path)} {hint} {_WAY_OUT}"
 
 
@@ -42,5 +42,5 @@ def _elsewhere(name: str) -> str | None:
 
 def _alike(module: str, name: str) -> str:
     alike = difflib.get_close_matches(name, TABLE[module], n=1)
-    hint = f"Is `{alike[0]}` meant?" if alike else f"`dir({module})` lists what is there."
+    hint = f"Did you mean `{alike[0]}`?" if alike else f"`dir({module})` lists the available names."
     return f"{hint} {_WAY_OUT}"

@@ -1,6 +1,6 @@
-"""Names that a module of crewai merely imports from another one; programs find them there, too.
+"""Names that a crewai module merely imports from elsewhere, and that programs import from it, too.
 
-Which these are is read from a file, and only when a name is asked for that no row of the table has.
+They are read from a data file, and only when a requested name is not in the table.
 """
 
 import json
@@ -21,12 +21,12 @@ def _origins() -> dict[str, dict[str, str]]:
 
 
 def origin(module: str, name: str) -> str | None:
-    """Where a name that a module merely imports comes from: a dotted path, or "package:name" where it is not crewai's."""
+    """Return where a module imports a name from: a dotted path, or "package:name" outside of crewai."""
     return _origins().get(module, {}).get(name)
 
 
 def target(module: str, name: str) -> str | None:
-    """What a module's name is, "module:name"; None where there is no such name, or nothing stands for it."""
+    """Return the "module:name" that a module's name maps to; None if it is unknown or has no equivalent."""
     own = TABLE.get(module, {}).get(name)
     if own is not None:
         return own

@@ -1,4 +1,4 @@
-"""The version that `crewai.__version__` tells, and what programs ask of newer ones: no package registry is asked here."""
+"""The value of `crewai.__version__`, and CrewAI's update checks, which never query a package registry here."""
 
 __all__ = [
     "CREWAI_VERSION",
@@ -10,29 +10,29 @@ __all__ = [
 ]
 
 CREWAI_VERSION = "1.15.30"
-"""The release of crewai whose names and behaviour are followed; three plain numbers, because programs compare it."""
+"""The crewai release whose names and behaviour are followed; three plain numbers, because programs compare it."""
 
 
 def get_crewai_version() -> str:
-    """That release."""
+    """Return `CREWAI_VERSION`."""
     return CREWAI_VERSION
 
 
 def get_latest_version_from_pypi(timeout: int = 2) -> str | None:
-    """None: it is not known, as where the registry cannot be reached."""
+    """Return None, as if the registry could not be reached."""
     return None
 
 
 def check_version() -> tuple[str, str | None]:
-    """That release, and the latest one, which is not known."""
+    """Return the version, and None for the latest one."""
     return get_crewai_version(), get_latest_version_from_pypi()
 
 
 def is_newer_version_available() -> tuple[bool, str, str | None]:
-    """False, that release, and the latest one, which is not known."""
+    """Return False, the version, and None for the latest one."""
     return (False, *check_version())
 
 
 def is_current_version_yanked() -> tuple[bool, str]:
-    """False, and no reason."""
+    """Return False and an empty reason."""
     return False, ""

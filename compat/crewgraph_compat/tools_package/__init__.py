@@ -1,1 +1,1 @@
-"""The package crewai_tools on top of crewgraph: the real one where it is installed, what can be told where it is not."""
+"""The package crewai_tools on top of crewgraph: the real one if it is installed, otherwise an installation hint."""

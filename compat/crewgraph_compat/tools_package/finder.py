@@ -1,4 +1,4 @@
-"""The finder of crewai_tools: the installed package, modules that crewgraph replaces, or a hint how to install it."""
+"""The import finder of crewai_tools: the installed package, replaced modules, or an installation hint."""
 
 import importlib
 import importlib.util
@@ -17,16 +17,16 @@ __all__ = ["REPLACED", "TOOLS", "MissingLoader", "ReplacedLoader", "ToolsFinder"
 
 
 REPLACED = {
-    # Where the base of tools stood long ago.
+    # The former location of the base class.
     "crewai_tools.tools.base_tool": "crewgraph.tools.base",
-    # Without Docker, the original falls back on running what a model wrote on this machine.
+    # Without Docker, the original falls back to running model-written code on this machine.
     "crewai_tools.tools.code_interpreter_tool.code_interpreter_tool": "crewgraph_compat.stand_ins.tools.code_interpreter",
 }
-"""A module to the one that stands in its place."""
+"""Modules, each with its replacement."""
 
 
 class ReplacedLoader(Loader):
-    """Fills a module with the names of another."""
+    """Fills a module with the names of another one."""
 
     def exec_module(self, module: ModuleType) -> None:
         ours = importlib.import_module(REPLACED[module.__name__])
@@ -35,12 +35,12 @@ class ReplacedLoader(Loader):
 
 
 def missing_tools_message(path: str) -> str:
-    """The message for a name or module of the package that is not installed."""
-    return f"`{path}` is in the package crewai_tools, which is not installed. {install_hint()}"
+    """Return the message for a name or module of the missing package."""
+    return f"`{path}` belongs to the package crewai_tools, which is not installed. {install_hint()}"
 
 
 class _Missing(ModuleType):
-    """The package that is not installed."""
+    """A stand-in for the missing package."""
 
     def __getattr__(self, name: str) -> Any:
         if name in OLD_NAMES:
@@ -52,7 +52,7 @@ class _Missing(ModuleType):
 
 
 class MissingLoader(Loader):
-    """Makes the module that stands where the package would be."""
+    """Creates the stand-in module."""
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         return _Missing(spec.name, "Not installed; its old names are crewgraph's.")
@@ -62,19 +62,19 @@ class MissingLoader(Loader):
 
 
 TOOLS = "crewai_tools"
-"""The package whose modules are watched."""
+"""The name of the package."""
 
 
 class ToolsFinder(MetaPathFinder):
-    """Finds the installed crewai_tools as Python would, and lets its modules be loaded on crewgraph."""
+    """Finds the installed crewai_tools as Python would, and loads its modules on top of crewgraph."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Where a module comes from; None for modules that are not crewai_tools'.
+        """Return the spec of a module; None for modules outside of crewai_tools.
 
         Raises:
-            ModuleNotFoundError: it is below crewai_tools, which is not installed; the message says how to install it.
+            ModuleNotFoundError: The module is in crewai_tools, which is not installed; the message says how to install it.
         """
         if fullname.partition(".")[0] != TOOLS:
             return None

@@ -1,4 +1,4 @@
-"""What stands in the place of a package that is not installed, and that may never be needed."""
+"""Placeholder for a package that is not installed and may never be needed."""
 
 from collections.abc import Generator
 from typing import Any
@@ -12,7 +12,7 @@ __all__ = ["MissingPackage"]
 
 
 class MissingPackage:
-    """A package, or a name in it, that is not installed: it can be imported and stand in annotations, and no more."""
+    """A missing package or a name in it; it can be imported and used in annotations, but not called."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -23,10 +23,10 @@ class MissingPackage:
         return MissingPackage(f"{self._path}.{name}")
 
     def __call__(self, *_args: Any, **_given: Any) -> Any:
-        """Refuse.
+        """Refuse the call.
 
         Raises:
-            MissingExtra: always; the message says what is to be installed.
+            MissingExtra: Always; the message says what to install.
         """
         raise self._missing()
 
@@ -47,5 +47,5 @@ class MissingPackage:
     def _missing(self) -> MissingExtra:
         package = self._path.partition(".")[0].replace("_", "-")
         return MissingExtra(
-            f"`{self._path}` is needed here, and the package is not installed. Install it with: pip install {package}"
+            f"`{self._path}` is required here, but the package is not installed. Install it with: pip install {package}"
         )

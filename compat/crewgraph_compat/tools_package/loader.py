@@ -1,4 +1,4 @@
-"""The modules of an installed crewai_tools, loaded on crewgraph."""
+"""Load the modules of an installed crewai_tools on top of crewgraph."""
 
 import builtins
 import importlib
@@ -11,7 +11,7 @@ __all__ = ["ToolsLoader", "install_hint"]
 
 
 def install_hint() -> str:
-    """What to type, as a sentence."""
+    """Return a sentence with the command that installs crewai_tools."""
     return (
         "It works with crewgraph and without crewai: `pip install --no-deps crewai-tools`, and "
         '`pip install "crewgraph[crewai-tools]"` for the packages that it needs itself.'
@@ -27,27 +27,27 @@ _OPTIONAL = {
     _PLATFORM: ("crewai_core",),
     f"{_PLATFORM}.integrations_client": ("crewai_core",),
 }
-"""A module to the packages that it imports at its top, although only few of its tools, or none, make use of them."""
+"""Modules, each with the packages that it imports although few or none of its tools use them."""
 
 _AFTERWARDS = {
     "crewai_tools": "old_names:add_old_names",
     "crewai_tools.tools.rag.rag_tool": "old_names:accept_old_config",
 }
-"""A module to the function here that it is given to once it is loaded."""
+"""Modules, each with the function that adapts it once it is loaded."""
 
 
 class ToolsLoader(SourceFileLoader):
-    """Loads a module of crewai_tools as it is; a package that hardly anything in it needs may be missing."""
+    """Loads a module of crewai_tools unmodified; packages that hardly any of it needs may be missing."""
 
     def exec_module(self, module: ModuleType) -> None:
         """Run the module.
 
         Raises:
-            ModuleNotFoundError: a package is missing; a note says how to install what crewai_tools needs.
+            ModuleNotFoundError: A required package is missing; a note says how to install it.
         """
         name = module.__name__
         if optional := _OPTIONAL.get(name):
-            # Its own `__import__`: what other modules import, or look for, stays as it is.
+            # A private `__import__`: imports by other modules are unaffected.
             module.__dict__["__builtins__"] = {**vars(builtins), "__import__": _import_without(optional)}
         try:
             super().exec_module(module)
@@ -79,7 +79,7 @@ def _import_without(optional: tuple[str, ...]) -> Callable[..., Any]:
 
 
 def _ours(path: str) -> Callable[..., Any]:
-    """What is needed only once crewai_tools is imported, and takes a while to import."""
+    """Import what only crewai_tools needs and takes a while to import."""
     module, _, name = path.partition(":")
     return getattr(importlib.import_module(f"{__package__}.{module}"), name)
 

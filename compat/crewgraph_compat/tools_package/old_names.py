@@ -1,4 +1,4 @@
-"""Names and forms of configuration that older releases of crewai_tools had."""
+"""Names and configuration formats of older crewai_tools releases."""
 
 import importlib
 import sys
@@ -21,19 +21,19 @@ OLD_NAMES = {
     "Tool": ("crewgraph.tools.base", "`from crewai.tools.base_tool import Tool`"),
     "tool": ("crewgraph.tools.base", "`from crewai.tools import tool`"),
 }
-"""A name to its module here, and what to write instead."""
+"""Former names, each with its module and the import to write instead."""
 
 
 def resolve_old_name(name: str) -> Any:
-    """What an old name means, with one warning in a process that says what to write instead."""
+    """Resolve a former name, with one warning per process that says what to write instead."""
     module, instead = OLD_NAMES[name]
     result = getattr(importlib.import_module(module), name)
-    warn_deprecated(f"`from crewai_tools import {name}` is of an older crewai_tools", f"write {instead}")
+    warn_deprecated(f"`from crewai_tools import {name}` is from an older crewai_tools", f"write {instead}")
     return result
 
 
 def add_old_names(package: ModuleType) -> None:
-    """Let an installed crewai_tools have the names that it no longer has."""
+    """Add the former names to an installed crewai_tools."""
 
     def getattr_(name: str) -> Any:
         if name in OLD_NAMES:
@@ -54,7 +54,7 @@ _KNOWN = (_EMBEDDER, _STORE)
 
 
 def accept_old_config(module: ModuleType) -> None:
-    """Let `RagTool`, and with it all that search files, take the older form of `config=`."""
+    """Make `RagTool` and its subclasses accept the former format of `config=`."""
     init = module.RagTool.__init__
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -66,18 +66,18 @@ def accept_old_config(module: ModuleType) -> None:
 
 
 def translate_config(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A configuration with `llm`, `embedder` and the older words of stores, in the words of now.
+    """Translate a configuration with `llm`, `embedder` and former store names to the current format.
 
-    What has no meaning any more is left out, with one warning in a process.
+    Keys without a meaning any more are dropped, with one warning per process.
     """
     new = {key: value for key, value in config.items() if key in _KNOWN}
     if "embedder" in config:
         new.setdefault(_EMBEDDER, config["embedder"])
-        _tell('`config={"embedder": ...}` of a search tool is of an older crewai_tools', f'write "{_EMBEDDER}"')
+        _tell('`config={"embedder": ...}` of a search tool is from an older crewai_tools', f'write "{_EMBEDDER}"')
     for key in config.keys() - {*_KNOWN, "embedder"}:
         _tell(
             f'`config={{"{key}": ...}}` of a search tool has no effect',
-            "leave it out: the tool gives passages, and asks no model",
+            "leave it out: the tool returns passages and calls no model",
         )
     store: dict[str, Any] = new.get(_STORE) or {}
     if store.get("provider") == "chroma":
@@ -86,7 +86,7 @@ def translate_config(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _chroma(config: dict[str, Any]) -> dict[str, Any]:
-    _tell('`"provider": "chroma"` of a search tool is of an older crewai_tools', 'write "chromadb"')
+    _tell('`"provider": "chroma"` of a search tool is from an older crewai_tools', 'write "chromadb"')
     folder = config.pop("dir", None)
     settings = {"settings": {"persist_directory": folder}} if folder else {}
     return {"provider": "chromadb", "config": {**config, **settings}}

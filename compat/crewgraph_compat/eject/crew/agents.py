@@ -200,7 +200,8 @@ class AgentCalls:
         engagement = bind_agent(agent)
         refuse_agent(agent, engagement, parts.refusals)
         if agent.guardrail is not None:
-            parts.refusals.add(f"`guardrail` of {where}", "it judges what the agent says by itself; make a task of it")
+            why = "guardrails of agents that are called directly are not supported; turn the call into a task"
+            parts.refusals.add(f"`guardrail` of {where}", why)
         tools = [parts.tools.name(tool, where) for tool in engagement.tools.values()]
         parts.pieces.loop.uses_tools |= bool(tools)
         structure = None if kind is None else parts.lifter.value(kind, f"the answers of {where}")
@@ -225,7 +226,7 @@ class AgentCalls:
             sheet.use("typing", "Any")
         listed = "".join(f"    {field}: Any = None\n" for field in fields)
         sheet.add(
-            '@dataclass(frozen=True)\nclass AgentOutput:\n    """What an agent said."""\n\n    raw: str\n'
+            '@dataclass(frozen=True)\nclass AgentOutput:\n    """The answer of an agent."""\n\n    raw: str\n'
             f"{listed}\n    def __str__(self) -> str:\n        return self.raw",
             _OUTPUT,
         )

@@ -81,7 +81,7 @@ class KickoffCallbacks:
             lines = ["inputs: dict[str, Any] = {**state}"]
             lines += [f"inputs = {item}(inputs) or inputs" for item in self._before[:-1]]
             lines.append(f"return {self._before[-1]}(inputs) or inputs")
-            self._add(self.begin, inputs, "dict[str, Any]", "What is done with the inputs.", lines)
+            self._add(self.begin, inputs, "dict[str, Any]", "Prepare the inputs.", lines)
 
     def write_end(self, state: str, output: str) -> None:
         """Write the node behind the tasks, whose result is the crew's.
@@ -91,7 +91,7 @@ class KickoffCallbacks:
             output: the expression for the crew's output.
         """
         lines = [f"output = {output}", *(f"output = {item}(output) or output" for item in self._after)]
-        message = "What is done with the result."
+        message = "Process the result."
         self._add(self.end, state, "dict[str, str]", message, [*lines, 'return {"result": output.raw}'])
 
     def name_end(self) -> bool:

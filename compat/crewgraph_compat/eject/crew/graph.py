@@ -271,8 +271,8 @@ class CrewWriter:
         sheet.use("typing", "TypedDict")
         lines = [f"    {_key(name)}: str" for name in value.needed]
         lines += [f"    {_key(name)}: NotRequired[str]" for name in value.optional]
-        what = "What the crew is given." if lines else "What the crew is given: nothing."
-        sheet.add(f'class {inputs}(TypedDict):\n    """{what}"""\n\n' + "\n".join(lines), _STATE)
+        doc = "The inputs of the crew." if lines else "The inputs of the crew: none."
+        sheet.add(f'class {inputs}(TypedDict):\n    """{doc}"""\n\n' + "\n".join(lines), _STATE)
         keys = [f"{_key(name)}: Any" for name in value.made]
         for task in self._tasks:
             keys += task.keys()
@@ -341,7 +341,7 @@ class CrewWriter:
             returned = f"Literal[{names}]"
         else:
             returned = "str | Sequence[str]" if after else "str"
-        told = doc_line(f"Whether {first.slug} is to be done, and what else")
+        told = doc_line(f"Decide whether to run {first.slug}, and what to run next")
         sheet.add(f'def {first.choice}(state: {state}) -> {returned}:\n    """{told}"""\n' + "\n".join(lines), _NODE)
 
 

@@ -62,7 +62,7 @@ class TaskWriter:
         """Bring in what the user wrote for it."""
         parts, task, agent = self._parts, self.assignment.task, self.assignment.agent
         if any(not isinstance(item, str) for item in self.assignment.context):
-            parts.refusals.add(self.where, "its context has a task of another crew")
+            parts.refusals.add(self.where, "its context contains a task of another crew")
         results = [parts.tools.name(tool, f"agent `{agent.role}`") for tool in self.assignment.tools.values()]
         self._tools = [name for name in results if name is not None]
         parts.pieces.loop.uses_tools |= bool(self._tools)
@@ -98,7 +98,7 @@ class TaskWriter:
         if judge is None:
             return parts.lifter.value(guardrail, f"the guardrail of {self.where}") or "None"
         if isinstance(judge, HallucinationGuardrail):
-            parts.refusals.add(f"the guardrail of {self.where}", "what judges faithfulness is crewgraph's")
+            parts.refusals.add(f"the guardrail of {self.where}", "the faithfulness judge is a feature of crewgraph")
         parts.outputs.keep("description")
         model = self._model if judge.llm is None else parts.models.name(judge.llm, f"the guardrail of {self.where}")
         return f"partial({parts.pieces.name('judged')}, {model}, {string_literal(judge.description)})"

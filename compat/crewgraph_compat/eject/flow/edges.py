@@ -21,11 +21,11 @@ __all__ = ["FlowEdges"]
 _GRAPH, _NODE = 14, 13
 
 _ROUTED = '''
-def {name}(said: Any, ways: Mapping[str, Sequence[str]]) -> list[str]:
-    """Who waits for what was said: a label, a member of an Enum, several of them, or nothing."""
-    labels: list[Any] = list(said) if isinstance(said, (list, tuple)) else [said]  # pyright: ignore[reportUnknownArgumentType]
-    found = [node for one in labels for node in ways.get(str(getattr(one, "value", one)), ())]
-    return found or [END]
+def {name}(label: Any, ways: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the nodes that wait for the labels a router returned: one, an Enum member, several, or none."""
+    labels: list[Any] = list(label) if isinstance(label, (list, tuple)) else [label]  # pyright: ignore[reportUnknownArgumentType]
+    nodes = [node for entry in labels for node in ways.get(str(getattr(entry, "value", entry)), ())]
+    return nodes or [END]
 '''
 
 
@@ -102,7 +102,7 @@ class FlowEdges:
                 default = writer.tree.args.defaults[n - len(writer.parameters)]
                 lines.append(f"{item.arg} = {_unparsed(default)}")
             else:
-                self._refusals.add(writer.where, f"nothing is known that its parameter `{item.arg}` could be")
+                self._refusals.add(writer.where, f"no value is known for its parameter `{item.arg}`")
         return [*lines, *self._rest(writer, state)]
 
     def _refuse_rest(self, writer: MethodWriter, used: set[str]) -> None:
@@ -110,10 +110,10 @@ class FlowEdges:
         arguments, method = writer.tree.args, writer.method
         begins = method is not None and method.is_start and method.trigger is None and method.condition is None
         if arguments.vararg is not None and arguments.vararg.arg in used and not writer.all_parameters and not begins:
-            why = f"its `*{arguments.vararg.arg}` is given what is handed on; give it a parameter for that"
+            why = f"its `*{arguments.vararg.arg}` receives the previous result; add a named parameter for it"
             self._refusals.add(writer.where, why)
         if arguments.kwarg is not None and arguments.kwarg.arg in used and method is not None and method.is_start:
-            why = f"its `**{arguments.kwarg.arg}` is given the inputs of a run; name those that it uses"
+            why = f"its `**{arguments.kwarg.arg}` receives the inputs of a run; name the ones that it uses"
             self._refusals.add(writer.where, why)
 
     def _rest(self, writer: MethodWriter, state: FlowStateWriter) -> list[str]:
@@ -125,7 +125,7 @@ class FlowEdges:
             elif default is not None:
                 lines.append(f"{item.arg} = {_unparsed(default)}")
             else:
-                self._refusals.add(writer.where, f"nothing is known that its parameter `{item.arg}` could be")
+                self._refusals.add(writer.where, f"no value is known for its parameter `{item.arg}`")
         used = {node.id for node in ast.walk(writer.tree) if isinstance(node, ast.Name)}
         self._refuse_rest(writer, used)
         for item, nothing in ((arguments.vararg, "tuple[Any, ...] = ()"), (arguments.kwarg, "dict[str, Any] = {}")):
@@ -180,7 +180,7 @@ class FlowEdges:
         method, writer = self._definition.methods[name], self._methods[name]
         if not writer.all_parameters or (method.is_start and method.trigger is None):
             if method.condition is not None and writer.all_parameters:
-                self._refusals.add(writer.where, "it takes something, and is started again")
+                self._refusals.add(writer.where, "it has a parameter, and may be started again")
             return
         trigger = method.trigger
         events = events_of(trigger)
@@ -269,7 +269,7 @@ class FlowEdges:
             lines.append(f'{builder}.add_edge([{listed}], "{target}")')
         if self._several and not sheet.names.is_taken("latest"):
             sheet.names.take("latest")
-            message = '"""Of several results the one that came last."""'
+            message = '"""Keep the latest of several results."""'
             sheet.add(f"def latest(_: Any, last: Any) -> Any:\n    {message}\n    return last", 10)
         if self._several:
             sheet.use("typing", "Annotated")
@@ -320,7 +320,7 @@ class FlowEdges:
     def _write_wait(self, parts: ProgramWriters, state: FlowStateWriter) -> None:
         parts.sheet.names.take("passed")
         parts.sheet.use("typing", "Any")
-        message = '"""A label was said, for which something waits together with others."""'
+        message = '"""Mark that a label was returned that a listener waits for together with others."""'
         parts.sheet.add(f"def passed(state: {state.whole}) -> dict[str, Any]:\n    {message}\n    return {{}}", _NODE)
 
 

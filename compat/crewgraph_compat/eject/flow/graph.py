@@ -58,7 +58,7 @@ class FlowWriter:
             try:
                 writer = MethodWriter(name, method.func, self.flow, self.parts, self.calls, self.helpers, name, method)
             except OSError as error:
-                self.parts.refusals.add(f"method `{name}`", f"its source is not to be had: {error}")
+                self.parts.refusals.add(f"method `{name}`", f"its source is not available: {error}")
                 continue
             self.methods[name] = writer
         todo = [*self.methods.values()]
@@ -81,7 +81,7 @@ class FlowWriter:
         for node in writer.touched.whole:
             if not writer.is_shown(node):
                 line = getattr(node, "lineno", 0)
-                self.parts.refusals.add(writer.where, f"it gives its state as a whole to something in its line {line}")
+                self.parts.refusals.add(writer.where, f"it passes its whole state to other code in its line {line}")
 
     def _helpers_of(self, writer: MethodWriter) -> list[MethodWriter]:
         """The methods without a trigger that a method calls."""
@@ -100,7 +100,7 @@ class FlowWriter:
         for fault in definition.faults:
             refuse(where, fault)
         if definition.is_declared:
-            refuse(where, "a file declares it, and what its actions do is crewgraph's; write it as a class first")
+            refuse(where, "it is declared in a file, whose actions are run by crewgraph; rewrite it as a class first")
         remaining = [
             definition.persistence,
             *(item.persistence for item in definition.methods.values()),
@@ -113,7 +113,7 @@ class FlowWriter:
             if method.feedback is not None:
                 refuse(f"`human_feedback` of method `{name}`", "use LangGraph's `interrupt`")
             if method.predicate is not None:
-                refuse(f"the condition of `@start` of method `{name}`", "it depends on what a run is given")
+                refuse(f"the condition of `@start` of method `{name}`", "it depends on the inputs of a run")
 
     @cached_property
     def lines(self) -> FlowEdges:
@@ -181,7 +181,8 @@ class FlowWriter:
         for name, (first, other) in self._shared().items():
             if name not in grows:
                 self.parts.refusals.add(
-                    f"methods `{first}` and `{other}`", f"they may run at once, and both change `{name}` of the state"
+                    f"methods `{first}` and `{other}`",
+                    f"they may run in parallel, and both change `{name}` of the state",
                 )
         refuse_races(self.events, self.parts.refusals)
 

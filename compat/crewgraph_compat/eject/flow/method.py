@@ -178,8 +178,8 @@ class MethodWriter:
             count = statement.end_lineno - statement.lineno + 1
             doc, body = "".join(lines[:count]), "".join(lines[count:])
         elif self.method is not None:
-            what = "Begins" if self.method.is_start else "Says what is next" if self.method.is_router else "Goes on"
-            doc = f'    """{what}: `{self.name}`."""\n'
+            role = "Start method" if self.method.is_start else "Router" if self.method.is_router else "Listener"
+            doc = f'    """{role}: `{self.name}`."""\n'
         lines = "".join(f"    {line}\n" for line in first)
         arrow = f" -> {returned}" if returned else ""
         return f"{kind} {name}({takes}){arrow}:\n{doc}{lines}{body}"
@@ -206,7 +206,7 @@ class MethodWriter:
         if isinstance(node.ctx, ast.Load) and isinstance(value, (str, int, float, bool)):
             return ast.unparse(ast.Constant(value))
         if not isinstance(value, (Crew, BaseLLM)):
-            why = f"it uses `{self.own}.{node.attr}` in its line {node.lineno}, which a graph has no place for"
+            why = f"it uses `{self.own}.{node.attr}` in its line {node.lineno}, which has no equivalent in a graph"
             self.parts.refusals.add(self.where, f"{why}; put it into the state, or at the top of the module")
         return None
 

@@ -99,7 +99,7 @@ class TriggerGraph:
                 self._add(name, item, again=again)
         elif isinstance(condition, AndCondition):
             if not all(isinstance(entry, (str, OrCondition)) for entry in condition.conditions):
-                self.refusals.add(f"method `{name}`", "it waits for several, of which some are several themselves")
+                self.refusals.add(f"method `{name}`", "it waits for a nested condition")
                 return
             self.joins.append((tuple(dict.fromkeys(map(self._waited, condition.conditions))), name))
 
@@ -216,7 +216,7 @@ def refuse_races(events: TriggerGraph, refusals: Refusals) -> None:
             continue
         sources = list(dict.fromkeys(_sources(events, trigger)))
         if why := _why(events, name, sources):
-            instead = "let it wait for one of them, or for all (`and_`)"
+            instead = "make it wait for one of them, or for all of them (`and_`)"
             refusals.add(f"method `{name}`", f"{why}; {instead}")
 
 
@@ -234,12 +234,12 @@ def _why(events: TriggerGraph, name: str, sources: list[_Source]) -> str:
     is_router = definition.methods[name].is_router
     for first, other in combinations(sources, 2):
         if _meet(events, first, other) and (is_router or not _same_step(definition, first, other)):
-            return f"it waits for the first of {first} and {other}, which may end in different steps of the graph"
+            return f"it waits for the first of {first} and {other}, which may finish in different steps of the graph"
     if is_router:  # it runs for each of them, as edges have it
         return ""
     for first, other in permutations(sources, 2):
         if first.methods != other.methods and _is_behind(events, name, first, other):
-            return f"it runs once for {first} and {other}, of which the second may come after the first"
+            return f"it runs once for {first} and {other}, but the second may run after the first"
     return ""
 
 

@@ -178,7 +178,7 @@ def _data(node: ast.AST, again: Callable[[ast.AST], Any]) -> Any:
         case ast.FormattedValue(value=inner):
             return again(inner)
         case _:
-            raise LookupError(f"`{ast.unparse(node)}` is known in a run alone")
+            raise LookupError(f"`{ast.unparse(node)}` is only known during a run")
 
 
 def global_value(name: str, values: Mapping[str, Any]) -> Any:
@@ -191,5 +191,5 @@ def global_value(name: str, values: Mapping[str, Any]) -> Any:
         return values[name]
     result = getattr(builtins, name, None)
     if result is None:
-        raise LookupError(f"`{name}` is known in a run alone")
+        raise LookupError(f"`{name}` is only known during a run")
     return result

@@ -222,7 +222,7 @@ class UserCode:
         name = getattr(value, "__name__", None)
         module = UserModule.of(value)
         if not isinstance(name, str) or module is None:
-            self.refusals.add(where, f"the source of {value!r:.80} is not to be had")
+            self.refusals.add(where, f"the source of {value!r:.80} is not available")
             return None
         if name == "<lambda>":
             return self._lambda(module, value, where)
@@ -233,7 +233,7 @@ class UserCode:
             return name
         known = name if module.values.get(name) is value else module.name_of(value)
         if known is None or known not in module.definitions:
-            why = f"`{name}` is no name at the top of `{module.name}`; move it there, so that it can be taken over"
+            why = f"`{name}` is not a top-level name of `{module.name}`; move it there so that it can be copied"
             self.refusals.add(where, why)
             return None
         return self.name(module, known, where)
@@ -249,7 +249,7 @@ class UserCode:
         same = {ast.unparse(item) for item in results}
         if len(same) != 1 or code.co_freevars:
             self.refusals.add(
-                where, f"a lambda in line {code.co_firstlineno} of `{module.name}`; make a function of it"
+                where, f"it is a lambda in line {code.co_firstlineno} of `{module.name}`; turn it into a function"
             )
             return None
         key = (module.file, ast.unparse(results[0]))
@@ -271,7 +271,7 @@ class UserCode:
         own = tree.args.args[0].arg
         for node in ast.walk(tree):
             if isinstance(node, ast.Name) and node.id == own:
-                why = f"`{value.__qualname__}` uses `{own}` in its line {node.lineno}; make a function of it"
+                why = f"`{value.__qualname__}` uses `{own}` in its line {node.lineno}; turn it into a function"
                 self.refusals.add(where, why)
                 return None
         edits = SourceEdits(text, tree)
@@ -333,7 +333,7 @@ class UserCode:
         if other is None or is_installed_package(source) or (source != self.target and other.is_free):
             return self._from(source, inner, bound)
         if inner is None or inner not in other.definitions:
-            self.refusals.add(where, f"`{source}` is used as a module, and needs the framework that is left out")
+            self.refusals.add(where, f"`{source}` is used as a module, but depends on the framework that is removed")
             return None
         result = self.name(other, inner, where)
         if result is not None and result != bound:
@@ -351,15 +351,18 @@ class UserCode:
         write = self._stand_ins.get(inner)
         result = write() if write is not None else None
         if result is None:
-            self.refusals.add(where, f"it uses `{inner}` of `{source}`, which is left out; write that part without it")
+            self.refusals.add(
+                where,
+                f"it uses `{inner}` of `{source}`, which is removed; rewrite that part without it",
+            )
         elif result != bound:
-            self.refusals.add(where, f"it calls `{inner}` of `{source}` `{bound}`; leave it its own name")
+            self.refusals.add(where, f"it imports `{inner}` of `{source}` as `{bound}`; keep the original name")
         return result
 
     def _claim(self, name: str, key: tuple[str, str], where: str) -> bool:
         """Whether a name is free for something of the user's."""
         if self._owners.setdefault(name, key) != key or self.sheet.names.is_taken(name):
-            self.refusals.add(where, f"there are two things called `{name}`; rename one of them")
+            self.refusals.add(where, f"the name `{name}` is used twice; rename one of the two")
             return False
         self.sheet.names.take(name)
         return True

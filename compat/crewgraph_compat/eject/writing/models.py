@@ -86,11 +86,11 @@ class ModelExpressions:
             if isinstance(result, LLM) and type(result).call is LLM.call:
                 return self._named(result, where)
         except CrewgraphError as error:
-            self._refusals.add(where, f"its model cannot be told: {error}")
+            self._refusals.add(where, f"its model cannot be determined: {error}")
             return "None"
         if _is_chat_model(llm):
             return self._of_langchain(llm, where)
-        self._refusals.add(where, f"its model, a `{type(llm).__name__}`, is no model by name and none of LangChain's")
+        self._refusals.add(where, f"its model, a `{type(llm).__name__}`, is neither a model name nor a LangChain model")
         return "None"
 
     def _named(self, llm: LLM, where: str) -> str:
@@ -121,7 +121,7 @@ class ModelExpressions:
         value = llm.base_url or (None if provider.name == "openai" else provider.base_url)
         if value and "@" in value:
             self._refusals.add(
-                f"the address of the model `{llm.model}`", "it holds a password; read it from the environment"
+                f"the address of the model `{llm.model}`", "it contains a password; read it from the environment"
             )
         elif value:
             words["base_url"] = _plain(value)

@@ -14,12 +14,12 @@ _WORKED = '''
 def $answered(
     model: BaseChatModel, system: str, task: str, tools: Sequence[BaseTool] = (), steps: int = 25
 ) -> str:
-    """The answer of an agent, which uses its tools until it has one, or until it has used up its steps."""
+    """Run the agent loop: call tools until the model answers or the steps are used up."""
     messages: list[AnyMessage] = [$opening]
-    able = model.bind_tools(tools) if tools else model
+    bound_model = model.bind_tools(tools) if tools else model
     empty = 0
     for _ in range(steps):
-        reply = able.invoke(messages)
+        reply = bound_model.invoke(messages)
         if reply.tool_calls:
             results = [$used(call, tools) for call in reply.tool_calls]
             messages += [reply, *results]
@@ -32,7 +32,7 @@ def $answered(
                 raise ValueError("the model replied with nothing, three times in a row")
             messages.append(HumanMessage($EMPTY_REPLY))
     messages.append(HumanMessage($OUT_OF_STEPS))
-    return str(able.invoke(messages).text).strip()
+    return str(bound_model.invoke(messages).text).strip()
 '''
 
 _ENDING = """
@@ -42,58 +42,58 @@ _ENDING = """
 
 _USED = '''
 def $used(call: ToolCall, tools: Sequence[BaseTool]) -> ToolMessage:
-    """What came of a call; what goes wrong is told to the model, which can do better."""
-    found = next((tool for tool in tools if tool.name == call["name"]), None)
-    if found is None:
+    """Run a tool call; errors are returned to the model, which can react to them."""
+    selected = next((tool for tool in tools if tool.name == call["name"]), None)
+    if selected is None:
         known = ", ".join(tool.name for tool in tools)
-        told = f"There is no tool {call['name']}. There are: {known}."
-        return ToolMessage(told, tool_call_id=call["id"] or "", status="error")
+        message = f"There is no tool {call['name']}. There are: {known}."
+        return ToolMessage(message, tool_call_id=call["id"] or "", status="error")
     «looking»«counting»try:
         «invoking»
     except Exception as error:  # noqa: BLE001 - whatever a tool raises, the model may find another way
-        told = f"The tool failed: {type(error).__name__}: {error}"
-        return ToolMessage(told, tool_call_id=call["id"] or "", name=found.name, status="error")
+        message = f"The tool failed: {type(error).__name__}: {error}"
+        return ToolMessage(message, tool_call_id=call["id"] or "", name=selected.name, status="error")
     «keeping»
 '''
 
-_LOOKING = """key = json.dumps([found.name, call["args"]], sort_keys=True, default=str)
+_LOOKING = """key = json.dumps([selected.name, call["args"]], sort_keys=True, default=str)
     if key in $RESULTS:
         return $RESULTS[key].model_copy(update={"tool_call_id": call["id"]})
     """
 
-_COUNTING = """if $USES[found.name] == $MOST_USES.get(found.name):
-        told = f"{found.name} was used as often as it may be. Go on without it."
-        return ToolMessage(told, tool_call_id=call["id"] or "", name=found.name, status="error")
-    $USES[found.name] += 1
+_COUNTING = """if $USES[selected.name] == $MOST_USES.get(selected.name):
+        message = f"{selected.name} was used as often as it may be. Go on without it."
+        return ToolMessage(message, tool_call_id=call["id"] or "", name=selected.name, status="error")
+    $USES[selected.name] += 1
     """
 
 
 class ToolLoop:
-    """What is known of the tools of a program, and the functions that use them."""
+    """The properties of a program's tools that its agent loop depends on, and the source of that loop."""
 
     def __init__(self) -> None:
         self.uses_tools = False
         self.keeps_results = True
         self.ends_work = False
-        """Whether the result of one of them is the answer."""
+        """Whether the result of any tool is the final answer."""
 
         self.is_async = False
-        """Whether one of them is a coroutine function."""
+        """Whether any tool is a coroutine function."""
 
         self.not_kept: dict[str, None] = {}
-        """Those that are used each time, though results are kept."""
+        """Names of the tools whose results are never cached."""
 
         self.kept_if: dict[str, str] = {}
-        """By their names, the functions that say which of their results are kept."""
+        """Tool names, each with the function that decides which of its results are cached."""
 
         self.most_uses: dict[str, int] = {}
 
     def answered(self, opening: str) -> str:
-        """The loop, as a template."""
+        """Return the template of the agent loop."""
         return _WORKED.replace("$opening", opening).replace("$ending", _ENDING if self.ends_work else "")
 
     def used(self) -> str:
-        """How a call is carried out, as a template, after the constants that it needs."""
+        """Return the template of the function that runs a tool call, preceded by its constants."""
         parts = {
             "looking": _LOOKING if self.keeps_results else "",
             "counting": _COUNTING if self.most_uses else "",
@@ -106,10 +106,10 @@ class ToolLoop:
     def _invoking(self) -> str:
         method = "ainvoke" if self.is_async else "invoke"
         if not self._asks_functions:
-            called = f'found.{method}({{**call, "type": "tool_call"}})'
+            called = f'selected.{method}({{**call, "type": "tool_call"}})'
             called = f"asyncio.run({called})" if self.is_async else called
             return f"result: ToolMessage = {called}" if self.keeps_results else f"return {called}"
-        called = f'found.{method}(call["args"])'
+        called = f'selected.{method}(call["args"])'
         called = f"asyncio.run({called})" if self.is_async else called
         return f"given: Any = {called}"
 
@@ -120,14 +120,14 @@ class ToolLoop:
         if self._asks_functions:
             lines += [
                 "text = given if isinstance(given, str) else json.dumps(given, default=str)",
-                'result = ToolMessage(text, tool_call_id=call["id"] or "", name=found.name)',
-                'if found.name not in $KEPT_IF or $KEPT_IF[found.name](call["args"], given):',
+                'result = ToolMessage(text, tool_call_id=call["id"] or "", name=selected.name)',
+                'if selected.name not in $KEPT_IF or $KEPT_IF[selected.name](call["args"], given):',
             ]
             if self.not_kept:
-                lines[-1] = f"{lines[-1][:-1]} and found.name not in $NOT_KEPT:"
-                lines[-1] = lines[-1].replace("if found", "if (found").replace(", given)", ", given))")
+                lines[-1] = f"{lines[-1][:-1]} and selected.name not in $NOT_KEPT:"
+                lines[-1] = lines[-1].replace("if selected", "if (selected").replace(", given)", ", given))")
         elif self.not_kept:
-            lines.append("if found.name not in $NOT_KEPT:")
+            lines.append("if selected.name not in $NOT_KEPT:")
         lines.append(f"{'    ' if lines else ''}$RESULTS[key] = result")
         return "\n    ".join([*lines, "return result"])
 
@@ -156,7 +156,7 @@ class ToolLoop:
 
     @property
     def imports(self) -> list[tuple[str, str]]:
-        """What its text needs: modules, and a name of each, empty for the module itself."""
+        """Return the imports of the source as (module, name) pairs; an empty name imports the module itself."""
         results = [("collections.abc", "Sequence"), ("langchain_core.tools", "BaseTool")]
         results += [("langchain_core.messages", name) for name in ("ToolCall", "ToolMessage")]
         results += [("json", "")] if self.keeps_results else []
@@ -178,7 +178,7 @@ _SLOTS: dict[str, str] = dict.fromkeys(
 
 _ANSWERED = '''
 def $answered(model: BaseChatModel, system: str, task: str) -> str:
-    """What the model replies; it is asked again where that is nothing."""
+    """Return the reply of the model, which is asked again if it is empty."""
     messages: list[AnyMessage] = [$opening]
     for _ in range(3):
         if text := str(model.invoke(messages).text).strip():
@@ -189,7 +189,7 @@ def $answered(model: BaseChatModel, system: str, task: str) -> str:
 
 _JOINED = '''
 def $joined(*texts: str) -> str:
-    """Texts as one, those that are empty left out."""
+    """Join the texts that are not empty."""
     return "\\n\\n----------\\n\\n".join(text for text in texts if text)
 '''
 
@@ -198,7 +198,7 @@ $Structure = TypeVar("$Structure", bound=BaseModel)
 
 
 def $parsed(model: BaseChatModel, text: str, kind: type[$Structure]) -> $Structure:
-    """The structure in a text; where there is none that fits, the model makes one of it."""
+    """Parse a text into a structure; if that fails, have the model convert it."""
     try:
         return PydanticOutputParser(pydantic_object=kind).parse(text)
     except OutputParserException:
@@ -213,10 +213,10 @@ def $guarded(
     guardrails: Sequence[Callable[[$TaskOutput], Any]],
     retries: int,
 ) -> $TaskOutput:
-    """The first output that every guardrail accepts; a refused one goes back to the agent with the reason.
+    """Return the first output that every guardrail accepts; a rejected one goes back to the agent with the reason.
 
     Raises:
-        ValueError: a guardrail refused every attempt.
+        ValueError: A guardrail rejected every attempt.
     """
     output = shaped(work(""))
     for guardrail in guardrails:
@@ -236,14 +236,14 @@ def $guarded(
 
 _JUDGED = '''
 class $Verdict(BaseModel):
-    """What a model says of a text."""
+    """A model's judgement of a text."""
 
     valid: bool
     feedback: str | None = None
 
 
 def $judged(model: BaseChatModel, rule: str, output: $TaskOutput) -> tuple[bool, str]:
-    """Whether a text keeps to a rule, by a model's judgement, and if not, why."""
+    """Have a model judge whether a text follows a rule; return the verdict and the reason if it does not."""
     text = $JUDGED_TEXT.format(task=output.description, output=output.raw)
     asked: list[AnyMessage] = [SystemMessage($RULE.format(rule=rule)), HumanMessage(text)]
     verdict = PydanticOutputParser(pydantic_object=$Verdict).parse(str(model.invoke(asked).text))
@@ -252,7 +252,7 @@ def $judged(model: BaseChatModel, rule: str, output: $TaskOutput) -> tuple[bool,
 
 _SAVED = '''
 def $saved(path: str, text: str) -> None:
-    """Write a result to its file."""
+    """Write a result to a file."""
     file = Path(path)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, "utf-8")
@@ -260,7 +260,7 @@ def $saved(path: str, text: str) -> None:
 
 _REVIEWED = '''
 def $reviewed(work: Callable[[str], str]) -> str:
-    """The answer that a person accepts, by saying nothing; what they say goes back to the agent."""
+    """Return the answer that a person accepts by giving no feedback; feedback goes back to the agent."""
     answer = work("")
     while said := str(interrupt({"answer": answer})).strip():
         answer = work($IMPROVED.format(attempt=answer, feedback=said))
@@ -269,7 +269,7 @@ def $reviewed(work: Callable[[str], str]) -> str:
 
 _COWORKERS = '''
 def $coworkers(team: Mapping[str, Callable[[str], str]]) -> list[BaseTool]:
-    """The tools with which an agent hands work to others, or asks them something.
+    """Return the tools with which an agent delegates work to coworkers or asks them questions.
 
     Args:
         team: by role, what gives the answer of a coworker.
@@ -299,7 +299,7 @@ _MESSAGES = ("AnyMessage", "HumanMessage", "SystemMessage")
 
 
 class HelperFunctions:
-    """Writes the functions that nodes share.
+    """Writes the helper functions that nodes share.
 
     Args:
         sheet: the program.
@@ -312,7 +312,7 @@ class HelperFunctions:
         self.loop = ToolLoop()
 
     def name(self, helper: str) -> str:
-        """What a helper is called; it is written at the end."""
+        """Return the name of a helper, which is then written at the end."""
         called = self._sheet.helper(helper)
         if called is None:
             called = self._sheet.names.new(helper)
@@ -320,7 +320,7 @@ class HelperFunctions:
         return called
 
     def write(self) -> None:
-        """Write those that are used."""
+        """Write the helpers that are used."""
         written = {
             "coworkers": self._coworkers,
             "answered": self._answered,

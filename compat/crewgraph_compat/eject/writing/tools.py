@@ -57,7 +57,7 @@ class ToolFunctions:
     def _tool(self, guarded: GuardedTool, source: Any, where: str) -> str | None:
         refuse = self._lifter.refusals.add
         if guarded.tool.require_approval or guarded.once:
-            refuse(where, "it asks for approval, or is used once alone")
+            refuse(where, "it requires approval, or its calls must never be repeated (`once`)")
         if is_langchain_tool(source):
             return self._of_langchain(source, where)
         if (most := getattr(source, "max_usage_count", None)) is not None:
@@ -73,7 +73,7 @@ class ToolFunctions:
             return self._of_function(guarded, source, where, ends=False)
         if isinstance(source, BaseTool):
             return self._of_class(guarded, source, where)
-        refuse(where, f"a `{type(source).__name__}` is not known here")
+        refuse(where, f"`{type(source).__name__}` is not a supported tool type")
         return None
 
     def _of_langchain(self, source: Any, where: str) -> str | None:
@@ -84,7 +84,7 @@ class ToolFunctions:
             name = module.name_of(source)
             if name is not None:
                 return self._lifter.name(module, name, where)
-        self._lifter.refusals.add(where, "no name at the top of a module stands for it; give it one")
+        self._lifter.refusals.add(where, "it has no top-level name in a module; give it one")
         return None
 
     def _modules(self, *values: Any) -> list[UserModule]:
@@ -97,7 +97,7 @@ class ToolFunctions:
         self._sheet.use("langchain_core.tools", "tool")
         module, name = UserModule.of(function), str(getattr(function, "__name__", ""))
         if module is None or name not in module.definitions:
-            return self._left(guarded, where, "its source is not at the top of a module")
+            return self._left(guarded, where, "its source is not at the top level of a module")
         written = _decorator(guarded, name, ends=ends)
         if (is_installed_package(module.name) and module.name not in FRAMEWORKS) or (
             module.name != self._lifter.target and module.is_free
@@ -108,7 +108,7 @@ class ToolFunctions:
             return called
         text = _without_decorators(textwrap.dedent(module.segment(module.definitions[name])))
         if self._sheet.names.is_taken(name):
-            self._lifter.refusals.add(where, f"there are two things called `{name}`; rename one of them")
+            self._lifter.refusals.add(where, f"the name `{name}` is used twice; rename one of the two")
             return None
         self._sheet.names.take(name)
         self._lifter.source(module, f"{written}\n{text}", where, _RANK, given=_GIVEN)
@@ -118,7 +118,7 @@ class ToolFunctions:
         kind, run = type(source), type(source)._run  # pyright: ignore[reportPrivateUsage]
         module = UserModule.of(kind)
         if module is None or is_installed_package(module.name):
-            return self._left(guarded, where, f"`{kind.__module__}.{kind.__name__}` is a class of a package")
+            return self._left(guarded, where, f"`{kind.__module__}.{kind.__name__}` is defined in an installed package")
         self._loop.is_async |= inspect.iscoroutinefunction(run)
         self._sheet.use("langchain_core.tools", "tool")
         try:
@@ -216,7 +216,7 @@ def _as_function(text: str, source: BaseTool) -> str:
     tree = ast.parse(text)
     function: Any = tree.body[0]
     if function.decorator_list or not function.args.args:
-        raise _NotPlain("its `_run` is decorated, or takes no object")
+        raise _NotPlain("its `_run` is decorated, or takes no `self`")
     own = function.args.args[0].arg
     edits = SourceEdits(text, tree)
     read: set[int] = set()
@@ -225,7 +225,7 @@ def _as_function(text: str, source: BaseTool) -> str:
             read.add(id(node.value))
             value = getattr(source, node.attr, None)
             if not isinstance(node.ctx, ast.Load) or not isinstance(value, (str, int, float, bool)):
-                raise _NotPlain(f"its `_run` uses `self.{node.attr}` in line {node.lineno}, which is no plain value")
+                raise _NotPlain(f"its `_run` uses `self.{node.attr}` in line {node.lineno}, which is not a plain value")
             edits.replace(node, json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value))
     for node in ast.walk(function):
         if isinstance(node, ast.Name) and node.id == own and id(node) not in read:

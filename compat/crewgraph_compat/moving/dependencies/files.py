@@ -1,4 +1,4 @@
-"""Files that declare dependencies: pyproject.toml, requirements files, setup.cfg, setup.py, conda environments."""
+"""Rewrite files that declare dependencies: pyproject.toml, requirements files, setup.cfg, setup.py, conda environments."""
 
 import re
 import tomllib
@@ -42,10 +42,10 @@ _PYTHON = re.compile(r"""^\s*(?:-\s*python|python_requires)\s*=\s*["']?(?P<said>
 
 
 def rewrite_requirements(text: str, file: str, *, with_tools: bool) -> tuple[str, list[MigrationNote]]:
-    """A requirements file that asks for crewgraph where it asked for crewai."""
+    """Replace crewai with crewgraph in a requirements file."""
     done, notes = _rewrite_places(text, file, requirements_places(text), with_tools=with_tools)
     notes += [
-        MigrationNote(file, number, f"crewai is installed from its repository here; write `{OURS}`.")
+        MigrationNote(file, number, f"crewai is installed from its repository here; write `{OURS}` instead.")
         for number, line in enumerate(done.splitlines(), 1)
         if _FROM_GIT.match(line)
     ]
@@ -53,29 +53,29 @@ def rewrite_requirements(text: str, file: str, *, with_tools: bool) -> tuple[str
 
 
 def rewrite_setup_cfg(text: str, file: str, *, with_tools: bool) -> tuple[str, list[MigrationNote]]:
-    """A setup.cfg that asks for crewgraph where it asked for crewai, in its lists of requirements."""
+    """Replace crewai with crewgraph in the requirement lists of a setup.cfg."""
     done, notes = _rewrite_places(text, file, setup_cfg_places(text), with_tools=with_tools)
     return done, notes + _python_notes(text, file)
 
 
 def rewrite_setup_py(text: str, file: str, *, with_tools: bool) -> tuple[str, list[MigrationNote]]:
-    """A setup.py that asks for crewgraph where it asked for crewai, in its lists of texts.
+    """Replace crewai with crewgraph in the string lists of a setup.py.
 
     Raises:
-        SyntaxError: it is no Python.
+        SyntaxError: The text is not valid Python.
     """
     done, notes = _rewrite_places(text, file, setup_py_places(text), with_tools=with_tools)
     return done, notes + _python_notes(text, file)
 
 
 def rewrite_environment(text: str, file: str, *, with_tools: bool) -> tuple[str, list[MigrationNote]]:
-    """A conda environment in which pip is asked for crewgraph where it was asked for crewai."""
+    """Replace crewai with crewgraph among the pip packages of a conda environment."""
     done, notes = _rewrite_places(text, file, environment_places(text), with_tools=with_tools)
     return done, notes + _python_notes(text, file)
 
 
 def _python_notes(text: str, file: str) -> list[MigrationNote]:
-    """What is told of Pythons that are too old."""
+    """Return notes on Python versions that are too old for crewgraph."""
     lines = enumerate(text.splitlines(), 1)
     return [
         note
@@ -97,12 +97,10 @@ def _rewrite_places(
             notes.append(_tools_note(file, place.line))
         elif not place.is_of_pip:
             notes.append(
-                MigrationNote(file, place.line, f"crewgraph is installed by pip: write `{OURS}` below `- pip:`.")
+                MigrationNote(file, place.line, f"crewgraph is installed with pip: write `{OURS}` below `- pip:`.")
             )
         elif place.said.endswith("\\") or "--hash" in place.said:
-            message = (
-                f"it is pinned by hashes, or goes on below, and stays: write `{OURS}` where this file is made from."
-            )
+            message = f"left unchanged because it is pinned by hashes or continued below: write `{OURS}` in this file's source."
             notes.append(MigrationNote(file, place.line, message))
         else:
             lines[place.line - 1] = f"{line[: place.start]}{item.ours}{line[place.end :]}"
@@ -116,7 +114,9 @@ def _rewrite_places(
 def _with_tools(line: str, place: RequirementPlace, notes: list[MigrationNote], file: str) -> str:
     if not place.is_alone:
         notes.append(
-            MigrationNote(file, place.line, f"the extra `tools` is gone with crewai: `{TOOLS}` has to stand here, too.")
+            MigrationNote(
+                file, place.line, f"the extra `tools` was removed along with crewai: add `{TOOLS}` here, too."
+            )
         )
         return line
     end = line[len(line.rstrip("\r\n")) :]
@@ -128,16 +128,16 @@ def _tools_note(file: str, number: int) -> MigrationNote:
 
 
 def rewrite_pyproject(text: str, file: str, *, with_tools: bool) -> tuple[str, list[MigrationNote]]:
-    """A pyproject.toml that asks for crewgraph where it asked for crewai: of PEP 621, groups, uv, Poetry.
+    """Replace crewai with crewgraph in a pyproject.toml: PEP 621, dependency groups, uv, Poetry.
 
     Raises:
-        Unreadable: it is no TOML, or would be none.
+        UnreadableSource: The text is not valid TOML, or would not be after rewriting.
     """
     try:
         data = tomllib.loads(text)
         document = tomlkit.parse(text)
     except (tomllib.TOMLDecodeError, TOMLKitError) as error:
-        raise UnreadableSource(f"it cannot be read as TOML ({error})") from None
+        raise UnreadableSource(f"the file is not valid TOML ({error})") from None
     notes: list[MigrationNote] = []
     for listed in requirement_lists(document):
         _rewrite_list(listed, text, file, notes, with_tools=with_tools)
@@ -150,12 +150,12 @@ def rewrite_pyproject(text: str, file: str, *, with_tools: bool) -> tuple[str, l
     try:
         tomllib.loads(done)
     except tomllib.TOMLDecodeError as error:
-        raise UnreadableSource(f"it would be no TOML any more ({error}); it stays as it is") from None
+        raise UnreadableSource(f"the result would not be valid TOML ({error}); the file is left unchanged") from None
     return done, sorted(set(notes))
 
 
 def _rewrite_python(text: str, file: str, notes: list[MigrationNote]) -> str:
-    """Let `requires-python` not promise what crewgraph does not keep."""
+    """Raise `requires-python` to the versions that crewgraph supports."""
     lines = text.splitlines(keepends=True)
     for number, line in enumerate(lines, 1):
         if form := _REQUIRES_PYTHON.match(line):
@@ -166,7 +166,7 @@ def _rewrite_python(text: str, file: str, notes: list[MigrationNote]) -> str:
 
 
 def _table_notes(text: str, data: dict[str, Any], file: str) -> list[MigrationNote]:
-    """What tables of tools say of crewai."""
+    """Return notes on `[tool.*]` tables that mention crewai."""
     tools, notes = data.get("tool", {}), list[MigrationNote]()
     if "crewai" in tools:
         message = "`[tool.crewai]` is read by `crewgraph run`; other commands read `target` of `[tool.crewgraph]`."
@@ -174,7 +174,7 @@ def _table_notes(text: str, data: dict[str, Any], file: str) -> list[MigrationNo
     if "crewai" in tools.get("uv", {}).get("sources", {}):
         below = _line_of(text, "[tool.uv.sources")
         line = next((at for at, said in enumerate(text.splitlines(), 1) if at >= below and "crewai" in said), below)
-        notes.append(MigrationNote(file, line, "`[tool.uv.sources]` says where crewai is from; take it out."))
+        notes.append(MigrationNote(file, line, "`[tool.uv.sources]` has a source for crewai; remove it."))
     return notes
 
 
@@ -205,14 +205,14 @@ _WHOLE = PurePosixPath(".")
 
 
 class ProjectScopes:
-    """The folders whose programs the files of dependencies speak of.
+    """Maps each dependency file to the folder of the programs that it covers.
 
-    Such a file speaks of what is in its folder; where that holds no program, as `requirements/` and `docker/` do, of what is
-    in the folder above.
+    A dependency file covers its own folder, or, if that contains no program (as with `requirements/` and `docker/`), the
+    nearest folder above that does.
 
     Args:
-        dependencies: the files of dependencies, as they are shown.
-        programs: the programs.
+        dependencies: The displayed paths of the dependency files.
+        programs: The displayed paths of the programs.
     """
 
     def __init__(self, dependencies: Iterable[str], programs: Iterable[str]) -> None:
@@ -223,7 +223,7 @@ class ProjectScopes:
             self._realms[name] = next((folder for folder in above if folder in folders), _WHOLE)
 
     def of(self, dependency: str, files: Sequence[str]) -> list[str]:
-        """The files that a file of dependencies has to do for: those of its realm, and those that are in none."""
+        """Return the files that a dependency file covers: those in its folder, and those that no folder covers."""
         realm = self._realms[dependency]
         return [name for name in files if self._is_in(name, realm) or not self._has_any(name)]
 

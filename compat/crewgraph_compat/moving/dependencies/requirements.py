@@ -1,4 +1,4 @@
-"""Requirements on CrewAI, where files name them, and what replaces them."""
+"""Find requirements on CrewAI in dependency files and derive their replacements."""
 
 import ast
 import re
@@ -27,13 +27,13 @@ __all__ = [
 
 
 OURS = f"crewgraph>={__version__}"
-"""The requirement that takes the place of one on CrewAI."""
+"""The requirement that replaces one on CrewAI."""
 
 TOOLS = "crewai-tools"
-"""The package of tools, which goes on being needed where the extra `tools` was asked for."""
+"""The tools package, still needed where the extra `tools` was requested."""
 
-LOCKS = "Lock files are made anew by their own tools (`uv lock`, `poetry lock`)."
-"""What is told where a lock file may name crewai."""
+LOCKS = "Regenerate lock files with their own tools (`uv lock`, `poetry lock`)."
+"""The note added where a lock file may name crewai."""
 
 _FORM = re.compile(
     r"^\s*(crewai|crewai[-_.]tools)\s*(?:\[([^\]]*)\])?\s*(\(?[=<>!~^@][^;#]*|)\s*(;[^#]*)?$", re.IGNORECASE
@@ -42,27 +42,27 @@ _FORM = re.compile(
 
 @dataclass(frozen=True)
 class Requirement:
-    """A requirement on CrewAI, or on its tools."""
+    """A requirement on CrewAI or on its tools package."""
 
     name: str
     extras: tuple[str, ...]
     version: str
     marker: str
-    """With its semicolon; empty where there is none."""
+    """The environment marker with its semicolon, or an empty string."""
 
     @property
     def is_tools(self) -> bool:
-        """Whether it is on the package of tools."""
+        """Whether the requirement is on the tools package."""
         return self.name != "crewai"
 
     @property
     def ours(self) -> str:
-        """The requirement on crewgraph in its place."""
+        """The requirement on crewgraph that replaces it."""
         return f"{OURS}{' ' if self.marker else ''}{self.marker}"
 
 
 def parse_requirement(text: str) -> Requirement | None:
-    """What a requirement asks for; None where it is not on CrewAI."""
+    """Parse a requirement; None if it is not on CrewAI."""
     form = _FORM.match(text)
     if form is None:
         return None
@@ -72,7 +72,7 @@ def parse_requirement(text: str) -> Requirement | None:
 
 
 def requirement_lists(document: Any) -> Iterator[Any]:
-    """The lists of requirements of a pyproject.toml: of PEP 621, of groups, of uv, Hatch and PDM."""
+    """Yield the requirement lists of a pyproject.toml: PEP 621, dependency groups, uv, Hatch and PDM."""
     project, tool = document.get("project", {}), document.get("tool", {})
     uv = tool.get("uv", {})
     yield from (project["dependencies"],) if "dependencies" in project else ()
@@ -90,7 +90,7 @@ _SECTION = re.compile(r"^\s*\[+\s*([^\]]+?)\s*\]+")
 _KEY = re.compile(r"^(?P<key>[\w.-]+)\s*[=:](?P<value>.*)$")
 _POETRY = re.compile(r"^tool\.poetry\.(?:dev-)?(?:group\.[^.]+\.)?dependencies$|^tool\.poetry\.dev-dependencies$")
 _NO_PACKAGES = frozenset({"pipenv", "requires", "scripts", "source"})
-"""The tables of a Pipfile that are no lists of packages."""
+"""The tables of a Pipfile that do not list packages."""
 
 _TABLE_LINE = re.compile(
     r"""^(?P<start>\s*["']?)(?P<name>crewai|crewai-tools|python)(?P<mid>["']?\s*=\s*)(?P<value>.+?)(?P<end>\s*(?:\#.*)?)$"""
@@ -101,30 +101,30 @@ _ITEM = re.compile(r"""^(?P<indent>\s*)-\s+(?P<quote>["']?)(?P<said>[^"'#]+?)(?P
 
 @dataclass(frozen=True)
 class RequirementPlace:
-    """A requirement in a text, which need not be on CrewAI."""
+    """A requirement (not necessarily on CrewAI) with its position in a file."""
 
     line: int
-    """From 1."""
+    """The line number, from 1."""
 
     start: int
     end: int
     said: str
     is_alone: bool = True
-    """Whether another one can stand in a line of its own below it."""
+    """Whether another requirement can be added on a line of its own below it."""
 
     is_of_pip: bool = True
-    """Whether pip gets it."""
+    """Whether pip installs it."""
 
 
 def requirements_places(text: str) -> Iterator[RequirementPlace]:
-    """The lines of a requirements file."""
+    """Yield the requirements of a requirements file."""
     for number, line in enumerate(text.splitlines(), 1):
         if form := _LINE.match(line):
             yield RequirementPlace(number, form.start("said"), form.end("said"), form["said"])
 
 
 def setup_cfg_places(text: str) -> Iterator[RequirementPlace]:
-    """The lists of requirements of a setup.cfg, below their keys and beside them."""
+    """Yield the requirements of a setup.cfg, on the line of their key or below it."""
     section, is_listing = "", False
     for number, line in enumerate(text.splitlines(), 1):
         if head := _SECTION.match(line):
@@ -143,7 +143,7 @@ def setup_cfg_places(text: str) -> Iterator[RequirementPlace]:
 
 
 def environment_places(text: str) -> Iterator[RequirementPlace]:
-    """The packages of a conda environment, of conda and of pip."""
+    """Yield the conda and pip packages of a conda environment."""
     below: int | None = None
     for number, line in enumerate(text.splitlines(), 1):
         if head := _PIP.match(line):
@@ -158,10 +158,10 @@ def environment_places(text: str) -> Iterator[RequirementPlace]:
 
 
 def setup_py_places(text: str) -> Iterator[RequirementPlace]:
-    """The texts in the lists of a setup.py.
+    """Yield the strings in the lists of a setup.py.
 
     Raises:
-        SyntaxError: it is no Python.
+        SyntaxError: The text is not valid Python.
     """
     lines = text.splitlines()
     for node in ast.walk(parse_python(text)):
@@ -175,14 +175,14 @@ def setup_py_places(text: str) -> Iterator[RequirementPlace]:
 
 
 def poetry_lines(text: str) -> Iterator[tuple[int, re.Match[str]]]:
-    """The lines of Poetry's tables that name CrewAI or Python, numbered from 1."""
+    """Yield the lines of Poetry's tables that name CrewAI or Python, numbered from 1."""
     for number, section, form in _table_lines(text):
         if _POETRY.match(section):
             yield number, form
 
 
 def pipfile_lines(text: str) -> Iterator[tuple[int, re.Match[str]]]:
-    """The lines of a Pipfile that name CrewAI, numbered from 1."""
+    """Yield the lines of a Pipfile that name CrewAI, numbered from 1."""
     for number, section, form in _table_lines(text):
         if section not in _NO_PACKAGES:
             yield number, form

@@ -1,4 +1,4 @@
-"""Dependency tables of Poetry and Pipenv, and the Python versions that a project declares."""
+"""Rewrite the dependency tables of Poetry and Pipenv, and the declared Python versions of a project."""
 
 import re
 import tomllib
@@ -13,7 +13,7 @@ __all__ = ["LOWEST", "python_version_notes", "raised_python_bound", "rewrite_pip
 
 
 LOWEST = 11
-"""crewgraph needs Python 3.11."""
+"""Minor version of the lowest Python 3 that crewgraph supports."""
 
 _RANGE = re.compile(r"^\s*(?P<sign>>=|\^)\s*(?P<version>3\.(?P<minor>\d+)(?:\.\d+)?)(?P<rest>\s*(?:,.*)?)$")
 _FIRST = re.compile(r"(?P<sign>>=|<=|==|~=|[\^~<>])?\s*3\.(?P<minor>\d+)")
@@ -21,7 +21,7 @@ _LAST = re.compile(r"<(?P<is_with>=?)\s*3\.(?P<minor>\d+)")
 
 
 def raised_python_bound(said: str, file: str, line: int) -> tuple[str, list[MigrationNote]]:
-    """A range of Pythons with its lower bound raised where that leaves something, and what is told of it."""
+    """Return a Python version range with its lower bound raised (if any version remains), and the notes on it."""
     if not _is_too_old(said):
         return said, []
     form = _RANGE.match(said)
@@ -29,17 +29,17 @@ def raised_python_bound(said: str, file: str, line: int) -> tuple[str, list[Migr
         return said, python_version_notes(said, file, line)
     raised = f"{said[: form.start('version')]}3.{LOWEST}{form['rest']}"
     return raised, [
-        MigrationNote(file, line, f"crewgraph needs Python 3.{LOWEST} or newer: the lower bound is raised.")
+        MigrationNote(file, line, f"crewgraph needs Python 3.{LOWEST} or newer: the lower bound was raised.")
     ]
 
 
 def python_version_notes(said: str, file: str, line: int) -> list[MigrationNote]:
-    """What is told of a range of Pythons that begins below crewgraph's; nothing where it does not."""
+    """Return notes on a Python version range that allows versions too old for crewgraph."""
     if not _is_too_old(said):
         return []
     return [
         MigrationNote(
-            file, line, f"crewgraph needs Python 3.{LOWEST} or newer, and `{said.strip()}` allows older ones."
+            file, line, f"crewgraph needs Python 3.{LOWEST} or newer, but `{said.strip()}` allows older versions."
         )
     ]
 
@@ -58,16 +58,16 @@ _OF_CREWAI = re.compile(
     r"\b(?:version|extras|git|url|path|file|branch|tag|ref|rev|subdirectory|develop|editable|source|index|"
     r"""allow-prereleases)\s*=\s*(?:\[[^\]]*\]|"[^"]*"|'[^']*'|true|false)\s*,?\s*"""
 )
-"""What an entry says of the package that is not so of another one; markers, `python` and `optional` stay."""
+"""Keys that describe the crewai package itself; markers, `python` and `optional` are kept."""
 
 _OWN_TABLE = re.compile(r"""^\s*\[[^\]]*(?:dependencies|packages)\.["']?crewai["']?\s*\]""")
 
 
 def rewrite_pipfile(text: str, file: str, *, with_tools: bool) -> tuple[str, list[MigrationNote]]:
-    """A Pipfile that asks for crewgraph where it asked for crewai.
+    """Replace crewai with crewgraph in a Pipfile.
 
     Raises:
-        Unreadable: it is no TOML, or would be none.
+        UnreadableSource: The text is not valid TOML, or would not be after rewriting.
     """
     _loaded(text)
     notes: list[MigrationNote] = []
@@ -83,11 +83,11 @@ def _loaded(text: str) -> None:
     try:
         tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise UnreadableSource(f"it cannot be read as TOML ({error}), and stays as it is") from None
+        raise UnreadableSource(f"the file is not valid TOML ({error}) and is left unchanged") from None
 
 
 def rewrite_poetry(text: str, file: str, notes: list[MigrationNote], *, with_tools: bool) -> str:
-    """Poetry's tables of a pyproject.toml."""
+    """Rewrite Poetry's tables in a pyproject.toml."""
     return _rewrite(text, file, notes, poetry_lines, with_tools=with_tools)
 
 
@@ -110,7 +110,7 @@ def _rewrite(text: str, file: str, notes: list[MigrationNote], found: _Lines, *,
         elif form["value"].count("[") != form["value"].count("]"):
             notes.append(
                 MigrationNote(
-                    file, number, "this dependency on crewai is written over several lines; it stays.", left=True
+                    file, number, "this dependency on crewai spans several lines and is left unchanged.", left=True
                 )
             )
         else:
@@ -122,7 +122,9 @@ def _rewrite(text: str, file: str, notes: list[MigrationNote], found: _Lines, *,
     for number, line in enumerate(lines, 1):
         if _OWN_TABLE.match(line):
             notes.append(
-                MigrationNote(file, number, f"this table asks for crewai, and stays: write `{OURS}` in its place.")
+                MigrationNote(
+                    file, number, f"this table requires crewai and is left unchanged: replace it with `{OURS}`."
+                )
             )
     return "".join(lines)
 
@@ -135,7 +137,7 @@ def _python(value: str, file: str, number: int) -> tuple[str, list[MigrationNote
 
 
 def _entry(value: str) -> str:
-    """A version, or a table that keeps what it says beside of where the package is from."""
+    """Return a version, or a table that keeps everything but the source of the package."""
     version = f'"{OURS.removeprefix("crewgraph")}"'
     if not value.startswith("{"):
         return version

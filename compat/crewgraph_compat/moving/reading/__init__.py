@@ -1,1 +1,1 @@
-"""What the files of a project use of CrewAI, read with the standard library."""
+"""Read the CrewAI features that a project's files use, with the standard library only."""

@@ -1,4 +1,4 @@
-"""What files that hold data use of CrewAI: agents and tasks in YAML, crews in JSON, dependencies."""
+"""Find CrewAI features in data files: agents and tasks in YAML, crews in JSON, dependencies."""
 
 import re
 import tomllib
@@ -23,19 +23,19 @@ _CREW = "crewgraph.definitions.crew.crew:Crew"
 _TASK = "crewgraph.definitions.task.task:Task"
 
 _SIGNS = ((_AGENT, {"role", "goal", "backstory"}), (_TASK, {"description", "expected_output"}))
-"""Keys that only entries of agents, or of tasks, have together."""
+"""Key combinations that identify an entry as an agent or a task."""
 
 _OF_FILES = frozenset({"agents", "tasks", "inputs", "settings", "type", "python"})
-"""Keys that say something of a JSON file itself."""
+"""Keys that describe a JSON file itself."""
 
 _QUOTED = re.compile(r"""(?:(?<=")[^"]+(?=")|(?<=')[^']+(?='))""")
 
 
 def yaml_uses(text: str, file: str) -> list[Use]:
-    """The keys of the agents and tasks in a YAML file; none where it holds something else.
+    """Return the keys of the agents and tasks in a YAML file; empty if it has none.
 
     Raises:
-        ValueError: it is a file of agents or tasks by its name, and no YAML.
+        ValueError: The file is named as one of agents or tasks, but is not valid YAML.
     """
     if not _may_say(text) and not _is_named(file):
         return []
@@ -43,7 +43,7 @@ def yaml_uses(text: str, file: str) -> list[Use]:
         tree: Any = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:
         if _is_named(file):
-            raise ValueError(f"it is no YAML: {' '.join(str(error).split())}") from None
+            raise ValueError(f"the file is not valid YAML: {' '.join(str(error).split())}") from None
         return []
     return [
         Use(file, key.start_mark.line + 1, _keyword(owner, key.value, value))
@@ -54,7 +54,7 @@ def yaml_uses(text: str, file: str) -> list[Use]:
 
 
 def _may_say(text: str) -> bool:
-    """Whether a file may have agents or tasks; reading it takes seconds where it is large."""
+    """Whether a file may have agents or tasks; parsing a large one takes seconds."""
     return any(sum(sign in text for sign in signs) >= 2 for _, signs in _SIGNS)
 
 
@@ -81,9 +81,9 @@ def _keyword(owner: str, word: str, node: Any = None) -> Feature:
 
 
 def json_uses(text: str, file: str) -> list[Use]:
-    """The keys of a crew, or of an agent, in a JSON file; none where it holds something else.
+    """Return the keys of a crew or an agent in a JSON file; empty if it has neither.
 
-    Lines are where each key stands first.
+    The line of a use is the first one on which its key appears.
     """
     if not _may_say(text) and not ('"agents"' in text and '"tasks"' in text):
         return []
@@ -118,10 +118,10 @@ def _line_of(text: str, word: str) -> int:
 
 
 def pyproject_uses(text: str, file: str) -> list[Use]:
-    """The requirements on CrewAI in a pyproject.toml.
+    """Return the requirements on CrewAI in a pyproject.toml.
 
     Raises:
-        ValueError: it is no TOML.
+        ValueError: The text is not valid TOML.
     """
     listed = {str(item) for each in requirement_lists(tomllib.loads(text)) for item in each}
     results = [
@@ -134,16 +134,16 @@ def pyproject_uses(text: str, file: str) -> list[Use]:
 
 
 def table_uses(lines: Callable[[str], Iterator[tuple[int, re.Match[str]]]], text: str, file: str) -> list[Use]:
-    """The requirements on CrewAI in tables with a key for each package."""
+    """Return the requirements on CrewAI in tables that have a key per package."""
     results = [_asked(form["name"], file, number) for number, form in lines(text)]
     return [use for use in results if use is not None]
 
 
 def placed_uses(places: Callable[[str], Iterable[RequirementPlace]], text: str, file: str) -> list[Use]:
-    """The requirements on CrewAI in a file that names them line by line.
+    """Return the requirements on CrewAI in a file that lists them line by line.
 
     Raises:
-        SyntaxError: it is a setup.py, and no Python.
+        SyntaxError: A setup.py is not valid Python.
     """
     results = [_asked(place.said, file, place.line) for place in places(text)]
     return [use for use in results if use is not None]

@@ -1,4 +1,4 @@
-"""The files of a project: which are read, how they are parsed, and why one cannot be."""
+"""Collect and parse the files of a project, and explain why one cannot be read."""
 
 import ast
 import codecs
@@ -32,21 +32,21 @@ __all__ = [
 _LEFT_OUT = frozenset(
     {"__pycache__", "build", "dist", "env", "node_modules", "site-packages", "venv", "__pypackages__", "htmlcov"}
 )
-"""Folders that hold nothing of a project's own; hidden ones and virtual environments are left out, too."""
+"""Folders without sources of the project; hidden folders and virtual environments are skipped, too."""
 
 _TOLD = frozenset({".circleci", ".devcontainer", ".github"})
-"""Hidden folders that are looked at all the same: they say how a program is installed and run."""
+"""Hidden folders that are read nevertheless, as they configure how a program is installed and run."""
 
 _LARGEST = 5_000_000
-"""Bytes; larger files are data, but notebooks, which hold pictures."""
+"""Size limit in bytes; larger files are taken for data. Notebooks are exempt, as they contain images."""
 
 
 class NoProject(CrewgraphError, ValueError):
-    """The path that was given leads to no file or folder that can be looked at."""
+    """The path is not a file or folder that can be examined."""
 
 
 class FileKind(StrEnum):
-    """What a file is."""
+    """The kinds of files."""
 
     python = "python"
     notebook = "notebook"
@@ -92,27 +92,27 @@ _KINDS: tuple[tuple[str, FileKind], ...] = (
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file, as it was read."""
+    """The content of a file as it was read."""
 
     path: Path
     shown: str
-    """Its path below the project, with slashes."""
+    """Its path relative to the project, with forward slashes."""
 
     kind: FileKind
     data: bytes
     fault: OSError | None = None
-    """Why it could not be read."""
+    """The error raised on reading it, if any."""
 
     is_outside: bool = False
-    """Whether it is a link to a file that is none of the project's."""
+    """Whether it is a link to a file outside the project."""
 
     @property
     def text(self) -> str:
-        """What it says, with its line ends.
+        """The decoded content, with its original line endings.
 
         Raises:
-            UnicodeDecodeError: it is not in the encoding that it should be in.
-            SyntaxError: it is Python, and names an encoding that there is not.
+            UnicodeDecodeError: The content is not in the expected encoding.
+            SyntaxError: A Python file declares an unknown encoding.
         """
         if self.kind is FileKind.python:
             return python_text(self.data)
@@ -120,35 +120,35 @@ class SourceFile:
 
 
 def python_text(data: bytes) -> str:
-    """What a Python file says, without its byte order mark.
+    """Decode a Python file and strip its byte order mark.
 
     Raises:
-        UnicodeDecodeError: it is not in its encoding.
-        SyntaxError: it names an encoding that there is not.
+        UnicodeDecodeError: The content is not in its declared encoding.
+        SyntaxError: The declared encoding is unknown.
     """
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
     except SyntaxError:
-        data.decode("utf-8")  # that of a file which names none
+        data.decode("utf-8")  # the default of files that declare none
         raise
     return data.decode(encoding)
 
 
 def project_files(path: Path) -> Iterator[SourceFile]:
-    """The files below a path that may say something, in order; the one file where it is one.
+    """Return the files below a path that may use CrewAI, in order; if the path is a file, only that one.
 
     Raises:
-        NoProject: there is nothing at the path, or it cannot be read.
+        NoProject: There is nothing at the path, or its file type is not supported.
     """
     if path.is_file():
         kind = _kind(path.name, path.parent.name)
         if kind is None:
-            raise NoProject(f"`{path}` is no file that says something of a program; give a folder, or a Python file.")
+            raise NoProject(f"`{path}` is not a supported file type; pass a project folder or a Python file.")
         yield _read(path, path.name, kind)
     elif path.is_dir():
         yield from _of_folder(path)
     else:
-        raise NoProject(f"there is no `{path}`; give the folder of a project, or a file.")
+        raise NoProject(f"`{path}` does not exist; pass a project folder or a file.")
 
 
 def _of_folder(folder: Path) -> Iterator[SourceFile]:
@@ -198,11 +198,11 @@ def _kind(name: str, folder: str) -> FileKind | None:
 
 
 def parse_python(text: str | bytes) -> ast.Module:
-    r"""The tree of a text; what Python finds questionable in it, as `"\:"`, is its author's, and not told.
+    r"""Parse a program; Python's syntax warnings about it, such as for `"\:"`, are suppressed.
 
     Raises:
-        SyntaxError: it is no Python.
-        ValueError: it has bytes that no text has.
+        SyntaxError: The text is not valid Python.
+        ValueError: The text contains null bytes.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -210,16 +210,16 @@ def parse_python(text: str | bytes) -> ast.Module:
 
 
 _ENCODING = (
-    "it is not in {encoding}: save it as UTF-8, or let its first line name its encoding, `# -*- coding: latin-1 -*-`"
+    "it is not in {encoding}: save it as UTF-8, or declare its encoding in the first line: `# -*- coding: latin-1 -*-`"
 )
 
 
 def read_error(error: Exception, data: bytes = b"") -> tuple[int, str]:
-    """The line, from 1, and the reason.
+    """Return the line (from 1) of a read error, and the reason.
 
     Args:
-        error: what was raised.
-        data: the file.
+        error: The error.
+        data: The content of the file.
     """
     if is_utf16(data):
         return 1, _ENCODING.format(encoding="UTF-8")
@@ -228,22 +228,22 @@ def read_error(error: Exception, data: bytes = b"") -> tuple[int, str]:
     if isinstance(error, SyntaxError):
         return error.lineno or 1, error.msg
     if isinstance(error, json.JSONDecodeError):
-        return error.lineno, f"it is no JSON: {error.msg}"
+        return error.lineno, f"the file is not valid JSON: {error.msg}"
     line: Any = getattr(error, "lineno", None)
     return line or 1, str(error) or type(error).__name__
 
 
 def is_utf16(data: bytes) -> bool:
-    """Whether a file is in an encoding in which Python's are not read."""
+    """Whether a file is in UTF-16, which Python does not accept for source files."""
     return data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
 
 
 def syntax_error(data: bytes) -> SyntaxError | None:
-    """What Python itself says of a file; None where it takes it."""
+    """Return Python's own error for a source file, or None if it is valid."""
     try:
         parse_python(data)
     except SyntaxError as error:
         return error
-    except ValueError as error:  # bytes that are no text
+    except ValueError as error:  # null bytes
         return SyntaxError(str(error))
     return None

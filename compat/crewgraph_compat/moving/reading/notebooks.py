@@ -1,4 +1,4 @@
-"""Notebooks: their code cells as one Python text, and back."""
+"""Convert the code cells of a notebook to one Python program, and back."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from crewgraph_compat.moving.reading.files import parse_python
 __all__ = ["Notebook", "NotebookCell", "read_notebook"]
 
 _PYTHON_MAGICS = frozenset({"time", "timeit", "capture", "prun"})
-"""Magics of a whole cell that is Python all the same."""
+"""Cell magics whose cell is Python."""
 
 _MAGIC = re.compile(r"^(\s*)([%!?].*|[\w.\[\]]+\?{1,2}|[\w, ]+=\s*[%!].*)$")
 _MASK = "#%%magic "
@@ -23,41 +23,41 @@ _INDENTS: tuple[int | str | None, ...] = (1, 2, 4, 0, "\t", None)
 
 @dataclass(frozen=True)
 class NotebookCell:
-    """A code cell that is Python."""
+    """A Python code cell."""
 
     number: int
-    """Its place among all cells, from 0."""
+    """Its index among all cells, from 0."""
 
     text: str
 
 
 @dataclass
 class Notebook:
-    """A notebook as it was read."""
+    """A parsed notebook."""
 
     data: dict[str, Any]
     raw: str
     cells: list[NotebookCell]
     unread: list[tuple[int, str]]
-    """Cells that are no Python: their places from 1, and why."""
+    """Cells that are not valid Python: their numbers from 1, and why."""
 
     others: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
-    """Cells of another magic, as `%%bash` and `%%writefile`: their places from 1, and what they say."""
+    """Cells of other magics, such as `%%bash` and `%%writefile`: their numbers from 1, and their text."""
 
     masked: dict[str, str] = field(default_factory=dict[str, str])
-    """Lines of magic, by what stands in their place in the program."""
+    """Line magics by the comments that replace them in the program."""
 
     is_kept: bool = True
-    """Whether what nobody changed is written as it was."""
+    """Whether unchanged parts are written back byte for byte."""
 
     @cached_property
     def program(self) -> str:
-        """All its cells as one program; lines of magic are comments in it."""
+        """All Python cells as one program, with line magics replaced by comments."""
         parts = (f"{_MARK}{cell.number}\n{self._plain(cell.text)}" for cell in self.cells)
         return "".join(part if part.endswith("\n") else f"{part}\n" for part in parts)
 
     def cell_of(self, line: int) -> tuple[int, int]:
-        """The cell in which a line of the program stands, from 1, and the line in it."""
+        """Return the cell (from 1) that contains a line of the program, and the line within the cell."""
         cell, start = 0, 0
         for number, said in enumerate(self.program.splitlines()[:line], 1):
             if said.startswith(_MARK):
@@ -65,7 +65,7 @@ class Notebook:
         return cell, line - start
 
     def with_program(self, program: str) -> str | None:
-        """The notebook with its cells as a program has them; None where none of them differs."""
+        """Return the notebook's text with the cells taken from a program; None if no cell differs."""
         texts, differs = dict(_parted(program)), False
         for cell in self.cells:
             text = self._magic(texts[cell.number])
@@ -105,14 +105,14 @@ class Notebook:
 
 
 def read_notebook(raw: str) -> Notebook:
-    """A notebook from its JSON.
+    """Parse a notebook from its JSON.
 
     Raises:
-        ValueError: it is no notebook.
+        ValueError: The text is not a notebook.
     """
     data: Any = json.loads(raw)
     if not isinstance(data, dict) or not isinstance(cast("dict[str, Any]", data).get("cells"), list):
-        raise ValueError("it is no notebook: it has no cells")
+        raise ValueError("the file is not a notebook: it has no cells")
     cells: list[NotebookCell] = []
     unread: list[tuple[int, str]] = []
     notebook = Notebook(cast("dict[str, Any]", data), raw, cells, unread)
@@ -136,7 +136,7 @@ def read_notebook(raw: str) -> Notebook:
 
 
 def _is_magic(line: str) -> bool:
-    """Whether a line is none of Python's."""
+    """Whether a line is IPython syntax, not Python."""
     try:
         parse_python(line.strip())
     except SyntaxError:

@@ -1,4 +1,4 @@
-"""What a Python file uses of CrewAI."""
+"""Find the CrewAI features that a Python file uses."""
 
 import ast
 from collections.abc import Iterator, Mapping
@@ -13,11 +13,11 @@ __all__ = ["UseVisitor", "imports_of", "located", "python_uses"]
 
 _ROOTS = ("crewai", "crewai_tools")
 _DECLARED = frozenset({"name", "description", "args_schema", "model_config", "model", "state"})
-"""What subclasses say of themselves, which is no version of anything."""
+"""Methods that subclasses define without overriding a behaviour."""
 
 
 def imports_of(tree: ast.AST) -> Imports:
-    """The names of CrewAI that a file imports, anywhere in it."""
+    """Return the CrewAI names that a file imports, anywhere in it."""
     imports = Imports()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -41,14 +41,14 @@ def python_uses(
     classes: Mapping[str, OwnClass],
     functions: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Use]:
-    """The features that a file uses, in its order.
+    """Return the features that a file uses, in source order.
 
     Args:
-        tree: the file.
-        file: how it is called.
-        imports: what it imports.
-        classes: the classes of the whole project that are made of CrewAI's.
-        functions: what its functions return.
+        tree: The parsed file.
+        file: Its displayed path.
+        imports: The CrewAI names that it imports.
+        classes: The project's classes that derive from CrewAI's.
+        functions: Return types of its functions.
     """
     result = located(tree, imports, classes, functions)
     return sorted({Use(file, getattr(node, "lineno", 1), feature) for node, feature in result})
@@ -60,14 +60,14 @@ def located(
     classes: Mapping[str, OwnClass],
     functions: Mapping[str, str] = MappingProxyType({}),
 ) -> list[tuple[ast.AST, Feature]]:
-    """The features that a file uses, each with the node that does."""
+    """Return the features that a file uses, each with its node."""
     finding = UseVisitor(imports, TypeScope(imports, classes, functions))
     finding.visit(tree)
     return finding.found
 
 
 class UseVisitor(ast.NodeVisitor):
-    """Goes through a file, and knows at each place what the names are of."""
+    """Walks a file while tracking the types of names."""
 
     def __init__(self, imports: Imports, types: TypeScope) -> None:
         self._imports = imports
@@ -167,7 +167,7 @@ class UseVisitor(ast.NodeVisitor):
         self.generic_visit(node)
 
     def _path(self, node: ast.Attribute, path: str) -> None:
-        """Attributes of what is imported: names of modules, or what classes have."""
+        """Record attributes of imports: names of modules, or attributes of classes."""
         name = resolve_name(path)
         if name is None or not name.rest:
             if path not in TABLE:
@@ -182,7 +182,7 @@ class UseVisitor(ast.NodeVisitor):
         self._use(node, Feature(FeatureKind.attribute, shown, owner=name.target, word=name.rest[0]))
 
     def _owner(self, node: ast.Attribute) -> str:
-        """The class of crewgraph whose attribute is asked for; empty where it is the project's own, or unknown."""
+        """Return the crewgraph class that has the attribute; empty if it is the project's own or unknown."""
         kind = self.types.of(node.value)
         if kind is None or kind.startswith("[]"):
             return ""
@@ -195,7 +195,7 @@ class UseVisitor(ast.NodeVisitor):
 
 
 def _methods(node: ast.ClassDef, target: str) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """The methods that a class has in the place of those of its base."""
+    """Return the methods of its base that a class overrides."""
     for statement in node.body:
         if not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)) or statement.name.startswith("__"):
             continue

@@ -1,4 +1,4 @@
-"""What the functions and methods of a program return, as far as its text tells: `def run(self): return self.crew.kickoff()`."""
+"""Infer the return types of a program's functions and methods: `def run(self): return self.crew.kickoff()`."""
 
 import ast
 from collections import defaultdict
@@ -10,11 +10,11 @@ from crewgraph_compat.moving.reading.types import Imports, OwnClass, TypeScope, 
 __all__ = ["classes_with_returns", "informative_classes", "merge_classes", "return_types"]
 
 _ROUNDS = 3
-"""How far what functions return is followed through functions that call them."""
+"""How many calls deep return types are followed."""
 
 
 def classes_with_returns(tree: ast.AST, imports: Imports) -> dict[str, OwnClass]:
-    """The classes of a file that are made of CrewAI's, and those that are made of nothing."""
+    """Return the classes of a file that derive from CrewAI's, and those without a base."""
     classes = {**dict(plain_classes(tree, imports)), **dict(own_classes(tree, imports))}
     for _ in range(_ROUNDS):
         if not any([_learn(classes, named, kind) for named, kind in _kinds(tree, imports, classes, {}).items()]):
@@ -23,7 +23,7 @@ def classes_with_returns(tree: ast.AST, imports: Imports) -> dict[str, OwnClass]
 
 
 def _learn(classes: dict[str, OwnClass], named: "_Named", kind: str) -> bool:
-    """Keep what a method returns; whether it was not known."""
+    """Store the return type of a method; whether it is new."""
     owner, name = named
     if owner not in classes:
         return False
@@ -32,7 +32,7 @@ def _learn(classes: dict[str, OwnClass], named: "_Named", kind: str) -> bool:
 
 
 def return_types(tree: ast.AST, imports: Imports, classes: dict[str, OwnClass]) -> dict[str, str]:
-    """The types of what the functions of a file return, by their names."""
+    """Return the return types of a file's functions by name."""
     functions: dict[str, str] = {}
     for _ in range(_ROUNDS):
         results = {
@@ -45,13 +45,13 @@ def return_types(tree: ast.AST, imports: Imports, classes: dict[str, OwnClass]) 
 
 
 def merge_classes(classes: dict[str, OwnClass], more: Iterable[tuple[str, OwnClass]]) -> None:
-    """Add the classes of another file; of two with one name, what holds for both is kept."""
+    """Add the classes of another file; of two classes with the same name, keep what both have in common."""
     for name, own in more:
         classes[name] = own if name not in classes else _both(classes[name], own)
 
 
 def informative_classes(classes: dict[str, OwnClass]) -> dict[str, OwnClass]:
-    """The classes that say something of CrewAI's: what they are made of, make or hold."""
+    """Return the classes that derive from, create or hold CrewAI's objects."""
     return {name: own for name, own in classes.items() if own.base or own.makes or own.holds}
 
 
@@ -78,7 +78,7 @@ def _kinds(
 
 
 class _Returning(UseVisitor):
-    """Goes through a file, and notes the types behind each `return`."""
+    """Walks a file and collects the types of its `return` values."""
 
     def __init__(self, imports: Imports, types: TypeScope) -> None:
         super().__init__(imports, types)
@@ -102,7 +102,7 @@ class _Returning(UseVisitor):
             self.kinds[named].add("")
 
     def _named(self) -> _Named | None:
-        """The function in which something is returned; None for those in other functions."""
+        """Return the enclosing function; None if it is nested in another function."""
         if not self._within or isinstance(self._within[-1][0], ast.ClassDef):
             return None
         if len(self._within) == 1:

@@ -1,4 +1,4 @@
-"""Which of CrewAI's classes a value is of, as far as a program's text tells."""
+"""Infer statically which CrewAI class a value is an instance of."""
 
 import ast
 from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ _MADE: Mapping[tuple[str, str], str] = {
     (_CREW, "replay"): _CREW_OUTPUT,
     (_TASK, "execute_sync"): _TASK_OUTPUT,
 }
-"""What methods return; `[]` in front of what lists hold."""
+"""Return types of methods; a leading `[]` marks a list of the type."""
 
 _HELD: Mapping[tuple[str, str], str] = {
     (_CREW, "agents"): f"[]{_AGENT}",
@@ -39,10 +39,10 @@ _HELD: Mapping[tuple[str, str], str] = {
     (_TASK, "agent"): _AGENT,
     (_TASK, "output"): _TASK_OUTPUT,
 }
-"""What attributes hold."""
+"""Types of attributes."""
 
 _MADE_BY_ROLE = {"agent": _AGENT, "task": _TASK, "crew": _CREW}
-"""What the methods of a project make, by their decorators."""
+"""Return types of a project's methods, by their decorators."""
 
 
 _PROPERTIES = frozenset({"cached_property", "property"})
@@ -50,12 +50,12 @@ _PROPERTIES = frozenset({"cached_property", "property"})
 
 @dataclass
 class Imports:
-    """What names of a file are of CrewAI: dotted paths of crewai, by the names the program has for them."""
+    """The CrewAI imports of a file: dotted paths of crewai by the local names bound to them."""
 
     paths: dict[str, str] = field(default_factory=dict[str, str])
 
     def path(self, node: ast.expr | None) -> str | None:
-        """The dotted path that an expression means; None where it is not CrewAI's."""
+        """Return the dotted path that an expression refers to, or None if it is not CrewAI's."""
         if isinstance(node, ast.Subscript):  # Flow[State]
             return self.path(node.value)
         parts: list[str] = []
@@ -66,43 +66,43 @@ class Imports:
         return None if root is None else ".".join([root, *reversed(parts)])
 
     def target(self, node: ast.expr | None) -> str | None:
-        """The "module:name" of crewgraph that an expression means; None for modules, attributes and other things."""
+        """Return the crewgraph "module:name" that an expression refers to; None for modules, attributes and others."""
         path = self.path(node)
         name = None if path is None or is_module(path) else resolve_moved_name(path)
         if name is None or name.rest or not name.module.startswith("crewgraph"):
-            return None  # modules of crewai have names of other packages, too, which need not be installed
+            return None  # crewai's modules also re-export other packages, which may not be installed
         return name.target
 
 
 @dataclass
 class OwnClass:
-    """A class of the project that is made of one of CrewAI's, a project of `@CrewBase`, or one that makes CrewAI's objects."""
+    """A class of the project: a subclass of one of CrewAI's, a `@CrewBase` project, or a class that creates CrewAI objects."""
 
     base: str
-    """The "module:name" of crewgraph; empty where it is made of none."""
+    """The "module:name" of its crewgraph base class; empty if it has none."""
 
     own: set[str] = field(default_factory=set[str])
-    """The names that it has itself."""
+    """The names that it defines itself."""
 
     makes: dict[str, str] = field(default_factory=dict[str, str])
-    """What its methods return."""
+    """Return types of its methods."""
 
     holds: dict[str, str] = field(default_factory=dict[str, str])
-    """What its objects' attributes hold."""
+    """Types of its instances' attributes."""
 
     properties: set[str] = field(default_factory=set[str])
-    """The methods that are asked for as attributes."""
+    """The methods that are accessed as attributes."""
 
 
 def plain_classes(tree: ast.AST, imports: Imports) -> Iterator[tuple[str, OwnClass]]:
-    """The classes of a file that are made of nothing."""
+    """Return the classes of a file that have no base class."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef) and not node.bases:
             yield node.name, _own_class(node, imports, "")
 
 
 def own_classes(tree: ast.AST, imports: Imports) -> Iterator[tuple[str, OwnClass]]:
-    """The classes of a file that are made of CrewAI's."""
+    """Return the classes of a file that derive from CrewAI's."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.ClassDef):
             continue
@@ -149,7 +149,7 @@ def _is_self(node: ast.expr) -> bool:
 
 
 class TypeScope:
-    """The types of a file's expressions: "module:name" of crewgraph, the name of a class of the project, `[]` for lists."""
+    """The types of a file's expressions: "module:name" of crewgraph or the name of a project class, with `[]` for lists."""
 
     def __init__(
         self, imports: Imports, classes: Mapping[str, OwnClass], functions: Mapping[str, str] = MappingProxyType({})
@@ -159,21 +159,21 @@ class TypeScope:
         self._functions = functions
         self._scopes: list[dict[str, str]] = [{}]
         self.bound: dict[tuple[int, int], str | None] = {}
-        """What names get where they stand: line from 1 and column in bytes."""
+        """Types assigned to names by position: line (from 1) and column in bytes."""
         self._selves: list[str] = []
 
     def enter(self, own: str | None = None) -> None:
-        """A function, or a class of the project, begins."""
+        """Open the scope of a function or class."""
         self._scopes.append({})
         self._selves.append(own if own is not None else (self._selves[-1] if self._selves else ""))
 
     def leave(self) -> None:
-        """It ends."""
+        """Close the innermost scope."""
         self._scopes.pop()
         self._selves.pop()
 
     def know(self, target: ast.expr, kind: str | None) -> None:
-        """A name gets a value."""
+        """Record the type of a name."""
         if isinstance(target, ast.Name):
             self.bound[target.lineno, target.col_offset] = kind
             if kind is None:
@@ -182,7 +182,7 @@ class TypeScope:
                 self._scopes[-1][target.id] = kind
 
     def declared(self, annotation: ast.expr | None) -> str | None:
-        """The type that an annotation says."""
+        """Return the type that an annotation declares."""
         if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
             try:
                 annotation = ast.parse(annotation.value, mode="eval").body
@@ -197,7 +197,7 @@ class TypeScope:
         return self._imports.target(annotation) or self._own(annotation)
 
     def of(self, node: ast.expr | None) -> str | None:
-        """The type of an expression; None where nothing is known."""
+        """Return the type of an expression, or None if it is unknown."""
         if isinstance(node, ast.Await):
             return self.of(node.value)
         if isinstance(node, ast.Name):
@@ -218,11 +218,11 @@ class TypeScope:
         return None
 
     def item(self, kind: str | None) -> str | None:
-        """What a list holds."""
+        """Return the element type of a list."""
         return kind[2:] if kind is not None and kind.startswith("[]") else None
 
     def base(self, kind: str) -> str:
-        """The class of crewgraph that a type is, or is made of; empty where there is none."""
+        """Return the crewgraph class that a type is or derives from; empty if there is none."""
         return self.classes[kind].base if kind in self.classes else kind
 
     def _own(self, node: ast.expr | None) -> str | None:

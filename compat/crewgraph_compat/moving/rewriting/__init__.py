@@ -1,1 +1,1 @@
-"""Python files rewritten for crewgraph, with libcst."""
+"""Rewrite Python files for crewgraph, with libcst."""

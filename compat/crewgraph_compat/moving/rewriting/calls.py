@@ -1,4 +1,4 @@
-"""Keywords and attributes of older releases: `azure=True`, `output.final_output`, `task.execute()`."""
+"""Rewrite keywords and attributes of older releases: `azure=True`, `output.final_output`, `task.execute()`."""
 
 import ast
 import difflib
@@ -25,7 +25,7 @@ _JSON = '{"type": "json_object"}'
 
 
 def rewrite_model(reading: SourceTree, call: libcst.Call) -> None:
-    """Let a model be made as it is today."""
+    """Rewrite former keywords of a model."""
     args = {arg.keyword.value: arg for arg in call.args if arg.keyword is not None}
     gone = [*_without_azure(reading, call, args), *_without_format(reading, args)]
     if gone:
@@ -33,12 +33,12 @@ def rewrite_model(reading: SourceTree, call: libcst.Call) -> None:
 
 
 def _without_azure(reading: SourceTree, call: libcst.Call, args: dict[str, libcst.Arg]) -> list[libcst.Arg]:
-    """`LLM(model="x", azure=True)` becomes `LLM(model="azure/x")`, and with any other name `LLM(model=x, provider="azure")`."""
+    """Rewrite `LLM(model="x", azure=True)` to `LLM(model="azure/x")`, or to `LLM(model=x, provider="azure")` for a variable."""
     azure = args.get("azure")
     if azure is None:
         return []
     if not isinstance(azure.value, libcst.Name) or azure.value.value not in ("True", "False", "None"):
-        reading.note(azure, f"`azure` of an LLM is of older versions: {KEYWORDS['LLM', 'azure']}.")
+        reading.note(azure, f"the LLM keyword `azure` is from an older version: {KEYWORDS['LLM', 'azure']}.")
         return []
     if azure.value.value != "True" or any(item in args for item in _PROVIDERS):
         return [azure]
@@ -55,7 +55,7 @@ def _without_azure(reading: SourceTree, call: libcst.Call, args: dict[str, libcs
 
 
 def _without_format(reading: SourceTree, args: dict[str, libcst.Arg]) -> list[libcst.Arg]:
-    """`LLM(..., format="json")` becomes `LLM(..., response_format={"type": "json_object"})`."""
+    """Rewrite `LLM(..., format="json")` to `LLM(..., response_format={"type": "json_object"})`."""
     form = args.get("format")
     if form is None or not isinstance(form.value, libcst.SimpleString) or form.value.evaluated_value != "json":
         return []
@@ -81,7 +81,7 @@ _CLASSES = {
 
 
 def rewrite_calls(reading: SourceTree) -> None:
-    """Let what makes agents, tasks and crews be called as it is today."""
+    """Rewrite former keywords of agents, tasks and crews."""
     for call in reading.of(libcst.Call):
         if (built := resolve_target(reading, call.func)) not in _CLASSES:
             continue
@@ -109,7 +109,7 @@ def _rewrite_keywords(reading: SourceTree, call: libcst.Call, target: str) -> No
 
 
 def _is_without_effect(reading: SourceTree, arg: libcst.Arg, target: str) -> bool:
-    """Whether an argument can be left out; one that nobody knows is told."""
+    """Whether an argument can be removed; a note is added for an unknown one."""
     named, word = _CLASSES[target], str(arg.keyword and arg.keyword.value)
     if (named, word) in WITHOUT_EFFECT:
         return _is_plain(arg.value)
@@ -122,30 +122,30 @@ def _is_known(target: str, word: str) -> bool:
 
 
 def _rewrite_number(reading: SourceTree, arg: libcst.Arg) -> None:
-    """`verbose=2` becomes `verbose=True`."""
+    """Rewrite `verbose=2` to `verbose=True`."""
     if isinstance(arg.value, libcst.Integer):
         truth = libcst.Name(str(bool(int(arg.value.value, 0))))
         reading.change(arg.value, lambda _: truth)
 
 
 def _tell_unknown(reading: SourceTree, arg: libcst.Arg, named: str, known: Sequence[str]) -> bool:
-    """Tell of a keyword that nobody knows; whether it can be left out without any effect."""
+    """Add a note on an unknown keyword; whether it can be removed without any effect."""
     word = str(arg.keyword and arg.keyword.value)
     near = difflib.get_close_matches(word, sorted(known), n=1)
-    what = f"`{named}` has no keyword `{word}`, which never had an effect"
+    message = f"`{named}` has no keyword `{word}`, which never had an effect"
     belongs = KEYWORD_HINTS.get(named, {}).get(word)
     hint = "" if belongs is None else f" {belongs}"
     if near:
-        reading.note(arg, f"{what}; it stays. Is `{near[0]}` meant?")
+        reading.note(arg, f"{message}; it was kept. Did you mean `{near[0]}`?")
     elif not _is_plain(arg.value):
-        reading.note(arg, f"{what}; it stays, as its value may do something.{hint}")
+        reading.note(arg, f"{message}; it was kept because evaluating its value may have side effects.{hint}")
     else:
-        reading.note(arg, f"{what}; it was taken out.{hint}")
+        reading.note(arg, f"{message}; it was removed.{hint}")
     return not near and _is_plain(arg.value)
 
 
 def _is_plain(value: libcst.BaseExpression) -> bool:
-    """Whether a value can be left out: a name or a literal, which does nothing."""
+    """Whether a value is a name or a literal, which can be removed without side effects."""
     try:
         ast.literal_eval(libcst.Module([]).code_for_node(value))
     except (ValueError, SyntaxError):
@@ -154,25 +154,23 @@ def _is_plain(value: libcst.BaseExpression) -> bool:
 
 
 def rewrite_attributes(reading: SourceTree, known: ExpressionTypes) -> None:
-    """Let attributes of outputs and tasks have the names they have today, where it is certain whose they are."""
+    """Rename former attributes of outputs and tasks where the type of the object is certain."""
     for node in reading.of(libcst.Attribute):
         instead = _instead(reading, node, known)
         if instead is None:
             continue
         if not known.is_sure(node.value):
-            reading.note(
-                node, f"`{node.attr.value}` is a former name, if it is asked of an output here; write `{instead}`."
-            )
+            reading.note(node, f"if this is an output, `{node.attr.value}` is a former name; write `{instead}`.")
         elif instead.isidentifier():
             reading.change(node, lambda updated, name=instead: updated.with_changes(attr=libcst.Name(name)))
         elif node.attr.value == "execute":
             _execute(reading, node)
-        elif node.attr.value in OF_TEXTS:  # what such an output is as a text, whatever its form
+        elif node.attr.value in OF_TEXTS:  # methods of its string form, whatever its type
             reading.change(node, lambda updated: updated.with_changes(value=make_call("str", updated.value)))
         elif node.attr.value == "get":
             reading.change(node, lambda updated: updated.with_changes(value=_as_dict(updated.value)))
         else:
-            reading.note(node, f"`{node.attr.value}` of an output is a former name; write `{instead}`.")
+            reading.note(node, f"the output attribute `{node.attr.value}` is a former name; write `{instead}`.")
 
 
 def _as_dict(output: libcst.BaseExpression) -> libcst.Call:
@@ -180,17 +178,17 @@ def _as_dict(output: libcst.BaseExpression) -> libcst.Call:
 
 
 def _execute(reading: SourceTree, node: libcst.Attribute) -> None:
-    """`task.execute()` was a text: `task.execute_sync().raw`."""
+    """Rewrite `task.execute()`, which returned a string, to `task.execute_sync().raw`."""
     call = reading.parent(node)
     if not isinstance(call, libcst.Call) or call.func is not node:
-        reading.note(node, "`execute` of a task is a former name; write `execute_sync(...).raw`.")
+        reading.note(node, "the task method `execute` is a former name; write `execute_sync(...).raw`.")
         return
     reading.change(node, lambda updated: updated.with_changes(attr=libcst.Name("execute_sync")))
     reading.change(call, lambda updated: libcst.Attribute(updated, libcst.Name("raw")))
 
 
 def _instead(reading: SourceTree, node: libcst.Attribute, known: ExpressionTypes) -> str | None:
-    """What to write for an attribute; None where it has no former name."""
+    """Return the replacement of a former attribute name, or None."""
     feature = known.features.get(reading.span(node))
     if feature is None or feature.sort is not FeatureKind.attribute:
         return None

@@ -1,4 +1,4 @@
-"""Classes of older programs: tools whose fields have no type, tools passed as classes, sources that save documents."""
+"""Rewrite classes of older programs: untyped tool fields, tools passed as classes, sources that save documents."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -27,7 +27,7 @@ _FIELDS = {
     "once": "bool",
     "result_as_answer": "bool",
 }
-"""Fields of a tool, to their types."""
+"""Fields of a tool with their types."""
 
 _SCHEMAS = ("args_schema", "result_schema")
 _LITERALS: tuple[tuple[tuple[type[libcst.BaseExpression], ...], str], ...] = (
@@ -42,7 +42,7 @@ _LITERALS: tuple[tuple[tuple[type[libcst.BaseExpression], ...], str], ...] = (
 
 
 def rewrite_tools(reading: SourceTree, classes: Mapping[str, OwnClass]) -> None:
-    """Give the fields of tools their types, and agents and tasks tools that are made."""
+    """Annotate the fields of tools, and pass tool instances instead of classes to agents and tasks."""
     bases = ClassBases(reading, classes)
     for node in bases.here.values():
         if any(bases.of(base.value) == _TOOL for base in node.bases):
@@ -77,11 +77,11 @@ def _type_fields(reading: SourceTree, node: libcst.ClassDef) -> None:
         if kind:
             reading.change(statement, lambda updated, kind=kind: _typed(updated, kind))
         elif kind is not None:
-            reading.note(statement, f"`{names[0]}` of a tool has no type; write one: `{names[0]}: <type> = ...`.")
+            reading.note(statement, f"the tool field `{names[0]}` has no type; add one: `{names[0]}: <type> = ...`.")
 
 
 def _kind(reading: SourceTree, node: libcst.ClassDef, name: str, value: libcst.BaseExpression) -> str | None:
-    """The type of a field, as it is written; empty where the text does not tell, None where it is no field."""
+    """Return the source text of a field's type; empty if it cannot be inferred, None if the name is not a field."""
     if name in _FIELDS:
         return _FIELDS[name]
     if name in _SCHEMAS:
@@ -91,13 +91,13 @@ def _kind(reading: SourceTree, node: libcst.ClassDef, name: str, value: libcst.B
         value = value.expression
     if isinstance(value, libcst.Name) and value.value in ("True", "False"):
         return "bool"
-    if isinstance(value, (libcst.Name, libcst.Attribute, libcst.Lambda)):  # a method's other name, a constant
+    if isinstance(value, (libcst.Name, libcst.Attribute, libcst.Lambda)):  # an alias of a method, a constant
         return None
     return next((kind for kinds, kind in _LITERALS if isinstance(value, kinds)), "")
 
 
 def _names_of_models(reading: SourceTree, node: libcst.ClassDef) -> Iterator[str]:
-    """What the file calls pydantic's `BaseModel`."""
+    """Return the local names of pydantic's `BaseModel`."""
     scope = reading.scope(node)
     for item in reading.of(libcst.Name):
         if reading.path(item) == "pydantic.BaseModel" and reading.scope(item) is scope:
@@ -129,12 +129,12 @@ def _elements(reading: SourceTree, tools: libcst.BaseExpression) -> Iterator[lib
 
 
 def _is_class(reading: SourceTree, node: libcst.CSTNode, bases: ClassBases) -> bool:
-    """Whether a tool is certainly a class, that is made without arguments."""
+    """Whether a tool is certainly a class that can be instantiated without arguments."""
     if isinstance(node, libcst.Name) and node.value in bases.here:
         own = bases.here[node.value]
         is_it = bases.of(node) == _TOOL and [own] == reading.assigned(node, node.value)
         if is_it and (needed := _needed(bases.parents(own))):
-            reading.note(node, f"`{node.value}` is a class, and needs {needed}: write `{node.value}(...)`.")
+            reading.note(node, f"`{node.value}` is a class and requires {needed}: write `{node.value}(...)`.")
             return False
         return is_it
     path = reading.path(node) if isinstance(node, (libcst.Name, libcst.Attribute)) else None
@@ -146,13 +146,13 @@ def _is_class(reading: SourceTree, node: libcst.CSTNode, bases: ClassBases) -> b
 
 
 def _needed(classes: "list[libcst.ClassDef]") -> str:
-    """What a tool wants to be made; empty where it wants nothing."""
+    """Return the required arguments of a tool class; empty if there are none."""
     values = {name for item in classes for name in (*_given(item), *_methods(item))}
     for cls in classes:
         init = _methods(cls).get("__init__")
         if init is not None:
-            wanted = [*init.params.posonly_params, *init.params.params, *init.params.kwonly_params]
-            names = [each.name.value for each in wanted if each.default is None and each.name.value != "self"]
+            required = [*init.params.posonly_params, *init.params.params, *init.params.kwonly_params]
+            names = [each.name.value for each in required if each.default is None and each.name.value != "self"]
             return ", ".join(f"`{name}`" for name in names)
     typed = {name: field for item in reversed(classes) for name, field in _fields_of(item).items()}
     names = [
@@ -186,7 +186,7 @@ _FORMER = "save_documents"
 
 
 def rewrite_sources(reading: SourceTree, classes: Mapping[str, OwnClass]) -> None:
-    """Let sources call `_save_documents`, which takes what is known of them from their `metadata`."""
+    """Make sources call `_save_documents`, which reads from `metadata` what used to be passed to it."""
     bases = ClassBases(reading, classes)
     for node in bases.here.values():
         is_source = any(bases.of(base.value).startswith(_SOURCES) for base in node.bases)
@@ -237,7 +237,7 @@ def _now(func: Any) -> libcst.Attribute:
 
 
 def _known(args: Sequence[libcst.Arg]) -> libcst.BaseExpression | None:
-    """What the call says of the source, besides its own `metadata`; None where that is nothing."""
+    """Return the metadata that the call passes in addition to the source's own; None if there is none."""
     text = libcst.Module([]).code_for_node(args[0].value) if args else "None"
     return None if text in ("None", "{}", "self.metadata") else args[0].value
 

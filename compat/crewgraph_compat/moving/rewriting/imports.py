@@ -1,4 +1,4 @@
-"""`from crewai... import ...` and dotted paths in strings: each name from where crewgraph has it."""
+"""Rewrite `from crewai... import ...` and dotted paths in strings to crewgraph's modules."""
 
 import re
 from collections import Counter, defaultdict
@@ -22,37 +22,37 @@ __all__ = ["TOOLS_NOTE", "absent_note", "is_crewai_path", "new_location", "rewri
 
 
 TOOLS_NOTE = (
-    "`crewai_tools` imports crewai itself: run the program with `crewgraph run`, or call `crewgraph_compat.install()` "
+    "`crewai_tools` imports crewai: run the program with `crewgraph run`, or call `crewgraph_compat.install()` "
     "before the import."
 )
-"""What is told where the package of tools is used."""
+"""The note added where the tools package is used."""
 
 _Location = tuple[str, str]
 """A module and a name in it."""
 
 _MovedName = tuple[libcst.ImportAlias, _Location | None]
-"""A name of an import, and where it is now; None for where it was."""
+"""An imported name and its new location; None if it has not moved."""
 
 
 def is_crewai_path(path: str) -> bool:
-    """Whether a path is crewai's; `crewai_tools` is another package."""
+    """Whether a path belongs to the package crewai (`crewai_tools` is a different package)."""
     return path == "crewai" or path.startswith("crewai.")
 
 
 def new_location(path: str) -> _Location | None:
-    """Where a name of crewai, or one that older programs import from LangChain, is imported from now."""
+    """Return the current location of a crewai name, or of one that older programs import from LangChain."""
     name = resolve_moved_name(path)
     return replacement_of(path) if name is None else import_location(name)
 
 
 def absent_note(path: str) -> str:
-    """What is told of a name that there is not."""
-    why = reason(path) or "There is none in crewgraph."
-    return f"`{path}` stays as it is: {why}"
+    """Return the note on a name that crewgraph does not have."""
+    why = reason(path) or "crewgraph does not have it."
+    return f"`{path}` is left unchanged: {why}"
 
 
 def rewrite_imports(reading: SourceTree) -> None:
-    """Let every `from ... import` of crewai's names, and of what has moved, name where they are in crewgraph."""
+    """Rewrite every `from ... import` of crewai names, and of names that have moved."""
     _tell_tools(reading)
     for line in reading.of(libcst.SimpleStatementLine, libcst.SimpleStatementSuite):
         built: dict[Any, list[_MovedName]] = {
@@ -71,7 +71,7 @@ def rewrite_imports(reading: SourceTree) -> None:
 
 
 def _tell_tools(reading: SourceTree) -> None:
-    """Tell, once, that a file needs the package of tools."""
+    """Add one note that a file needs the tools package."""
     for statement in reading.of(libcst.ImportFrom):
         module = dotted_path(statement.module) or ""
         if module.partition(".")[0] != "crewai_tools" or isinstance(statement.names, libcst.ImportStar):
@@ -82,7 +82,7 @@ def _tell_tools(reading: SourceTree) -> None:
 
 
 def _moved(reading: SourceTree, statement: libcst.ImportFrom) -> list[_MovedName] | None:
-    """Where the names of a statement are now; None where it stays as it is."""
+    """Return the new locations of a statement's names, or None if it is left unchanged."""
     module = dotted_path(statement.module) if not statement.relative else None
     if module is None:
         return None
@@ -91,7 +91,7 @@ def _moved(reading: SourceTree, statement: libcst.ImportFrom) -> list[_MovedName
     moved: list[_MovedName] = []
     for alias in statement.names:
         path = f"{module}.{dotted_path(alias.name)}"
-        where = None if is_module(path) else new_location(path)  # `rewrite_paths` sees what is used of modules
+        where = None if is_module(path) else new_location(path)  # `rewrite_paths` handles modules
         if where is None and not is_module(path) and is_crewai_path(path):
             reading.note(statement, absent_note(path), left=True)
         moved.append((alias, where))
@@ -104,21 +104,26 @@ def _star(reading: SourceTree, statement: libcst.ImportFrom, module: str) -> lis
     used = {node.value for node in reading.of(libcst.Name)}
     names = sorted(used & set(public_names(module)))
     if not names:
-        reading.note(statement, f"`from {module} import *` stays: nothing in the file seems to use it.", left=True)
+        reading.note(
+            statement, f"`from {module} import *` is left unchanged: nothing in this file seems to use it.", left=True
+        )
         return None
-    reading.note(statement, f"`from {module} import *` names what this file uses; others may take more from it.")
+    reading.note(
+        statement,
+        f"`from {module} import *` now lists the names used here; other files may import more from it.",
+    )
     return [(libcst.ImportAlias(libcst.Name(name)), new_location(f"{module}.{name}")) for name in names]
 
 
 def _lines(line: libcst.SimpleStatementLine, moved: Sequence[_MovedName]) -> Any:
-    """A line for each module: what stands above it on the first, what stands behind it on the last."""
+    """Return one line per module; leading comments go to the first, trailing comments to the last."""
     statement: Any = line.body[0]
     built = _statements(statement, moved)
     lines = [libcst.SimpleStatementLine([item]) for item in built]
     lines[0] = lines[0].with_changes(leading_lines=line.leading_lines)
     lost = Counter(_comments(statement)) - Counter(_comments(built[0]))
     behind = line.trailing_whitespace
-    if lost:  # they stood beside names that went to the other lines
+    if lost:  # comments of names that moved to the other lines
         own = [] if behind.comment is None else [behind.comment.value]
         said = libcst.Comment("  ".join([*lost.elements(), *own]))
         behind = behind.with_changes(whitespace=libcst.SimpleWhitespace("  "), comment=said)
@@ -127,7 +132,7 @@ def _lines(line: libcst.SimpleStatementLine, moved: Sequence[_MovedName]) -> Any
 
 
 def _beside(line: Any, places: Sequence[Sequence[_MovedName] | None]) -> Any:
-    """The statements of a line that holds several."""
+    """Return the statements of a line that contains several."""
     body: list[Any] = []
     for statement, moved in zip(line.body, places, strict=True):
         if moved is None:
@@ -140,7 +145,7 @@ def _beside(line: Any, places: Sequence[Sequence[_MovedName] | None]) -> Any:
 
 
 def _statements(statement: libcst.ImportFrom, moved: Sequence[_MovedName]) -> list[libcst.ImportFrom]:
-    """A statement for each module that names are in, in the order of the names; the first keeps its form."""
+    """Return one statement per module, in the order of the names; the first keeps its formatting."""
     modules: dict[str, list[libcst.ImportAlias]] = defaultdict(list)
     was = dotted_path(statement.module) or ""
     for alias, where in moved:
@@ -157,7 +162,7 @@ def _statements(statement: libcst.ImportFrom, moved: Sequence[_MovedName]) -> li
 
 
 def _last_comma(own: Any, last: Any) -> Any:
-    """What stands behind a name that is the last one now: its own comment, and the way to the bracket."""
+    """Return the whitespace after a name that has become the last one: its own comment, and the original indent."""
     ours, theirs = getattr(own, "whitespace_after", None), getattr(last, "whitespace_after", None)
     if isinstance(ours, libcst.ParenthesizedWhitespace) and isinstance(theirs, libcst.ParenthesizedWhitespace):
         return last.with_changes(whitespace_after=theirs.with_changes(first_line=ours.first_line))
@@ -165,7 +170,7 @@ def _last_comma(own: Any, last: Any) -> Any:
 
 
 def _named(alias: libcst.ImportAlias, name: str) -> libcst.ImportAlias:
-    """An imported name under its new name; in the program it is called as before."""
+    """Return an import alias under the new name that keeps the local name."""
     called = dotted_path(alias.name)
     if called == name:
         return alias
@@ -183,13 +188,13 @@ def _comments(node: libcst.CSTNode) -> Iterator[str]:
 
 
 _IMPORTING = frozenset({"importlib.import_module", "importlib.util.find_spec", "pytest.importorskip"})
-"""Functions that import the module which they are given the name of, or look whether it is there."""
+"""Functions that import the module named by their argument, or check that it exists."""
 
 _PATH = re.compile(r"crewai(?:\.[A-Za-z_]\w*)*")
 
 
 def rewrite_strings(reading: SourceTree) -> None:
-    """Let texts that are nothing but a path of crewai's name what crewgraph has there; modules that nobody imports are told."""
+    """Rewrite strings that consist of a crewai path; modules that no function imports get a note."""
     for text in reading.of(libcst.SimpleString):
         said = text.raw_value
         if "b" in text.prefix.lower() or not _PATH.fullmatch(said) or isinstance(reading.parent(text), libcst.Expr):
@@ -204,15 +209,15 @@ def rewrite_strings(reading: SourceTree) -> None:
             spelled = f"{text.prefix}{text.quote}{module}{text.quote}"
             reading.change(text, lambda updated, spelled=spelled: updated.with_changes(value=spelled))
             if said != "crewai":
-                reading.note(text, f"`{said}` is used as a module; `{module}` may not have the same names.")
+                reading.note(text, f"`{said}` is used as a module; `{module}` may not have all of its names.")
         elif said != "crewai" or _is_asked_for(reading, text):
             here = "crewgraph has its own" if module is None else f"it is `{module}` in crewgraph"
             left = _imported_by(reading, text) in _IMPORTING
-            reading.note(text, f'the text "{said}" stays as it is; if it is to name a module, {here}.', left=left)
+            reading.note(text, f'the string "{said}" is left unchanged; if it names a module, {here}.', left=left)
 
 
 def _imported_by(reading: SourceTree, text: libcst.SimpleString) -> str | None:
-    """The function that is given a text first."""
+    """Return the function called with a string as first argument."""
     call = reading.parent(reading.parent(text) or text)
     if not isinstance(call, libcst.Call) or call.args[0].value is not text:
         return None
@@ -220,7 +225,7 @@ def _imported_by(reading: SourceTree, text: libcst.SimpleString) -> str | None:
 
 
 def _is_asked_for(reading: SourceTree, text: libcst.SimpleString) -> bool:
-    """Whether a function is given the name: one that imports, finds or logs."""
+    """Whether the function called with a name imports, finds or logs it."""
     parent = reading.parent(text)
     call = reading.parent(parent) if isinstance(parent, libcst.Arg) else None
     return isinstance(call, libcst.Call)

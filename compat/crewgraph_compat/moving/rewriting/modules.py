@@ -1,4 +1,4 @@
-"""`import crewai`, `import crewai.tools as t`, `from crewai import tools`: what is used of modules, from where it is now."""
+"""Rewrite module imports: `import crewai`, `import crewai.tools as t`, `from crewai import tools`."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -25,40 +25,40 @@ __all__ = ["rewrite_paths", "split_module_imports"]
 
 @dataclass
 class _Binding:
-    """A name of the program that stands for a module of crewai."""
+    """A local name bound to a module of crewai."""
 
     alias: libcst.ImportAlias
     statement: Any
     root: str
-    """The name."""
+    """The local name."""
 
     module: str
-    """What it stands for."""
+    """The module that it is bound to."""
 
     imported: str
-    """The module that is imported: one below it in `import crewai.tools`."""
+    """The imported module, which is a submodule in `import crewai.tools`."""
 
     uses: list[tuple[libcst.CSTNode, str]] = field(default_factory=list[tuple[libcst.CSTNode, str]])
-    """Where it is used, each with the whole path."""
+    """The nodes that use it, each with the full path."""
 
 
 @dataclass(frozen=True)
 class _NeededImports:
-    """What an import is to name."""
+    """The modules and names that an import has to provide."""
 
     modules: tuple[str, ...]
     called: bool = False
-    """Whether the one module gets the name that there was."""
+    """Whether the single module keeps the former local name."""
 
     stays: bool = False
-    """Whether what it named is still used."""
+    """Whether the original import is still used."""
 
 
 _Plan = dict[libcst.ImportAlias, _NeededImports]
 
 
 def split_module_imports(reading: SourceTree) -> None:
-    """Part statements that import modules of crewai beside names, as both go different ways."""
+    """Split statements that import both modules and names of crewai, as these are rewritten differently."""
     for line in reading.of(libcst.SimpleStatementLine, libcst.SimpleStatementSuite):
         for statement in line.body:
             parts = _parts(statement)
@@ -92,7 +92,7 @@ def _apart(line: libcst.SimpleStatementLine, parts: tuple[libcst.ImportFrom, lib
 
 
 def rewrite_paths(reading: SourceTree) -> None:
-    """Let every use of a name of crewai through one of its modules name the module of crewgraph."""
+    """Rewrite every use of a crewai name through one of its modules to the crewgraph module."""
     bindings = list(_bindings(reading))
     if not bindings:
         return
@@ -148,7 +148,7 @@ def _below(node: libcst.CSTNode) -> Iterator[libcst.CSTNode]:
 
 
 def _is_looked_up(reading: SourceTree, name: libcst.Name) -> bool:
-    """Whether a name is one whose value is asked for: no attribute, keyword or parameter."""
+    """Whether a name is a variable reference: not an attribute, keyword or parameter."""
     parent = reading.parent(name)
     if isinstance(parent, (libcst.Attribute, libcst.Arg)):
         return parent.value is name
@@ -156,7 +156,7 @@ def _is_looked_up(reading: SourceTree, name: libcst.Name) -> bool:
 
 
 def _chain(reading: SourceTree, name: libcst.Name, module: str) -> tuple[libcst.CSTNode, str]:
-    """The attributes behind a name that are taken one of the other, as far as they lead to something of crewai's."""
+    """Return the chain of attributes on a name, as far as it resolves to something of crewai."""
     nodes: list[libcst.CSTNode] = [name]
     path = module
     while isinstance(parent := reading.parent(nodes[-1]), libcst.Attribute) and parent.value is nodes[-1]:
@@ -167,9 +167,9 @@ def _chain(reading: SourceTree, name: libcst.Name, module: str) -> tuple[libcst.
 
 
 def _renamed(group: list[_Binding]) -> _Plan:
-    """What imports may name instead, under the name there was, if that is all there is to do; else nothing."""
+    """Return the import under the former local name if that is sufficient; otherwise nothing."""
     if any(binding.root == "crewai" and binding.alias.asname is None for binding in group):
-        return {}  # the name itself is another one then
+        return {}  # then the local name itself changes
     homes: set[str | None] = set()
     for _, path in (use for binding in group for use in binding.uses):
         name, (module, _, last) = resolve_moved_name(path), path.rpartition(".")
@@ -182,7 +182,7 @@ def _renamed(group: list[_Binding]) -> _Plan:
 
 
 def _spelled_out(reading: SourceTree, group: list[_Binding]) -> _Plan:
-    """Every use with the whole path, and what the imports have to name for that."""
+    """Return every use with the full path, and the imports required for that."""
     modules: dict[str, None] = {}
     stays = False
     for node, path in (use for binding in group for use in binding.uses):
@@ -191,7 +191,7 @@ def _spelled_out(reading: SourceTree, group: list[_Binding]) -> _Plan:
             _spell(reading, node, name)
         elif (module := module_location(path)) is not None:
             modules[module] = None
-            reading.note(node, f"`{path}` is used as a module; `{module}` may not have the same names.")
+            reading.note(node, f"`{path}` is used as a module; `{module}` may not have all of its names.")
             reading.change(node, lambda _, module=module: path_expression(module))
         else:
             stays = True
@@ -202,7 +202,7 @@ def _spelled_out(reading: SourceTree, group: list[_Binding]) -> _Plan:
 def _wanted(reading: SourceTree, binding: _Binding, modules: tuple[str, ...], *, stays: bool) -> _NeededImports:
     if modules or stays:
         return _NeededImports(modules, stays=stays)
-    if binding.imported not in TABLE:  # nothing of it is used, but it may not be there
+    if binding.imported not in TABLE:  # unused, but the module may not exist in crewgraph
         reading.note(binding.statement, absent_note(binding.imported), left=True)
         return _NeededImports((), stays=True)
     return _NeededImports((module_location(binding.imported) or "crewgraph",))
@@ -232,7 +232,7 @@ def _imports(old: Any, plan: Mapping[libcst.ImportAlias, _NeededImports], update
 def _rewrite_from(
     reading: SourceTree, statement: libcst.ImportFrom, plan: Mapping[libcst.ImportAlias, _NeededImports]
 ) -> None:
-    """`from crewai import tools` becomes imports of the modules."""
+    """Replace `from crewai import tools` with imports of the modules."""
     built: list[Any] = []
     for alias, wanted in plan.items():
         called = str(dotted_path(alias.name if alias.asname is None else alias.asname.name))

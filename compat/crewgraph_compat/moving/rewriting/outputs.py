@@ -1,4 +1,4 @@
-"""Outputs that are used as the texts or dicts that they once were: `"It is: " + result`, `result["final_output"]`."""
+"""Rewrite outputs used as the strings or dicts that they once were: `"It is: " + result`, `result["final_output"]`."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,13 +15,13 @@ _TAKING_TEXTS = {
     **dict.fromkeys((f"re.{name}" for name in ("findall", "finditer", "fullmatch", "match", "search", "split")), 1),
     **dict.fromkeys(("re.sub", "re.subn"), 2),
 }
-"""Functions that raise an error for what is no text, each with the place of the argument that has to be one."""
+"""Functions that require a string, each with the index of that argument."""
 
 _TEXTS = (libcst.SimpleString, libcst.ConcatenatedString, libcst.FormattedString)
 
 
 def rewrite_outputs(reading: SourceTree, known: ExpressionTypes) -> None:
-    """Let programs ask an output for its text, and for its parts, where it is certain that it is an output."""
+    """Convert values that are certainly outputs to strings, and rewrite access to their parts."""
     for node in reading.of(libcst.Subscript):
         _rewrite_subscript(reading, node, known)
     for node in reading.of(libcst.AugAssign):
@@ -37,23 +37,23 @@ def rewrite_outputs(reading: SourceTree, known: ExpressionTypes) -> None:
 def _is_output(
     reading: SourceTree, node: libcst.CSTNode, known: ExpressionTypes, kinds: Sequence[str] = OUTPUTS
 ) -> bool:
-    """Whether a value is certainly an output; where it may be one, that is told."""
+    """Whether a value is certainly an output; if it only may be one, a note is added."""
     if _kind(node, known) not in kinds:
         return False
     if known.is_sure(node):
         return True
-    reading.note(node, "an output is no text, if one is used as a text here; write `str(...)`.")
+    reading.note(node, "if this is an output, it is not a string; write `str(...)`.")
     return False
 
 
 def _kind(node: libcst.CSTNode, known: ExpressionTypes) -> str:
-    """The name of a value's class; empty where it is not known, and for lists."""
+    """Return the name of a value's class; empty if it is unknown or a list."""
     kind = known.of(node)
     return "" if kind.startswith("[]") else kind.rpartition(":")[2]
 
 
 def _as_texts(reading: SourceTree) -> Iterator[libcst.CSTNode]:
-    """What stands where the program takes a text."""
+    """Yield the values used where the program requires a string."""
     for node in reading.of(libcst.BinaryOperation, libcst.Comparison, libcst.Call):
         if isinstance(node, libcst.BinaryOperation) and isinstance(node.operator, libcst.Add):
             yield from (node.left, node.right)
@@ -74,7 +74,7 @@ def _text_argument(reading: SourceTree, node: libcst.Call) -> Iterator[libcst.CS
 
 
 def _text_place(reading: SourceTree, node: libcst.Call) -> int | None:
-    """Which argument of a call has to be a text; None where none has to."""
+    """Return the index of the argument that must be a string, or None."""
     if isinstance(node.func, libcst.Name) and node.func.value == "len":
         return 0
     if isinstance(node.func, libcst.Attribute):
@@ -85,15 +85,15 @@ def _text_place(reading: SourceTree, node: libcst.Call) -> int | None:
 
 
 def _is_file(reading: SourceTree, node: libcst.CSTNode) -> bool:
-    """Whether a value is a file, as far as the program's text tells: a name for what `open` gives."""
+    """Whether a value is statically known to be a file: a name bound to the result of `open`."""
     if not isinstance(node, libcst.Name):
         return False
-    values = [_given(reading, item) for item in reading.assigned(node, node.value)]
+    values = [_bound_value(reading, item) for item in reading.assigned(node, node.value)]
     return bool(values) and all(isinstance(item, libcst.Call) and _is_open(item.func) for item in values)
 
 
-def _given(reading: SourceTree, target: libcst.CSTNode) -> libcst.CSTNode | None:
-    """What a name gets by an assignment or a `with`."""
+def _bound_value(reading: SourceTree, target: libcst.CSTNode) -> libcst.CSTNode | None:
+    """Return the value that an assignment or `with` statement binds to a name."""
     above = reading.parent(target)
     while isinstance(above, (libcst.AsName, libcst.AssignTarget)):
         above = reading.parent(above)
@@ -134,7 +134,7 @@ def _rewrite_subscript(reading: SourceTree, node: libcst.Subscript, known: Expre
             reading.change(node.value, lambda updated: make_call("str", updated))
     elif isinstance(key, libcst.SimpleString) and (name := FULL_OUTPUT.get(str(key.evaluated_value))):
         if not known.is_sure(node.value) or _is_field(reading, str(key.evaluated_value)):
-            message = f"`[{key.value}]` is of older versions, if it is asked of a crew's output; write `.{name}`."
+            message = f"if this is a crew's output, `[{key.value}]` is from an older version; write `.{name}`."
             reading.note(node, message)
         else:
             reading.change(node, lambda updated: _attribute(updated, name))
@@ -145,7 +145,7 @@ def _attribute(node: libcst.Subscript, name: str) -> libcst.Attribute:
 
 
 def _is_field(reading: SourceTree, name: str) -> bool:
-    """Whether a model of the file has a field of this name: an output may have it, too."""
+    """Whether a model in the file has a field of this name, which an output may then have, too."""
     return any(
         isinstance(item.target, libcst.Name) and item.target.value == name for item in reading.of(libcst.AnnAssign)
     )

@@ -1,4 +1,4 @@
-"""A Python file, rewritten."""
+"""Rewrite a Python file."""
 
 from collections.abc import Mapping
 from difflib import SequenceMatcher
@@ -18,7 +18,7 @@ from crewgraph_compat.moving.rewriting.tree import ExpressionTypes, MigrationNot
 __all__ = ["UnreadableSource", "rewrite_program"]
 
 _SIGNS = (b"crewai", b"langchain", b"crewgraph")
-"""A file without any of these has nothing to rewrite."""
+"""A file that contains none of these has nothing to rewrite."""
 
 
 class UnreadableSource(ValueError):
@@ -32,17 +32,17 @@ class UnreadableSource(ValueError):
 def rewrite_program(
     data: bytes, file: str, classes: Mapping[str, OwnClass] = MappingProxyType({})
 ) -> tuple[bytes, list[MigrationNote]]:
-    """A Python file as it is to be, and what people have to look at.
+    """Return the rewritten file and notes on what has to be reviewed by hand.
 
-    What is not rewritten stays byte for byte. Rewriting what came of it changes nothing more.
+    Everything that is not rewritten is preserved byte for byte. Rewriting is idempotent.
 
     Args:
-        data: the file.
-        file: how it is called.
-        classes: the classes of the project, of all its files, that are made of CrewAI's.
+        data: The content of the file.
+        file: Its displayed path.
+        classes: The classes of the whole project that derive from CrewAI's.
 
     Raises:
-        Unreadable: it is no Python, or what would come of it is none.
+        UnreadableSource: The content is not valid Python, or the result would not be.
     """
     signs = (*_SIGNS, *(name.encode() for name in classes))
     if not any(sign in data for sign in signs) and not is_utf16(data):
@@ -74,18 +74,18 @@ def _parsed(data: bytes) -> libcst.Module:
 
 
 def _unreadable(error: Exception, data: bytes) -> UnreadableSource:
-    """In Python's own words, where it takes the file no more than libcst does."""
+    """Convert a parse error, preferring Python's own message over libcst's."""
     line, why = read_error(syntax_error(data) or error if isinstance(error, libcst.ParserSyntaxError) else error, data)
-    return UnreadableSource(f"it cannot be read as Python: {why}", line)
+    return UnreadableSource(f"the file is not valid Python: {why}", line)
 
 
 def _applied(data: bytes, before: bytes, after: bytes) -> bytes:
-    """A file with the lines changed that differ between two versions of it.
+    """Apply the lines that differ between two versions to the original file.
 
-    libcst does not give all files back as they were: blank lines between comments at the end may go.
+    libcst does not round-trip every file: blank lines between trailing comments may be lost.
 
     Raises:
-        Unreadable: what is to change is not as it was, either.
+        UnreadableSource: The lines to change do not match the original.
     """
     lines, old, new = (version.splitlines(keepends=True) for version in (data, before, after))
     places = {
@@ -99,7 +99,7 @@ def _applied(data: bytes, before: bytes, after: bytes) -> bytes:
         there = [places.get(line) for line in range(start, end)]
         where = there[0] if there else places.get(start - 1, -1) + 1
         if where is None or there != list(range(where, where + len(there))):
-            raise UnreadableSource("it would not stay as it is elsewhere: it ends in comments that libcst changes")
+            raise UnreadableSource("the file ends in comments that libcst does not preserve")
         lines[where : where + len(there)] = new[first:last]
     return b"".join(lines)
 
@@ -108,4 +108,4 @@ def _check(done: bytes) -> None:
     try:
         parse_python(done)
     except (SyntaxError, ValueError) as error:
-        raise UnreadableSource(f"it would be no Python any more ({error}); it stays as it is") from None
+        raise UnreadableSource(f"the result would not be valid Python ({error}); the file is left unchanged") from None

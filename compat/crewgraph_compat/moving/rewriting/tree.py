@@ -1,4 +1,4 @@
-"""A Python file while it is rewritten: its tree, the types of its expressions, and the changes to make."""
+"""A Python file being rewritten: its syntax tree, the types of its expressions, and the pending changes."""
 
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -40,23 +40,23 @@ __all__ = [
 
 
 Change = Callable[[Any], Any]
-"""What becomes of a node: the node as its parts have become, to what stands in its place."""
+"""Maps a node, with the changes to its children applied, to its replacement."""
 
 
 @dataclass(frozen=True, order=True)
 class MigrationNote:
-    """Something that people have to look at."""
+    """A location that has to be reviewed by hand."""
 
     file: str
     line: int
     text: str
     left: bool = False
-    """Whether crewai is still needed because of it."""
+    """Whether the project still needs crewai because of it."""
 
 
 @dataclass
 class SourceTree:
-    """A tree, and what is to become of it."""
+    """A syntax tree with the changes and notes collected for it."""
 
     tree: libcst.Module
     file: str
@@ -85,41 +85,41 @@ class SourceTree:
 
     @cached_property
     def nodes(self) -> list[libcst.CSTNode]:
-        """All nodes, from outside in."""
+        """Return all nodes, outermost first."""
         return list(_below(self.tree))
 
     def of(self, *kinds: type[libcst.CSTNode]) -> Iterator[Any]:
-        """The nodes of some kinds."""
+        """Return the nodes of the given types."""
         return (node for node in self.nodes if isinstance(node, kinds))
 
     def parent(self, node: libcst.CSTNode) -> libcst.CSTNode | None:
-        """What a node is a part of."""
+        """Return the parent of a node."""
         return self._parents.get(node)
 
     def line(self, node: libcst.CSTNode) -> int:
-        """Where a node begins, from 1."""
+        """Return the first line of a node, from 1."""
         return self._positions[node].start.line
 
     def span(self, node: libcst.CSTNode) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Where a node begins and ends, without the brackets around it: lines from 1, columns from 0."""
+        """Return the start and end of a node without enclosing parentheses: lines from 1, columns from 0."""
         place = self._positions[node]
         return (place.start.line, place.start.column), (place.end.line, place.end.column)
 
     def scope(self, node: libcst.CSTNode) -> Scope | None:
-        """Whose names a node sees first."""
+        """Return the innermost scope of a node."""
         return self._scopes.get(node)
 
     def path(self, node: libcst.CSTNode) -> str | None:
-        """The dotted path that a node means, where it is imported and there is but one."""
+        """Return the dotted path that a node refers to, if it is imported and unambiguous."""
         known: Any = self._names.get(node, ())
-        if callable(known):  # libcst works some out when they are asked for
+        if callable(known):  # libcst computes some metadata lazily
             known = known()
         names: list[Any] = [*known]
         imported = len(names) == 1 and names[0].source is QualifiedNameSource.IMPORT
         return names[0].name if imported else None
 
     def assigned(self, node: libcst.CSTNode, root: str) -> list[libcst.CSTNode]:
-        """What gives a name its value where a node stands; `root` may be the first part of an imported `a.b`."""
+        """Return the assignments of a name that are visible to a node; `root` may be the first part of an imported `a.b`."""
         start = scope = self.scope(node)
         while scope is not None:
             if scope is start or not isinstance(scope, ClassScope):
@@ -133,15 +133,15 @@ class SourceTree:
         return []
 
     def change(self, node: libcst.CSTNode, change: Change) -> None:
-        """Wish for a change; several of a node are made one after the other."""
+        """Register a change; several changes to one node are applied in order."""
         self.changes.setdefault(node, []).append(change)
 
     def note(self, node: libcst.CSTNode, text: str, *, left: bool = False) -> None:
-        """Tell people of something."""
+        """Add a note for a node."""
         self.notes.append(MigrationNote(self.file, self.line(node), text, left))
 
     def rewritten(self) -> libcst.Module:
-        """The tree with all changes made."""
+        """Return the tree with all changes applied."""
         return self.tree if not self.changes else self.tree.visit(_Changes(self.changes))
 
 
@@ -165,7 +165,7 @@ def _below(node: libcst.CSTNode) -> Iterator[libcst.CSTNode]:
 
 
 def dotted_path(node: libcst.CSTNode | None) -> str | None:
-    """The text of names with dots between; None for anything else."""
+    """Return the text of a dotted name; None for any other expression."""
     parts: list[str] = []
     while isinstance(node, libcst.Attribute):
         parts.append(node.attr.value)
@@ -174,17 +174,17 @@ def dotted_path(node: libcst.CSTNode | None) -> str | None:
 
 
 def path_expression(path: str) -> Any:
-    """Names with dots between, as a node."""
+    """Return the node of a dotted name."""
     return libcst.parse_expression(path)
 
 
 def make_call(function: str, *args: libcst.BaseExpression) -> libcst.Call:
-    """A call of a function, as a node."""
+    """Return the node of a function call."""
     return libcst.Call(libcst.Name(function), [libcst.Arg(item) for item in args])
 
 
 def without_arguments(call: libcst.Call, dropped: Sequence[libcst.Arg]) -> Callable[[Any], Any]:
-    """The change that takes arguments out of a call."""
+    """Return the change that removes arguments from a call."""
     gone = [arg in dropped for arg in call.args]
 
     def changed(updated: libcst.Call) -> libcst.Call:
@@ -213,7 +213,7 @@ _NOTHING = "None"
 
 
 class ExpressionTypes:
-    """The types of a file's expressions: "module:name" of crewgraph."""
+    """The types of a file's expressions, as "module:name" of crewgraph."""
 
     def __init__(self, reading: SourceTree, classes: Mapping[str, OwnClass]) -> None:
         text = reading.tree.code
@@ -233,11 +233,11 @@ class ExpressionTypes:
         }
 
     def of(self, node: libcst.CSTNode) -> str:
-        """The class that a value is of; empty where it is not known."""
+        """Return the class of a value; empty if it is unknown."""
         return self._kinds.get(self._reading.span(node), "")
 
     def is_sure(self, node: libcst.CSTNode) -> bool:
-        """Whether a value is of its class on every way through the program, as far as its text tells."""
+        """Whether a value has its inferred class on every path through the program."""
         while isinstance(node, (libcst.Attribute, libcst.Subscript, libcst.Call, libcst.Await)):
             if isinstance(node, libcst.Call):
                 node = node.func
@@ -275,13 +275,15 @@ class _Finding(UseVisitor):
         super().visit_Assign(node)
         if (
             isinstance(node.value, ast.Constant) and node.value.value is None
-        ):  # asked for nothing, it would fail either way
+        ):  # attribute access on None fails either way
             self._nothing.update({(target.lineno, target.col_offset): _NOTHING for target in node.targets})
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         self.generic_visit(node)
         self.types.know(node.target, None)
-        self._nothing[node.target.lineno, node.target.col_offset] = _NOTHING  # what is added to is a text afterwards
+        self._nothing[node.target.lineno, node.target.col_offset] = (
+            _NOTHING  # the target of `+=` is a string afterwards
+        )
 
 
 def _span(lines: Sequence[str], node: ast.expr) -> _Span:
@@ -293,25 +295,25 @@ def _span(lines: Sequence[str], node: ast.expr) -> _Span:
 
 
 def _column(lines: Sequence[str], line: int, column: int) -> int:
-    """A column in bytes as one in characters."""
+    """Convert a column in bytes to one in characters."""
     return len(lines[line - 1].encode()[:column].decode())
 
 
 def resolve_target(reading: SourceTree, node: libcst.CSTNode) -> str:
-    """The "module:name" of crewgraph that an expression names; empty for anything else."""
+    """Return the crewgraph "module:name" that an expression names; empty for anything else."""
     path = reading.path(node) if isinstance(node, (libcst.Name, libcst.Attribute)) else None
     name = None if path is None else resolve_name(_as_theirs(path))
     return name.target if name is not None and not name.rest else ""
 
 
 def _as_theirs(path: str) -> str:
-    """A path of crewgraph as one of crewai, so that programs that are rewritten already are read alike."""
+    """Convert a crewgraph path to the crewai one, so that migrated programs are analysed the same way."""
     head, dot, rest = path.partition(".")
     return f"crewai{dot}{rest}" if head == "crewgraph" else path
 
 
 class ClassBases:
-    """The classes of a file, each with the class of crewgraph that it is made of."""
+    """The classes of a file, each with the crewgraph class that it derives from."""
 
     def __init__(self, reading: SourceTree, classes: Mapping[str, OwnClass]) -> None:
         self._reading = reading
@@ -324,7 +326,7 @@ class ClassBases:
             self._bases[node.name.value] = next((target for target in targets if target), "")
 
     def of(self, node: libcst.CSTNode) -> str:
-        """The "module:name" of the class of crewgraph that an expression names, or is made of; empty where there is none."""
+        """Return the "module:name" of the crewgraph class that an expression names or derives from, or an empty string."""
         if isinstance(node, libcst.Subscript):
             node = node.value
         if target := resolve_target(self._reading, node):
@@ -334,7 +336,7 @@ class ClassBases:
         return self._bases[node.value] if node.value in self._bases else self._elsewhere.get(node.value, "")
 
     def parents(self, node: libcst.ClassDef) -> list[libcst.ClassDef]:
-        """The classes of this file that a class is made of, with itself."""
+        """Return a class and its ancestors within this file."""
         waiting, parents = [node], list[libcst.ClassDef]()
         while waiting:
             item = waiting.pop()

@@ -1,4 +1,4 @@
-"""The steps of the loop of thought and action one by one, for programs with a loop of their own."""
+"""The individual steps of the ReAct loop, for programs that implement their own."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -47,12 +47,12 @@ class SummaryContent(TypedDict):
 
 
 def has_reached_max_iterations(iterations: int, max_iterations: int) -> bool:
-    """Whether it is time for an answer."""
+    """Whether the iteration limit is reached."""
     return iterations >= max_iterations
 
 
 def enforce_rpm_limit(request_within_rpm_limit: Callable[[], bool] | None = None) -> None:
-    """Wait until there is room for a request, where there is something to ask."""
+    """Wait until the rate limit allows a request, if there is one."""
     if request_within_rpm_limit:
         request_within_rpm_limit()
 
@@ -79,7 +79,7 @@ def get_llm_response(
     executor_context: Any = None,
     verbose: bool = True,
 ) -> Any:
-    """What a model answers.
+    """Return the response of a model.
 
     Args:
         llm: the model.
@@ -107,7 +107,7 @@ def get_llm_response(
     about = {"from_task": from_task, "from_agent": from_agent}
     answer = as_llm(llm).call(messages, callbacks=list(callbacks), **about, **options)
     if not answer:
-        raise ValueError("the model answered with nothing; look at the model and its limits")
+        raise ValueError("the model returned an empty response; check the model and its limits")
     return answer
 
 
@@ -117,7 +117,7 @@ async def aget_llm_response(llm: Any, messages: list[Any], *args: Any, **kwargs:
 
 
 def format_answer(answer: str) -> AgentAction | AgentFinish:
-    """What a reply wants; a reply that is neither action nor answer is an answer, with a thought that says so."""
+    """Parse a reply into an action or an answer; any other reply counts as an answer, with a thought that says so."""
     try:
         return parse(answer)
     except OutputParserError as error:
@@ -187,7 +187,7 @@ def handle_output_parser_exception(
 
 
 def handle_unknown_error(printer: Any, exception: Exception, verbose: bool = True) -> None:
-    """Print that something failed."""
+    """Print an unexpected error."""
     if verbose:
         (printer or PRINTER).print(content=f"the step failed: {type(exception).__name__}: {exception}", color="red")
 
@@ -201,7 +201,7 @@ def handle_max_iterations_exceeded(
     callbacks: Sequence[Any] = (),
     verbose: bool = True,
 ) -> AgentFinish:
-    """Have the model answer with what it knows.
+    """Have the model give a final answer.
 
     Args:
         formatted_answer: its last step.
@@ -224,7 +224,7 @@ def handle_max_iterations_exceeded(
 
 
 def is_context_length_exceeded(exception: Exception) -> bool:
-    """Whether a request failed because the conversation is longer than the model can read."""
+    """Whether a request failed because the conversation exceeds the context window."""
     return isinstance(exception, ContextLengthExceeded) or is_context_length(exception)
 
 
@@ -237,7 +237,7 @@ def handle_context_length(
     i18n: Any = None,
     verbose: bool = True,
 ) -> None:
-    """Condense a conversation that is too long, in place.
+    """Summarize a conversation that is too long, in place.
 
     Args:
         respect_context_window: whether it may be.

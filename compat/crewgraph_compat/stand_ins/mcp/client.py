@@ -1,4 +1,4 @@
-"""A client of an MCP server, for programs that hold the connection themselves."""
+"""An MCP client for programs that manage the connection themselves."""
 
 import asyncio
 import logging
@@ -23,11 +23,11 @@ __all__ = [
 ]
 
 MCP_CLIENT_TIMEOUT: Final = 30
-"""Seconds until a server must have answered, unless a client is told otherwise."""
+"""Default timeout of a client in seconds."""
 
 
 class TransportType(str, Enum):  # noqa: UP042 - its texts are those of an enum of texts: programs print them
-    """How a server is reached."""
+    """The transport that connects to a server."""
 
     STDIO = "stdio"
     HTTP = "http"
@@ -36,7 +36,7 @@ class TransportType(str, Enum):  # noqa: UP042 - its texts are those of an enum 
 
 
 class BaseTransport(ABC):
-    """A way to a server: two streams of messages."""
+    """Base class of transports: a pair of message streams to a server."""
 
     def __init__(self, **kwargs: Any) -> None:
         self._streams: tuple[Any, Any] | None = None
@@ -72,7 +72,7 @@ class BaseTransport(ABC):
 
     def _stream(self, which: int) -> Any:
         if self._streams is None:
-            raise RuntimeError("the transport has no connection yet; call `connect()` first")
+            raise RuntimeError("the transport is not connected; call `connect()` first")
         return self._streams[which]
 
     @abstractmethod
@@ -117,7 +117,7 @@ class _Opened(BaseTransport):
             opened = await stack.enter_async_context(self._opening())
         except (OSError, ExceptionGroup) as error:
             await stack.aclose()
-            raise MCPServerError(f"there is no connection over {self.transport_type.value}: {error}") from error
+            raise MCPServerError(f"cannot connect over {self.transport_type.value}: {error}") from error
         self._open, self._streams = stack, (opened[0], opened[1])
         return self
 
@@ -130,7 +130,7 @@ class _Opened(BaseTransport):
 
 
 class StdioTransport(_Opened):
-    """A program that is started, and read and written to.
+    """A server process connected over its standard streams.
 
     Args:
         command: the program.
@@ -157,7 +157,7 @@ class StdioTransport(_Opened):
 
 
 class HTTPTransport(_Opened):
-    """A server at an address, over HTTP.
+    """A server connected over HTTP.
 
     Args:
         url: the address.
@@ -186,7 +186,7 @@ class HTTPTransport(_Opened):
 
 
 class SSETransport(_Opened):
-    """A server at an address, over server-sent events.
+    """A server connected over server-sent events.
 
     Args:
         url: the address.
@@ -207,7 +207,7 @@ class SSETransport(_Opened):
 
 
 class MCPClient:
-    """A session with a server, over any transport; to be used in one task of one event loop.
+    """A session with a server over any transport; must be used within a single task of one event loop.
 
     Args:
         transport: the way to it.
@@ -253,7 +253,7 @@ class MCPClient:
             RuntimeError: there is none.
         """
         if self._session is None:
-            raise RuntimeError("the client has no session yet; call `connect()` first")
+            raise RuntimeError("the client has no session; call `connect()` first")
         return self._session
 
     async def connect(self) -> Self:
@@ -278,7 +278,7 @@ class MCPClient:
                 seconds = f"{self.connect_timeout:g} seconds"
                 raise MCPServerError(f"the MCP server did not answer within {seconds}") from error
             except (OSError, ExceptionGroup, package.McpError) as error:
-                raise MCPServerError(f"there is no session with the MCP server: {error}") from error
+                raise MCPServerError(f"cannot start a session with the MCP server: {error}") from error
             self._open, self._session = stack.pop_all(), session
         return self
 
@@ -363,9 +363,9 @@ class MCPClient:
             async with asyncio.timeout(seconds):
                 return await getattr(self.session, what)(*given)
         except TimeoutError as error:
-            raise MCPServerError(f"the MCP server did not do `{what}` within {seconds:g} seconds") from error
+            raise MCPServerError(f"`{what}` of the MCP server timed out after {seconds:g} seconds") from error
         except _package("mcp").McpError as error:
-            raise MCPServerError(f"the MCP server did not do `{what}`: {error}") from error
+            raise MCPServerError(f"`{what}` of the MCP server failed: {error}") from error
 
     async def __aenter__(self) -> Self:
         return await self.connect()

@@ -1,4 +1,4 @@
-"""Requests to models: messages, overrides, cache marks, retries after rate limits, and counted tokens."""
+"""Helpers for model requests: messages, overrides, cache breakpoints, rate limit retries, and token counts."""
 
 import asyncio
 import random
@@ -48,7 +48,7 @@ _call_id: ContextVar[str | None] = ContextVar("crewgraph_call_id", default=None)
 
 
 class JsonResponseFormat(TypedDict):
-    """The form of an answer that is JSON."""
+    """The response format for JSON."""
 
     type: str
     json_schema: dict[str, Any]
@@ -66,20 +66,20 @@ def llm_call_context() -> Generator[str]:
 
 
 def get_current_call_id() -> str:
-    """The number of the request around; a new one where there is none."""
+    """Return the id of the enclosing request, or a new one outside of a request."""
     return _call_id.get() or str(uuid4())
 
 
 @contextmanager
 def call_stop_override(llm: Any, stop: list[str] | None) -> Generator[None]:
-    """Other stop words of a model for a while; its own where None."""
+    """Temporarily override the stop words of a model; None keeps its own."""
     with _set_for_a_while(llm, "stop", llm.stop if stop is None else stop):
         yield
 
 
 @contextmanager
 def call_stream_override(llm: Any, stream: bool) -> Generator[None]:
-    """Whether a model's answers are fetched piece by piece, for a while."""
+    """Temporarily override whether a model streams its responses."""
     with _set_for_a_while(llm, "stream", stream):
         yield
 
@@ -95,12 +95,12 @@ def _set_for_a_while(llm: Any, name: str, value: Any) -> Generator[None]:
 
 
 def mark_cache_breakpoint(message: dict[str, Any]) -> dict[str, Any]:
-    """The message with the mark; the given one stays as it is."""
+    """Return a copy of the message with a cache breakpoint."""
     return {**message, CACHE_BREAKPOINT_KEY: True}
 
 
 def strip_cache_breakpoint(message: dict[str, Any]) -> None:
-    """Take the mark off a message."""
+    """Remove the cache breakpoint from a message."""
     message.pop(CACHE_BREAKPOINT_KEY, None)
 
 
@@ -133,7 +133,7 @@ class LLMMessage(TypedDict):
 
 
 def format_message_for_llm(prompt: str, role: Literal["user", "assistant", "system"] = "user") -> LLMMessage:
-    """A message with a text, without blanks at its end."""
+    """Return a message with the text, trailing whitespace removed."""
     return {"role": role, "content": prompt.rstrip()}
 
 
@@ -144,7 +144,7 @@ def extract_task_section(text: str) -> str:
 
 
 def message_content_text(msg: Mapping[str, Any]) -> str:
-    """The text of a message; of several parts those that are text."""
+    """Return the text of a message, joining its text parts if there are several."""
     content: Any = msg.get("content")
     if content is None or isinstance(content, str):
         return content or ""
@@ -228,7 +228,7 @@ async def arun_with_rate_limit_retry(
 
 
 class TokenProcess(BaseModel):
-    """Adds up tokens and requests; runs count for themselves, in `CrewOutput.token_usage`."""
+    """Counts tokens and requests; runs have their own counts in `CrewOutput.token_usage`."""
 
     total_tokens: int = 0
     """Of prompts and answers."""
@@ -264,7 +264,7 @@ class TokenProcess(BaseModel):
         self.successful_requests += requests
 
     def get_summary(self) -> UsageMetrics:
-        """The sums."""
+        """Return the totals."""
         return UsageMetrics(**self.model_dump())
 
 

@@ -1,4 +1,4 @@
-"""Collections of texts in crewgraph's store, with the methods of CrewAI's clients, and the base classes of clients."""
+"""CrewAI's RAG clients on top of crewgraph's store, and the base classes of clients."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ __all__ = [
 
 
 class BaseRecord(TypedDict, total=False):
-    """A text that is to be kept."""
+    """A text to be stored."""
 
     doc_id: str
     """What it is known by; made of the text and its metadata where it is not given."""
@@ -41,13 +41,13 @@ class BaseRecord(TypedDict, total=False):
 
 
 class BaseCollectionParams(TypedDict, total=False):
-    """Which collection is meant."""
+    """The collection to operate on."""
 
     collection_name: Required[str]
 
 
 class BaseCollectionAddParams(TypedDict, total=False):
-    """What is to be kept, and where."""
+    """The documents to store, and their collection."""
 
     collection_name: Required[str]
     documents: Required[list[BaseRecord]]
@@ -56,7 +56,7 @@ class BaseCollectionAddParams(TypedDict, total=False):
 
 
 class BaseCollectionSearchParams(TypedDict, total=False):
-    """What is looked for, and where."""
+    """The query, and the collection to search."""
 
     collection_name: Required[str]
     query: Required[str]
@@ -174,13 +174,15 @@ class FaissClient:
 
     def _creating(self, name: str) -> Program[None]:
         if (yield from self._shelf(name).sampling(1)):
-            raise ValueError(f"the collection `{name}` exists already; `get_or_create_collection` takes it as it is.")
+            raise ValueError(
+                f"the collection `{name}` already exists; `get_or_create_collection` returns an existing one."
+            )
 
     def _adding(self, params: BaseCollectionAddParams) -> Program[None]:
         shelf = self._shelf(params["collection_name"])
         documents = params["documents"]
         if not documents:
-            raise ValueError("there are no documents to be kept: the list is empty.")
+            raise ValueError("there are no documents to store: the list is empty.")
         for batch in _portions(documents, params.get("batch_size") or self.default_batch_size):
             yield from shelf.putting([_entry(item) for item in batch])
 

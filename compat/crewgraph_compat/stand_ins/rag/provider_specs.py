@@ -51,27 +51,27 @@ __all__ = [
 
 
 class BedrockProviderConfig(TypedDict, total=False):
-    """What Amazon Bedrock is told."""
+    """Configuration of Amazon Bedrock."""
 
     model_name: Annotated[str, "amazon.titan-embed-text-v1"]
     session: Any
 
 
 class CohereProviderConfig(TypedDict, total=False):
-    """What Cohere is told."""
+    """Configuration of Cohere."""
 
     api_key: str
     model_name: Annotated[str, "large"]
 
 
 class CustomProviderConfig(TypedDict, total=False):
-    """What a function of one's own is told."""
+    """Configuration of a function of one's own."""
 
     embedding_callable: Any
 
 
 class GenerativeAiProviderConfig(TypedDict, total=False):
-    """What Google's Gemini is told."""
+    """Configuration of Google's Gemini."""
 
     api_key: str
     model_name: Annotated[str, "gemini-embedding-001"]
@@ -79,7 +79,7 @@ class GenerativeAiProviderConfig(TypedDict, total=False):
 
 
 class VertexAIProviderConfig(TypedDict, total=False):
-    """What Google's Vertex AI is told."""
+    """Configuration of Google's Vertex AI."""
 
     api_key: str
     model_name: Annotated[str, "textembedding-gecko"]
@@ -91,7 +91,7 @@ class VertexAIProviderConfig(TypedDict, total=False):
 
 
 class HuggingFaceProviderConfig(TypedDict, total=False):
-    """What Hugging Face is told."""
+    """Configuration of Hugging Face."""
 
     url: str
     api_key: str
@@ -100,7 +100,7 @@ class HuggingFaceProviderConfig(TypedDict, total=False):
 
 
 class WatsonXProviderConfig(TypedDict, total=False):
-    """What IBM watsonx is told."""
+    """Configuration of IBM watsonx."""
 
     model_id: str
     url: str
@@ -132,7 +132,7 @@ class WatsonXProviderConfig(TypedDict, total=False):
 
 
 class InstructorProviderConfig(TypedDict, total=False):
-    """What Instructor is told."""
+    """Configuration of Instructor."""
 
     model_name: Annotated[str, "hkunlp/instructor-base"]
     device: Annotated[str, "cpu"]
@@ -140,14 +140,14 @@ class InstructorProviderConfig(TypedDict, total=False):
 
 
 class JinaProviderConfig(TypedDict, total=False):
-    """What Jina is told."""
+    """Configuration of Jina."""
 
     api_key: str
     model_name: Annotated[str, "jina-embeddings-v2-base-en"]
 
 
 class AzureProviderConfig(TypedDict, total=False):
-    """What OpenAI on Azure is told."""
+    """Configuration of OpenAI on Azure."""
 
     api_key: str
     api_base: str
@@ -161,20 +161,20 @@ class AzureProviderConfig(TypedDict, total=False):
 
 
 class OllamaProviderConfig(TypedDict, total=False):
-    """What Ollama is told."""
+    """Configuration of Ollama."""
 
     url: Annotated[str, "http://localhost:11434/api/embeddings"]
     model_name: str
 
 
 class ONNXProviderConfig(TypedDict, total=False):
-    """What a model in ONNX is told."""
+    """Configuration of a model in ONNX."""
 
     preferred_providers: list[str]
 
 
 class OpenAIProviderConfig(TypedDict, total=False):
-    """What OpenAI is told."""
+    """Configuration of OpenAI."""
 
     api_key: str
     model_name: Annotated[str, "text-embedding-3-large"]
@@ -188,7 +188,7 @@ class OpenAIProviderConfig(TypedDict, total=False):
 
 
 class OpenCLIPProviderConfig(TypedDict, total=False):
-    """What OpenCLIP is told."""
+    """Configuration of OpenCLIP."""
 
     model_name: Annotated[str, "ViT-B-32"]
     checkpoint: Annotated[str, "laion2b_s34b_b79k"]
@@ -196,14 +196,14 @@ class OpenCLIPProviderConfig(TypedDict, total=False):
 
 
 class RoboflowProviderConfig(TypedDict, total=False):
-    """What Roboflow is told."""
+    """Configuration of Roboflow."""
 
     api_key: Annotated[str, ""]
     api_url: Annotated[str, "https://infer.roboflow.com"]
 
 
 class SentenceTransformerProviderConfig(TypedDict, total=False):
-    """What Sentence Transformers is told."""
+    """Configuration of Sentence Transformers."""
 
     model_name: Annotated[str, "all-MiniLM-L6-v2"]
     device: Annotated[str, "cpu"]
@@ -211,13 +211,13 @@ class SentenceTransformerProviderConfig(TypedDict, total=False):
 
 
 class Text2VecProviderConfig(TypedDict, total=False):
-    """What text2vec is told."""
+    """Configuration of text2vec."""
 
     model_name: Annotated[str, "shibing624/text2vec-base-chinese"]
 
 
 class VoyageAIProviderConfig(TypedDict, total=False):
-    """What Voyage AI is told."""
+    """Configuration of Voyage AI."""
 
     api_key: str
     model: Annotated[str, "voyage-2"]
@@ -230,7 +230,7 @@ class VoyageAIProviderConfig(TypedDict, total=False):
 
 
 class OpenRouterProviderConfig(TypedDict, total=False):
-    """What OpenRouter is told."""
+    """Configuration of OpenRouter."""
 
     api_key: str
     model_name: Annotated[str, "openai/text-embedding-3-small"]

@@ -46,7 +46,7 @@ __all__ = [
 
 
 def db_storage_path() -> str:
-    """The folder for what is kept between runs, made if it is not there.
+    """Return the folder for data that is kept between runs, creating it if necessary.
 
     It is crewgraph's own; see `crewgraph.settings.storage_dir`. CrewAI's is one for each working directory.
 
@@ -65,7 +65,7 @@ def get_project_directory_name() -> str:
 
 @contextmanager
 def lock(name: str, *, timeout: float = 120) -> Generator[None]:
-    """Hold the lock of a name for as long as the block lasts; a process that is killed lets go of it.
+    """Hold a named lock for the duration of the block; it is released if the process is killed.
 
     Args:
         name: any text.
@@ -82,12 +82,12 @@ def lock(name: str, *, timeout: float = 120) -> Generator[None]:
         try:
             held.execute("BEGIN EXCLUSIVE")
         except sqlite3.OperationalError as error:
-            raise TimeoutError(f"the lock `{name}` was not free within {timeout:g} seconds.") from error
+            raise TimeoutError(f"the lock `{name}` could not be acquired within {timeout:g} seconds.") from error
         yield
 
 
 class LogEntry(TypedDict, total=False):
-    """What an entry may tell."""
+    """The fields of a log entry."""
 
     task_name: str
     task: str
@@ -178,7 +178,7 @@ class PickleHandler:
             return {}
         except (OSError, ValueError) as error:
             raise StorageError(
-                f"`{self.file_path}` cannot be read: {error}. It is to be JSON; a pickle is not opened."
+                f"`{self.file_path}` cannot be read: {error}. The file must contain JSON; pickles are not opened."
             ) from error
 
 
