@@ -7,7 +7,7 @@ __all__ = ["OVERRIDABLE", "overridable", "override_of"]
 
 T = TypeVar("T")
 
-OVERRIDABLE: set[Any] = set()
+OVERRIDABLE: set[object] = set()
 """The methods as crewgraph defines them."""
 
 
@@ -17,7 +17,7 @@ def overridable(method: T) -> T:
     return method
 
 
-def override_of(definition: Any, method: str) -> Callable[..., Any] | None:
+def override_of(definition: object, method: str) -> Callable[..., Any] | None:
     """What a subclass or a patch has in the place of a method; None where the method is still crewgraph's own."""
     found = getattr(definition, method, None)
     return None if found is None or getattr(found, "__func__", None) in OVERRIDABLE else found

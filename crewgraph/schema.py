@@ -83,7 +83,7 @@ def flat_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {**inlined, "$defs": recurring} if recurring else inlined
 
 
-def _inlined(node: Any, definitions: _Schemas, above: tuple[str, ...], recurring: dict[str, _Schema]) -> Any:
+def _inlined(node: object, definitions: _Schemas, above: tuple[str, ...], recurring: dict[str, _Schema]) -> Any:
     if isinstance(node, list):
         return [_inlined(item, definitions, above, recurring) for item in cast(list[Any], node)]
     if not isinstance(node, dict):
@@ -109,7 +109,7 @@ def _is_empty(key: str, value: Any) -> bool:
     return (value is None and key not in ("default", "const")) or (value == [] and key in ("anyOf", "oneOf", "allOf"))
 
 
-def _part(key: str, value: Any, definitions: _Schemas, above: tuple[str, ...], recurring: dict[str, _Schema]) -> Any:
+def _part(key: str, value: Any, definitions: _Schemas, above: tuple[str, ...], recurring: dict[str, _Schema]) -> object:
     if key in ("default", "const", "enum", "examples"):
         return value
     if key in ("properties", "patternProperties"):  # its keys are names, one may well be `title`
@@ -138,7 +138,7 @@ def _sketch(schema: Mapping[str, Any], definitions: _Schemas, indent: str) -> st
         return " or ".join(json.dumps(value, ensure_ascii=False) for value in schema["enum"])
     if choices := schema.get("anyOf") or schema.get("oneOf") or schema.get("allOf"):
         return " or ".join(dict.fromkeys(_sketch(choice, definitions, indent) for choice in choices))
-    kind: Any = schema.get("type", "anything")
+    kind: object = schema.get("type", "anything")
     if isinstance(kind, list):
         return " or ".join(str(one) for one in cast(list[Any], kind))
     if kind == "array":
@@ -172,7 +172,7 @@ def _object_sketch(schema: Mapping[str, Any], definitions: _Schemas, indent: str
     return "{\n" + "\n".join(lines) + f"\n{indent}}}"
 
 
-def _notes(field: Mapping[str, Any], required: bool) -> Iterator[str]:
+def _notes(field: Mapping[str, object], required: bool) -> Iterator[str]:
     if meaning := str(field.get("description", "")).strip():
         yield " ".join(meaning.split())
     for key, words in _BOUNDS.items():
@@ -233,7 +233,7 @@ def from_signature(function: Callable[..., Any], *, name: str) -> type[BaseModel
 def from_json_schema(schema: Mapping[str, Any], *, name: str) -> type[BaseModel]:
     """A model that takes what a JSON schema tells of, and passes it on as it is: who wrote the schema checks the values."""
 
-    def model_json_schema(_: type[BaseModel], *args: Any, **kwargs: Any) -> dict[str, Any]:
+    def model_json_schema(_: type[BaseModel], *args: Any, **kwargs: object) -> dict[str, Any]:
         return deepcopy(dict(schema))
 
     members = {"model_json_schema": classmethod(model_json_schema), "__doc__": schema.get("description")}
@@ -253,8 +253,8 @@ def _is_receiver(parameter: inspect.Parameter, position: int) -> bool:
     return position == 0 and parameter.name in ("self", "cls") and parameter.annotation is parameter.empty
 
 
-def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    inner: Any = inspect.unwrap(function)
+def _hints(function: Callable[..., Any]) -> dict[str, object]:
+    inner: object = inspect.unwrap(function)
     while isinstance(inner, partial):
         inner = inspect.unwrap(cast(Callable[..., Any], inner.func))
     if not inspect.isroutine(inner):
@@ -275,7 +275,7 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
         ) from error
 
 
-def _field(function: Callable[..., Any], parameter: inspect.Parameter, hint: Any, note: str | None) -> Any:
+def _field(function: Callable[..., Any], parameter: inspect.Parameter, hint: object, note: str | None) -> object:
     has_default = parameter.default is not parameter.empty
     where = f"the parameter `{parameter.name}` of `{getattr(function, '__qualname__', function)}`"
     if parameter.kind is parameter.POSITIONAL_ONLY:
@@ -307,7 +307,7 @@ def _speakable(hint: Any) -> bool:
     return True
 
 
-def _takes_none(hint: Any) -> bool:
+def _takes_none(hint: object) -> bool:
     if hint is Any or hint is NoneType or hint is None:
         return True
     if get_origin(hint) is Annotated:
@@ -315,7 +315,7 @@ def _takes_none(hint: Any) -> bool:
     return NoneType in get_args(hint)
 
 
-def _annotated_note(hint: Any) -> str | None:
+def _annotated_note(hint: object) -> str | None:
     if get_origin(hint) is not Annotated:
         return None
     for extra in get_args(hint)[1:]:
@@ -360,7 +360,7 @@ def _parameter_notes(docstring: str) -> dict[str, str]:
 
 
 # ---------------------------------------------------------------- validation
-def validated(model: type[_M], data: Any) -> _M:
+def validated(model: type[_M], data: object) -> _M:
     """Data as an instance of a model; a string is read as JSON.
 
     Raises:

@@ -50,7 +50,7 @@ def fill_path(template: str, inputs: Mapping[str, Any], *, where: str) -> str:
     return fill(template, {name: _as_name(value) for name, value in inputs.items()}, where=where)
 
 
-def _as_name(value: Any) -> Any:
+def _as_name(value: Any) -> object:
     shown: Any = str(value) if isinstance(value, (list, dict)) else value  # pyright: ignore[reportUnknownArgumentType]
     return _SEPARATORS.sub("_", shown) if isinstance(shown, str) else shown
 
@@ -166,7 +166,7 @@ def extract_json(text: str) -> Any | None:
             return json.loads(stripped, strict=False)
         except (RecursionError, ValueError):  # prose follows, or it is JSON in a wider sense
             pass
-    best: tuple[tuple[bool, bool, int], Any] | None = None
+    best: tuple[tuple[bool, bool, int], object] | None = None
     for start, end, value in _values(text):
         rank = (_FENCE.search(text, max(0, start - 24), start) is not None, bool(value), end - start)
         if best is None or rank > best[0]:
@@ -209,7 +209,7 @@ class _Scan:
     """Where to look on."""
 
 
-def _values(text: str) -> Iterator[tuple[int, int, Any]]:
+def _values(text: str) -> Iterator[tuple[int, int, object]]:
     budget = _PASSES * len(text) + 1000
     found = _START.search(text)
     while found and budget > 0:

@@ -20,7 +20,7 @@ __all__ = ["app"]
 class _App(typer.Typer):
     """The commands, with crewgraph's own errors told in a line."""
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: object) -> object:
         try:
             return super().__call__(*args, **kwargs)
         except CrewgraphError as error:

@@ -142,7 +142,7 @@ class _Run:
         """What somebody at the terminal says to a flow's questions; a crew's run asks there itself."""
         return None if isinstance(self._of, Crew) else {one.id: input("> ") for one in waiting}
 
-    def resumed(self, answers: dict[str, Any] | None) -> Any:
+    def resumed(self, answers: dict[str, object] | None) -> object:
         """What came of going on."""
         if isinstance(self._of, Flow):
             return self._of.resume(self._thread, answers)
@@ -158,7 +158,7 @@ def _opened(database: Path | None) -> Any:
     return SqliteCheckpointer(database)
 
 
-def _list(saver: Any) -> None:
+def _list(saver: object) -> None:
     if saver is None and not (storage_dir() / storage.DATABASE).is_file():
         typer.echo("nothing waits for an answer")
         return
@@ -195,7 +195,7 @@ def _shown(asked: _Asked) -> str:
         return "\n".join(filter(None, [f"[{asked.id}] {where}".rstrip(), asked.refused, asked.text]))
     shown: Any = asked.output
     is_of_crew = isinstance(shown, Mapping) and "text" in cast("Mapping[str, Any]", shown)
-    output: Any = None if is_of_crew else cast("Any", shown)
+    output: object = None if is_of_crew else cast("Any", shown)
     told = output if output is None or isinstance(output, str) else json.dumps(output, ensure_ascii=False, indent=2)
     words = f" ({' / '.join(asked.outcomes)})" if asked.outcomes else ""
     return "\n".join(filter(None, [f"[{asked.id}] {asked.method}", told, asked.refused, f"{asked.message}{words}"]))

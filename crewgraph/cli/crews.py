@@ -34,7 +34,7 @@ Inputs = Annotated[
 """The option of a command that runs a crew."""
 
 
-def read_inputs(given: list[str] | None) -> dict[str, Any]:
+def read_inputs(given: list[str] | None) -> dict[str, object]:
     """The values for placeholders that were given.
 
     Raises:
@@ -54,9 +54,9 @@ def read_inputs(given: list[str] | None) -> dict[str, Any]:
     return inputs
 
 
-def _object(text: str) -> dict[str, Any]:
+def _object(text: str) -> dict[str, object]:
     try:
-        found: Any = json.loads(text)
+        found: object = json.loads(text)
     except ValueError as error:
         raise RunError(f"the inputs `{text}` are no JSON: {error}") from error
     return cast("dict[str, Any]", found)  # it begins with a brace

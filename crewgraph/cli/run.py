@@ -53,7 +53,7 @@ class ProjectProgram(Program):
         """
         described = _described(folder / "pyproject.toml")
         tool, poetry = described.get("tool", {}), described.get("tool", {}).get("poetry", {})
-        scripts: dict[str, Any] = {**poetry.get("scripts", {}), **described.get("project", {}).get("scripts", {})}
+        scripts: dict[str, object] = {**poetry.get("scripts", {}), **described.get("project", {}).get("scripts", {})}
         theirs: dict[str, Any] = tool.get("crewai", {})
         if isinstance(declared := theirs.get("definition"), str):
             return cls(declared, _DECLARED.format(path=declared))

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -26,7 +26,7 @@ else:
 _WIDE = 200  # cells, where nobody looks: what is piped is not to be cut
 
 
-def print_json(data: Any) -> None:
+def print_json(data: object) -> None:
     """Print data as JSON."""
     typer.echo(json.dumps(data, indent=2, ensure_ascii=False, default=str))
 

@@ -75,7 +75,7 @@ def target_flow(named: str | None) -> Flow:
         RunError: there is none; says what was looked at.
     """
     where, found = _found(named)
-    made: Any = found() if inspect.isclass(found) or inspect.isroutine(found) else found
+    made: object = found() if inspect.isclass(found) or inspect.isroutine(found) else found
     if not isinstance(made, Flow):
         raise RunError(f"`{where}` is {made!r:.80}, no flow; {_FORM} of a Flow or of a function that gives one.")
     return cast("Flow", made)
@@ -90,14 +90,14 @@ def _made(named: str | None) -> tuple[str, Any]:
     return where, cast("Any", made)
 
 
-def _found(named: str | None) -> tuple[str, Any]:
+def _found(named: str | None) -> tuple[str, object]:
     where = named or _of_project()
     module, colon, name = where.rpartition(":")
     if not (module and colon and name):
         raise RunError(f"`{where}` names nothing; {_FORM}.")
     install()  # its module may be one of CrewAI's
     load_env()
-    found: Any = _module(module)
+    found: object = _module(module)
     for part in name.split("."):
         if not hasattr(found, part):
             raise RunError(f"there is no `{part}` in `{module}`; {_FORM}.")
@@ -111,7 +111,7 @@ def _of_project() -> str:
         described = tomllib.loads(path.read_text("utf-8")) if path.is_file() else {}
     except tomllib.TOMLDecodeError as error:
         raise RunError(f"`{path.absolute()}` cannot be read: {error}") from error
-    target: Any = described.get("tool", {}).get("crewgraph", {}).get("target")
+    target: object = described.get("tool", {}).get("crewgraph", {}).get("target")
     if not isinstance(target, str):
         raise RunError(
             f"which crew or flow? Give `--target file.py:name`, or let `pyproject.toml` in `{Path.cwd()}` say\n\n"

@@ -23,12 +23,12 @@ def encoded(value: Any) -> bytes:
     return _encode(value).encode("utf-8", "surrogatepass")
 
 
-def digest(*parts: Any) -> str:
+def digest(*parts: object) -> str:
     """A short name for a request: 24 hexadecimal digits of BLAKE2b."""
     return hashlib.blake2b(encoded(parts), digest_size=_SIZE).hexdigest()
 
 
-def _stable(value: Any) -> Any:
+def _stable(value: Any) -> object:
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     return getattr(value, "__qualname__", None) or type(value).__qualname__

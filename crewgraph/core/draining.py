@@ -6,7 +6,7 @@ LangGraph cancels what works beside a node that failed. A request that is under 
 import asyncio
 import threading
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from crewgraph.core.limits import METER, Meter, Stopped
 from crewgraph.core.operations import Operation, Program
@@ -23,7 +23,7 @@ class ActiveNodes(Meter):
     def __init__(self, around: Meter | None = None) -> None:
         super().__init__(around)
         self._playing = 0
-        self._waiting: list[Callable[[], Any]] = []
+        self._waiting: list[Callable[[], object]] = []
         self._door = threading.Lock()
 
     def enter(self) -> None:
@@ -39,7 +39,7 @@ class ActiveNodes(Meter):
         for wake in woken:
             wake()
 
-    def at_rest(self, wake: Callable[[], Any]) -> None:
+    def at_rest(self, wake: Callable[[], object]) -> None:
         """Call a function once no node is at work, at once if none is."""
         with self._door:
             self._waiting.append(wake)

@@ -78,7 +78,7 @@ class Recorded(Effect, ABC):
         """What it is, for people."""
 
     @property
-    def shown(self) -> dict[str, Any]:
+    def shown(self) -> dict[str, object]:
         """What people are shown of it before it happens, as plain data."""
         return {"what": self.label}
 
@@ -91,7 +91,7 @@ class Recorded(Effect, ABC):
         """Do it; the result is plain data."""
 
     @abstractmethod
-    async def aperform(self, config: RunnableConfig) -> Any:
+    async def aperform(self, config: RunnableConfig) -> object:
         """Do it; the result is plain data."""
 
 
@@ -121,7 +121,7 @@ class ModelCall(Recorded):
     def perform(self, config: RunnableConfig) -> Any:
         return self.model.complete(self.transcript.messages, self.tools, self.stop, config)
 
-    async def aperform(self, config: RunnableConfig) -> Any:
+    async def aperform(self, config: RunnableConfig) -> object:
         return await self.model.acomplete(self.transcript.messages, self.tools, self.stop, config)
 
 
@@ -172,8 +172,8 @@ class Call(Recorded):
     name: str
     about: Any = None
     encode: Callable[[Any], Any] | None = None
-    enter: Callable[[], Any] | None = None
-    afunction: Callable[..., Any] | None = None
+    enter: Callable[[], object] | None = None
+    afunction: Callable[..., object] | None = None
     kind: str = "call"  # pyright: ignore[reportIncompatibleVariableOverride]
     span: str = ""
     """The name of its run in the trace; empty for none."""
@@ -197,18 +197,18 @@ class Call(Recorded):
             return spanned(self.span, self.given, config, self._called)
         return self._called(config)
 
-    async def aperform(self, config: RunnableConfig) -> Any:
+    async def aperform(self, config: RunnableConfig) -> object:
         if self.span and is_traced(config):
             return await aspanned(self.span, self.given, config, self._acalled)
         return await self._acalled(config)
 
-    def _called(self, config: RunnableConfig) -> Any:
+    def _called(self, config: RunnableConfig) -> object:
         with set_config_context(config) as context:
             if self.enter:
                 context.run(self.enter)
             return self._plain(context.run(call, self.function, *self.args, **self.keywords))
 
-    async def _acalled(self, config: RunnableConfig) -> Any:
+    async def _acalled(self, config: RunnableConfig) -> object:
         with set_config_context(config) as context:
             if self.enter:
                 context.run(self.enter)
@@ -219,7 +219,7 @@ class Call(Recorded):
             )
             return self._plain(await work)
 
-    def _plain(self, result: Any) -> Any:
+    def _plain(self, result: Any) -> object:
         try:
             return plain(self.encode(result) if self.encode else result)
         except NotPlain as error:
@@ -232,7 +232,7 @@ class Mark(Effect):
 
     kind: ClassVar[str] = "mark"
     stage: str
-    shown: dict[str, Any]
+    shown: dict[str, object]
     """What people are shown of it before it happens, as plain data, with `what` it is."""
 
 
@@ -241,7 +241,7 @@ class Notify(Effect):
     """Tells the audience of a run; never recorded, done again when the body runs again."""
 
     kind: ClassVar[str] = "notify"
-    tell: Callable[[], Any]
+    tell: Callable[[], object]
 
 
 @dataclass(frozen=True)
@@ -261,12 +261,12 @@ class Ask(Recorded):
     """
 
     kind: ClassVar[str] = "ask"
-    question: Any
+    question: object
     stage: str = kind  # pyright: ignore[reportIncompatibleMethodOverride]
     asked: Callable[[], Any] | None = None
     """Is called when it is asked; not again while it waits."""
 
-    answered: Callable[[Any], Any] | None = None
+    answered: Callable[[object], Any] | None = None
     """Is called with the answer, once."""
 
     @property
@@ -275,7 +275,7 @@ class Ask(Recorded):
 
     @property
     def shown(self) -> dict[str, Any]:
-        asked: Any = self.question
+        asked: object = self.question
         told = cast("dict[str, Any]", asked) if isinstance(asked, dict) else {"text": asked}
         return {"what": self.label, **{name: told[name] for name in ("text", "tool", "args") if name in told}}
 
@@ -286,7 +286,7 @@ class Ask(Recorded):
         with set_config_context(config) as context:
             return plain(context.run(interrupt, self.question))
 
-    async def aperform(self, config: RunnableConfig) -> Any:
+    async def aperform(self, config: RunnableConfig) -> object:
         return self.perform(config)
 
 
@@ -299,7 +299,7 @@ class Scope(Effect):
 
     kind: ClassVar[str] = "scope"
     name: str
-    body: Callable[[], Body[Any]]
+    body: Callable[[], Body[object]]
     given: Any = None
     """What the trace shows as its input."""
 
@@ -308,7 +308,7 @@ class Scope(Effect):
     stage: str = ""
     """The step of a task that it belongs to, where it stands beside others; empty where that does not matter."""
 
-    shown: dict[str, Any] = field(default_factory=dict[str, Any])
+    shown: dict[str, object] = field(default_factory=dict[str, Any])
     """What people are shown of it then before it begins, as plain data."""
 
 

@@ -44,7 +44,7 @@ class FileRecord(TypedDict):
 
 def files_in(inputs: Mapping[str, Any]) -> dict[str, FileRecord]:
     """The files among a run's inputs; none where something else has their name."""
-    found: Any = inputs.get(FILES)
+    found: object = inputs.get(FILES)
     if not isinstance(found, Mapping):
         return {}
     records = cast("Mapping[str, Any]", found)
@@ -57,12 +57,12 @@ def _is_record(value: Any) -> bool:
     return isinstance(value, Mapping) and "digest" in value and any(key in value for key in ("path", "data", "url"))
 
 
-def mark_of(name: str, record: FileRecord) -> dict[str, Any]:
+def mark_of(name: str, record: FileRecord) -> dict[str, object]:
     """What stands for a file in a conversation."""
     return {"type": _MARK, "name": name, "file": dict(record)}
 
 
-def is_file_mark(part: Any) -> bool:
+def is_file_mark(part: object) -> bool:
     """Whether a part of a message's content stands for a file."""
     return isinstance(part, Mapping) and cast("Mapping[str, Any]", part).get("type") == _MARK
 

@@ -131,7 +131,7 @@ def _played(body: Body[T], frame: _Frame, path: str) -> Program[T]:
         body.close()
 
 
-def _passing(effect: Notify | Enter, frame: _Frame, here: str) -> Program[Any]:
+def _passing(effect: Notify | Enter, frame: _Frame, here: str) -> Program[object]:
     """What has no place in the record."""
     if isinstance(effect, Notify):
         told = REPORTED.get()
@@ -180,7 +180,7 @@ def _remembered(effect: Recorded, frame: _Frame, here: str) -> Program[Record | 
     return record
 
 
-def _recorded(effect: Recorded, frame: _Frame, here: str) -> Program[Any]:
+def _recorded(effect: Recorded, frame: _Frame, here: str) -> Program[object]:
     journal = frame.journal
     record = yield from _remembered(effect, frame, here)
     if record is not None:
@@ -271,7 +271,7 @@ def _together(effect: Together, frame: _Frame, here: str) -> Program[list[Any]]:
     branches = [_performed(one, frame, f"{here}.{n}") for n, one in enumerate(effect.effects)]
     if len(branches) > 1 and not answers_waiting(frame.config):
         return _settled((yield Parallel(branches)))
-    outcomes: list[Any] = []
+    outcomes: list[object] = []
     for branch in branches:
         try:
             outcomes.append((yield from branch))
@@ -289,7 +289,7 @@ def _begun(effect: Recorded | Scope, journal: Journal, path: str) -> bool:
     return not effect.stage or journal.holds(path)
 
 
-def _settled(outcomes: list[Any]) -> list[Any]:
+def _settled(outcomes: list[object]) -> list[Any]:
     failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
     for failure in failures:
         if not isinstance(failure, Exception) or isinstance(failure, (GraphBubbleUp, JournalError)):

@@ -30,11 +30,11 @@ _Told = dict[str, Any]
 
 def with_spent(address: RunnableConfig) -> tuple[str, str]:
     """Namespace and id of a checkpoint."""
-    place: Mapping[str, Any] = address.get("configurable") or {}
+    place: Mapping[str, object] = address.get("configurable") or {}
     return str(place.get("checkpoint_ns", "")), str(place.get("checkpoint_id"))
 
 
-def sealed_id(update: _Told, spent: Mapping[str, Any]) -> _Told:
+def sealed_id(update: _Told, spent: Mapping[str, object]) -> _Told:
     """An update of the state whose outputs say what was spent for them."""
     return {name: {**value, **spent} if isinstance(value, dict) else value for name, value in update.items()}
 
@@ -58,7 +58,7 @@ def spent_before(saved: Any, records: str) -> list[_Told]:
 
 
 def _is_sealed(value: Any) -> bool:
-    spent: Any = cast("_Told", value).get(SPENT) if isinstance(value, dict) else None
+    spent: object = cast("_Told", value).get(SPENT) if isinstance(value, dict) else None
     return isinstance(spent, dict) and bool(cast("_Told", spent)) and set(cast("_Told", spent)) <= {"used", "at"}
 
 
@@ -70,7 +70,7 @@ Record = dict[str, Any]
 "spent" for it in a run that is metered."""
 
 _STARTED = "?"
-_NONE: Mapping[str, Any] = {"value": None}
+_NONE: Mapping[str, object] = {"value": None}
 _APPENDED = "+"
 _CLOCKED = "!"
 _PATIENCE = 5.0
@@ -151,7 +151,7 @@ class Journal:
                 own = level == len(above) - 1
                 meter.remember(names[level], self._spent_in(saved) if own else spent_before(saved, CHANNEL))
 
-    def _spent_in(self, saved: Any) -> list[Record]:
+    def _spent_in(self, saved: object) -> list[Record]:
         """What says, at the checkpoint that the node was started from, what was spent."""
         return spent_before(saved, CHANNEL)
 
@@ -199,7 +199,7 @@ class Journal:
         yield from self._until_stored()
         yield from self._put(key, {"value": passed})
 
-    def filed(self, name: str) -> Program[Mapping[str, Any] | None]:
+    def filed(self, name: str) -> Program[Mapping[str, object] | None]:
         """The answer that was filed for a question of this id while nobody was running; see `questions`."""
         if not self.place.again or not self.place.above:
             return None

@@ -54,11 +54,11 @@ class Meter:
         """The sums so far."""
         return self._usage.entries
 
-    def add(self, used: Iterable[Any]) -> None:
+    def add(self, used: Iterable[object]) -> None:
         """Add sums, here alone."""
         self._usage.add(used)
 
-    def charge(self, used: Iterable[Any]) -> None:
+    def charge(self, used: Iterable[object]) -> None:
         """Add sums, here and in all meters around."""
         told = list(used)
         for meter in self.chain:
@@ -75,7 +75,7 @@ class Meter:
         self.at = max(self.at, spent.get("at", 0.0))
 
     @property
-    def told(self) -> dict[str, Any]:
+    def told(self) -> dict[str, object]:
         """What a record or an output says of it; nothing where there is nothing."""
         spent = {"used": [list(one) for one in self.used], "at": round(self.at, 3)}
         spent = {name: value for name, value in spent.items() if value}
@@ -111,7 +111,7 @@ class Meter:
         """
         return self.around is not None and self.around.recalls(place, above)
 
-    def remember(self, place: Place, spent: Iterable[Mapping[str, Any]]) -> None:
+    def remember(self, place: Place, spent: Iterable[Mapping[str, object]]) -> None:
         """Hear what the records and outputs at a checkpoint say was spent for them."""
         before = Meter()
         for one in spent:

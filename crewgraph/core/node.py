@@ -33,7 +33,7 @@ class BodyNode(Runnable[Any, Any]):
     def __init__(
         self,
         name: str,
-        body: Callable[[dict[str, Any]], Body[Any]],
+        body: Callable[[dict[str, object]], Body[Any]],
         *,
         stored: bool = True,
         seals: bool = False,
@@ -41,17 +41,17 @@ class BodyNode(Runnable[Any, Any]):
         self.name = name
         self._body, self._stored, self._seals = body, stored, seals
 
-    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: object) -> Any:
         config = ensure_config(config) if config is None else config
         with closing_resources():
             return drive(tracked_node(self._played(input, config)))
 
-    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+    async def ainvoke(self, input: object, config: RunnableConfig | None = None, **kwargs: object) -> Any:
         config = ensure_config(config) if config is None else config
         with closing_resources():
             return await adrive(tracked_node(self._played(input, config)))
 
-    def _played(self, input: Any, config: RunnableConfig) -> Program[Any]:
+    def _played(self, input: Any, config: RunnableConfig) -> Program[object]:
         journal = Journal(config, stored=self._stored)
         update = yield from run_body(self._body(input), journal)
         return sealed_id(update, journal.spent.told) if self._seals else update

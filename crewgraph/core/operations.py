@@ -36,7 +36,7 @@ class Operation(ABC):
         """Carry it out."""
 
     @abstractmethod
-    async def arun(self) -> Any:
+    async def arun(self) -> object:
         """Carry it out."""
 
 
@@ -83,7 +83,7 @@ class Saving(Operation):
     def run(self) -> Any:
         return getattr(self.saver, self.method)(*self.args)
 
-    async def arun(self) -> Any:
+    async def arun(self) -> object:
         return await getattr(self.saver, f"a{self.method}")(*self.args)
 
 
@@ -135,7 +135,7 @@ class Perform(Operation):
             with self._in_time(of_run):
                 return wait_in_thread(partial(self.effect.perform, self.config), deadline - time.monotonic())
 
-    async def arun(self) -> Any:
+    async def arun(self) -> object:
         with metering(self.meter):
             deadline, of_run = self._deadline()
             if deadline is None:
@@ -159,7 +159,7 @@ class Perform(Operation):
         check_limits()
         return (of_run, of_run) if self.deadline is None or of_run < self.deadline else (self.deadline, None)
 
-    async def _aperformed(self) -> Any:
+    async def _aperformed(self) -> object:
         if not is_traced(self.config):
             return await self.effect.aperform(self.config)
         async with closing_runs(self.config) as config:
@@ -179,10 +179,12 @@ class Perform(Operation):
 class Spanned(Operation):
     """What `program` gives for a config, inside a run of its own in the trace."""
 
-    def __init__(self, scope: Scope, config: RunnableConfig, program: Callable[[RunnableConfig], Program[Any]]) -> None:
+    def __init__(
+        self, scope: Scope, config: RunnableConfig, program: Callable[[RunnableConfig], Program[object]]
+    ) -> None:
         self.scope, self.config, self.program = scope, config, program
 
-    def run(self) -> Any:
+    def run(self) -> object:
         return spanned(self.scope.name, self.scope.given, self._own(), lambda config: drive(self.program(config)))
 
     async def arun(self) -> Any:
@@ -204,7 +206,7 @@ class Parallel(Operation):
     def __init__(self, programs: Sequence[Program[Any]]) -> None:
         self.programs = programs
 
-    def run(self) -> list[Any]:
+    def run(self) -> list[object]:
         def branch(program: Program[Any]) -> Any:
             try:
                 return drive(program)
@@ -216,5 +218,5 @@ class Parallel(Operation):
             started = [pool.submit(copy_context().run, branch, program) for program in self.programs]
             return [future.result() for future in started]
 
-    async def arun(self) -> list[Any]:
+    async def arun(self) -> list[object]:
         return await asyncio.gather(*(adrive(program) for program in self.programs), return_exceptions=True)

@@ -31,7 +31,7 @@ def plain(value: Any) -> Any:
     return _plain(value, 0)
 
 
-def _plain(value: Any, depth: int) -> Any:
+def _plain(value: Any, depth: int) -> object:
     if value is None or value is True or value is False or (type(value) is str and value.isascii()):
         return value
     if depth > _DEEPEST:
@@ -58,7 +58,7 @@ def _refuse_commands(value: object) -> None:
         )
 
 
-def _scalar(value: str | int | float) -> Any:
+def _scalar(value: str | int | float) -> object:
     if isinstance(value, str):
         text = str.__str__(value)
         # A lone half of a surrogate pair (an undecodable file name) cannot be stored or sent.
@@ -76,7 +76,7 @@ def _digits(number: int) -> str:
         return hex(number)
 
 
-def _mapping(value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
+def _mapping(value: Mapping[Any, Any], depth: int) -> dict[str, object]:
     result = {_key(key, depth): _plain(item, depth + 1) for key, item in value.items()}
     if len(result) != len(value):
         raise NotPlain("a dict with keys that are the same once they are text.")
@@ -88,7 +88,7 @@ def _key(key: Any, depth: int) -> str:
     return told if isinstance(told, str) else str(told)
 
 
-def _items(value: Any, depth: int) -> Any:
+def _items(value: Any, depth: int) -> object:
     if isinstance(value, (bytes, bytearray, memoryview)):
         raise NotPlain(
             "bytes, which no model can read and no record keeps as they are. Return text: decode them, or write a file and "

@@ -88,7 +88,7 @@ def place_of(config: RunnableConfig) -> Place:
     saver: BaseCheckpointSaver[Any] | None = conf.get(_SAVER) or None
     if saver is None:
         return Place(saver=None, durability=None, task=task, again=again, thread=thread, home=None, above=())
-    checkpoints: Mapping[str, Any] = conf.get(_MAP) or {}
+    checkpoints: Mapping[str, object] = conf.get(_MAP) or {}
 
     def address(namespace: str) -> RunnableConfig:
         return {
@@ -115,11 +115,11 @@ def place_of(config: RunnableConfig) -> Place:
 class _Counted:
     """A positional counter that still counts for the node, and also for one effect."""
 
-    def __init__(self, counter: Callable[..., Any]) -> None:
+    def __init__(self, counter: Callable[..., object]) -> None:
         self._counter = counter
         self.used = 0
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: object) -> object:
         self.used += 1
         return self._counter(*args, **kwargs)
 
@@ -137,7 +137,7 @@ class _ByPath:
         return int.from_bytes(hashlib.blake2b(name, digest_size=6).digest(), "big")
 
 
-def with_answers(config: RunnableConfig, answers: Sequence[Any]) -> RunnableConfig:
+def with_answers(config: RunnableConfig, answers: Sequence[object]) -> RunnableConfig:
     """The config for user code whose calls of `interrupt` these are the answers to, in their order."""
     conf: Mapping[str, Any] = config.get("configurable") or {}
     pad = conf.get(_SCRATCHPAD)
@@ -153,9 +153,9 @@ def with_answers(config: RunnableConfig, answers: Sequence[Any]) -> RunnableConf
         resume=list(answers),
         get_null_resume=no_other,
     )
-    send: Callable[[Sequence[tuple[str, Any]]], None] | None = conf.get(_SEND)
+    send: Callable[[Sequence[tuple[str, object]]], None] | None = conf.get(_SEND)
 
-    def sent(writes: Sequence[tuple[str, Any]]) -> None:
+    def sent(writes: Sequence[tuple[str, object]]) -> None:
         if send is not None and any(channel != _RESUME for channel, _ in writes):
             send(writes)
 
@@ -207,7 +207,7 @@ def counted(config: RunnableConfig, record: Mapping[str, Any]) -> None:
 
 def written_since_start(saved: CheckpointTuple) -> dict[str, Any]:
     """The values at a checkpoint that were written since the run in it was begun; others are of earlier runs in its thread."""
-    versions: Mapping[str, Any] = saved.checkpoint["channel_versions"]
+    versions: Mapping[str, object] = saved.checkpoint["channel_versions"]
     start: Any = versions.get(_INPUT)
     values: Mapping[str, Any] = saved.checkpoint["channel_values"]
     return {name: value for name, value in values.items() if start is None or versions.get(name, start) > start}
@@ -218,7 +218,7 @@ def leads_on(channel: str) -> bool:
     return channel in (_INPUT, _QUESTION, _RESUME) or channel.startswith((_BRANCH, _JOIN))
 
 
-def has_next(values: Mapping[str, Any]) -> bool:
+def has_next(values: Mapping[str, object]) -> bool:
     """Whether a graph has something to run at a checkpoint with these values, all of whose writes were applied."""
     return _INPUT in values or bool(coming(values))
 
@@ -260,10 +260,10 @@ def answers_waiting(config: RunnableConfig) -> bool:
 class _Untraced(Runnable[Any, Any]):
     """The steps of a node, what it does and what it writes, without the run that LangGraph makes of them in the trace."""
 
-    def __init__(self, steps: Sequence[Runnable[Any, Any]]) -> None:
+    def __init__(self, steps: Sequence[Runnable[object, Any]]) -> None:
         self._first, *self._writers = steps
 
-    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+    def invoke(self, input: object, config: RunnableConfig | None = None, **kwargs: object) -> Any:
         config = ensure_config() if config is None else config
         with set_config_context(config) as context:
             value = context.run(self._first.invoke, input, config, **kwargs)
@@ -271,7 +271,7 @@ class _Untraced(Runnable[Any, Any]):
             value = writer.invoke(value, config)
         return value
 
-    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+    async def ainvoke(self, input: object, config: RunnableConfig | None = None, **kwargs: object) -> Any:
         config = ensure_config() if config is None else config
         with set_config_context(config) as context:
             value = await asyncio.create_task(self._awaited(input, config, kwargs), context=context)
@@ -279,7 +279,7 @@ class _Untraced(Runnable[Any, Any]):
             value = await writer.ainvoke(value, config)
         return value
 
-    async def _awaited(self, input: Any, config: RunnableConfig, given: dict[str, Any]) -> Any:
+    async def _awaited(self, input: object, config: RunnableConfig, given: dict[str, Any]) -> object:
         return await self._first.ainvoke(input, config, **given)
 
 

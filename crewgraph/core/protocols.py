@@ -72,6 +72,6 @@ class Tool(Protocol):
         """Do it; the result is plain data."""
         ...
 
-    async def arun(self, args: dict[str, Any], config: "RunnableConfig") -> Any:
+    async def arun(self, args: dict[str, Any], config: "RunnableConfig") -> object:
         """Do it; the result is plain data."""
         ...

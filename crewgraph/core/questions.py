@@ -44,7 +44,7 @@ def question_id(task: str, here: str, key: str) -> str:
 def own_id(asked: Interrupt) -> str | None:
     """The id of a question that a body asks; None for what user code asks with `interrupt`."""
     value: Any = asked.value
-    told: Mapping[str, Any] = cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+    told: Mapping[str, object] = cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
     return str(told["id"]) if set(told) >= _OWN else None
 
 
@@ -54,12 +54,12 @@ def questions_in(writes: _Writes) -> list[Interrupt]:
     return [one for one in asked_in(told) if (name := own_id(one)) is None or filed_in(told, name) is None]
 
 
-def filed_in(writes: _Writes, name: str) -> Mapping[str, Any] | None:
+def filed_in(writes: _Writes, name: str) -> Mapping[str, object] | None:
     """The answer to a question, as a dict with `value`; None where there is none."""
     return next((value for task, channel, value in writes if channel == ANSWER and task == f"{_TASK}{name}"), None)
 
 
-def file_answer(saver: Any, address: RunnableConfig, name: str, answer: Any) -> Program[bool]:
+def file_answer(saver: object, address: RunnableConfig, name: str, answer: object) -> Program[bool]:
     """Keep the answer to a question; False where somebody has answered it before.
 
     Args:

@@ -8,7 +8,7 @@ Whether anybody watches a run through LangChain's callbacks: traces, streams, ha
 
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from typing import TypeVar
 
 __all__ = ["REPORTED", "is_replayed", "is_traced", "report_once"]
 
@@ -36,7 +36,7 @@ def report_once(tell: Callable[[], T], place: str, told: set[str]) -> T:
         _AGAIN.reset(token)
 
 
-def is_traced(config: Mapping[str, Any]) -> bool:
+def is_traced(config: Mapping[str, object]) -> bool:
     """Whether a config carries callback handlers; runs that nobody sees need not be opened."""
     callbacks = config.get("callbacks")
     return bool(getattr(callbacks, "handlers", callbacks))

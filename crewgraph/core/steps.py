@@ -123,17 +123,21 @@ class Stepper:
     """
 
     def __init__(
-        self, body: Callable[[Mapping[str, Any]], Body[dict[str, Any]]], stages: Collection[str], *, stored: bool = True
+        self,
+        body: Callable[[Mapping[str, object]], Body[dict[str, object]]],
+        stages: Collection[str],
+        *,
+        stored: bool = True,
     ) -> None:
         self._body, self._stages, self._stored = body, frozenset(stages), stored
 
-    def play(self, stage: str, state: Mapping[str, Any], config: RunnableConfig) -> Program[dict[str, Any]]:
+    def play(self, stage: str, state: Mapping[str, Any], config: RunnableConfig) -> Program[dict[str, object]]:
         """The effects of a stage; the update of the graph's state."""
         entries: Sequence[Record] = state.get(STEPS) or []
         suspended = _suspended.take(self, entries)
         if suspended is None:
             journal = StepJournal(config, entries, stored=self._stored)
-            program: Program[Any] = run_body(self._body(state), journal)
+            program: Program[object] = run_body(self._body(state), journal)
         else:
             program, journal = suspended
             journal.move(config)
@@ -144,7 +148,7 @@ class Stepper:
         _suspended.put(self, [*journal.entries, *journal.added], (program, journal))
         return {STEPS: journal.added, PENDING: _told(stopped)}
 
-    def _until(self, program: Program[Any], stage: str) -> Program[Any]:
+    def _until(self, program: Program[object], stage: str) -> Program[Any]:
         """Carry a program out to its result, or to the first effect of another node's stage."""
         reply: Any = None
         step: Callable[[Any], Operation] = program.send
@@ -171,18 +175,18 @@ class StepNode(Runnable[Any, Any]):
         self.name = stage
         self._stage, self._stepper = stage, stepper
 
-    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: object) -> Any:
         config = ensure_config(config) if config is None else config
         with closing_resources():
             return drive(tracked_node(self._stepper.play(self._stage, input, config)))
 
-    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: object) -> Any:
         config = ensure_config(config) if config is None else config
         with closing_resources():
             return await adrive(tracked_node(self._stepper.play(self._stage, input, config)))
 
 
-def _told(boundary: Boundary) -> dict[str, Any]:
+def _told(boundary: Boundary) -> dict[str, object]:
     effects = [{"path": path, **effect.shown} for path, effect in boundary.effects.items()]
     return {"stage": boundary.stage, "effects": effects}
 

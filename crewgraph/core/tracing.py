@@ -23,28 +23,28 @@ from langchain_core.runnables.config import get_async_callback_manager_for_confi
 __all__ = ["aspanned", "closing_runs", "spanned"]
 
 
-def spanned(name: str, given: Any, config: RunnableConfig, work: Callable[[RunnableConfig], Any]) -> Any:
+def spanned(name: str, given: Any, config: RunnableConfig, work: Callable[[RunnableConfig], object]) -> object:
     """What `work` gives for the config of a run called `name`, whose input is shown as `given`."""
 
-    def inner(_: Any, config: RunnableConfig) -> Any:
+    def inner(_: object, config: RunnableConfig) -> Any:
         return work(config)
 
     return RunnableLambda(inner, name=name).invoke(given, _named(name, config))
 
 
 async def aspanned(
-    name: str, given: Any, config: RunnableConfig, work: Callable[[RunnableConfig], Awaitable[Any]]
-) -> Any:
+    name: str, given: Any, config: RunnableConfig, work: Callable[[RunnableConfig], Awaitable[object]]
+) -> object:
     """The same for work that is awaited."""
 
-    async def inner(_: Any, config: RunnableConfig) -> Any:
+    async def inner(_: object, config: RunnableConfig) -> Any:
         return await work(config)
 
     return await RunnableLambda(inner, name=name).ainvoke(given, _named(name, config))
 
 
 def _named(name: str, config: RunnableConfig) -> RunnableConfig:
-    callbacks: Any = config.get("callbacks")
+    callbacks: object = config.get("callbacks")
     if isinstance(callbacks, BaseCallbackManager):
         # LangGraph marks the runs below a node as the first of a sequence, which says nothing here.
         callbacks = callbacks.copy()
@@ -89,23 +89,23 @@ class _OpenRuns(BaseCallbackHandler):
                 await run.on_tool_error(error)
         self._open.clear()
 
-    def on_chat_model_start(self, serialized: Any, messages: Any, *, run_id: UUID, **kwargs: Any) -> None:
+    def on_chat_model_start(self, serialized: object, messages: object, *, run_id: UUID, **kwargs: object) -> None:
         self._open[run_id] = AsyncCallbackManagerForLLMRun
 
-    def on_llm_start(self, serialized: Any, prompts: Any, *, run_id: UUID, **kwargs: Any) -> None:
+    def on_llm_start(self, serialized: object, prompts: object, *, run_id: UUID, **kwargs: object) -> None:
         self._open[run_id] = AsyncCallbackManagerForLLMRun
 
-    def on_tool_start(self, serialized: Any, input_str: str, *, run_id: UUID, **kwargs: Any) -> None:
+    def on_tool_start(self, serialized: object, input_str: str, *, run_id: UUID, **kwargs: object) -> None:
         self._open[run_id] = AsyncCallbackManagerForToolRun
 
-    def on_llm_end(self, response: Any, *, run_id: UUID, **kwargs: Any) -> None:
+    def on_llm_end(self, response: object, *, run_id: UUID, **kwargs: object) -> None:
         self._open.pop(run_id, None)
 
-    def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+    def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: object) -> None:
         self._open.pop(run_id, None)
 
-    def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
+    def on_tool_end(self, output: object, *, run_id: UUID, **kwargs: object) -> None:
         self._open.pop(run_id, None)
 
-    def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+    def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: object) -> None:
         self._open.pop(run_id, None)

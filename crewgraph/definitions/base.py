@@ -86,7 +86,7 @@ class ConfigSection(dict[str, Any]):
     """
 
     def __init__(
-        self, values: Mapping[str, Any], *, name: str, place: str, lines: Mapping[str, int] | None = None
+        self, values: Mapping[str, object], *, name: str, place: str, lines: Mapping[str, int] | None = None
     ) -> None:
         """Create a section.
 
@@ -106,7 +106,7 @@ class ConfigSection(dict[str, Any]):
         line = self.lines.get(key) or self.lines.get("")
         return f"{self.place}:{line}" if line else self.place
 
-    def locate_errors(self, error: ValidationError, overrides: Mapping[str, Any]) -> ValidationError:
+    def locate_errors(self, error: ValidationError, overrides: Mapping[str, object]) -> ValidationError:
         """Return the error with the locations of this section's values in its messages.
 
         Args:
@@ -117,7 +117,7 @@ class ConfigSection(dict[str, Any]):
             error.title, [self._locate(details, overrides) for details in error.errors()]
         )
 
-    def _locate(self, details: Any, overrides: Mapping[str, Any]) -> InitErrorDetails:
+    def _locate(self, details: Any, overrides: Mapping[str, object]) -> InitErrorDetails:
         key = str(details["loc"][0]) if details["loc"] else ""
         text: str = details["msg"]
         if overrides.get(key) is None:
@@ -201,7 +201,7 @@ class SecurityConfig(BaseModel):
 
     @field_validator("fingerprint", mode="before")
     @classmethod
-    def _from_seed(cls, value: Any) -> Any:
+    def _from_seed(cls, value: Any) -> object:
         return Fingerprint.generate(seed=value) if isinstance(value, str) else value
 
     def to_dict(self) -> dict[str, Any]:
@@ -279,7 +279,7 @@ class Definition(BaseModel):
             without: Fields to reset to their defaults.
             overrides: Fields with other values.
         """
-        fields: dict[str, Any] = {**(self.model_extra or {})}
+        fields: dict[str, object] = {**(self.model_extra or {})}
         for name, field in type(self).model_fields.items():
             if name not in overrides and name not in _IDENTITY_FIELDS and name not in without:
                 value = getattr(self, name)
@@ -303,11 +303,11 @@ class Definition(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _merge_config(cls, values: Any) -> Any:
+    def _merge_config(cls, values: object) -> object:
         if not isinstance(values, dict):
             return values
         fields = cast(dict[str, Any], values)
-        config: Any = fields.get("config")
+        config: object = fields.get("config")
         if isinstance(config, dict):
             defaults = cls._config_values(cast(dict[str, Any], config))
             fields = {**fields, **{k: v for k, v in defaults.items() if fields.get(k) is None}}
@@ -316,25 +316,25 @@ class Definition(BaseModel):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _locate_config_errors(cls, values: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+    def _locate_config_errors(cls, values: object, handler: ModelWrapValidatorHandler[Self]) -> Self:
         try:
             return handler(values)
         except ValidationError as error:
             fields = cast(dict[str, Any], values) if isinstance(values, dict) else {}
-            config: Any = fields.get("config")
+            config: object = fields.get("config")
             if isinstance(config, ConfigSection):
                 raise config.locate_errors(error, fields) from None
             raise
 
     @classmethod
-    def _config_values(cls, config: dict[str, Any]) -> dict[str, Any]:
+    def _config_values(cls, config: dict[str, object]) -> dict[str, object]:
         """Return the values of `config` that may be fields."""
         return {name: value for name, value in config.items() if name != "config"}
 
     @classmethod
-    def _warn_unknown(cls, fields: dict[str, Any]) -> None:
+    def _warn_unknown(cls, fields: dict[str, object]) -> None:
         known = {*cls.model_fields, *(field.alias for field in cls.model_fields.values() if field.alias)}
-        config: Any = fields.get("config")
+        config: object = fields.get("config")
         for name in fields:
             if name in known or name in cls._ignored_keywords:
                 continue
@@ -355,7 +355,7 @@ class Definition(BaseModel):
 
     @field_validator("id", mode="before")
     @classmethod
-    def _reject_id(cls, _: Any) -> Any:
+    def _reject_id(cls, _: object) -> object:
         raise PydanticCustomError(
             "may_not_set_field", "`id` is made by {owner}, not given; leave it out.", {"owner": cls.__name__}
         )
@@ -372,7 +372,7 @@ class DerivedCache:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._items: OrderedDict[Hashable, Any] = OrderedDict()
+        self._items: OrderedDict[Hashable, object] = OrderedDict()
 
     def get(self, key: Hashable) -> Any:
         """Return the object stored under a key, or None."""
@@ -391,5 +391,5 @@ class DerivedCache:
     def __copy__(self) -> Self:
         return type(self)()
 
-    def __deepcopy__(self, _: Any) -> Self:
+    def __deepcopy__(self, _: object) -> Self:
         return type(self)()

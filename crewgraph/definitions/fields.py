@@ -98,7 +98,7 @@ def validate_budget(name: str, value: Any) -> Any:
     return value
 
 
-def _validate_budget_field(value: Any, info: ValidationInfo) -> Any:
+def _validate_budget_field(value: Any, info: ValidationInfo) -> object:
     return validate_budget(str(info.field_name), value)
 
 
@@ -109,7 +109,7 @@ BudgetField = Annotated[int | float | None, BeforeValidator(_validate_budget_fie
 """A number above 0; None sets no limit."""
 
 
-def validate_cache_handler(handler: Any) -> Any:
+def validate_cache_handler(handler: object) -> Any:
     """Return a cache handler unchanged if it has `read` and `add`.
 
     Raises:
@@ -127,7 +127,7 @@ CacheHandlerField = Annotated[Any, AfterValidator(validate_cache_handler)]
 """A `CacheHandler`, an object with its methods, or None."""
 
 
-def _validate_callback(callback: Any) -> Any:
+def _validate_callback(callback: object) -> object:
     if callback is not None and not callable(callback):
         raise ValueError(f"a callback is a function of one argument, not {callback!r:.60}")
     return callback
@@ -143,10 +143,10 @@ class AnyForm(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
-def _parse_output_model(value: Any) -> Any:
+def _parse_output_model(value: Any) -> object:
     """Convert True, `dict`, a dict of fields or a JSON schema to a model; return anything else unchanged."""
     if value is True or value is dict:
-        model: Any = AnyForm
+        model: object = AnyForm
     elif isinstance(value, Mapping):
         model = _model_from_mapping(cast("Mapping[str, Any]", value))
     else:
@@ -155,14 +155,14 @@ def _parse_output_model(value: Any) -> Any:
     return model
 
 
-def _model_from_mapping(form: Mapping[str, Any]) -> type[BaseModel]:
+def _model_from_mapping(form: Mapping[str, object]) -> type[BaseModel]:
     if isinstance(form.get("properties"), Mapping):
         return from_json_schema(form, name=str(form.get("title") or "Form"))
     fields: dict[str, Any] = {name: _field_definition(of) for name, of in form.items()}
     return create_model("Form", **fields) if fields else AnyForm
 
 
-def _field_definition(of: Any) -> tuple[Any, Any]:
+def _field_definition(of: object) -> tuple[object, object]:
     """Return the definition of a field from its type or its description."""
     return (str, Field(description=of)) if isinstance(of, str) else (of if isinstance(of, type) else Any, ...)
 
@@ -177,7 +177,7 @@ def _validate_max_rpm(max_rpm: int | None) -> int | None:
     return max_rpm
 
 
-def validate_rpm_controller(controller: Any) -> Any:
+def validate_rpm_controller(controller: object) -> Any:
     """Return a controller unchanged if it has `check_or_wait()`.
 
     Raises:
@@ -197,7 +197,7 @@ RPMControllerField = Annotated[Any, AfterValidator(validate_rpm_controller)]
 """An `RPMController`, an object with `check_or_wait()`, or None."""
 
 
-def _parse_servers(servers: list[Any] | None) -> list[Any] | None:
+def _parse_servers(servers: list[Any] | None) -> list[object] | None:
     """Convert dicts to servers; addresses are checked when a crew is compiled."""
     if servers is None:
         return None
@@ -210,14 +210,14 @@ MCPServersField = Annotated[list[Any] | None, AfterValidator(_parse_servers)]
 """Addresses, `MCPServerStdio`, `MCPServerHTTP` and `MCPServerSSE` objects, or their fields as dicts."""
 
 
-def _instantiate_tool_classes(tools: Any) -> Any:
+def _instantiate_tool_classes(tools: Any) -> object:
     """Instantiate tool classes that need no arguments. A single tool is left as it is and rejected later, as it is no list."""
     if not isinstance(tools, (list, tuple)):
         return tools
     return [_instantiate_tool(tool) if isinstance(tool, type) else tool for tool in cast("list[Any]", tools)]
 
 
-def _instantiate_tool(kind: type[Any]) -> Any:
+def _instantiate_tool(kind: type[Any]) -> object:
     try:
         tool = kind()
     except (TypeError, ValidationError):
@@ -226,7 +226,7 @@ def _instantiate_tool(kind: type[Any]) -> Any:
     return tool
 
 
-def _validate_tools(tools: list[Any] | None) -> list[Any] | None:
+def _validate_tools(tools: list[Any] | None) -> list[object] | None:
     for tool in tools or ():
         as_tool(tool)
     return tools
@@ -236,7 +236,7 @@ ToolsField = Annotated[list[Any] | None, BeforeValidator(_instantiate_tool_class
 """A list of crewgraph tools, LangChain tools, or functions with a docstring."""
 
 
-def _parse_verbose(value: Any) -> Any:
+def _parse_verbose(value: Any) -> object:
     if not isinstance(value, int):
         return value
     if value not in (0, 1):
@@ -248,7 +248,7 @@ VerboseField = Annotated[bool, BeforeValidator(_parse_verbose)]
 """A bool; numbers are CrewAI's former levels, 0 is off."""
 
 
-def _model_or_default(value: Any) -> Any:
+def _model_or_default(value: Any) -> object:
     """Return `llm_from_name(value)`; for None the model that the environment names, or None if it names none."""
     llm = llm_from_name(value)
     if llm is not None:
@@ -259,7 +259,7 @@ def _model_or_default(value: Any) -> Any:
         return None
 
 
-def _serialize_model(model: Any) -> Any:
+def _serialize_model(model: object) -> object:
     """Serialize a model as the keywords of its constructor, without the API key."""
     return model.to_config_dict() if isinstance(model, LLM) else model
 
@@ -273,7 +273,7 @@ ModelOrDefaultField = Annotated[Any, AfterValidator(_model_or_default), Field(va
 """A model; None is replaced by the model that the environment names, if any."""
 
 
-def _validate_memory_store(memory: Any) -> Any:
+def _validate_memory_store(memory: object) -> object:
     if memory is not None and not _has_methods(memory, "save", "search"):
         raise ValueError(
             "a memory of a crew is a `ShortTermMemory`, `LongTermMemory`, `EntityMemory` or `ExternalMemory`, or an object "
@@ -282,7 +282,7 @@ def _validate_memory_store(memory: Any) -> Any:
     return memory
 
 
-def _validate_memory(memory: Any) -> Any:
+def _validate_memory(memory: object) -> object:
     if memory is None or isinstance(memory, bool) or _has_methods(memory, "remember", "recall"):
         return memory
     raise ValueError(
@@ -302,13 +302,13 @@ MemoryField = Annotated[Any, AfterValidator(_validate_memory)]
 """A bool, a `Memory`, or an object with `remember` and `recall`."""
 
 
-def _parse_sources(sources: Any) -> list[Any] | None:
+def _parse_sources(sources: Any) -> list[object] | None:
     if not sources:
         return sources
     return as_sources(cast(list[Any], sources) if isinstance(sources, (list, tuple)) else [sources])
 
 
-def _validate_knowledge(knowledge: Any) -> Any:
+def _validate_knowledge(knowledge: object) -> object:
     if knowledge is None or _has_methods(knowledge, "query", "reset"):
         return knowledge
     raise ValueError(
@@ -316,7 +316,7 @@ def _validate_knowledge(knowledge: Any) -> Any:
     )
 
 
-def _parse_knowledge_config(config: Any) -> KnowledgeConfig | None:
+def _parse_knowledge_config(config: object) -> KnowledgeConfig | None:
     if config is None or isinstance(config, KnowledgeConfig):
         return config
     if isinstance(config, Mapping):
@@ -334,7 +334,7 @@ KnowledgeConfigField = Annotated[Any, AfterValidator(_parse_knowledge_config)]
 """A `KnowledgeConfig`, or its fields as a dict."""
 
 
-def resolve_knowledge(current: Any, sources: list[Any] | None, name: str, storage: Any, embedder: Any) -> Any:
+def resolve_knowledge(current: Any, sources: list[Any] | None, name: str, storage: object, embedder: object) -> Any:
     """Return the user's knowledge, or one built from the sources; it is rebuilt when these have changed.
 
     Args:
@@ -422,7 +422,7 @@ class SkillFields(Definition):
         return self
 
 
-def _parse_remote_agents(value: Any) -> Any:
+def _parse_remote_agents(value: Any) -> object:
     return None if value is None else extension("a2a.read")(value)
 
 
@@ -430,7 +430,7 @@ RemoteAgentsField = Annotated[Any, AfterValidator(_parse_remote_agents)]
 """An `A2AClientConfig`, its fields as a dict, or a list of these."""
 
 
-def _parse_files(value: Any) -> dict[str, Any]:
+def _parse_files(value: Any) -> dict[str, object]:
     is_empty = value is None or (isinstance(value, Mapping) and not cast("Mapping[str, Any]", value))
     return {} if is_empty else extension("files.read")(value)
 

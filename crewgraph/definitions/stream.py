@@ -379,7 +379,7 @@ class FlowPaused(StreamItem):
     """The pending questions, as `kickoff` returns them."""
 
 
-def _jsonable(value: object) -> Any:
+def _jsonable(value: object) -> object:
     if isinstance(value, TaskOutput):
         return value.to_plain()
     if isinstance(value, CrewOutput):

@@ -98,7 +98,7 @@ class _LiteAgentEvent(BaseEvent):
     agent_info: dict[str, Any]
     """Who the agent is: id, role, goal, backstory, tools and verbose."""
 
-    def model_post_init(self, context: Any, /) -> None:
+    def model_post_init(self, context: object, /) -> None:
         super().model_post_init(context)
         for field, key in (("agent_id", "id"), ("agent_role", "role")):
             if (value := self.agent_info.get(key)) is not None:

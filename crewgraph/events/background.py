@@ -135,7 +135,7 @@ class PendingWork:
         self._background = None
         self._loops = {}
 
-    def _launch(self, done: Future[None], work: Callable[[], Coroutine[Any, Any, None]], label: str) -> None:
+    def _launch(self, done: Future[None], work: Callable[[], Coroutine[object, object, None]], label: str) -> None:
         async def run() -> None:
             self._own.set(done)
             await work()

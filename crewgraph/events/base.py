@@ -45,7 +45,7 @@ def brief(value: object) -> Any:
     return _brief(value, ())
 
 
-def _brief(value: object, above: tuple[int, ...]) -> Any:
+def _brief(value: object, above: tuple[int, ...]) -> object:
     if value is None or type(value) in (str, bool, int):
         return value
     if id(value) in above:
@@ -66,7 +66,7 @@ def _brief(value: object, above: tuple[int, ...]) -> Any:
     return _word(value)
 
 
-def _word(value: object) -> Any:
+def _word(value: object) -> object:
     """One value without parts."""
     if isinstance(value, Enum):
         return brief(value.value)
@@ -91,7 +91,7 @@ def _word(value: object) -> Any:
 
 
 # Before 2.14, pydantic lets several threads build a class at once, and some of them see it half built.
-_building: AbstractContextManager[Any] = (
+_building: AbstractContextManager[object] = (
     nullcontext() if tuple(map(int, VERSION.split(".")[:2])) >= (2, 14) else RLock()
 )
 
@@ -108,7 +108,7 @@ def task_id_of(fields: Mapping[str, Any]) -> str | None:
     return attribute(_task_in(fields), "id") if given is None else given
 
 
-def _task_in(fields: Mapping[str, Any]) -> Any:
+def _task_in(fields: Mapping[str, object]) -> object:
     task = fields.get("from_task")
     return fields.get("task") if task is None else task
 
@@ -185,7 +185,7 @@ class BaseEvent(BaseModel):
         force: bool = False,
         raise_errors: bool = True,
         _parent_namespace_depth: int = 2,
-        _types_namespace: Mapping[str, Any] | None = None,
+        _types_namespace: Mapping[str, object] | None = None,
     ) -> bool | None:
         """Build the class, if it is not built yet; see `pydantic.BaseModel.model_rebuild`."""
         with _building:
@@ -196,7 +196,7 @@ class BaseEvent(BaseModel):
                 _types_namespace=_types_namespace,
             )
 
-    def model_post_init(self, context: Any, /) -> None:
+    def model_post_init(self, context: object, /) -> None:
         held = self.__dict__
         task = _task_in(held)
         agent = held.get("from_agent")
@@ -225,7 +225,7 @@ class BaseEvent(BaseModel):
             self.__pydantic_fields_set__.add(field)
 
     @field_serializer("*")
-    def _dumped(self, value: Any, info: FieldSerializationInfo) -> Any:
+    def _dumped(self, value: Any, info: FieldSerializationInfo) -> object:
         return short_reference(value) if info.field_name in _REFERENCES else brief(value)
 
     def to_json(self, exclude: set[str] | None = None) -> dict[str, Any]:

@@ -72,7 +72,7 @@ def call_handler(given: GivenHandler) -> Handler:
     handler = cast("Callable[[Any, Any, Any], Any]", given)
 
     @wraps(handler)
-    def with_state(source: Any, event: Any) -> Any:
+    def with_state(source: Any, event: object) -> Any:
         return handler(source, event, RUNTIME_STATE.get())
 
     return with_state
@@ -427,7 +427,7 @@ class EventBus:
         """Whether anybody listens to this class of events; one that nobody hears need not be made."""
         return self._plan(event_type).made or _is_heard_here(event_type)
 
-    def tell(self, source: Any, event_type: type[BaseEvent], fields: dict[str, Any]) -> None:
+    def tell(self, source: object, event_type: type[BaseEvent], fields: dict[str, Any]) -> None:
         """Make an event of these fields and emit it; where nobody hears it, its scope alone is opened or closed.
 
         Ask `wants` before the fields are gathered.
@@ -437,7 +437,7 @@ class EventBus:
         else:
             self.emit(source, event_type(**fields))
 
-    def emit(self, source: Any, event: BaseEvent) -> Future[None] | None:
+    def emit(self, source: object, event: BaseEvent) -> Future[None] | None:
         """Bring an event to its handlers.
 
         Returns:
@@ -454,7 +454,7 @@ class EventBus:
             return _DONE
         return self._pending.start(partial(_call_later, plan.later, source, event), f"the event `{event.type}`")
 
-    async def aemit(self, source: Any, event: BaseEvent) -> None:
+    async def aemit(self, source: object, event: BaseEvent) -> None:
         """Bring an event to its handlers and wait for all of them."""
         place(event)
         plan = self._plan(type(event))
@@ -462,7 +462,7 @@ class EventBus:
             _call(handler, source, event)
         await _call_later(plan.later, source, event)
 
-    def replay(self, source: Any, event: BaseEvent) -> Future[None] | None:
+    def replay(self, source: object, event: BaseEvent) -> Future[None] | None:
         """Bring an event that happened before to its handlers again, placed as it was; `is_replaying` tells them."""
         token = _REPLAYING.set(True)
         try:
@@ -475,7 +475,7 @@ class EventBus:
         """The `RuntimeState` of the running code, which handlers with a third parameter are given; None where there is none."""
         return RUNTIME_STATE.get()
 
-    def set_runtime_state(self, state: Any) -> None:
+    def set_runtime_state(self, state: object) -> None:
         """Say what is at work in the running code."""
         RUNTIME_STATE.set(state)
 
@@ -556,21 +556,21 @@ def _of_context(event_type: type[BaseEvent]) -> list[Handler]:
     return [*(one.hear for one in witnesses if one.wants(event_type)), *SINKS.get()] if witnesses else [*SINKS.get()]
 
 
-def _call(handler: Handler, source: Any, event: BaseEvent) -> None:
+def _call(handler: Handler, source: object, event: BaseEvent) -> None:
     try:
         handler(source, event)
     except Exception:
         _logger.exception(_FAILED, handler_name(handler), event.type)
 
 
-async def _acall(handler: Handler, source: Any, event: BaseEvent) -> None:
+async def _acall(handler: Handler, source: object, event: BaseEvent) -> None:
     try:
         await handler(source, event)
     except Exception:
         _logger.exception(_FAILED, handler_name(handler), event.type)
 
 
-async def _call_later(steps: Steps, source: Any, event: BaseEvent) -> None:
+async def _call_later(steps: Steps, source: object, event: BaseEvent) -> None:
     for step in steps:
         for handler, awaited in step:
             if not awaited:

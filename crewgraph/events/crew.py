@@ -37,7 +37,7 @@ class CrewBaseEvent(BaseEvent):
 
     _origin: ClassVar[str | None] = "crew"
 
-    def model_post_init(self, context: Any, /) -> None:
+    def model_post_init(self, context: object, /) -> None:
         super().model_post_init(context)
         if self.crew is not None:
             self._fill("crew_name", attribute(self.crew, "name"))

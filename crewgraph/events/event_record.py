@@ -33,7 +33,7 @@ class EventNode(BaseModel):
 
     @field_validator("event", mode="before")
     @classmethod
-    def _of_its_class(cls, value: Any) -> Any:
+    def _of_its_class(cls, value: Any) -> object:
         # A dump does not say of which class it is; its type does, where that class is known in this process.
         if not isinstance(value, dict):
             return value

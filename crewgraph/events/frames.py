@@ -96,7 +96,7 @@ def frame_of(event: BaseEvent) -> StreamFrame:
     )
 
 
-def _channel(event: BaseEvent) -> tuple[StreamChannel, tuple[Any, ...]]:
+def _channel(event: BaseEvent) -> tuple[StreamChannel, tuple[object, ...]]:
     if isinstance(event, LLMEventBase):
         return "llm", (event.call_id,)
     if isinstance(event, ToolUsageEvent | ToolExecutionErrorEvent):

@@ -43,7 +43,7 @@ class KnowledgeEventBase(BaseEvent):
     agent: Any = None
     """The same agent, by its shorter name."""
 
-    def model_post_init(self, context: Any, /) -> None:
+    def model_post_init(self, context: object, /) -> None:
         super().model_post_init(context)
         if self.agent is None:
             self.agent = self.from_agent

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import uuid4
 
 from crewgraph.errors import CrewgraphError
@@ -215,7 +215,7 @@ class Unheard:
     emission_sequence: int | None = None
 
 
-def unheard(event_type: type[BaseEvent], fields: Mapping[str, Any]) -> Unheard:
+def unheard(event_type: type[BaseEvent], fields: Mapping[str, object]) -> Unheard:
     """What stands for an event of a class with these fields."""
     return Unheard(event_type.model_fields["type"].default, task_id_of(fields))
 

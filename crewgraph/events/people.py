@@ -83,7 +83,7 @@ class LLMGuardrailStartedEvent(LLMGuardrailBaseEvent):
     retry_count: int
     """How often it has refused this task's output so far."""
 
-    def model_post_init(self, context: Any, /) -> None:
+    def model_post_init(self, context: object, /) -> None:
         super().model_post_init(context)
         if not isinstance(self.guardrail, str):
             self.guardrail = _told(self.guardrail)

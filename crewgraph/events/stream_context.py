@@ -36,7 +36,7 @@ class Witness(Protocol):
         """Whether it is to hear this class of events."""
         ...
 
-    def hear(self, source: Any, event: BaseEvent, /) -> None:
+    def hear(self, source: object, event: BaseEvent, /) -> None:
         """Something happened."""
         ...
 
@@ -59,7 +59,7 @@ def reset_stream_sinks(token: Token[tuple[StreamSink, ...]]) -> None:
     SINKS.reset(token)
 
 
-def publish_stream_event(source: Any, event: BaseEvent) -> None:
+def publish_stream_event(source: object, event: BaseEvent) -> None:
     """Bring an event to the sinks of this context alone."""
     place(event)
     for sink in SINKS.get():

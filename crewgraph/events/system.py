@@ -108,7 +108,7 @@ SIGNAL_EVENT_TYPES = (SigTermEvent, SigIntEvent, SigHupEvent, SigTStpEvent, SigC
 """Their classes."""
 
 _EVENTS: dict[int, Callable[[], BaseEvent]] = {int(one().signal_number): one for one in SIGNAL_EVENT_TYPES}
-_before: dict[int, Any] = {}
+_before: dict[int, object] = {}
 
 
 def on_signal(func: _F) -> _F:

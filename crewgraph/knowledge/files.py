@@ -219,7 +219,7 @@ class Fetcher:
         for address in addresses:
             remaining = max(deadline - time.monotonic(), 0.001)
             try:
-                plain: Any = socket.create_connection(address, remaining)
+                plain: object = socket.create_connection(address, remaining)
                 if at.scheme == "https":
                     plain = ssl.create_default_context().wrap_socket(plain, server_hostname=host)
             except OSError as error:

@@ -32,7 +32,7 @@ def rows_of_csv(text: str, delimiter: str | None = None) -> list[list[str]]:
     return [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter or delimiter_of(text)) if row]
 
 
-def rows_as_text(rows: Iterable[Sequence[Any]]) -> str:
+def rows_as_text(rows: Iterable[Sequence[object]]) -> str:
     """A line for each row after the header row: `name: Bo, age: 5`; empty cells are left out."""
     lines: list[str] = []
     names: list[str] | None = None

@@ -74,7 +74,7 @@ def _uses_own_add(source: BaseKnowledgeSource) -> bool:
     return kind.add is BaseKnowledgeSource.add and kind.aadd is BaseKnowledgeSource.aadd
 
 
-def _split_source(source: BaseKnowledgeSource, storage: Any) -> Units:
+def _split_source(source: BaseKnowledgeSource, storage: object) -> Units:
     passages = source.passages()
     source.chunks, source.storage = [passage.text for passage in passages], storage
     return group_passages(passages, _source_name(source))
@@ -88,7 +88,7 @@ class _CollectingStorage(BaseKnowledgeStorage):
     def save(self, documents: list[str]) -> None:
         self.documents = [*self.documents, *documents]
 
-    def search(self, query: list[str], *_args: Any, **_given: Any) -> list[SearchResult]:
+    def search(self, query: list[str], *_args: object, **_given: object) -> list[SearchResult]:
         return []
 
     def reset(self) -> None:
@@ -121,7 +121,7 @@ def _source_name(source: BaseKnowledgeSource) -> str:
     return f"{type(source).__name__}-{digest({field: _name_value(value) for field, value in fields.items()})}"
 
 
-def _name_value(value: Any) -> Any:
+def _name_value(value: Any) -> object:
     """A field's value as part of a name; a value that is not data, such as a vector store, is represented by its class."""
     if isinstance(value, Path):
         return str(value)
@@ -166,16 +166,20 @@ class Knowledge(BaseModel):
     _units: frozenset[str] = PrivateAttr(default=frozenset[str]())
 
     def __init__(
-        self, collection_name: str | None = None, sources: Iterable[Any] = (), embedder: Any = None, **data: Any
+        self,
+        collection_name: str | None = None,
+        sources: Iterable[object] = (),
+        embedder: object = None,
+        **data: object,
     ) -> None:
         super().__init__(collection_name=collection_name, sources=list(sources), embedder=embedder, **data)
 
     @field_validator("sources", mode="before")
     @classmethod
-    def _read(cls, value: Any) -> Any:
+    def _read(cls, value: Any) -> object:
         return as_sources(value or ())
 
-    def model_post_init(self, context: Any, /) -> None:
+    def model_post_init(self, context: object, /) -> None:
         super().model_post_init(context)
         if not isinstance(self.storage, BaseKnowledgeStorage):
             store = self.storage
@@ -348,9 +352,9 @@ class Knowledge(BaseModel):
         """Whether the storage separates units: the built-in one does, unless a subclass overrides `save`."""
         return isinstance(self.storage, KnowledgeStorage) and override_of(self.storage, "save") is None
 
-    def _search_arguments(self, limit: int, threshold: float, metadata: dict[str, Any] | None) -> dict[str, Any]:
+    def _search_arguments(self, limit: int, threshold: float, metadata: dict[str, Any] | None) -> dict[str, object]:
         """The arguments of a search: restricted to the units of the sources, if any, where the storage supports that."""
-        arguments: dict[str, Any] = {"limit": limit, "score_threshold": threshold}
+        arguments: dict[str, object] = {"limit": limit, "score_threshold": threshold}
         if metadata is not None:
             arguments["metadata_filter"] = metadata
         is_default_search = not any(override_of(self.storage, verb) for verb in ("search", "asearch"))

@@ -36,10 +36,10 @@ class BaseKnowledgeStorage(BaseModel, ABC):
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="allow")
 
-    def __new__(cls, *_args: Any, **_given: Any) -> Self:
+    def __new__(cls, *_args: object, **_given: object) -> Self:
         """Allow attributes to be set by an `__init__` that never calls that of its base."""
         instance = super().__new__(cls)
-        slots: dict[str, Any] = {"extra": dict[str, Any](), "fields_set": set[str](), "private": None}
+        slots: dict[str, object] = {"extra": dict[str, Any](), "fields_set": set[str](), "private": None}
         for name, value in slots.items():
             object.__setattr__(instance, f"__pydantic_{name}__", value)
         return instance
@@ -95,7 +95,7 @@ def set_knowledge_storage_factory(factory: KnowledgeStorageFactory | None) -> No
     _factories[:] = [] if factory is None else [factory]
 
 
-def resolve_knowledge_storage(embedder: Any, collection_name: str | None) -> BaseKnowledgeStorage | None:
+def resolve_knowledge_storage(embedder: object, collection_name: str | None) -> BaseKnowledgeStorage | None:
     """Create a storage with the factory; None without a factory."""
     return _factories[0](embedder, collection_name) if _factories else None
 
@@ -114,7 +114,7 @@ class KnowledgeStorage(BaseKnowledgeStorage):
     folder.
     """
 
-    def __init__(self, embedder: Any = None, collection_name: str | None = None, **data: Any) -> None:
+    def __init__(self, embedder: object = None, collection_name: str | None = None, **data: object) -> None:
         super(BaseKnowledgeStorage, self).__init__(embedder=embedder, collection_name=collection_name, **data)
 
     @property
@@ -224,7 +224,7 @@ class KnowledgeCollection:
         embedder: as `embedder_of` accepts it.
     """
 
-    def __init__(self, name: str, store: Any = None, embedder: Any = None) -> None:
+    def __init__(self, name: str, store: object = None, embedder: object = None) -> None:
         self._namespace = StoreNamespace("knowledge", name, storage=store, embedder=embedder, file=_FILE)
 
     def add(self, texts: Sequence[str]) -> None:
@@ -248,7 +248,7 @@ class KnowledgeCollection:
         query: str,
         limit: int,
         score_threshold: float,
-        filter: Mapping[str, Any] | None = None,
+        filter: Mapping[str, object] | None = None,
         units: Collection[str] | None = None,
     ) -> list[SearchResult]:
         """The passages that match a query, in some units or in all."""
@@ -259,7 +259,7 @@ class KnowledgeCollection:
         query: str,
         limit: int,
         score_threshold: float,
-        filter: Mapping[str, Any] | None = None,
+        filter: Mapping[str, object] | None = None,
         units: Collection[str] | None = None,
     ) -> list[SearchResult]:
         """Async `search`."""
@@ -293,7 +293,7 @@ class KnowledgeCollection:
         query: str,
         limit: int,
         score_threshold: float,
-        filter: Mapping[str, Any] | None,
+        filter: Mapping[str, object] | None,
         units: Collection[str] | None,
     ) -> Program[list[SearchResult]]:
         # Others may keep something in the collection, too: whoever names units reads on until there is enough of these.

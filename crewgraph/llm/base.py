@@ -24,7 +24,7 @@ __all__ = ["CONTEXT_WINDOW", "BaseLLM", "accepted_arguments"]
 
 _Parameters = tuple[frozenset[str], frozenset[str], bool]
 
-_signatures: WeakKeyDictionary[type, dict[str, tuple[Any, _Parameters]]] = WeakKeyDictionary()
+_signatures: WeakKeyDictionary[type, dict[str, tuple[object, _Parameters]]] = WeakKeyDictionary()
 
 
 def accepted_arguments(
@@ -119,7 +119,7 @@ class BaseLLM(Profile):
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Create the mutable defaults here, because a subclass may not call `__init__`."""
         llm = super().__new__(cls)
-        defaults: dict[str, Any] = {"stop": [], "additional_params": {}, "_token_usage": {}}
+        defaults: dict[str, object] = {"stop": [], "additional_params": {}, "_token_usage": {}}
         vars(llm).update({name: value for name, value in defaults.items() if not hasattr(cls, name)})
         return llm
 
@@ -183,7 +183,7 @@ class BaseLLM(Profile):
         tools: list[dict[str, Any]] | None = None,
         callbacks: list[Any] | None = None,
         available_functions: dict[str, Any] | None = None,
-        from_task: Any | None = None,
+        from_task: object | None = None,
         from_agent: Any | None = None,
         response_model: Any | None = None,
     ) -> str | Any:
@@ -208,9 +208,9 @@ class BaseLLM(Profile):
         tools: list[dict[str, Any]] | None = None,
         callbacks: list[Any] | None = None,
         available_functions: dict[str, Any] | None = None,
-        from_task: Any | None = None,
+        from_task: object | None = None,
         from_agent: Any | None = None,
-        response_model: Any | None = None,
+        response_model: object | None = None,
     ) -> str | Any:
         """Answer a conversation without blocking the event loop; by default, run `call` in a thread."""
         arguments = {
@@ -229,9 +229,9 @@ class BaseLLM(Profile):
         tools: list[dict[str, Any]] | None = None,
         callbacks: list[Any] | None = None,
         available_functions: dict[str, Any] | None = None,
-        from_task: Any | None = None,
+        from_task: object | None = None,
         from_agent: Any | None = None,
-        response_model: Any | None = None,
+        response_model: object | None = None,
     ) -> "StreamSession[Any]":
         """Answer a conversation and stream its events as frames; `session.result` is the answer.
 
@@ -264,7 +264,7 @@ class BaseLLM(Profile):
         with _usage_lock:
             return UsageMetrics(**self._token_usage)
 
-    def _track_token_usage_internal(self, usage_data: Mapping[str, Any]) -> None:
+    def _track_token_usage_internal(self, usage_data: Mapping[str, object]) -> None:
         """Count one answered request; subclasses call it with the usage that their provider reported."""
         usage = read_usage(usage_data)
         ongoing = ONGOING.get()

@@ -61,7 +61,7 @@ class TracedCall:
             local_metadata={"ls_provider": self._provider, "ls_model_name": self._name, "ls_model_type": "chat"},
         )
         messages = load("langchain_core.messages").convert_to_messages(openai_messages(self._messages))
-        parameters: dict[str, Any] = {"model": self._name}
+        parameters: dict[str, object] = {"model": self._name}
         if self._tools:
             parameters["tools"] = [openai_tool(tool) for tool in self._tools]
         self._run = manager.on_chat_model_start(
@@ -103,7 +103,7 @@ class TracedCall:
         return f"run-{self._run.run_id}"
 
 
-def _langchain_usage(usage: Usage) -> dict[str, Any]:
+def _langchain_usage(usage: Usage) -> dict[str, object]:
     """Convert usage to LangChain's `usage_metadata`."""
     return {
         "input_tokens": usage["prompt_tokens"],
@@ -173,7 +173,7 @@ def _as_text(value: object) -> str:
     return str(value)
 
 
-def _json_default(value: object) -> Any:
+def _json_default(value: object) -> object:
     return value.model_dump(mode="json") if isinstance(value, BaseModel) else str(value)
 
 
@@ -225,7 +225,7 @@ class CallModel:
     source: Any
     """The wrapped object."""
 
-    def __init__(self, source: Any, *, traced: bool = True) -> None:
+    def __init__(self, source: object, *, traced: bool = True) -> None:
         """Wrap an object.
 
         Args:
@@ -278,19 +278,19 @@ class CallModel:
         with _Call(self, (messages, tools), config) as call:
             return call.read(await self._acall(messages, tools, stop), stop)
 
-    async def _acall(self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str]) -> Any:
+    async def _acall(self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str]) -> object:
         messages = await aexpanded(messages)
         if inspect.iscoroutinefunction(getattr(self.source, "acall", None)):
             return await self.source.acall(self._conversation(messages), **self._arguments("acall", tools, stop))
         arguments = self._arguments("call", tools, stop)
         return await in_thread(partial(self.source.call, self._conversation(messages), **arguments))
 
-    def _conversation(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
+    def _conversation(self, messages: Sequence[Message]) -> list[dict[str, object]]:
         return openai_messages(messages) if self.native_tools else plain_messages(messages)
 
-    def _arguments(self, method: str, tools: Sequence[ToolSpec], stop: Sequence[str]) -> dict[str, Any]:
+    def _arguments(self, method: str, tools: Sequence[ToolSpec], stop: Sequence[str]) -> dict[str, object]:
         agent, task = CALLER.get()
-        arguments: dict[str, Any] = {
+        arguments: dict[str, object] = {
             "tools": [openai_tool(tool) for tool in tools] if tools and self.native_tools else None,
             "stop": list(stop) or None,
             "from_task": task,
@@ -315,7 +315,7 @@ class CallModel:
         return self._traced
 
 
-def _attribute_sources(source: Any) -> list[Mapping[str, Any]]:
+def _attribute_sources(source: object) -> list[Mapping[str, object]]:
     """Return the attributes of an object and of its classes, except those of `BaseLLM`."""
     classes = [vars(base) for base in type(source).__mro__ if base is not BaseLLM]
     return [getattr(source, "__dict__", {}), *classes]
@@ -354,7 +354,7 @@ class _Call:
             self._run.fail(error)
         return self._errors.__exit__(kind, error, trace)
 
-    def read(self, returned: Any, stop: Sequence[str]) -> Reply:
+    def read(self, returned: object, stop: Sequence[str]) -> Reply:
         """Convert the returned value to a reply, truncated at the first stop word."""
         reply = read_answer(returned, self._ongoing.usage)
         reply["content"] = cut_at(reply["content"], stop)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["ChatModel", "across_event_loops", "with_streamed_usage"]
 
 
-def across_event_loops(model: Any) -> Any:
+def across_event_loops(model: object) -> object:
     """Return a copy of a LangChain model that works on several event loops, even at the same time.
 
     Only models based on the openai package are changed, and only if the user did not configure an HTTP client. The
@@ -47,7 +47,7 @@ def across_event_loops(model: Any) -> Any:
     return chat.model_copy(update={"root_async_client": client, "async_client": client.chat.completions})
 
 
-def with_streamed_usage(model: Any) -> Any:
+def with_streamed_usage(model: object) -> object:
     """Return a copy of a LangChain model that reports usage when its answer is streamed for a listener.
 
     langchain-openai omits usage for servers other than OpenAI's. Explicit `streaming` and `stream_usage` settings are kept.
@@ -234,10 +234,10 @@ class ChatModel:
         return {**reply, "content": cut_at(reply["content"], [*self._stop, *stop])}
 
 
-def _base_of(source: Any) -> tuple[Any, dict[str, Any]]:
+def _base_of(source: Any) -> tuple[object, dict[str, Any]]:
     """Return the model at the end of a Runnable, and the keywords bound on the way."""
     runnables = load("langchain_core.runnables")
-    bound: dict[str, Any] = {}
+    bound: dict[str, object] = {}
     while True:
         if isinstance(source, load("langchain_core.runnables.base").RunnableBindingBase):
             bound = {**source.kwargs, **bound}
@@ -252,7 +252,7 @@ def _base_of(source: Any) -> tuple[Any, dict[str, Any]]:
             return source, bound
 
 
-def _models_of(source: Any) -> list[Any]:
+def _models_of(source: Any) -> list[object]:
     """Return the models that may answer: the primary model, then its fallbacks."""
     runnables = load("langchain_core.runnables")
     if isinstance(source, runnables.RunnableWithFallbacks):
@@ -262,28 +262,28 @@ def _models_of(source: Any) -> list[Any]:
     return _models_of(source.last) if isinstance(source, runnables.RunnableSequence) else [source]
 
 
-def _name_of(model: Any) -> str:
+def _name_of(model: object) -> str:
     for attribute in ("model_name", "model", "model_id", "deployment_name", "azure_deployment"):
         if isinstance(name := getattr(model, attribute, None), str) and name:
             return name
     return str(getattr(model, "_llm_type", None) or type(model).__name__)
 
 
-def _answering_model(answer: Any, names: Sequence[str]) -> str:
+def _answering_model(answer: object, names: Sequence[str]) -> str:
     """Return the name of the model that produced an answer; providers may append a date to it."""
-    metadata: Mapping[str, Any] = getattr(answer, "response_metadata", None) or {}
+    metadata: Mapping[str, object] = getattr(answer, "response_metadata", None) or {}
     reported = str(metadata.get("model_name") or metadata.get("model") or names[0])
     return max((name for name in names if reported.startswith(name)), key=len, default=reported)
 
 
-def _own_stop(base: Any) -> list[str]:
+def _own_stop(base: object) -> list[str]:
     stop: object = getattr(base, "stop", None) or getattr(base, "stop_sequences", None)
     if isinstance(stop, str):
         return [stop]
     return [str(word) for word in cast("list[object]", stop)] if isinstance(stop, (list, tuple)) else []
 
 
-def _parameters(base: Any) -> Mapping[str, Any]:
+def _parameters(base: object) -> Mapping[str, object]:
     parameters = getattr(base, "_identifying_params", None)
     return cast("Mapping[str, Any]", parameters) if isinstance(parameters, Mapping) else {}
 
@@ -294,23 +294,23 @@ def _is_excluded(parameter: str) -> bool:
     )
 
 
-def _response_schema(response_format: type[BaseModel] | Mapping[str, Any]) -> Any:
+def _response_schema(response_format: type[BaseModel] | Mapping[str, Any]) -> object:
     return (
         as_plain_data(response_format) if isinstance(response_format, Mapping) else response_format.model_json_schema()
     )
 
 
-def _bind_tools(owner: Any) -> Any:
+def _bind_tools(owner: object) -> object:
     return getattr(owner, "bind_tools", None)
 
 
-def _without_parser(chain: Any) -> Any:
+def _without_parser(chain: Any) -> object:
     """Return the model of a structured-output chain without its parser: answers are parsed here."""
     steps: Any = getattr(getattr(chain, "first", None), "steps__", None) or {}
     return steps.get("raw", chain)
 
 
-def _binds_tools(source: Any, base: Any) -> bool:
+def _binds_tools(source: object, base: object) -> bool:
     chat_class = load("langchain_core.language_models").BaseChatModel
     if isinstance(base, chat_class) and _bind_tools(type(base)) is chat_class.bind_tools:
         return False
@@ -328,7 +328,7 @@ def _tool_binder(tools: Sequence[ToolSpec]) -> Callable[[Any], Any]:
     return lambda model: model.bind_tools(openai_tools)
 
 
-def _map_model(source: Any, transform: Callable[[Any], Any]) -> Any:
+def _map_model(source: Any, transform: Callable[[Any], Any]) -> object:
     """Apply a function to the model at the end of a Runnable and to its fallbacks, keeping all wrappers."""
     runnables = load("langchain_core.runnables")
     if isinstance(source, runnables.RunnableWithFallbacks):
@@ -347,13 +347,13 @@ class _MessageCache:
     def __init__(self) -> None:
         self._lock = Lock()
         # Holding the message keeps its id from being reused.
-        self._known: OrderedDict[int, tuple[Message, Any, Any]] = OrderedDict()
+        self._known: OrderedDict[int, tuple[Message, object, object]] = OrderedDict()
 
     def convert(self, messages: Sequence[Message]) -> list[Any]:
         message_types = load("langchain_core.messages")
         return [self._convert(message_types, message) for message in messages]
 
-    def _convert(self, message_types: Any, message: Message) -> Any:
+    def _convert(self, message_types: object, message: Message) -> object:
         cached = self._known.get(id(message))
         if cached is None or cached[0] is not message or cached[1] is not message["content"]:
             cached = message, message["content"], _langchain_message(message_types, message)
@@ -367,7 +367,7 @@ class _MessageCache:
 _message_cache = _MessageCache()
 
 
-def _langchain_message(message_types: Any, message: Message) -> Any:
+def _langchain_message(message_types: Any, message: Message) -> object:
     content = message["content"]
     match message["role"]:
         case "system":
@@ -385,7 +385,7 @@ def _langchain_message(message_types: Any, message: Message) -> Any:
             raise ModelError(f"Unknown message role `{role}`. Use one of: system, user, assistant, tool.")
 
 
-def _langchain_call(request: ToolRequest) -> dict[str, Any]:
+def _langchain_call(request: ToolRequest) -> dict[str, object]:
     args = request["args"]
     # Arguments that are not JSON are wrapped in a dict, which every provider accepts.
     return {

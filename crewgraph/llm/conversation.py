@@ -36,7 +36,7 @@ def text_of(content: Content | None) -> str:
     return "".join(part if isinstance(part, str) else str(part.get("text") or "") for part in content)
 
 
-def parsed_arguments(arguments: object) -> dict[str, Any] | str:
+def parsed_arguments(arguments: object) -> dict[str, object] | str:
     """Parse the arguments of a tool call; return the text as is if it is not a JSON object."""
     if arguments is None or arguments == "":
         return {}
@@ -145,7 +145,7 @@ def _read_tool(tool: object) -> ToolSpec:
     }
 
 
-def _schema(schema: object) -> dict[str, Any]:
+def _schema(schema: object) -> dict[str, object]:
     if isinstance(schema, type) and issubclass(schema, BaseModel):
         return schema.model_json_schema()
     if isinstance(schema, Mapping):
@@ -153,7 +153,7 @@ def _schema(schema: object) -> dict[str, Any]:
     return {"type": "object", "properties": {}}
 
 
-def openai_tool(spec: ToolSpec) -> dict[str, Any]:
+def openai_tool(spec: ToolSpec) -> dict[str, object]:
     """Return a tool in OpenAI's format."""
     return {"type": "function", "function": dict(spec)}
 
@@ -163,8 +163,8 @@ def openai_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
     return [_openai_message(message) for message in messages]
 
 
-def _openai_message(message: Message) -> dict[str, Any]:
-    entry: dict[str, Any] = {"role": message["role"], "content": message["content"]}
+def _openai_message(message: Message) -> dict[str, object]:
+    entry: dict[str, object] = {"role": message["role"], "content": message["content"]}
     if requests := message.get("tool_calls"):
         entry["tool_calls"] = [
             {
@@ -186,7 +186,7 @@ def plain_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
 
     Tool calls and their results are written in the text protocol (`Action:`, `Observation:`).
     """
-    plain: list[dict[str, Any]] = []
+    plain: list[dict[str, object]] = []
     for message in messages:
         if message["role"] == "tool":
             plain.append({"role": "user", "content": f"Observation: {text_of(message['content'])}"})

@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 __all__ = ["EventModel", "StreamingChunkHandler", "with_chunk_events"]
 
 
-def with_chunk_events(config: RunnableConfig, source: Any, agent: Any, task: Any, call_id: str = "") -> RunnableConfig:
+def with_chunk_events(
+    config: RunnableConfig, source: object, agent: object, task: object, call_id: str = ""
+) -> RunnableConfig:
     """Return a config with a handler that emits an event per chunk of an answer, if anything listens to those.
 
     Args:
@@ -51,7 +53,7 @@ def with_chunk_events(config: RunnableConfig, source: Any, agent: Any, task: Any
     if not crewai_event_bus.wants(LLMStreamChunkEvent):
         return config
     handler = (StreamingChunkHandler if SINKS.get() else ChunkHandler)(source, agent, task, call_id)
-    callbacks: Any = ensure_config(config).get("callbacks")
+    callbacks: object = ensure_config(config).get("callbacks")
     if isinstance(callbacks, BaseCallbackManager):
         manager = callbacks.copy()
         manager.add_handler(handler, inherit=True)
@@ -66,11 +68,11 @@ class ChunkHandler(BaseCallbackHandler):
 
     run_inline = True  # on the thread or loop of the request, so that chunks stay in order
 
-    def __init__(self, source: Any, agent: Any, task: Any, call_id: str) -> None:
+    def __init__(self, source: object, agent: object, task: object, call_id: str) -> None:
         self._source, self._agent, self._task, self._call_id = source, agent, task, call_id
-        self._calls: dict[tuple[UUID, Any], ToolCall] = {}
+        self._calls: dict[tuple[UUID, object], ToolCall] = {}
 
-    def on_llm_new_token(self, token: Any, *, chunk: Any = None, run_id: "UUID", **kwargs: Any) -> None:
+    def on_llm_new_token(self, token: Any, *, chunk: object = None, run_id: "UUID", **kwargs: object) -> None:
         if text := text_of(token):
             self.emit(text, None)
         for tool_call_chunk in getattr(getattr(chunk, "message", None), "tool_call_chunks", ()):
@@ -111,10 +113,10 @@ class ChunkHandler(BaseCallbackHandler):
 class StreamingChunkHandler(ChunkHandler):
     """A chunk handler that makes LangChain models stream: they do so for handlers with these two methods."""
 
-    def tap_output_iter(self, run_id: "UUID", output: Iterator[Any]) -> Iterator[Any]:
+    def tap_output_iter(self, run_id: "UUID", output: Iterator[object]) -> Iterator[object]:
         return output
 
-    def tap_output_aiter(self, run_id: "UUID", output: Any) -> Any:
+    def tap_output_aiter(self, run_id: "UUID", output: object) -> object:
         return output
 
 
@@ -214,10 +216,10 @@ class EventModel(ModelWrapper[Model]):
             crewai_event_bus.emit(self.source, event)
 
 
-def _event_settings(identity: Mapping[str, Any]) -> dict[str, Any]:
+def _event_settings(identity: Mapping[str, object]) -> dict[str, Any]:
     """Return the model parameters that events include."""
     settings = {name: identity[name] for name in _EVENT_SETTINGS if isinstance(identity.get(name), (int, float))}
-    stop: Any = identity.get("stop")
+    stop: object = identity.get("stop")
     return {**settings, "stop_sequences": [*stop]} if isinstance(stop, list) and stop else settings
 
 

@@ -20,7 +20,7 @@ from crewgraph.llm.events import StreamingChunkHandler
 __all__ = ["call_frames", "stream_frames"]
 
 
-def stream_frames(work: Callable[[], Any]) -> Iterator[StreamFrame | Ended]:
+def stream_frames(work: Callable[[], object]) -> Iterator[StreamFrame | Ended]:
     """Run a function in its own thread and yield a frame per event it emits, then `Ended` with its result.
 
     Raises:
@@ -28,7 +28,7 @@ def stream_frames(work: Callable[[], Any]) -> Iterator[StreamFrame | Ended]:
     """
     items: queue.SimpleQueue[StreamFrame | Ended | BaseException] = queue.SimpleQueue()
 
-    def forward(source: Any, event: BaseEvent) -> None:
+    def forward(source: object, event: BaseEvent) -> None:
         items.put(frame_of(event))
 
     def run() -> None:
@@ -48,14 +48,14 @@ def stream_frames(work: Callable[[], Any]) -> Iterator[StreamFrame | Ended]:
             return
 
 
-def call_frames(llm: Any, messages: Any, arguments: dict[str, Any]) -> StreamSession[Any]:
+def call_frames(llm: Any, messages: Any, arguments: dict[str, Any]) -> StreamSession[object]:
     """Stream one model call as frames; see `BaseLLM.stream_events`."""
     agent, task, call_id = arguments.get("from_agent"), arguments.get("from_task"), str(uuid4())
     fields: dict[str, Any] = {"from_agent": agent, "from_task": task, "model": llm.model, "call_id": call_id}
 
-    def run() -> Any:
+    def run() -> object:
         handler = StreamingChunkHandler(llm, agent, task, call_id)
-        request_messages: Any = messages if isinstance(messages, str) else [dict(message) for message in messages]
+        request_messages: object = messages if isinstance(messages, str) else [dict(message) for message in messages]
         crewai_event_bus.emit(
             llm, LLMCallStartedEvent(**fields, messages=request_messages, tools=arguments.get("tools"))
         )

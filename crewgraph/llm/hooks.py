@@ -33,9 +33,9 @@ class HookExecutor:
 
     messages: list[dict[str, Any]]
     llm: Any
-    agent: Any
-    task: Any
-    crew: Any
+    agent: object
+    task: object
+    crew: object
     iterations: int
 
 

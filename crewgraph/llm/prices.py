@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -129,7 +128,7 @@ def set_price(model: str, price: Price) -> None:
     _prices.registered = {**_prices.registered, model: price}
 
 
-def replace(prices: Mapping[str, Price | Mapping[str, Any]] | None) -> None:
+def replace(prices: Mapping[str, Price | Mapping[str, object]] | None) -> None:
     """Replace all price tables; None restores the defaults and drops registered prices.
 
     Raises:

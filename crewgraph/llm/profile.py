@@ -48,7 +48,7 @@ class Profile(ABC):
     """Overrides the context window, in tokens; 0 to derive it from the name."""
 
     @property
-    def thinking(self) -> Any:
+    def thinking(self) -> object:
         """Anthropic's `thinking` setting, if set."""
         return self._provider_setting("thinking")
 
@@ -57,20 +57,20 @@ class Profile(ABC):
         """Whether the provider is Anthropic."""
         return getattr(self, "provider", None) == "anthropic"
 
-    def _provider_setting(self, name: str) -> Any:
+    def _provider_setting(self, name: str) -> object:
         """Return a setting that is sent to the provider unchanged."""
-        settings: dict[str, Any] = getattr(self, "additional_params", {})
+        settings: dict[str, object] = getattr(self, "additional_params", {})
         return settings.get(name)
 
     def supports_multimodal(self) -> bool:
         """Return whether the model accepts images."""
         return False
 
-    def get_file_uploader(self) -> Any:
+    def get_file_uploader(self) -> object:
         """Return None: files are sent inline, never uploaded."""
         return
 
-    def format_text_content(self, text: str) -> dict[str, Any]:
+    def format_text_content(self, text: str) -> dict[str, object]:
         """Return text as a message content block."""
         return {"type": "text", "text": text}
 
@@ -78,14 +78,14 @@ class Profile(ABC):
     def get_context_window_size(self) -> int:
         """Return the size of the context window in tokens."""
 
-    def to_config_dict(self) -> dict[str, Any]:
+    def to_config_dict(self) -> dict[str, object]:
         """Return the keywords to recreate the model, without its API key; the name is "provider/model"."""
         model, provider = str(getattr(self, "model", "")), str(getattr(self, "provider", "") or "")
         qualified = model if not provider or model.startswith(f"{provider}/") else f"{provider}/{model}"
         settings = {name: value for name in _SETTINGS if (value := getattr(self, name, None)) not in (None, False, [])}
         return {"model": qualified, **settings}
 
-    def get_input_tokens_count(self, messages: Any, tools: Any = None, response_model: Any = None) -> int:
+    def get_input_tokens_count(self, messages: object, tools: Any = None, response_model: Any = None) -> int:
         """Estimate the number of tokens of a request from its length.
 
         Args:
@@ -100,13 +100,13 @@ class Profile(ABC):
         return sum(-(-len(text) // _CHARACTERS) for text in texts)
 
     def is_context_window_overflowing_threshold(
-        self, messages: Any, tools: Any = None, response_model: Any = None
+        self, messages: object, tools: Any = None, response_model: object = None
     ) -> bool:
         """Return whether a request fills more than 85 % of the context window."""
         filled = self.get_input_tokens_count(messages, tools, response_model)
         return filled > CONVERSATION_SHARE * self.get_context_window_size()
 
-    def is_tool_result_overflowing_threshold(self, tool_result: Any) -> bool:
+    def is_tool_result_overflowing_threshold(self, tool_result: object) -> bool:
         """Return whether a tool result fills more than a quarter of the context window."""
         result = tool_result if isinstance(tool_result, str) else str(tool_result)
         return self.get_input_tokens_count(result) > RESULT_SHARE * self.get_context_window_size()

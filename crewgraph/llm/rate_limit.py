@@ -143,7 +143,7 @@ class Window:
     def __copy__(self) -> Self:
         return type(self)()
 
-    def __deepcopy__(self, _: Any) -> Self:
+    def __deepcopy__(self, _: object) -> Self:
         return type(self)()
 
 
@@ -197,7 +197,7 @@ class RPMController(BaseModel):
         """Do nothing: there is no thread to stop. CrewAI programs call this when they end."""
 
 
-def wait_for_slot(controllers: Sequence[Any], on_wait: OnWait | None = None) -> None:
+def wait_for_slot(controllers: Sequence[object], on_wait: OnWait | None = None) -> None:
     """Wait until all controllers admit a request and count it; KeyboardInterrupt gives the slots back.
 
     Args:
@@ -210,7 +210,7 @@ def wait_for_slot(controllers: Sequence[Any], on_wait: OnWait | None = None) -> 
     _wait(*_partition(controllers), on_wait)
 
 
-async def await_slot(controllers: Sequence[Any], on_wait: OnWait | None = None) -> None:
+async def await_slot(controllers: Sequence[object], on_wait: OnWait | None = None) -> None:
     """Async version of `wait_for_slot`; cancellation gives the slots back."""
     await _await(*_partition(controllers), on_wait)
 
@@ -224,7 +224,7 @@ def _wait(native: Sequence[RPMController], others: Sequence[Any], on_wait: OnWai
             call(other.check_or_wait)
 
 
-async def _await(native: Sequence[RPMController], others: Sequence[Any], on_wait: OnWait | None) -> None:
+async def _await(native: Sequence[RPMController], others: Sequence[object], on_wait: OnWait | None) -> None:
     waiter = LoopWaiter()
     with _counted_request(native, waiter):
         for seconds in _acquire(native, waiter, on_wait):
@@ -243,13 +243,13 @@ def _partition(controllers: Sequence[Any]) -> tuple[list[RPMController], list[An
     return sorted(native.values(), key=_rate), list(others.values())
 
 
-def _is_native(controller: Any) -> bool:
+def _is_native(controller: object) -> bool:
     """Return whether a controller is an `RPMController` whose methods are not overridden."""
     methods = ("check_or_wait", "acheck_or_wait")
     return isinstance(controller, RPMController) and not any(override_of(controller, method) for method in methods)
 
 
-def _async_check(controller: Any) -> Callable[[], Any]:
+def _async_check(controller: Any) -> Callable[[], object]:
     # A subclass may override only the sync method.
     return override_of(controller, "acheck_or_wait") or controller.check_or_wait
 

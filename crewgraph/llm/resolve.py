@@ -140,7 +140,7 @@ def _is_runnable(llm: object) -> bool:
     return runnables is not None and isinstance(llm, runnables.Runnable)
 
 
-def llm_from_name(value: Any) -> Any:
+def llm_from_name(value: Any) -> object:
     """Return an `LLM` for a name or a dict of keywords; return anything else, such as an empty name, unchanged."""
     if isinstance(value, str):
         return LLM(value) if value.strip() else value
@@ -207,9 +207,9 @@ class _Called(BaseLLM):
         tools: list[dict[str, Any]] | None = None,
         callbacks: list[Any] | None = None,
         available_functions: dict[str, Any] | None = None,
-        from_task: Any | None = None,
-        from_agent: Any | None = None,
-        response_model: Any | None = None,
+        from_task: object | None = None,
+        from_agent: object | None = None,
+        response_model: object | None = None,
     ) -> str:
         """Return the text of the answer."""
         reply = self._model.complete(read_messages(messages), (), (), {})

@@ -98,7 +98,7 @@ class CodeInterpreterFileResult(TypedDict):
     """Files that code produced."""
 
     type: str
-    files: list[dict[str, Any]]
+    files: list[dict[str, object]]
 
 
 class CodeInterpreterResult(TypedDict):
@@ -119,8 +119,8 @@ class ComputerUseResult(TypedDict):
     status: str | None
     type: str
     call_id: str | None
-    action: dict[str, Any]
-    pending_safety_checks: list[dict[str, Any]]
+    action: dict[str, object]
+    pending_safety_checks: list[dict[str, object]]
 
 
 class ReasoningSummary(TypedDict):
@@ -145,7 +145,7 @@ class ResponsesAPIResult:
     code_interpreter_results: list[CodeInterpreterResult] = field(default_factory=list[CodeInterpreterResult])
     computer_use_results: list[ComputerUseResult] = field(default_factory=list[ComputerUseResult])
     reasoning_summaries: list[ReasoningSummary] = field(default_factory=list[ReasoningSummary])
-    function_calls: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    function_calls: list[dict[str, object]] = field(default_factory=list[dict[str, Any]])
     """The requested function calls: `id`, `name`, and `arguments` as JSON."""
 
     response_id: str | None = None
@@ -215,7 +215,7 @@ T = TypeVar("T")
 
 
 class _HasParams(Protocol):
-    additional_params: dict[str, Any]
+    additional_params: dict[str, object]
 
 
 class ProviderSetting(Generic[T]):
@@ -229,7 +229,7 @@ class ProviderSetting(Generic[T]):
     def __init__(self, default: T, about: str) -> None:
         self._default, self.__doc__ = default, about
 
-    def __set_name__(self, owner: type[Any], name: str) -> None:
+    def __set_name__(self, owner: type[object], name: str) -> None:
         self._name = name
 
     @overload
@@ -259,7 +259,7 @@ _UNSUPPORTED = frozenset({"frequency_penalty", "logit_bias", "logprobs", "n", "p
 
 _log = logging.getLogger(__name__)
 
-_LAST_MESSAGE: ContextVar[Any] = ContextVar("crewgraph_responses_answer", default=None)
+_LAST_MESSAGE: ContextVar[object] = ContextVar("crewgraph_responses_answer", default=None)
 
 
 @dataclass
@@ -284,10 +284,10 @@ class Responses:
     last_id: str | None = field(default=None, compare=False)
     """The id of the last response, if they are chained."""
 
-    reasoning: list[dict[str, Any]] | None = field(default=None, compare=False)
+    reasoning: list[dict[str, object]] | None = field(default=None, compare=False)
     """The reasoning of the last response, if it is chained."""
 
-    def extend_payload(self, payload: dict[str, Any]) -> dict[str, Any]:
+    def extend_payload(self, payload: dict[str, Any]) -> dict[str, object]:
         """Return a request body with the previous response and the built-in tools added."""
         extended = {name: value for name, value in payload.items() if name not in _UNSUPPORTED}
         if self.tools:
@@ -299,7 +299,7 @@ class Responses:
             extended["input"] = [*(self.reasoning or ()), *payload["input"]]
         return extended
 
-    def record_answer(self, message: Any) -> None:
+    def record_answer(self, message: object) -> None:
         """Store what the next request needs from an answer, a LangChain message."""
         metadata: Mapping[str, Any] = getattr(message, "response_metadata", None) or {}
         if self.chains:
@@ -321,7 +321,7 @@ class Responses:
         return responses_result(reply, _content_items(message), metadata.get("id"))
 
 
-def _content_items(message: Any) -> list[dict[str, Any]]:
+def _content_items(message: object) -> list[dict[str, object]]:
     content: object = getattr(message, "content", None)
     parts = cast("list[object]", content) if isinstance(content, list) else []
     return [cast("dict[str, Any]", part) for part in parts if isinstance(part, dict)]
@@ -330,7 +330,7 @@ def _content_items(message: Any) -> list[dict[str, Any]]:
 class ResponsesMixin:
     """Adds OpenAI's Responses API to a model: `LLM(..., api="responses")`."""
 
-    additional_params: dict[str, Any]
+    additional_params: dict[str, object]
     _responses: Responses | None = None
 
     api = ProviderSetting("completions", "Which of OpenAI's APIs to use: completions or responses.")
@@ -363,7 +363,7 @@ class ResponsesMixin:
             self._responses = replace(configured, last_id=current.last_id, reasoning=current.reasoning)
         return self._responses
 
-    def request_settings(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+    def request_settings(self, settings: Mapping[str, object]) -> dict[str, Any]:
         """Return the settings to send in request bodies; warn about those that have no effect."""
         responses = self.responses
         ignored = [
@@ -390,7 +390,7 @@ class ResponsesMixin:
             self.responses.last_id = None
 
     @property
-    def last_reasoning_items(self) -> list[dict[str, Any]] | None:
+    def last_reasoning_items(self) -> list[dict[str, object]] | None:
         """The encrypted reasoning of the last response, sent with the next request; None without `auto_chain_reasoning`."""
         return self.responses.reasoning if self.responses else None
 
@@ -400,6 +400,6 @@ class ResponsesMixin:
             self.responses.reasoning = None
 
 
-def _builtin_tool(tool: Any) -> Mapping[str, Any]:
+def _builtin_tool(tool: Any) -> Mapping[str, object]:
     """Return a built-in tool in the API's format, from its name or a dict."""
     return cast("Mapping[str, Any]", tool) if isinstance(tool, Mapping) else BUILTIN_TOOLS.get(tool, {"type": tool})

@@ -14,7 +14,9 @@ __all__ = ["chaining_class"]
 class _Chaining(BaseChatOpenAI):
     responses: Responses = Field(exclude=True)
 
-    def _get_request_payload(self, input_: Any, *, stop: list[str] | None = None, **kwargs: Any) -> dict[str, Any]:
+    def _get_request_payload(
+        self, input_: Any, *, stop: list[str] | None = None, **kwargs: object
+    ) -> dict[str, object]:
         payload = cast("dict[str, Any]", super()._get_request_payload(input_, stop=stop, **kwargs))
         return self.responses.extend_payload(payload)
 

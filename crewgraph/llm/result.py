@@ -1,7 +1,5 @@
 """Converts replies to the return values of `LLM.call`."""
 
-from typing import Any
-
 from pydantic import BaseModel, ValidationError
 
 from crewgraph.core.messages import Reply
@@ -12,7 +10,7 @@ from crewgraph.llm.responses import Responses, tool_calls
 __all__ = ["call_result", "function_result"]
 
 
-def call_result(reply: Reply, form: Any, responses: Responses | None) -> Any:
+def call_result(reply: Reply, form: object, responses: Responses | None) -> object:
     """Convert a reply to what `LLM.call` returns.
 
     Args:

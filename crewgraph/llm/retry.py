@@ -39,7 +39,7 @@ def retry_after(error: BaseException) -> float | None:
     if status_of(error) not in _RETRY_STATUSES:
         return None
     headers: Any = getattr(getattr(error, "response", None), "headers", None)
-    header: Any = headers.get("retry-after") if callable(getattr(headers, "get", None)) else None
+    header: object = headers.get("retry-after") if callable(getattr(headers, "get", None)) else None
     if not isinstance(header, str):
         return None
     try:

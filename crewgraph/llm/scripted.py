@@ -98,7 +98,7 @@ class ScriptedLLM(BaseLLM):
         self._lock = Lock()
         self._has_functions = callable(script) or any(callable(e) and not isinstance(e, type) for e in script)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> "ScriptedLLM":
+    def __deepcopy__(self, memo: dict[int, object]) -> "ScriptedLLM":
         """Return the model itself, so that copies of a definition share the script."""
         return self
 
@@ -112,9 +112,9 @@ class ScriptedLLM(BaseLLM):
         tools: list[dict[str, Any]] | None = None,
         callbacks: list[Any] | None = None,
         available_functions: dict[str, Any] | None = None,
-        from_task: Any | None = None,
-        from_agent: Any | None = None,
-        response_model: Any | None = None,
+        from_task: object | None = None,
+        from_agent: object | None = None,
+        response_model: object | None = None,
     ) -> str | Any:
         """Return the next answer.
 
@@ -129,14 +129,14 @@ class ScriptedLLM(BaseLLM):
 
     async def acall(
         self,
-        messages: str | list[dict[str, Any]],
+        messages: str | list[dict[str, object]],
         tools: list[dict[str, Any]] | None = None,
         callbacks: list[Any] | None = None,
         available_functions: dict[str, Any] | None = None,
         from_task: Any | None = None,
-        from_agent: Any | None = None,
-        response_model: Any | None = None,
-    ) -> str | Any:
+        from_agent: object | None = None,
+        response_model: object | None = None,
+    ) -> str | object:
         """Return the next answer; functions in the script run in a thread, because they may block."""
         request, number = self._record_request(messages, tools)
         next_entry = partial(self._next_entry, request, number)
@@ -145,7 +145,7 @@ class ScriptedLLM(BaseLLM):
             await asyncio.sleep(self.delay)
         return self._respond(request, number, entry)
 
-    def _respond(self, request: ScriptedRequest, number: int, entry: Entry) -> str | list[dict[str, Any]]:
+    def _respond(self, request: ScriptedRequest, number: int, entry: Entry) -> str | list[dict[str, object]]:
         if isinstance(entry, (Exception, type)):
             raise entry
         uses = _tool_uses(entry)
@@ -159,7 +159,7 @@ class ScriptedLLM(BaseLLM):
         return text
 
     def _record_request(
-        self, messages: str | list[dict[str, Any]], tools: list[dict[str, Any]] | None
+        self, messages: str | list[dict[str, object]], tools: list[dict[str, Any]] | None
     ) -> tuple[ScriptedRequest, int]:
         entries = [{"role": "user", "content": messages}] if isinstance(messages, str) else [dict(m) for m in messages]
         request = ScriptedRequest(entries, list(tools or ()))
@@ -226,6 +226,6 @@ def _as_text(use: ToolUse) -> str:
     return f"Thought: {use.thought}\nAction: {use.name}\nAction Input: {args}"
 
 
-def _as_tool_call(use: ToolUse, call_id: str) -> dict[str, Any]:
+def _as_tool_call(use: ToolUse, call_id: str) -> dict[str, object]:
     function = {"name": use.name, "arguments": json.dumps(use.args, ensure_ascii=False)}
     return {"id": call_id, "type": "function", "function": function}

@@ -1,7 +1,7 @@
 """Parses structured data out of text that may contain more than JSON."""
 
 import json
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -30,8 +30,8 @@ def read_structure(text: str, schema: type[_M]) -> tuple[_M | None, str]:
     return None, problem
 
 
-def _candidates(text: str) -> list[Any]:
-    candidates: list[Any] = []
+def _candidates(text: str) -> list[object]:
+    candidates: list[object] = []
     try:
         candidates.append(json.loads(text, strict=False))
     except (RecursionError, ValueError):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
-from typing import Any, Self
+from typing import Self
 
 from pydantic import BaseModel
 
@@ -44,7 +44,7 @@ class UsageMetrics(BaseModel):
         return cls.model_validate({**(usage or {}), "successful_requests": 1})
 
     @classmethod
-    def from_provider_dict(cls, usage_data: Mapping[str, Any] | None) -> Self | None:
+    def from_provider_dict(cls, usage_data: Mapping[str, object] | None) -> Self | None:
         """Return the metrics of one request from a provider's usage dict; None if it has no known keys."""
         usage = read_usage(usage_data)
         return None if usage is None else cls.of(usage)
@@ -162,7 +162,7 @@ class UsageLedger:
         """Add a request that a model or one of its fallbacks answered."""
         self.count(reply.get("model", model.name), reply["usage"])
 
-    def add(self, usage_by_model: Mapping[str, Any]) -> None:
+    def add(self, usage_by_model: Mapping[str, object]) -> None:
         """Add usage by model name, as metrics or as plain data."""
         metrics = {model: UsageMetrics.model_validate(usage) for model, usage in usage_by_model.items()}
         self._counter.add(("", model, tokens) for model, tokens in plain_usage(metrics).items())

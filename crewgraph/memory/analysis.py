@@ -18,7 +18,7 @@ __all__ = [
 class _ModelReply(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
-    def _lists(cls, value: Any, info: Any) -> Any:
+    def _lists(cls, value: Any, info: Any) -> object:
         # Models write null for an empty list, and one text for a list of one.
         if cls.model_fields[info.field_name].annotation != list[str]:
             return value

@@ -49,31 +49,31 @@ class CallOperation(Operation):
 
 
 def analyze_for_save(
-    content: str, existing_scopes: list[str], existing_categories: list[str], llm: Any
+    content: str, existing_scopes: list[str], existing_categories: list[str], llm: object
 ) -> MemoryAnalysis:
     """Ask the model for a text's scope, categories and importance; the root scope if it fails."""
     analysis = drive(placement_program(content, existing_scopes, existing_categories, llm, english()))
     return analysis or MemoryAnalysis(suggested_scope="/")
 
 
-def analyze_for_consolidation(new_content: str, existing_records: list[MemoryRecord], llm: Any) -> ConsolidationPlan:
+def analyze_for_consolidation(new_content: str, existing_records: list[MemoryRecord], llm: object) -> ConsolidationPlan:
     """Ask the model what to do with records similar to a new text; all are kept if it fails."""
     return drive(consolidation_program(new_content, existing_records, llm, english()))
 
 
-def analyze_query(query: str, available_scopes: list[str], scope_info: ScopeInfo | None, llm: Any) -> QueryAnalysis:
+def analyze_query(query: str, available_scopes: list[str], scope_info: ScopeInfo | None, llm: object) -> QueryAnalysis:
     """Ask the model what a query is about; the query itself if it fails."""
     analysis = drive(query_analysis_program(query, available_scopes, scope_info, llm, english()))
     return analysis or QueryAnalysis(recall_queries=[query])
 
 
-def extract_memories_from_content(content: str, llm: Any) -> list[str]:
+def extract_memories_from_content(content: str, llm: object) -> list[str]:
     """Ask the model what is worth remembering of a text; the text itself if it fails."""
     return drive(extraction_program(content, llm, english()))
 
 
 def placement_program(
-    content: str, scopes: Sequence[str], categories: Sequence[str], llm: Any, book: Book
+    content: str, scopes: Sequence[str], categories: Sequence[str], llm: object, book: Book
 ) -> Program[MemoryAnalysis | None]:
     """Ask for a text's scope, categories and importance; None if the model fails."""
     user = book.filled(
@@ -88,7 +88,7 @@ def placement_program(
 
 
 def consolidation_program(
-    content: str, records: Sequence[MemoryRecord], llm: Any, book: Book
+    content: str, records: Sequence[MemoryRecord], llm: object, book: Book
 ) -> Program[ConsolidationPlan]:
     """Ask what to do with records similar to a new text; all are kept if the model fails."""
     if not records:
@@ -101,7 +101,7 @@ def consolidation_program(
     return (yield from _ask_model(llm, system, user, ConsolidationPlan, book)) or ConsolidationPlan()
 
 
-def extraction_program(content: str, llm: Any, book: Book) -> Program[list[str]]:
+def extraction_program(content: str, llm: object, book: Book) -> Program[list[str]]:
     """Ask what is worth remembering of a text; the text itself if there is no model or it fails."""
     if not content.strip():
         return []
@@ -114,7 +114,7 @@ def extraction_program(content: str, llm: Any, book: Book) -> Program[list[str]]
 
 
 def query_analysis_program(
-    query: str, scopes: Sequence[str], info: ScopeInfo | None, llm: Any, book: Book
+    query: str, scopes: Sequence[str], info: ScopeInfo | None, llm: object, book: Book
 ) -> Program[QueryAnalysis | None]:
     """Ask what a query is about; None if the model fails."""
     scope_note = "" if info is None else f"All of it is in {info.path}: {info.record_count} records."
@@ -123,21 +123,21 @@ def query_analysis_program(
     return (yield from _ask_model(llm, system, user, QueryAnalysis, book))
 
 
-def gaps_program(query: str, contents: Sequence[str], llm: Any, book: Book) -> Program[QueryGaps]:
+def gaps_program(query: str, contents: Sequence[str], llm: object, book: Book) -> Program[QueryGaps]:
     """Ask what a search did not find; nothing if the model fails."""
     user = book.filled("memory", "gaps_user", query=query, found="\n".join(f"- {text}" for text in contents))
     system = book.filled("memory", "gaps_system", schema=described(QueryGaps))
     return (yield from _ask_model(llm, system, user, QueryGaps, book)) or QueryGaps()
 
 
-def _ask_model(llm: Any, system: str, user: str, schema: type[_M], book: Book) -> Program[_M | None]:
+def _ask_model(llm: object, system: str, user: str, schema: type[_M], book: Book) -> Program[_M | None]:
     """Ask the model for a structured reply, retrying an unreadable one; None, with a warning, if it fails."""
     messages: list[dict[str, Any]] = [{"role": "system", "content": system}, {"role": "user", "content": user}]
     problem = ""
     try:
         model = as_llm(llm)
         for _ in range(_ATTEMPTS):
-            answer: Any = yield CallOperation(model.call, messages, twin=getattr(model, "acall", None))
+            answer: object = yield CallOperation(model.call, messages, twin=getattr(model, "acall", None))
             if isinstance(answer, schema):  # a model with a `response_format`
                 return answer
             result, problem = read_structure(str(answer), schema)

@@ -32,7 +32,13 @@ class ContextualMemory:
     """
 
     def __init__(
-        self, stm: Any = None, ltm: Any = None, em: Any = None, exm: Any = None, agent: Any = None, task: Any = None
+        self,
+        stm: Any = None,
+        ltm: Any = None,
+        em: Any = None,
+        exm: Any = None,
+        agent: object = None,
+        task: object = None,
     ) -> None:
         self.stm, self.ltm, self.em, self.exm = stm, ltm, em, exm
         self.agent, self.task = agent, task
@@ -55,7 +61,7 @@ class ContextualMemory:
         query = memory_query(task.description, context)
         if not query:
             return ""
-        searches: tuple[tuple[str, Any, Callable[[], Any]], ...] = (
+        searches: tuple[tuple[str, object, Callable[[], Any]], ...] = (
             ("long_term_memory", self.ltm, lambda: self.ltm.search(task.description, latest_n=MAX_LATEST)),
             ("short_term_memory", self.stm, lambda: self.stm.search(query)),
             ("entity_memory", self.em, lambda: self.em.search(query)),
@@ -70,7 +76,7 @@ def memory_query(description: str, context: str) -> str:
     return f"{description} {context}".strip()
 
 
-def memory_texts(kind: str, found: Any) -> list[str]:
+def memory_texts(kind: str, found: object) -> list[str]:
     """The texts of a memory's search results, without duplicates, each at most `MAX_ENTRY_LENGTH` long.
 
     Args:
@@ -89,7 +95,7 @@ def _texts(kind: str, one: Any) -> list[str]:
         return [str(one.format() if callable(getattr(one, "format", None)) else one)]
     entry = cast("Mapping[str, Any]", one)
     if kind == "long_term_memory":
-        metadata: Any = entry.get("metadata") or {}
+        metadata: object = entry.get("metadata") or {}
         suggestions: Any = cast("Mapping[str, Any]", metadata).get("suggestions") or ()
         return [suggestions] if isinstance(suggestions, str) else [str(text) for text in suggestions]
     return [str(next((entry[name] for name in ("content", "context", "memory", "text") if entry.get(name)), ""))]

@@ -116,8 +116,8 @@ class BackendRecords:
         twin = getattr(embeddings, f"a{method}")
         return (yield from self._guarded(CallOperation(getattr(embeddings, method), texts, twin=twin), "embed"))
 
-    def _call_backend(self, method: str, *args: Any, **kwargs: Any) -> Program[Any]:
-        function: Callable[..., Any] = getattr(self.backend, method)
+    def _call_backend(self, method: str, *args: Any, **kwargs: object) -> Program[Any]:
+        function: Callable[..., object] = getattr(self.backend, method)
         twin: Callable[..., Any] | None = getattr(self.backend, f"a{method}", None)
         operation = CallOperation(lambda: function(*args, **kwargs), twin=twin and (lambda: twin(*args, **kwargs)))
         return (yield from self._guarded(operation, method))

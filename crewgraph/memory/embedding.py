@@ -1,13 +1,11 @@
 """Embedding texts, for custom storages."""
 
-from typing import Any
-
 from crewgraph.storage.vectors.resolve import embedder_of
 
 __all__ = ["embed_text", "embed_texts"]
 
 
-def embed_text(embedder: Any, text: str) -> list[float]:
+def embed_text(embedder: object, text: str) -> list[float]:
     """Embed a text; an empty vector for a blank text.
 
     Args:
@@ -17,7 +15,7 @@ def embed_text(embedder: Any, text: str) -> list[float]:
     return embed_texts(embedder, [text])[0]
 
 
-def embed_texts(embedder: Any, texts: list[str]) -> list[list[float]]:
+def embed_texts(embedder: object, texts: list[str]) -> list[list[float]]:
     """Embed texts with one request; an empty vector for each blank text."""
     non_blank = [text for text in texts if text.strip()]
     vectors = iter(embedder_of(embedder).embeddings.embed_documents(non_blank) if non_blank else ())

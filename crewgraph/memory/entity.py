@@ -27,7 +27,9 @@ class EntityMemory(StoredMemory):
     kind: ClassVar[str] = "entity_memory"
     stored_as: ClassVar[str] = "entities"
 
-    def __init__(self, crew: Any = None, embedder_config: Any = None, storage: Any = None, path: Any = None) -> None:
+    def __init__(
+        self, crew: object = None, embedder_config: Any = None, storage: object = None, path: object = None
+    ) -> None:
         resolved = resolve_storage(self.stored_as, storage, crew, embedder_config, path)
         super().__init__(storage=resolved, crew=crew, embedder_config=embedder_config)
 
@@ -47,7 +49,7 @@ class EntityMemory(StoredMemory):
         """Async `save`."""
         await in_thread(self.save, value, metadata)
 
-    def _save_items(self, items: list[EntityMemoryItem]) -> dict[str, Any]:
+    def _save_items(self, items: list[EntityMemoryItem]) -> dict[str, object]:
         errors: list[str] = []
         for item in items:
             try:

@@ -19,12 +19,12 @@ __all__ = ["MEMORY_CALLER", "emit_memory_event", "save_with_events", "search_wit
 
 T = TypeVar("T")
 
-MEMORY_CALLER: ContextVar[Mapping[str, Any] | None] = ContextVar("crewgraph_remembering", default=None)
+MEMORY_CALLER: ContextVar[Mapping[str, object] | None] = ContextVar("crewgraph_remembering", default=None)
 """The task and agent that use the memory, as event fields: `from_task`, `from_agent`, `agent_role`; None outside a run."""
 
 
 def save_with_events(
-    source: Any,
+    source: object,
     kind: str,
     value: str | None,
     metadata: dict[str, Any] | None,
@@ -53,7 +53,7 @@ def save_with_events(
 
 
 def search_with_events(
-    source: Any, kind: str, query: str, limit: int, score_threshold: float | None, search: Callable[[], T]
+    source: object, kind: str, query: str, limit: int, score_threshold: float | None, search: Callable[[], T]
 ) -> T:
     """Run `search` and emit its started, completed and failed events.
 
@@ -84,13 +84,13 @@ def search_with_events(
     return results
 
 
-def emit_memory_event(source: Any, event: "type[BaseEvent]", **fields: Any) -> None:
+def emit_memory_event(source: object, event: "type[BaseEvent]", **fields: Any) -> None:
     """Emit an event if it has listeners and the run is not being replayed."""
     if events.crewai_event_bus.wants(event) and not is_replayed():
         events.crewai_event_bus.emit(source, event(**fields))
 
 
-def _caller(source: Any) -> dict[str, Any]:
+def _caller(source: object) -> dict[str, object]:
     caller = MEMORY_CALLER.get()
     if caller is not None:
         return dict(caller)

@@ -24,7 +24,7 @@ class ExternalMemory(StoredMemory):
     kind: ClassVar[str] = "external_memory"
     stored_as: ClassVar[str] = "external"
 
-    def __init__(self, storage: Any = None, **data: Any) -> None:
+    def __init__(self, storage: object = None, **data: Any) -> None:
         super().__init__(storage=storage, **data)
 
     @staticmethod
@@ -33,7 +33,7 @@ class ExternalMemory(StoredMemory):
         return {"mem0": _mem0}
 
     @staticmethod
-    def create_storage(crew: Any, embedder_config: Any) -> Any:
+    def create_storage(crew: object, embedder_config: Any) -> Any:
         """Create the storage that a configuration names.
 
         Raises:
@@ -54,7 +54,7 @@ class ExternalMemory(StoredMemory):
             )
         return providers[provider](crew, embedder_config.get("config") or {})
 
-    def set_crew(self, crew: Any) -> Self:
+    def set_crew(self, crew: object) -> Self:
         """Assign the memory to a crew, and create its storage if it is only configured.
 
         Raises:
@@ -88,5 +88,5 @@ class ExternalMemory(StoredMemory):
             self.storage = self.create_storage(self.crew, self.embedder_config)
 
 
-def _mem0(crew: Any, config: dict[str, Any]) -> Mem0Storage:
+def _mem0(crew: object, config: dict[str, Any]) -> Mem0Storage:
     return Mem0Storage("external", crew, config)

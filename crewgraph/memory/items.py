@@ -10,7 +10,7 @@ __all__ = ["EntityMemoryItem", "ExternalMemoryItem", "LongTermMemoryItem", "Shor
 class ShortTermMemoryItem:
     """A finding of a run."""
 
-    def __init__(self, data: Any, agent: str | None = None, metadata: dict[str, Any] | None = None) -> None:
+    def __init__(self, data: object, agent: str | None = None, metadata: dict[str, Any] | None = None) -> None:
         self.data, self.agent = data, agent
         self.metadata: dict[str, Any] = {} if metadata is None else metadata
 

@@ -24,7 +24,7 @@ class LongTermMemory(StoredMemory):
 
     kind: ClassVar[str] = "long_term_memory"
 
-    def __init__(self, storage: Any = None, path: str | None = None) -> None:
+    def __init__(self, storage: object = None, path: str | None = None) -> None:
         if storage is None:
             storage = LTMStorage() if path is None else LTMSQLiteStorage(path)
         elif callable(getattr(storage, "batch", None)):  # a LangGraph store

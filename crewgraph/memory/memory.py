@@ -201,7 +201,7 @@ class MemoryReads(ABC):
         """Async `tree`."""
         return await arun_program(self._tree_program(path, max_depth))
 
-    def as_retriever(self, limit: int = 4, depth: Depth = "shallow", **words: Any) -> "BaseRetriever":
+    def as_retriever(self, limit: int = 4, depth: Depth = "shallow", **words: object) -> "BaseRetriever":
         """The memory as a LangChain retriever, for chains and graphs.
 
         Args:
@@ -264,10 +264,10 @@ class MemoryReads(ABC):
         memory = self._memory_ref()
         return extraction_program(content, memory.model, memory.wording)
 
-    def _listing_program(self, scope: str | None) -> Any:
+    def _listing_program(self, scope: str | None) -> object:
         return listing_program(self._memory_ref(), self._resolve_scope(scope))
 
-    def _info_program(self, path: str | None) -> Any:
+    def _info_program(self, path: str | None) -> object:
         places = self._resolve_scope(path)
         return scope_info_program(self._memory_ref(), _display_path(places, path), places)
 
@@ -441,7 +441,7 @@ class MemoryWrites(MemoryReads):
         private: bool,
         agent_role: str | None,
         root_scope: str | None,
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         return {
             "root": self._root() if root_scope is None else join_scope_paths(root_scope, None),
             "scope": self._scope(scope),
@@ -465,7 +465,7 @@ class MemoryWrites(MemoryReads):
         older_than: datetime | None,
         metadata: dict[str, Any] | None,
         record_ids: Sequence[str] | None,
-    ) -> Any:
+    ) -> object:
         self._refuse_read_only("forget")
         path = join_scope_paths(self._root(), scope)
         record_filter = RecordFilter(
@@ -492,7 +492,7 @@ class MemoryScope(MemoryWrites, BaseModel):
 
     _memory: "Memory | None" = PrivateAttr(default=None)
 
-    def __init__(self, memory: "Memory | None" = None, **data: Any) -> None:
+    def __init__(self, memory: "Memory | None" = None, **data: object) -> None:
         """Create a scope of a memory.
 
         Args:
@@ -559,7 +559,7 @@ class MemorySlice(MemoryReads, BaseModel):
 
     _memory: "Memory | None" = PrivateAttr(default=None)
 
-    def __init__(self, memory: "Memory | None" = None, **data: Any) -> None:
+    def __init__(self, memory: "Memory | None" = None, **data: object) -> None:
         """Create a slice of a memory.
 
         Args:
@@ -697,7 +697,7 @@ class Memory(MemoryWrites, MemoryConfig):
 
     @model_validator(mode="before")
     @classmethod
-    def _warn_unknown_fields(cls, data: Any) -> Any:
+    def _warn_unknown_fields(cls, data: object) -> object:
         if isinstance(data, Mapping):
             fields = cast("Mapping[str, Any]", data)
             unknown = [name for name in fields if name not in cls.model_fields]
@@ -708,7 +708,7 @@ class Memory(MemoryWrites, MemoryConfig):
 
     @field_validator("storage")
     @classmethod
-    def _validate_storage(cls, storage: Any) -> Any:
+    def _validate_storage(cls, storage: object) -> object:
         if storage is None or isinstance(storage, str):
             custom = resolve_memory_storage(_DEFAULT_STORAGE if storage is None else storage)
             storage = custom if custom is not None else None if storage in _DEFAULT_STORAGES else storage
@@ -750,7 +750,7 @@ class Memory(MemoryWrites, MemoryConfig):
             self._records = self._open_records()
         return self._records
 
-    def _open_records(self) -> Any:
+    def _open_records(self) -> object:
         storage = self.storage
         if storage is not None and not isinstance(storage, (str, Path)) and not is_store(storage):
             return BackendRecords(storage, lambda: embedder_of(self.embedder))
@@ -814,7 +814,7 @@ class Memory(MemoryWrites, MemoryConfig):
     def close(self) -> None:
         """Release the memory. Does nothing: files are shared by all memories of a process."""
 
-    def _update_program(self, record_id: str, *values: Any) -> Any:
+    def _update_program(self, record_id: str, *values: Any) -> object:
         self._refuse_read_only("update")
         changes: dict[str, Any] = dict(
             zip(("content", "scope", "categories", "metadata", "importance"), values, strict=True)

@@ -59,7 +59,7 @@ def recall_program(memory: "Memory", request: RecallRequest) -> Program[list[Mem
     if not request.query.strip() or request.limit < 1:
         return []
     fields = {"query": request.query, "limit": request.limit, "source_type": _SOURCE}
-    event: dict[str, Any] = {**(MEMORY_CALLER.get() or {}), **fields}
+    event: dict[str, object] = {**(MEMORY_CALLER.get() or {}), **fields}
     start = time.perf_counter()
     emit_memory_event(memory, MemoryQueryStartedEvent, **event)
     try:

@@ -199,10 +199,10 @@ def _apply_plan(
     return holders[0], updated, deleted
 
 
-def _run_all(programs: Sequence[Program[Any]]) -> Program[list[Any]]:
+def _run_all(programs: Sequence[Program[object]]) -> Program[list[Any]]:
     if len(programs) == 1:
         return [(yield from programs[0])]
-    outcomes: Iterable[Any] = yield Parallel(programs)
+    outcomes: Iterable[object] = yield Parallel(programs)
     for outcome in outcomes:
         if isinstance(outcome, BaseException):
             raise outcome

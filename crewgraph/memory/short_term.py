@@ -39,7 +39,7 @@ class StoredMemory(BaseModel):
     _agent: Any = PrivateAttr(default=None)
     _task: Any = PrivateAttr(default=None)
 
-    def __init__(self, storage: Any = None, **data: Any) -> None:
+    def __init__(self, storage: object = None, **data: object) -> None:
         if callable(getattr(storage, "batch", None)):  # a LangGraph store
             storage = RAGStorage(
                 type=self.stored_as, crew=data.get("crew"), embedder_config=data.get("embedder_config"), path=storage
@@ -65,7 +65,7 @@ class StoredMemory(BaseModel):
         return self._agent
 
     @agent.setter
-    def agent(self, agent: Any) -> None:
+    def agent(self, agent: object) -> None:
         """The agent, for events, if used outside a run."""
         self._agent = agent
 
@@ -75,7 +75,7 @@ class StoredMemory(BaseModel):
         return self._task
 
     @task.setter
-    def task(self, task: Any) -> None:
+    def task(self, task: object) -> None:
         """The task, for events, if used outside a run."""
         self._task = task
 
@@ -133,7 +133,7 @@ class StoredMemory(BaseModel):
         """Async `reset`."""
         await in_thread(self.reset)
 
-    def set_crew(self, crew: Any) -> Self:
+    def set_crew(self, crew: object) -> Self:
         """Assign the memory to a crew."""
         self.crew = crew
         return self
@@ -158,6 +158,8 @@ class ShortTermMemory(StoredMemory):
     kind: ClassVar[str] = "short_term_memory"
     stored_as: ClassVar[str] = "short_term"
 
-    def __init__(self, crew: Any = None, embedder_config: Any = None, storage: Any = None, path: Any = None) -> None:
+    def __init__(
+        self, crew: object = None, embedder_config: Any = None, storage: object = None, path: object = None
+    ) -> None:
         resolved = resolve_storage(self.stored_as, storage, crew, embedder_config, path)
         super().__init__(storage=resolved, crew=crew, embedder_config=embedder_config)

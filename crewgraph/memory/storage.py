@@ -80,7 +80,7 @@ class Mem0Storage(Storage):
         MissingExtra: Mem0 is not installed.
     """
 
-    def __init__(self, type: str, crew: Any = None, config: dict[str, Any] | None = None) -> None:
+    def __init__(self, type: str, crew: object = None, config: dict[str, Any] | None = None) -> None:
         self.type, self.crew, self.config = type, crew, config or {}
         self._mem0: Any = require("mem0", extra="mem0", purpose='a memory with the provider "mem0"')
         self._memory: Any = None
@@ -116,7 +116,7 @@ class Mem0Storage(Storage):
     def search(self, query: str, limit: int = 5, score_threshold: float = 0.6) -> list[Any]:
         """Mem0's results for a text, each with its text also as `content`."""
         who = [{name: value} for name, value in self._owner.items()]
-        filters: dict[str, Any] = {}
+        filters: dict[str, object] = {}
         if who:
             filters = who[0] if len(who) == 1 else {"OR": who}
         response = self.memory.search(query, top_k=limit, threshold=score_threshold, filters=filters)
@@ -141,7 +141,7 @@ class Mem0Storage(Storage):
         return self.config.get("api_key") or os.environ.get("MEM0_API_KEY") or None
 
 
-def _conversation(messages: list[Any]) -> list[dict[str, Any]]:
+def _conversation(messages: list[object]) -> list[dict[str, object]]:
     """The user's and the assistant's messages, without system messages."""
     return [
         {"role": message["role"], "content": message["content"]}
@@ -152,13 +152,13 @@ def _conversation(messages: list[Any]) -> list[dict[str, Any]]:
     ]
 
 
-RUN_STORE: ContextVar[Any] = ContextVar("crewgraph_kept_in", default=None)
+RUN_STORE: ContextVar[object] = ContextVar("crewgraph_kept_in", default=None)
 """The store of the running graph, used by memories without a storage of their own; None if the graph has none."""
 
 _MEMORIES = "memories"
 
 
-def memory_namespace(*namespace: str, storage: Any = None, embedder: Any = None) -> "StoreNamespace":
+def memory_namespace(*namespace: str, storage: object = None, embedder: object = None) -> "StoreNamespace":
     """The entries of a memory.
 
     Args:
@@ -168,7 +168,7 @@ def memory_namespace(*namespace: str, storage: Any = None, embedder: Any = None)
         embedder: the embedder; ignored for a store, which has its own.
     """
     location = RUN_STORE.get() if storage is None else storage
-    namespace_class: Any = StoreNamespace
+    namespace_class: object = StoreNamespace
     return namespace_class(_MEMORIES, *namespace, storage=location, embedder=embedder, of_project=location is None)
 
 
@@ -196,12 +196,12 @@ class RAGStorage(Storage):
         type: str,
         allow_reset: bool = True,
         embedder_config: Any = None,
-        crew: Any = None,
-        path: Any = None,
+        crew: object = None,
+        path: object = None,
     ) -> None:
         self.type, self.allow_reset = type, allow_reset
         self.embedder_config, self.crew, self.path = embedder_config, crew, path
-        self._embedder: Any = None
+        self._embedder: object = None
 
     @property
     def namespace(self) -> "StoreNamespace":
@@ -270,7 +270,7 @@ class RAGStorage(Storage):
         self.namespace.reset()
 
 
-def _team(crew: Any) -> str:
+def _team(crew: object) -> str:
     """The label of a crew's entries: the roles of its agents, as templates."""
     named = "_".join(slug(agent.template("role") or "") for agent in getattr(crew, "agents", None) or ())
     if len(named) <= _MAX_TEAM_LENGTH:
@@ -283,7 +283,7 @@ def _key(text: str, metadata: dict[str, Any]) -> str:
     return hashlib.sha256(written.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def _plain(metadata: dict[str, Any]) -> dict[str, Any]:
+def _plain(metadata: dict[str, Any]) -> dict[str, object]:
     return json.loads(json.dumps(metadata, ensure_ascii=False, default=str))
 
 
@@ -435,7 +435,7 @@ class LTMSQLiteStorage:
             raise StorageError(f"the long-term memory in `{self.db_path}` could not {action}: {error}") from error
 
 
-def resolve_storage(kind: str, storage: Any, crew: Any, embedder_config: Any, path: Any) -> Any:
+def resolve_storage(kind: str, storage: object, crew: object, embedder_config: object, path: object) -> Any:
     """The storage that was passed, or else the configured one.
 
     Args:

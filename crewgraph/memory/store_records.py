@@ -1,7 +1,6 @@
 """Records in a LangGraph store, which embeds and searches them; scopes are its namespaces."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from crewgraph.core.operations import Program
 from crewgraph.memory.query import RecordFilter
@@ -98,7 +97,7 @@ def _entry(record: MemoryRecord) -> Entry:
 
 
 def _record(entry: FoundEntry) -> MemoryRecord:
-    fields: dict[str, Any] = {"id": entry.key, **entry.metadata}
+    fields: dict[str, object] = {"id": entry.key, **entry.metadata}
     if "created_at" not in fields:  # somebody else put it there
         fields["created_at"], fields["last_accessed"] = entry.created_at, entry.updated_at
     return MemoryRecord.model_validate({**fields, "content": entry.text, "scope": "/" + "/".join(entry.below)})

@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable
 from contextvars import ContextVar
 from datetime import datetime, timedelta
-from typing import Any, TextIO
+from typing import TextIO
 
 from rich.console import Console
 from rich.containers import Lines
@@ -140,7 +140,7 @@ class ConsoleListener:
     def __init__(
         self,
         *,
-        shows: Callable[[Any, BaseEvent], bool] | None = None,
+        shows: Callable[[object, BaseEvent], bool] | None = None,
         within: Callable[[], str] | None = None,
         stream: TextIO | None = None,
     ) -> None:
@@ -166,7 +166,7 @@ class ConsoleListener:
                 self._bus.off(event_type, self.show)
             self._bus = None
 
-    def show(self, source: Any, event: BaseEvent) -> None:
+    def show(self, source: object, event: BaseEvent) -> None:
         """Print an event, if it is one to be shown."""
         if QUIET.get() or (self._shows is not None and not self._shows(source, event)):
             return

@@ -6,7 +6,6 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from crewgraph.events import BaseEvent, EventBus, TaskCompletedEvent, TaskStartedEvent
 from crewgraph.observe.redaction import Veil
@@ -58,11 +57,11 @@ class LogFileListener:
         bus.off(TaskStartedEvent, self.started)
         bus.off(TaskCompletedEvent, self.completed)
 
-    def started(self, source: Any, event: TaskStartedEvent) -> None:
+    def started(self, source: object, event: TaskStartedEvent) -> None:
         """Write that a task begins."""
         self._write(event, task=event.description or event.task.description, agent=event.agent_role, status="started")
 
-    def completed(self, source: Any, event: TaskCompletedEvent) -> None:
+    def completed(self, source: object, event: TaskCompletedEvent) -> None:
         """Write that a task is done, and what it gave."""
         done = event.output
         self._write(event, task=done.description, agent=done.agent, status="completed", output=done.raw)
@@ -82,7 +81,7 @@ class LogFileListener:
                     _log.warning("the log of the run could not be written to `%s`, the run goes on: %s", path, error)
 
 
-def add_entry(path: Path, entry: Mapping[str, Any]) -> None:
+def add_entry(path: Path, entry: Mapping[str, object]) -> None:
     """Add an entry to a file: an object to the list of a .json file, a line to any other; folders are made.
 
     Args:
@@ -97,7 +96,7 @@ def add_entry(path: Path, entry: Mapping[str, Any]) -> None:
         (_add_object if path.suffix == ".json" else _add_line)(path, entry)
 
 
-def _add_line(path: Path, entry: Mapping[str, Any]) -> None:
+def _add_line(path: Path, entry: Mapping[str, object]) -> None:
     told = ", ".join(f'{name}="{value}"' for name, value in entry.items() if name != "timestamp")
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab") as file:
@@ -105,7 +104,7 @@ def _add_line(path: Path, entry: Mapping[str, Any]) -> None:
         file.write(f"{entry['timestamp']}: {told}\n".encode())
 
 
-def _add_object(path: Path, entry: Mapping[str, Any]) -> None:
+def _add_object(path: Path, entry: Mapping[str, object]) -> None:
     """Put an object behind the last one of a list; only the end of the file is read and written.
 
     Raises:

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from typing import cast
 
 __all__ = ["HIDDEN", "Veil", "veiled"]
 
@@ -30,7 +30,7 @@ class Veil:
         return text if self._secrets is None else self._secrets.sub(HIDDEN, text)
 
 
-def veiled(data: object) -> Any:
+def veiled(data: object) -> object:
     """JSON data in which what a secret's name stands before (`{"password": ...}`) is covered."""
     if isinstance(data, Mapping):
         named = cast("Mapping[str, object]", data).items()

@@ -112,7 +112,7 @@ def _nowhere(cls: type, where: str, name: str, role: Role) -> Fault:
 
 def resolved(project: object, section: ConfigSection, references: Mapping[str, ConfigReference]) -> dict[str, Any]:
     """What stands in an entry in the place of names."""
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for key, reference in references.items():
         given = section.get(key)
         if not _names(given):
@@ -124,7 +124,7 @@ def resolved(project: object, section: ConfigSection, references: Mapping[str, C
     return found
 
 
-def _items(given: Any) -> list[Any]:
+def _items(given: Any) -> list[object]:
     return list(cast(list[Any], given)) if isinstance(given, (list, tuple)) else [given]
 
 
@@ -132,7 +132,7 @@ def _names(given: Any) -> list[str]:
     return [one for one in _items(given) if isinstance(one, str)]
 
 
-def _members(project: object, item: Any, reference: ConfigReference) -> list[Any]:
+def _members(project: object, item: Any, reference: ConfigReference) -> list[object]:
     """What a name stands for: one object, or the tools of a `@tool` method that returns several."""
     if not isinstance(item, str) or item not in named(type(project), reference.role):
         return [item]
@@ -143,7 +143,7 @@ def _members(project: object, item: Any, reference: ConfigReference) -> list[Any
     return list(cast(list[Any], made)) if reference.many and isinstance(made, (list, tuple)) else [made]
 
 
-def _callback(project: object, name: str, method: Any) -> Any:
+def _callback(project: object, name: str, method: Any) -> object:
     """A method that is told something, or the function that one without arguments makes."""
     parameters = inspect.signature(method).parameters.values()
     if any(p.kind is p.VAR_POSITIONAL or (p.default is p.empty and p.kind is not p.VAR_KEYWORD) for p in parameters):
@@ -309,20 +309,20 @@ _resolving: ContextVar[tuple[tuple[int, str], ...]] = ContextVar("resolving", de
 class Configuration(dict[str, Any]):
     """Entries by name; what an entry names is put in its place when the entry is first taken."""
 
-    def __init__(self, entries: Mapping[str, Any], project: object, kind: Kind, place: str) -> None:
+    def __init__(self, entries: Mapping[str, object], project: object, kind: Kind, place: str) -> None:
         super().__init__(entries)
         self._project = project
         self._kind = kind
         self._place = place
         self._open = set(entries)
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> object:
         entry = super().__getitem__(name)
         if name in self._open:
             self._resolve(name, entry)
         return entry
 
-    def __missing__(self, name: str) -> Any:
+    def __missing__(self, name: str) -> object:
         near = difflib.get_close_matches(str(name), self, n=1)
         hint = f" Did you mean `{near[0]}`?" if near else ""
         there = f" There are: {', '.join(f'`{one}`' for one in self)}." if self else ""
@@ -343,13 +343,13 @@ class Configuration(dict[str, Any]):
             _resolving.reset(token)
         self._open.discard(name)
 
-    def get(self, name: str, default: Any = None) -> Any:
+    def get(self, name: str, default: object = None) -> Any:
         """An entry, or the default."""
         if name not in self:
             return default
         return self[name]
 
-    def pop(self, name: str, *default: Any) -> Any:
+    def pop(self, name: str, *default: object) -> Any:
         """Take an entry out."""
         if name in self:
             self.__getitem__(name)
@@ -377,7 +377,7 @@ class Configuration(dict[str, Any]):
 class ConfigurationAttribute:
     """`agents_config` or `tasks_config`: a path or a dict on the class, the `Configuration` on its objects."""
 
-    def __init__(self, kind: Kind, declared: Any, folder: Path, *, is_given: bool) -> None:
+    def __init__(self, kind: Kind, declared: object, folder: Path, *, is_given: bool) -> None:
         """Say where a configuration is.
 
         Args:
@@ -391,7 +391,7 @@ class ConfigurationAttribute:
         self.folder = folder
         self.is_given = is_given
 
-    def __get__(self, project: object | None, owner: type) -> Any:
+    def __get__(self, project: object | None, owner: type) -> object:
         if project is None:
             return self.declared
         shelf = shelf_of(project)
@@ -453,7 +453,7 @@ def load_declared(project: object) -> None:
             attribute.__get__(project, type(project))
 
 
-def _sections(entries: Mapping[str, Any], place: str) -> dict[str, Any]:
+def _sections(entries: Mapping[str, object], place: str) -> dict[str, object]:
     return {
         name: ConfigSection(cast(Mapping[str, Any], values), name=name, place=place)
         if isinstance(values, Mapping)
@@ -462,7 +462,7 @@ def _sections(entries: Mapping[str, Any], place: str) -> dict[str, Any]:
     }
 
 
-def _refuse(cls: type, entries: Mapping[str, Any], lines: Mapping[str, int], kind: Kind, place: str) -> None:
+def _refuse(cls: type, entries: Mapping[str, object], lines: Mapping[str, int], kind: Kind, place: str) -> None:
     """Refuse what cannot be used, all of it at once."""
     shapes: list[Fault] = []
     for name, entry in entries.items():
@@ -474,7 +474,7 @@ def _refuse(cls: type, entries: Mapping[str, Any], lines: Mapping[str, int], kin
         raise (UnknownName if only_names else DefinitionError)([*shapes, *names])
 
 
-def _shape_faults(name: str, entry: Any, place: str) -> Iterator[Fault]:
+def _shape_faults(name: str, entry: object, place: str) -> Iterator[Fault]:
     if not isinstance(entry, ConfigSection):
         what = "is empty" if entry is None else f"is {entry!r:.40}"
         remedy = "Write its keys and values below it, indented."

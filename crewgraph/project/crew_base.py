@@ -32,7 +32,7 @@ def get_mcp_tools(self: Any, *names: str) -> list[MCPTool]:
         MCPServerError: a server is not there.
         MissingExtra: the package for MCP is not installed.
     """
-    given: Any = getattr(self, "mcp_server_params", None)
+    given: object = getattr(self, "mcp_server_params", None)
     if not given:
         return []
     own = cast("dict[str, Any]", vars(self))
@@ -87,7 +87,7 @@ def _prepare_subclasses(cls: type) -> None:
     """Let subclasses that are not decorated be projects, too."""
     own: Any = vars(cls).get("__init_subclass__")
 
-    def prepared(subclass: type, **kwargs: Any) -> None:
+    def prepared(subclass: type, **kwargs: object) -> None:
         if own is None:
             super(cls, subclass).__init_subclass__(**kwargs)
         else:

@@ -52,7 +52,7 @@ def agents_of(project: object) -> list[Any]:
 
 
 def _made(project: object, role: Role) -> Iterator[Any]:
-    made: dict[int, Any] = {}
+    made: dict[int, object] = {}
     for name in named(type(project), role):
         one = getattr(project, name)()
         if one is None:
@@ -70,14 +70,14 @@ class Collected:
         self._name = name
         self._collect = collect
 
-    def __get__(self, project: object | None, owner: type) -> Any:
+    def __get__(self, project: object | None, owner: type) -> object:
         if project is None:
             raise AttributeError(f"`{self._name}` are an instance's: `{owner.__name__}().{self._name}`")
         found = project.__dict__[self._name] = self._collect(project)
         return found
 
 
-def assembled(method: Callable[..., Any], *args: Any, **kwargs: Any) -> Crew:
+def assembled(method: Callable[..., Any], *args: Any, **kwargs: object) -> Crew:
     """What a `@crew` method makes of a project's agents and tasks, with the project's name and functions.
 
     Raises:
@@ -120,7 +120,7 @@ def _hook(project: object, crew: Crew) -> None:
             hold(crew, point, only_for(method, *hook_filters(member)))
 
 
-def _detached(method: Callable[..., Any]) -> Callable[..., Any]:
+def _detached(method: Callable[..., Any]) -> Callable[..., object]:
     """A bound method as a function: a deep copy of a crew calls the same object's, not a copy's."""
 
     @wraps(method)
@@ -143,7 +143,7 @@ def task(method: _F) -> _F:
     """A method that makes a task, named after it where it has no name; `self.tasks` holds the tasks of all of them."""
 
     @wraps(method)
-    def titled(*args: Any, **kwargs: Any) -> Any:
+    def titled(*args: Any, **kwargs: object) -> Any:
         made = finished(method(*args, **kwargs))
         if getattr(made, "name", "") is None:
             made.name = method.__name__
@@ -159,7 +159,7 @@ def crew(method: _F) -> _F:
     """
 
     @wraps(method)
-    def assembling(*args: Any, **kwargs: Any) -> Any:
+    def assembling(*args: Any, **kwargs: object) -> Any:
         return assembled(method, *args, **kwargs)
 
     return marked(cast(_F, memoized(assembling)), Role.crew)
@@ -205,7 +205,7 @@ def output_pydantic(model: _C) -> _C:
     return marked(model, Role.output_pydantic)
 
 
-_DECORATORS: dict[Role, Callable[[Any], Any]] = {
+_DECORATORS: dict[Role, Callable[[Any], object]] = {
     Role.agent: agent,
     Role.task: task,
     Role.crew: crew,

@@ -63,7 +63,7 @@ def marked(member: _T, role: Role) -> _T:
     return member
 
 
-def roles_of(member: Any) -> frozenset[Role]:
+def roles_of(member: object) -> frozenset[Role]:
     """The roles of a function or class; a subclass does not inherit them."""
     return getattr(member, "__dict__", {}).get(_MARK, frozenset[Role]())
 
@@ -101,7 +101,7 @@ def shelf_of(project: object) -> dict[Hashable, Any]:
     return attributes.setdefault(_NAME, made)
 
 
-def finished(made: Any) -> Any:
+def finished(made: object) -> Any:
     """What a method returned, waited for if it is async."""
     return wait_for(made) if inspect.isawaitable(made) else made
 
@@ -133,7 +133,7 @@ def memoized(method: Callable[P, R]) -> Callable[P, R]:
     return kept
 
 
-def _frozen(value: Any) -> Any:
+def _frozen(value: Any) -> object:
     """A value as part of a key."""
     if isinstance(value, Mapping):
         items = cast("Mapping[Any, Any]", value).items()

@@ -147,7 +147,7 @@ I18N_DEFAULT = I18N()
 
 def _read(path: str) -> dict[str, dict[str, Text]]:
     try:
-        found: Any = json.loads(Path(path).read_text("utf-8-sig"))
+        found: object = json.loads(Path(path).read_text("utf-8-sig"))
     except OSError as error:
         raise ValueError(f"the prompt file {path!r} cannot be read: {error}") from error
     except ValueError as error:  # no JSON, or no UTF-8

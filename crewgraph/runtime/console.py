@@ -52,7 +52,7 @@ class _Screen:
                 self._listener.detach()
                 self._listener = None
 
-    def _shows(self, source: Any, event: Any) -> bool:
+    def _shows(self, source: object, event: Any) -> bool:
         if isinstance(event, FlowEvent):
             return id(source) in self._shown or any(self._around())
         if isinstance(event, CrewBaseEvent) and any(self._around()):

@@ -38,7 +38,7 @@ class CallBack(Operation):
     def run(self) -> Any:
         return call(self.function, *self.args)
 
-    async def arun(self) -> Any:
+    async def arun(self) -> object:
         return await acall(self.function, *self.args)
 
 
@@ -48,10 +48,10 @@ class ReadState(Operation):
     def __init__(self, graph: _Graph, config: RunnableConfig) -> None:
         self.graph, self.config = graph, config
 
-    def run(self) -> Any:
+    def run(self) -> object:
         return self.graph.get_state(self.config)
 
-    async def arun(self) -> Any:
+    async def arun(self) -> object:
         refuse_without_async_face(self.graph.checkpointer)
         return await self.graph.aget_state(self.config)
 
@@ -102,7 +102,7 @@ class Run(Operation):
         if durability is not None:
             self.options["durability"] = durability
         self.notes = notes
-        self.written: dict[str, Any] = {}
+        self.written: dict[str, object] = {}
         self.questions: list[Any] = []
         self._place: tuple[str, ...] | None = None
 
@@ -138,13 +138,13 @@ class Run(Operation):
                 if (trim := self._due()) is not None:
                     trim.run()
 
-    def parts(self, audience: Audience) -> Generator[Any]:
+    def parts(self, audience: Audience) -> Generator[object]:
         """Run, and give what is written to the custom stream, as it is written."""
         up = _writer()
         steps: Any = self.graph.stream(self.given, self.config, **self._options(custom=True))
         try:
             while True:
-                written: list[Any] = []
+                written: list[object] = []
                 with self._watched(audience):
                     streamed = next(steps, None)
                     if streamed is None:
@@ -160,14 +160,14 @@ class Run(Operation):
             with self._watched(audience):
                 steps.close()
 
-    async def aparts(self, audience: Audience) -> AsyncGenerator[Any]:
+    async def aparts(self, audience: Audience) -> AsyncGenerator[object]:
         """The same on this event loop."""
         refuse_without_async_face(self.graph.checkpointer)
         up = _writer()
         steps: Any = self.graph.astream(self.given, self.config, **self._options(custom=True))
         try:
             while True:
-                written: list[Any] = []
+                written: list[object] = []
                 with self._watched(audience):
                     streamed = await anext(steps, None)
                     if streamed is None:
@@ -246,7 +246,7 @@ class Run(Operation):
                 self.written.update(values)
 
 
-def _writer() -> Callable[[Any], None] | None:
+def _writer() -> Callable[[object], None] | None:
     """The custom stream of the run around this one, where somebody watches that."""
     if not SINKS.get():
         return None
@@ -256,7 +256,9 @@ def _writer() -> Callable[[Any], None] | None:
         return None
     around = var_child_runnable_config.get()
 
-    def up(data: Any) -> None:  # LangGraph looks at the config of the code that writes, which may have been set apart
+    def up(
+        data: object,
+    ) -> None:  # LangGraph looks at the config of the code that writes, which may have been set apart
         before = var_child_runnable_config.get()
         var_child_runnable_config.set(around)
         try:
@@ -267,7 +269,7 @@ def _writer() -> Callable[[Any], None] | None:
     return up
 
 
-def _sorted(written: list[Any], audience: Audience, up: Callable[[Any], None] | None) -> Generator[Any]:
+def _sorted(written: list[object], audience: Audience, up: Callable[[object], None] | None) -> Generator[object]:
     """What is for a reader; the rest goes to those around."""
     for one in written:
         if audience.concerns(one):

@@ -68,7 +68,7 @@ def run_entry_hooks(owner: "Crew | Flow", inputs: dict[str, Any]) -> Program[Any
     return taken.payload
 
 
-def with_run_hooks(owner: "Crew | Flow", run: Program[Any]) -> Program[Any]:
+def with_run_hooks(owner: "Crew | Flow", run: Program[object]) -> Program[Any]:
     """What a run gives, as the hooks leave it; they are told when it fails, and not while it waits for an answer.
 
     Raises:
@@ -107,7 +107,7 @@ def _of(owner: "Crew | Flow") -> dict[str, Any]:
 class _Dispatch(Operation):
     """The hooks of a point, called."""
 
-    def __init__(self, point: InterceptionPoint, context: Any) -> None:
+    def __init__(self, point: InterceptionPoint, context: object) -> None:
         self.point, self.context = point, context
 
     def run(self) -> None:
@@ -117,7 +117,7 @@ class _Dispatch(Operation):
         await adispatch(self.point, self.context)
 
 
-def taken(callback: Callable[..., Any], value: Any) -> tuple[Any, ...]:
+def taken(callback: Callable[..., object], value: Any) -> tuple[Any, ...]:
     """The value, if the function takes one."""
     try:
         parameters = inspect.signature(callback).parameters.values()

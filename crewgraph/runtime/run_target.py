@@ -139,7 +139,7 @@ def own_place(crew: Crew, thread_id: str | None, checkpointer: Any) -> RunPlace:
     return RunPlace(checkpointer=saver, thread_id=str(thread_id or uuid4()), detached=True)
 
 
-def saver_of(crew: Crew, checkpointer: Any) -> Any:
+def saver_of(crew: Crew, checkpointer: object) -> object:
     """Where the runs of a crew are kept, inside the method of a flow where that one's are.
 
     Raises:

@@ -100,7 +100,7 @@ def _steps(
     spec: ToolSpec,
     args: dict[str, Any],
     config: "RunnableConfig",
-    work: Callable[[Context], Any],
+    work: Callable[[Context], object],
 ) -> _Steps:
     serialized = {"name": spec["name"], "description": spec["description"]}
     run = yield manager.on_tool_start(
@@ -172,7 +172,7 @@ class AdaptedTool(ABC):
         renamed.spec = {**self.spec, "name": name}
         return renamed
 
-    def prepare(self, written: Any) -> dict[str, Any] | Refusal:
+    def prepare(self, written: object) -> dict[str, Any] | Refusal:
         """Parse the arguments that a model wrote; return valid plain data, or a refusal."""
         return read_arguments(self.spec, self.schema, written)
 
@@ -195,7 +195,7 @@ class AdaptedTool(ABC):
         """Render a result of `run` for the model: a text, and image blocks."""
         return observation(result), []
 
-    def _plain(self, value: Any) -> Any:
+    def _plain(self, value: Any) -> object:
         if isinstance(value, ToolFailure):
             raise ReportedFailure(value)
         try:
@@ -257,7 +257,7 @@ class _FunctionTool(AdaptedTool):
                 pass
         return await acall(self._function, **arguments)
 
-    def _claim_arguments(self, args: dict[str, Any]) -> dict[str, Any]:
+    def _claim_arguments(self, args: dict[str, Any]) -> dict[str, object]:
         arguments = call_arguments(validated(self._model, args))
         if self._accepted_names is not None:  # drop defaults that the function does not accept
             arguments = {
@@ -278,7 +278,7 @@ def _parameters(function: Callable[..., Any]) -> frozenset[str] | None:
 class _LangChainTool(AdaptedTool):
     """A LangChain tool, which validates its arguments and traces its calls itself."""
 
-    def __init__(self, source: Any) -> None:
+    def __init__(self, source: object) -> None:
         super().__init__(source, arguments_of(source), bool(getattr(source, "return_direct", False)))
         self._is_async_only, self._wants_call_id = is_async_only(source), wants_call_id(source)
         self._is_async = getattr(source, "coroutine", None) is not None or _overrides_arun(source)
@@ -294,20 +294,20 @@ class _LangChainTool(AdaptedTool):
         work = partial(self.source.invoke, self._invoke_input(args), config)
         return self._unwrap(await in_thread(work))
 
-    def _invoke_input(self, args: dict[str, Any]) -> dict[str, Any]:
+    def _invoke_input(self, args: dict[str, Any]) -> dict[str, object]:
         """Return the input for LangChain: a whole tool call if the tool needs the id of its call."""
         if not self._wants_call_id:
             return args
         return {"type": "tool_call", "name": self.title, "args": args, "id": f"call_{digest([self.title, args])}"}
 
-    def _unwrap(self, returned: Any) -> Any:
+    def _unwrap(self, returned: Any) -> object:
         return self._plain(returned.content if self._wants_call_id and hasattr(returned, "content") else returned)
 
     def shown(self, result: Any) -> Rendered:
         return render_blocks(result) if is_blocks(result) else super().shown(result)
 
 
-def _overrides_arun(source: Any) -> bool:
+def _overrides_arun(source: object) -> bool:
     """Return whether a LangChain tool implements `_arun` itself, instead of LangChain's default with a small thread pool."""
     owner = next((c for c in type(source).__mro__ if "_arun" in vars(c)), None)
     return owner is not None and not owner.__module__.startswith("langchain_core.tools")
@@ -337,7 +337,7 @@ def as_tool(value: Any) -> AdaptedTool:
     )
 
 
-def as_tools(values: Iterable[Any]) -> dict[str, AdaptedTool]:
+def as_tools(values: Iterable[object]) -> dict[str, AdaptedTool]:
     """Adapt tools and return them by the names that models use, in order; duplicates of an object are dropped.
 
     Raises:

@@ -27,7 +27,7 @@ class Refusal:
 
 
 def read_arguments(
-    spec: ToolSpec, schema: type[BaseModel] | Mapping[str, Any], written: Any
+    spec: ToolSpec, schema: type[BaseModel] | Mapping[str, object], written: object
 ) -> dict[str, Any] | Refusal:
     """Parse the arguments that a model wrote for a tool.
 
@@ -55,7 +55,7 @@ def read_arguments(
     return _refusal(spec, [_describe(error) for error in errors]) if errors else arguments
 
 
-def _read(parameters: Mapping[str, Any], written: Any) -> dict[str, Any] | Refusal:
+def _read(parameters: Mapping[str, object], written: object) -> dict[str, object] | Refusal:
     if written is None:
         return {}
     if isinstance(written, str):
@@ -65,7 +65,7 @@ def _read(parameters: Mapping[str, Any], written: Any) -> dict[str, Any] | Refus
     return _sole_argument(parameters, written)
 
 
-def _read_text(parameters: Mapping[str, Any], text: str) -> dict[str, Any] | Refusal:
+def _read_text(parameters: Mapping[str, object], text: str) -> dict[str, object] | Refusal:
     if not text:
         return {}
     try:
@@ -110,7 +110,7 @@ def _name_errors(parameters: Mapping[str, Any], arguments: Mapping[str, Any]) ->
     ]
 
 
-def _validation_errors(schema: type[BaseModel], arguments: dict[str, Any]) -> list[ErrorDetails]:
+def _validation_errors(schema: type[BaseModel], arguments: dict[str, object]) -> list[ErrorDetails]:
     try:
         validated(schema, arguments)
     except ValidationError as error:
@@ -121,7 +121,7 @@ def _validation_errors(schema: type[BaseModel], arguments: dict[str, Any]) -> li
 _CONTAINERS = ("list_", "dict_", "model_", "tuple_", "set_", "frozen_set_", "dataclass_", "mapping_")
 
 
-def _repaired(arguments: dict[str, Any], errors: list[ErrorDetails], required: list[str]) -> dict[str, Any]:
+def _repaired(arguments: dict[str, object], errors: list[ErrorDetails], required: list[str]) -> dict[str, object]:
     repaired = dict(arguments)
     for error in errors:
         name = str(error["loc"][0]) if error["loc"] else ""

@@ -41,7 +41,7 @@ _PLAIN_TYPES = (str, int, float, bool, list, dict, tuple, set)
 class ToolType(ModelType):
     """Metaclass of tools that also makes fields of values without an annotation."""
 
-    def __new__(mcs, name: str, bases: tuple[type[Any], ...], namespace: dict[str, Any], **keywords: Any) -> Any:
+    def __new__(mcs, name: str, bases: tuple[type[Any], ...], namespace: dict[str, Any], **keywords: Any) -> object:
         if untyped := _untyped_fields(bases, namespace):
             namespace = {**namespace, "__annotations__": {**_annotations(namespace), **untyped}}
             fields = ", ".join(f"`{field}`" for field in untyped)
@@ -49,7 +49,7 @@ class ToolType(ModelType):
         return super().__new__(mcs, name, bases, namespace, **keywords)
 
 
-def _untyped_fields(bases: tuple[type[Any], ...], namespace: dict[str, Any]) -> dict[str, Any]:
+def _untyped_fields(bases: tuple[type[object], ...], namespace: dict[str, object]) -> dict[str, object]:
     """Return the fields without an annotation, with the types of the base class's field or of their value."""
     known = {name: field.annotation for base in reversed(bases) for name, field in _fields(base).items()}
     values = {name: value for name, value in namespace.items() if not name.startswith(("_", "model_"))}
@@ -64,7 +64,7 @@ def _untyped_fields(bases: tuple[type[Any], ...], namespace: dict[str, Any]) -> 
     return {name: annotation for name, annotation in candidates.items() if name not in annotated}
 
 
-def _fields(base: type[Any]) -> dict[str, Any]:
+def _fields(base: type[object]) -> dict[str, Any]:
     return base.model_fields if issubclass(base, BaseModel) else {}
 
 
@@ -72,10 +72,10 @@ def _is_method(value: Any) -> bool:
     return inspect.isroutine(value) or isinstance(value, (property, staticmethod, classmethod))
 
 
-def _annotations(namespace: dict[str, Any]) -> dict[str, Any]:
+def _annotations(namespace: dict[str, Any]) -> dict[str, object]:
     annotate = namespace.get("__annotate_func__") or namespace.get("__annotate__")
     if sys.version_info >= (3, 14) and "__annotations__" not in namespace and annotate is not None:
-        annotationlib: Any = load("annotationlib")
+        annotationlib: object = load("annotationlib")
         return dict(annotationlib.call_annotate_function(annotate, annotationlib.Format.FORWARDREF))
     return dict(namespace.get("__annotations__", {}))
 
@@ -92,7 +92,7 @@ def approval_of(tool: Any) -> bool | Callable[..., Any]:
     Raises:
         DefinitionError: The value is neither a bool nor a function.
     """
-    approval: Any = getattr(tool, _APPROVAL, None)
+    approval: object = getattr(tool, _APPROVAL, None)
     if approval is None:
         metadata = getattr(tool, "metadata", None)
         approval = cast("dict[str, Any]", metadata).get(_APPROVAL) if isinstance(metadata, dict) else None
@@ -119,7 +119,7 @@ class _FromSignature(BaseModel):
     """Default of `args_schema`: derive the schema from the signature of `_run`."""
 
 
-def keep_always(_arguments: Any = None, _result: Any = None) -> bool:
+def keep_always(_arguments: object = None, _result: object = None) -> bool:
     """Default `cache_function`: cache every result."""
     return True
 
@@ -181,7 +181,7 @@ class BaseTool(BaseModel, ABC, metaclass=ToolType):
 
     @field_validator("args_schema", mode="before")
     @classmethod
-    def _default_schema(cls, value: Any) -> Any:
+    def _default_schema(cls, value: Any) -> object:
         return _FromSignature if value is None else value
 
     @model_validator(mode="after")
@@ -219,7 +219,7 @@ class BaseTool(BaseModel, ABC, metaclass=ToolType):
         """The qualified name of the class: "module.Class"."""
         return f"{type(self).__module__}.{type(self).__qualname__}"
 
-    def format_output_for_agent(self, raw_result: Any) -> str:
+    def format_output_for_agent(self, raw_result: object) -> str:
         """Return the text of a result for the model; override it to customize the format.
 
         Args:
@@ -228,14 +228,14 @@ class BaseTool(BaseModel, ABC, metaclass=ToolType):
         return result_text(self.name, self.result_schema, raw_result)
 
     @abstractmethod
-    def _run(self, *args: Any, **kwargs: Any) -> Any:
+    def _run(self, *args: Any, **kwargs: Any) -> object:
         """Execute the tool; may be async."""
 
-    async def _arun(self, *args: Any, **kwargs: Any) -> Any:
+    async def _arun(self, *args: Any, **kwargs: Any) -> object:
         """Execute the tool in an async run; by default, call `_run`, in a thread if it is sync."""
         return await acall(self._run, *args, **kwargs)
 
-    def run(self, *args: Any, **kwargs: Any) -> Any:
+    def run(self, *args: Any, **kwargs: object) -> Any:
         """Execute the tool with the arguments of `_run`, and count the use.
 
         Raises:
@@ -244,7 +244,7 @@ class BaseTool(BaseModel, ABC, metaclass=ToolType):
         claim_use(self)
         return call(self._run, *args, **kwargs)
 
-    async def arun(self, *args: Any, **kwargs: Any) -> Any:
+    async def arun(self, *args: Any, **kwargs: object) -> Any:
         """Async version of `run`.
 
         Raises:
@@ -309,7 +309,7 @@ class BaseTool(BaseModel, ABC, metaclass=ToolType):
                 "Pass the tool itself to the agent."
             )
 
-        def func(**arguments: Any) -> Any:
+        def func(**arguments: object) -> Any:
             return tool.ainvoke(arguments) if is_async_only(tool) else tool.invoke(arguments)
 
         return Tool(
@@ -342,17 +342,17 @@ class Tool(BaseTool):
     """The function, sync or async."""
 
     @property
-    def _function(self) -> Callable[..., Any]:
+    def _function(self) -> Callable[..., object]:
         return self.func
 
     @property
-    def _origin(self) -> Any:
+    def _origin(self) -> object:
         return self.func
 
-    def _run(self, *args: Any, **kwargs: Any) -> Any:
+    def _run(self, *args: Any, **kwargs: object) -> object:
         return self.func(*args, **kwargs)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: object) -> object:
         """Call the undecorated function."""
         return self.func(*args, **kwargs)
 
@@ -369,7 +369,7 @@ def tool(
     once: bool = False,
     require_approval: bool | Callable[..., Any] = False,
 ) -> Callable[[Callable[..., Any]], Tool]: ...
-def tool(*args: Any, **settings: Any) -> Any:
+def tool(*args: Any, **settings: object) -> Any:
     """Convert a function to a tool: `@tool`, `@tool("Name")`, `@tool("Name", max_usage_count=3)`.
 
     The docstring becomes the description, with an `Args:` section for the descriptions of the arguments; the annotations

@@ -39,7 +39,7 @@ class CacheHandler(BaseModel):
             self._results.move_to_end((tool, input))
             return self._results[tool, input]
 
-    def add(self, tool: str, input: str, output: Any) -> None:
+    def add(self, tool: str, input: str, output: object) -> None:
         """Store the result of a call.
 
         Args:
@@ -79,10 +79,10 @@ class ToolsHandler(BaseModel):
     last_used_tool: ToolCalling | None = Field(default=None)
     """The last call."""
 
-    def __init__(self, cache: CacheHandler | None = None, **fields: Any) -> None:
+    def __init__(self, cache: CacheHandler | None = None, **fields: object) -> None:
         super().__init__(cache=cache, **fields)
 
-    def on_tool_use(self, calling: ToolCalling, output: Any, should_cache: bool = True) -> None:
+    def on_tool_use(self, calling: ToolCalling, output: object, should_cache: bool = True) -> None:
         """Record a call and cache its result.
 
         Args:
@@ -95,5 +95,5 @@ class ToolsHandler(BaseModel):
             self.cache.add(tool=calling.tool_name, input=_cache_key(calling.arguments), output=output)
 
 
-def _cache_key(arguments: dict[str, Any] | None) -> str:
+def _cache_key(arguments: dict[str, object] | None) -> str:
     return json.dumps(arguments, sort_keys=True) if arguments else ""

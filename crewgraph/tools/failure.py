@@ -159,7 +159,7 @@ def active_tool_failures() -> list[ToolFailureRecord] | None:
     return _collected.get()
 
 
-def collect_tool_failures(agent: Any) -> list[ToolFailureRecord]:
+def collect_tool_failures(agent: object) -> list[ToolFailureRecord]:
     """Return the failures of an agent's last execution."""
     return list(getattr(agent, "last_tool_failures", None) or ())
 
@@ -185,7 +185,7 @@ def failure_from_exception(error: BaseException, *, retryable: bool = False) -> 
 
 
 def resolve_tool_failure_policy(
-    tool: Any = None, agent: Any = None, task: Any = None, crew: Any = None
+    tool: object = None, agent: object = None, task: object = None, crew: object = None
 ) -> ToolFailurePolicy:
     """Return the first policy set on the tool, the task, the agent or the crew; `WARN` if none is set."""
     policies = (getattr(owner, "tool_failure_policy", None) for owner in (tool, task, agent, crew))
@@ -193,7 +193,7 @@ def resolve_tool_failure_policy(
 
 
 def reportable_failure(
-    failure: ToolFailure | None, *, tool: Any = None, agent: Any = None, task: Any = None, crew: Any = None
+    failure: ToolFailure | None, *, tool: object = None, agent: object = None, task: object = None, crew: object = None
 ) -> ToolFailure | None:
     """Return the failure unless the policy is `IGNORE`."""
     ignored = resolve_tool_failure_policy(tool, agent, task, crew) is ToolFailurePolicy.IGNORE
@@ -201,7 +201,7 @@ def reportable_failure(
 
 
 def record_of(
-    failure: ToolFailure, tool_name: str, tool_args: dict[str, Any] | str | None, agent: Any, task: Any
+    failure: ToolFailure, tool_name: str, tool_args: dict[str, Any] | str | None, agent: object, task: object
 ) -> ToolFailureRecord:
     """Return the record of a failure and its call."""
     task_id = getattr(task, "id", None)
@@ -215,7 +215,9 @@ def record_of(
     )
 
 
-def emit_failure(record: ToolFailureRecord, policy: ToolFailurePolicy, tool: Any, agent: Any, task: Any) -> None:
+def emit_failure(
+    record: ToolFailureRecord, policy: ToolFailurePolicy, tool: object, agent: object, task: object
+) -> None:
     """Emit an event for a failure."""
     event = tool_events.ToolFailureDetectedEvent
     if crewai_event_bus.wants(event):
@@ -238,10 +240,10 @@ def handle_tool_failure(
     *,
     tool_name: str,
     tool_args: dict[str, Any] | str | None = None,
-    tool: Any = None,
-    agent: Any = None,
-    task: Any = None,
-    crew: Any = None,
+    tool: object = None,
+    agent: object = None,
+    task: object = None,
+    crew: object = None,
 ) -> ToolFailureRecord | None:
     """Apply the policy to a failure: emit an event, and add its record to the enclosing collector.
 

@@ -21,7 +21,7 @@ _HINT = "Give an http(s) or data URL, or the path of a file below the working di
 _SIGNATURES = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg", b"GIF87a": "gif", b"GIF89a": "gif"}
 
 
-def _never(_arguments: Any = None, _result: Any = None) -> bool:
+def _never(_arguments: object = None, _result: object = None) -> bool:
     return False  # the file may change between calls
 
 
@@ -45,7 +45,7 @@ class AddImageTool(BaseTool):
     args_schema: type[BaseModel] = AddImageToolSchema
     cache_function: Callable[..., bool] = _never
 
-    def _run(self, image_url: str, action: str | None = None, **kwargs: Any) -> dict[str, Any]:
+    def _run(self, image_url: str, action: str | None = None, **kwargs: object) -> dict[str, Any]:
         """Return a user message with a text and the image, in OpenAI's format.
 
         Raises:

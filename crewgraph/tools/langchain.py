@@ -41,10 +41,10 @@ def as_langchain_tool(source: Any) -> Any:
     if hasattr(source, "to_langchain"):
         return source.to_langchain()
 
-    def call(**arguments: Any) -> Any:
+    def call(**arguments: object) -> Any:
         return source.invoke(arguments)
 
-    async def acall(**arguments: Any) -> Any:
+    async def acall(**arguments: object) -> Any:
         return await source.ainvoke(arguments)
 
     return_direct, approval = source.result_as_answer, getattr(source, "require_approval", False)
@@ -66,12 +66,12 @@ def arguments_of(tool: Any) -> type[BaseModel] | dict[str, Any]:
     return cast(Any, schema).schema()  # a pydantic 1 model
 
 
-def is_async_only(tool: Any) -> bool:
+def is_async_only(tool: object) -> bool:
     """Return whether a LangChain tool has only an async implementation."""
     return getattr(tool, "coroutine", None) is not None and getattr(tool, "func", None) is None
 
 
-def wants_call_id(tool: Any) -> bool:
+def wants_call_id(tool: object) -> bool:
     """Return whether a LangChain tool needs the id of its call injected, so that it must be invoked with a tool call."""
     schema = getattr(tool, "args_schema", None)
     if not (isinstance(schema, type) and issubclass(schema, BaseModel)):
@@ -88,7 +88,7 @@ def langchain_tool(
     acall: Callable[..., Awaitable[Any]],
     *,
     return_direct: bool,
-    require_approval: Any = False,
+    require_approval: object = False,
 ) -> "StructuredTool":
     """Create a LangChain tool.
 
@@ -109,10 +109,10 @@ def langchain_tool(
             f"a name that LangChain reserves. Rename the argument."
         )
 
-    def func(**arguments: Any) -> Any:
+    def func(**arguments: object) -> Any:
         return call(**call_arguments(validated(schema, arguments)))
 
-    async def coroutine(**arguments: Any) -> Any:
+    async def coroutine(**arguments: object) -> Any:
         return await acall(**call_arguments(validated(schema, arguments)))
 
     has_alias = any(field.alias for field in schema.model_fields.values())

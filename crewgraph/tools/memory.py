@@ -14,14 +14,14 @@ __all__ = ["RecallMemorySchema", "RecallMemoryTool", "RememberSchema", "Remember
 _NO_MATCHES = "Nothing of that is remembered."
 
 
-def _never(_arguments: Any = None, _result: Any = None) -> bool:
+def _never(_arguments: object = None, _result: object = None) -> bool:
     return False  # the memory may change between calls
 
 
 class _Texts(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
-    def _wrap_single_text(cls, value: Any) -> Any:
+    def _wrap_single_text(cls, value: Any) -> object:
         return [value] if isinstance(value, str) else value
 
 
@@ -62,11 +62,11 @@ class RecallMemoryTool(_MemoryTool):
     memory: Any = Field(exclude=True)
     """The memory: a memory, a scope or a slice of one, or an object with `recall`."""
 
-    def _run(self, queries: list[str] | str, **kwargs: Any) -> str:
+    def _run(self, queries: list[str] | str, **kwargs: object) -> str:
         """Return the matching records, one per line."""
         return _format_matches([call(self.memory.recall, query) for query in _as_list(queries)])
 
-    async def _arun(self, queries: list[str] | str, **kwargs: Any) -> str:
+    async def _arun(self, queries: list[str] | str, **kwargs: object) -> str:
         return _format_matches(
             [await acall(_async_method(self.memory, "recall"), query) for query in _as_list(queries)]
         )
@@ -85,17 +85,17 @@ class RememberTool(_MemoryTool):
     memory: Any = Field(exclude=True)
     """The memory: a memory, a scope of one, or an object with `remember_many`."""
 
-    def _run(self, contents: list[str] | str, **kwargs: Any) -> str:
+    def _run(self, contents: list[str] | str, **kwargs: object) -> str:
         """Save the texts and return a confirmation."""
         call(self.memory.remember_many, texts := _as_list(contents))
         return _confirmation(texts)
 
-    async def _arun(self, contents: list[str] | str, **kwargs: Any) -> str:
+    async def _arun(self, contents: list[str] | str, **kwargs: object) -> str:
         await acall(_async_method(self.memory, "remember_many"), texts := _as_list(contents))
         return _confirmation(texts)
 
 
-def create_memory_tools(memory: Any, book: Book | None = None) -> list[BaseTool]:
+def create_memory_tools(memory: object, book: Book | None = None) -> list[BaseTool]:
     """Return the tools for a memory: a search tool and, unless it is read-only, a tool to save.
 
     Args:
@@ -113,7 +113,7 @@ def _as_list(texts: Any) -> list[str]:
     return [texts] if isinstance(texts, str) else list(texts)
 
 
-def _async_method(memory: Any, method: str) -> Callable[..., Any]:
+def _async_method(memory: object, method: str) -> Callable[..., object]:
     return getattr(memory, f"a{method}", None) or getattr(memory, method)
 
 
@@ -124,7 +124,7 @@ def _format_matches(results: Sequence[Any]) -> str:
     return "\n".join(_format_match(match) for match in unique.values()) or _NO_MATCHES
 
 
-def _format_match(match: Any) -> str:
+def _format_match(match: object) -> str:
     formatter = getattr(match, "format", None)
     return str(match) if formatter is None or isinstance(match, str) else cast(str, formatter())
 

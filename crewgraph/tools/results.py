@@ -35,7 +35,7 @@ def observation(result: Any) -> str:
 
 def result_schema_of(function: Callable[..., Any]) -> type[BaseModel] | None:
     """Return the pydantic model in the return annotation of a function, if there is one."""
-    inner: Any = inspect.unwrap(function)
+    inner: object = inspect.unwrap(function)
     while isinstance(inner, partial):
         inner = inspect.unwrap(cast("Callable[..., Any]", inner.func))
     inner = getattr(inner, "__func__", inner)
@@ -96,10 +96,10 @@ def is_blocks(result: Any) -> bool:
     )
 
 
-def render_blocks(blocks: Iterable[Mapping[str, Any]]) -> Rendered:
+def render_blocks(blocks: Iterable[Mapping[str, object]]) -> Rendered:
     """Render content blocks as one text and a list of images."""
     texts: list[str] = []
-    images: list[dict[str, Any]] = []
+    images: list[dict[str, object]] = []
     for block in blocks:
         text, image = _read_block(block)
         texts += [text] if text else []
@@ -107,7 +107,7 @@ def render_blocks(blocks: Iterable[Mapping[str, Any]]) -> Rendered:
     return "\n".join(texts), images
 
 
-def _read_block(block: Mapping[str, Any]) -> tuple[str, dict[str, Any] | None]:
+def _read_block(block: Mapping[str, Any]) -> tuple[str, dict[str, object] | None]:
     kind = block.get("type")
     if kind == "text":
         return str(block.get("text", "")), None
@@ -130,7 +130,7 @@ def _read_block(block: Mapping[str, Any]) -> tuple[str, dict[str, Any] | None]:
     )
 
 
-def _render_bytes(data: Any, mime: Any, address: str) -> tuple[str, dict[str, Any] | None]:
+def _render_bytes(data: Any, mime: object, address: str) -> tuple[str, dict[str, object] | None]:
     """Render base64 data as an image if it is one of acceptable size, else as a note."""
     mime_type, size = str(mime or "data"), len(data or "") * 3 // 4
     if isinstance(data, str) and mime_type.startswith("image/") and size <= MAX_IMAGE_BYTES:

@@ -111,7 +111,7 @@ class _Nothing(BaseModel):
     """What a tool without a function takes."""
 
 
-def _no_function(**arguments: Any) -> Any:
+def _no_function(**arguments: object) -> object:
     raise ToolFailed("the tool has no function; set `func`")
 
 
@@ -210,7 +210,7 @@ class CrewStructuredTool:
         """CrewAI's name for `prompt_text`."""
         return self.prompt_text
 
-    def format_output_for_agent(self, raw_result: Any) -> str:
+    def format_output_for_agent(self, raw_result: object) -> str:
         """Return the text of a result for the model."""
         return result_text(self.name, self.result_schema, raw_result)
 
@@ -218,7 +218,7 @@ class CrewStructuredTool:
         """Return whether no use is left."""
         return self.max_usage_count is not None and self.current_usage_count >= self.max_usage_count
 
-    def invoke(self, input: str | dict[str, Any], config: dict[str, Any] | None = None, **kwargs: Any) -> Any:
+    def invoke(self, input: str | dict[str, Any], config: dict[str, Any] | None = None, **kwargs: object) -> Any:
         """Call the function and count the use.
 
         Args:
@@ -237,7 +237,7 @@ class CrewStructuredTool:
         claim_use(self)
         return call(self.func, **(arguments | kwargs))
 
-    async def ainvoke(self, input: str | dict[str, Any], config: dict[str, Any] | None = None, **kwargs: Any) -> Any:
+    async def ainvoke(self, input: str | dict[str, Any], config: dict[str, Any] | None = None, **kwargs: object) -> Any:
         """Async version of `invoke`; sync functions run in a thread."""
         arguments = self._arguments(input)
         claim_use(self)
@@ -248,7 +248,7 @@ class CrewStructuredTool:
             return self.invoke(args[0], **kwargs)
         return self.invoke(kwargs)
 
-    def _arguments(self, input: str | dict[str, Any]) -> dict[str, Any]:
+    def _arguments(self, input: str | dict[str, object]) -> dict[str, object]:
         try:
             parsed = json.loads(input) if isinstance(input, str) else input
         except ValueError as error:
@@ -262,7 +262,7 @@ class CrewStructuredTool:
         return f"CrewStructuredTool(name={self.name!r}, description={self.description!r})"
 
 
-def _check_parameters(name: str, func: Callable[..., Any], schema: type[BaseModel]) -> None:
+def _check_parameters(name: str, func: Callable[..., object], schema: type[BaseModel]) -> None:
     known = set(schema.model_fields) | {field.alias for field in schema.model_fields.values()}
     for parameter in inspect.signature(func).parameters.values():
         is_variable = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
@@ -275,7 +275,7 @@ def _check_parameters(name: str, func: Callable[..., Any], schema: type[BaseMode
 
 def tool_spec(title: str, description: str, schema: type[BaseModel] | dict[str, Any]) -> ToolSpec:
     """Return a tool as models see it, with a name that all providers accept."""
-    parameters: dict[str, Any] = {"type": "object", "properties": {}}
+    parameters: dict[str, object] = {"type": "object", "properties": {}}
     parameters |= flat_schema(schema) if isinstance(schema, dict) else json_schema(schema)
     parameters.pop("description", None)  # the docstring of the schema: the tool has its own description
     return {"name": model_name(title), "description": description, "parameters": parameters}

@@ -73,7 +73,7 @@ class GuardedTool:
         """Whether a call must not be repeated if a crash leaves its outcome unknown."""
         return self.tool.once
 
-    def prepare(self, written: Any) -> dict[str, Any] | Refusal:
+    def prepare(self, written: object) -> dict[str, Any] | Refusal:
         """Parse the arguments that a model wrote; return them, or a refusal."""
         with self._watch() as outcome:
             return self.tool.prepare(written)

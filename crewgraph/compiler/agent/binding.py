@@ -38,7 +38,7 @@ class AgentBinding:
     tools: Mapping[str, GuardedTool]
     """The tools by the names models use."""
 
-    given_tools: Sequence[Any]
+    given_tools: Sequence[object]
     """The tools as the user gave them."""
 
     @property
@@ -93,8 +93,8 @@ def granted_tools(agent: BaseAgent, coworkers: Sequence[BaseAgent]) -> list[Any]
 
 
 def capability_tools(
-    agent: BaseAgent, user_tools: Sequence[Any], crew: Crew | None, task: Task | None = None
-) -> list[Any]:
+    agent: BaseAgent, user_tools: Sequence[object], crew: Crew | None, task: Task | None = None
+) -> list[object]:
     """Return the tools of an agent's settings and capabilities.
 
     Args:
@@ -103,7 +103,7 @@ def capability_tools(
         crew: the crew.
         task: the task.
     """
-    tools: list[Any] = []
+    tools: list[object] = []
     if isinstance(agent, Agent):
         tools += agent.get_multimodal_tools() if agent.multimodal else []
         if agent.allow_code_execution and not any(map(is_code_interpreter, user_tools)):
@@ -114,7 +114,7 @@ def capability_tools(
     return tools
 
 
-def guarded_tools(sources: Sequence[Any], adapted: dict[int, GuardedTool], where: str) -> dict[str, GuardedTool]:
+def guarded_tools(sources: Sequence[object], adapted: dict[int, GuardedTool], where: str) -> dict[str, GuardedTool]:
     """Wrap tools and index them by name, numbering duplicates; each tool is adapted once, as that is slow.
 
     Args:

@@ -70,7 +70,7 @@ class CachedTool:
         """Whether a call whose outcome is unknown after a crash must not be repeated."""
         return self._tool.once
 
-    def prepare(self, raw_args: Any) -> dict[str, Any] | Refusal:
+    def prepare(self, raw_args: object) -> dict[str, Any] | Refusal:
         """Return the validated arguments, or what is wrong with them."""
         return self._tool.prepare(raw_args)
 
@@ -110,7 +110,7 @@ class CachedTool:
             return False
         return predicate is None or bool((yield from self._call_handler("cache_function", predicate, args, result)))
 
-    def _call_handler(self, operation: str, function: Callable[..., Any], *args: Any) -> Program[Any]:
+    def _call_handler(self, operation: str, function: Callable[..., Any], *args: Any) -> Program[object]:
         """Call a function of the cache; None if it fails, since a result matters more than its cache entry."""
         try:
             return plain((yield _HandlerCall(function, args, quick=self._in_memory and operation != "cache_function")))
@@ -130,14 +130,14 @@ def _cache_key(args: dict[str, Any]) -> str:
 class _CrewCache:
     """A crew's cache, restricted to one tool: another tool may have the same name."""
 
-    def __init__(self, crew: Crew, origin: Any) -> None:
+    def __init__(self, crew: Crew, origin: object) -> None:
         self._crew, self._origin = crew, origin
 
-    def read(self, tool: str, input: str) -> Any:
+    def read(self, tool: str, input: str) -> object:
         entry = builtin_cache_handler(self._crew).read(tool, input)
         return entry[1] if entry is not None and entry[0]() is self._origin else None
 
-    def add(self, tool: str, input: str, output: Any) -> None:
+    def add(self, tool: str, input: str, output: object) -> None:
         builtin_cache_handler(self._crew).add(tool, input, (ref(self._origin), output))
 
 
@@ -158,8 +158,8 @@ class _HandlerCall(Operation):
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], *, quick: bool) -> None:
         self.function, self.args, self.quick = function, args, quick
 
-    def run(self) -> Any:
+    def run(self) -> object:
         return call(self.function, *self.args)
 
-    async def arun(self) -> Any:
+    async def arun(self) -> object:
         return self.function(*self.args) if self.quick else await acall(self.function, *self.args)

@@ -54,7 +54,7 @@ class Capability(Protocol):
         """
         return []
 
-    def fetch_tools(self, taken: Iterable[str], book: Book) -> Body[list[Any]]:
+    def fetch_tools(self, taken: Iterable[str], book: Book) -> Body[list[object]]:
         """Return the tools that are fetched when work starts; their specs are recorded for resumed runs.
 
         Args:
@@ -110,11 +110,11 @@ class MCPServers(Capability):
         for reference in self._references:
             describe_tools(reference, self.agent)
 
-    def fetch_tools(self, taken: Iterable[str], book: Book) -> Body[list[Any]]:
+    def fetch_tools(self, taken: Iterable[str], book: Book) -> Body[list[object]]:
         servers = self._references
         if not servers:
             return []
-        listed: list[list[dict[str, Any]]] = yield Together([self._listing(server) for server in servers])
+        listed: list[list[dict[str, object]]] = yield Together([self._listing(server) for server in servers])
         return [*build_tools(servers, listed, taken)]
 
     def _listing(self, reference: ServerReference) -> Call:
@@ -143,7 +143,7 @@ def fetches_tools(agent: BaseAgent) -> bool:
     return any(capability.fetches_tools for capability in capabilities_of(agent))
 
 
-def capabilities_key(agent: BaseAgent | None, crew: Crew) -> tuple[Any, ...]:
+def capabilities_key(agent: BaseAgent | None, crew: Crew) -> tuple[object, ...]:
     """Return a key that changes with the capabilities of an agent and its crew."""
     if agent is None:
         return ()

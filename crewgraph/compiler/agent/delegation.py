@@ -63,7 +63,7 @@ class Delegation(EventTool):
             return super().spec  # the user's own description
         return {**super().spec, "description": self.source.described(self._roles, self.team.book)}
 
-    def prepare(self, raw_args: dict[str, Any] | str) -> dict[str, Any] | Refusal:
+    def prepare(self, raw_args: dict[str, object] | str) -> dict[str, object] | Refusal:
         """Return the validated arguments, or what is wrong with them."""
         parsed = extract_json(raw_args) if isinstance(raw_args, str) else raw_args
         return super().prepare(
@@ -129,6 +129,6 @@ def _failed(text: str, reason: ToolFailureReason) -> Done:
     return Done(ok=False, result=text, failure=ToolFailure(message=text, reason=reason).model_dump(mode="json"))
 
 
-def hook(name: str, function: Callable[..., Any], afunction: Callable[..., Any], *args: Any) -> Call:
+def hook(name: str, function: Callable[..., Any], afunction: Callable[..., object], *args: Any) -> Call:
     """Return the effect of running hooks around a tool."""
     return Call(function=function, afunction=afunction, args=args, name=name, about=list(args), kind="hook", aside=True)

@@ -68,19 +68,19 @@ class FailingTool:
         """How the failure is handled."""
         return resolve_tool_failure_policy(self.tool, self.agent, self.task, self.crew)
 
-    def record(self, args: dict[str, Any] | str, failure: dict[str, Any]) -> ToolFailureRecord | None:
+    def record(self, args: dict[str, Any] | str, failure: dict[str, object]) -> ToolFailureRecord | None:
         """Return a record of the failure and its call; None if the failure is ignored."""
         if self.policy is ToolFailurePolicy.IGNORE:
             return None
         return record_of(ToolFailure.model_validate(failure), tool_key(self.name), args, self.agent, self.task)
 
-    def report(self, args: dict[str, Any] | str, failure: dict[str, Any]) -> None:
+    def report(self, args: dict[str, Any] | str, failure: dict[str, object]) -> None:
         """Emit the event of the failure, unless it is ignored."""
         record = self.record(args, failure)
         if record is not None:
             emit_failure(record, self.policy, self.tool, self.agent, self.task)
 
-    def raise_if_fatal(self, args: dict[str, Any] | str, failure: dict[str, Any]) -> None:
+    def raise_if_fatal(self, args: dict[str, Any] | str, failure: dict[str, object]) -> None:
         """End the task if the policy is to raise.
 
         Raises:
@@ -138,7 +138,7 @@ class ToolHooks:
             return self._blocked(args, aborted)
         return self._use_of(args, context)
 
-    def after(self, args: dict[str, Any], outcome: ToolOutcome, raw: Any) -> ToolOutcome:
+    def after(self, args: dict[str, Any], outcome: ToolOutcome, raw: object) -> ToolOutcome:
         """Run the hooks after a call; return the outcome as they leave it."""
         context = self._context(args, outcome["text"], raw)
         try:
@@ -147,7 +147,7 @@ class ToolHooks:
             return self._withheld(outcome, aborted)
         return self._with_result(outcome, context)
 
-    async def aafter(self, args: dict[str, Any], outcome: ToolOutcome, raw: Any) -> ToolOutcome:
+    async def aafter(self, args: dict[str, Any], outcome: ToolOutcome, raw: object) -> ToolOutcome:
         """Async version of `after`."""
         context = self._context(args, outcome["text"], raw)
         try:
@@ -156,7 +156,7 @@ class ToolHooks:
             return self._withheld(outcome, aborted)
         return self._with_result(outcome, context)
 
-    def _context(self, args: dict[str, Any], result: str | None = None, raw: Any = None) -> ToolCallHookContext:
+    def _context(self, args: dict[str, Any], result: str | None = None, raw: object = None) -> ToolCallHookContext:
         source = self.tool.source
         tool = source.to_structured_tool() if isinstance(source, BaseTool) else source
         return ToolCallHookContext(
@@ -203,7 +203,7 @@ class EventTool:
         return self.tool.once
 
     @property
-    def require_approval(self) -> bool | Callable[..., Any]:
+    def require_approval(self) -> bool | Callable[..., object]:
         """Whether calls need a person's approval, or a function that decides by the arguments."""
         return self.tool.tool.require_approval
 
@@ -225,7 +225,7 @@ class EventTool:
             return None
         return self.report_end(args, self.report_start(args), result)
 
-    def prepare(self, raw_args: dict[str, Any] | str) -> dict[str, Any] | Refusal:
+    def prepare(self, raw_args: dict[str, object] | str) -> dict[str, object] | Refusal:
         """Return the validated arguments, or what is wrong with them; hooks may still correct invalid ones."""
         args = self.tool.prepare(raw_args)
         if isinstance(args, Refusal) and self.hooks:

@@ -110,7 +110,7 @@ class AgentReport:
         self._emit(ContextWindowSummarizationFailedEvent, **self._condensation_fields, error=error)
 
     @property
-    def _condensation_fields(self) -> dict[str, Any]:
+    def _condensation_fields(self) -> dict[str, object]:
         llm = self._agent.llm
         name = llm if isinstance(llm, str) else getattr(llm, "model", None)
         return {"from_task": self._task, "from_agent": self._agent, "model": name if isinstance(name, str) else None}
@@ -139,15 +139,15 @@ class AgentReport:
             error=text,
         )
 
-    def asked(self, question: Mapping[str, Any]) -> None:
+    def asked(self, question: Mapping[str, object]) -> None:
         """A person is asked."""
         self._emit(HumanInputRequestedEvent, **self._question(question))
 
-    def answered(self, question: Mapping[str, Any], answer: Any) -> None:
+    def answered(self, question: Mapping[str, object], answer: object) -> None:
         """A person has answered."""
         self._emit(HumanInputReceivedEvent, **self._question(question), answer=answer)
 
-    def _question(self, question: Mapping[str, Any]) -> dict[str, Any]:
+    def _question(self, question: Mapping[str, object]) -> dict[str, object]:
         return {
             "kind": question["kind"],
             "message": question["text"],
@@ -158,7 +158,7 @@ class AgentReport:
             "from_agent": self._agent,
         }
 
-    def judging(self, guardrail: Any, retries: int) -> None:
+    def judging(self, guardrail: object, retries: int) -> None:
         """A guardrail starts to judge."""
         self._guardrail_fields = _kind_and_name(guardrail)
         self._emit(
@@ -170,7 +170,7 @@ class AgentReport:
             from_agent=self._agent,
         )
 
-    def judged(self, verdict: dict[str, Any], retries: int) -> None:
+    def judged(self, verdict: dict[str, object], retries: int) -> None:
         """A guardrail has judged."""
         self._emit(
             LLMGuardrailCompletedEvent,
@@ -194,14 +194,14 @@ class AgentReport:
             from_agent=self._agent,
         )
 
-    def _emit(self, event: type[BaseEvent], **fields: Any) -> None:
+    def _emit(self, event: type[BaseEvent], **fields: object) -> None:
         if crewai_event_bus.wants(event) and not is_replayed():
             fields.setdefault("agent_role", self.role)
             of_agent = self._task is None or issubclass(event, AgentEvent)
             crewai_event_bus.tell(self._agent if of_agent else self._task, event, fields)
 
 
-def _kind_and_name(guardrail: Any) -> dict[str, str]:
+def _kind_and_name(guardrail: object) -> dict[str, str]:
     """Return the event fields for a guardrail's kind and name."""
     judge = model_guardrail(guardrail)
     if judge is not None:
@@ -218,12 +218,12 @@ class KickoffReport(AgentReport):
         super().__init__(binding, None)
 
     @property
-    def _info(self) -> dict[str, Any]:
+    def _info(self) -> dict[str, object]:
         agent = self._agent
         texts = {name: agent.written(name) for name in ("role", "goal", "backstory")}
         return {"id": agent.id, **texts, "verbose": agent.verbose, "tools": list(self._binding.given_tools)}
 
-    def begin(self, messages: Any) -> None:
+    def begin(self, messages: object) -> None:
         """The kickoff starts."""
         tools = list(self._binding.given_tools)
         self._emit(LiteAgentExecutionStartedEvent, agent_info=self._info, tools=tools, messages=messages)

@@ -51,12 +51,14 @@ class UsageCallback(BaseCallbackHandler):
         self._names: dict[UUID, str] = {}
 
     def on_chat_model_start(
-        self, serialized: dict[str, Any], messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: Any
+        self, serialized: dict[str, object], messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: object
     ) -> None:
         """Called before a request to a chat model."""
         self._on_request(_model_name(serialized, kwargs), run_id)
 
-    def on_llm_start(self, serialized: dict[str, Any], prompts: list[str], *, run_id: UUID, **kwargs: Any) -> None:
+    def on_llm_start(
+        self, serialized: dict[str, object], prompts: list[str], *, run_id: UUID, **kwargs: object
+    ) -> None:
         """Called before a request to a text completion model."""
         self._on_request(_model_name(serialized, kwargs), run_id)
 
@@ -65,7 +67,7 @@ class UsageCallback(BaseCallbackHandler):
         if not ASKING.get():
             check_limits(name)
 
-    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
+    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: object) -> None:
         """Called with a model's response."""
         first = next((generations[0] for generations in response.generations if generations), None)
         reported = read_usage(getattr(getattr(first, "message", None), "usage_metadata", None))
@@ -84,9 +86,9 @@ class UsageCallback(BaseCallbackHandler):
         return {"callbacks": callbacks}
 
 
-def _model_name(serialized: dict[str, Any] | None, kwargs: dict[str, Any]) -> str:
+def _model_name(serialized: dict[str, object] | None, kwargs: dict[str, Any]) -> str:
     metadata: dict[str, Any] = kwargs.get("metadata") or {}
-    parameters: dict[str, Any] = kwargs.get("invocation_params") or {}
+    parameters: dict[str, object] = kwargs.get("invocation_params") or {}
     name = metadata.get("ls_model_name") or parameters.get("model_name") or parameters.get("model")
     return str(name or kwargs.get("name") or (serialized or {}).get("name") or "model")
 
@@ -95,7 +97,7 @@ _ANSWER_NAMES = ("output", "answer", "result", "response", "text")
 _INPUT_NAMES = ("messages", "input", "context", "tools", "tool_names")
 
 
-def create_executor(agent: BaseAgent, tools: Sequence[Any] | None = None, task: Any = None) -> Any:
+def create_executor(agent: BaseAgent, tools: Sequence[Any] | None = None, task: object = None) -> object:
     """Return an agent's executor, as the user gave it or its class creates it; None for the built-in loop."""
     override = override_of(agent, "create_agent_executor") if agent.agent_executor is None else None
     if override is not None:
@@ -105,7 +107,7 @@ def create_executor(agent: BaseAgent, tools: Sequence[Any] | None = None, task: 
     return agent.agent_executor
 
 
-def _from_class(executor_class: Any, agent: BaseAgent, tools: Sequence[Any] | None, task: Any) -> Any:
+def _from_class(executor_class: Any, agent: BaseAgent, tools: Sequence[Any] | None, task: Any) -> object:
     """Create an executor with the agent's `executor_class`; None if that does not override the built-in loop."""
     tool_list = list(agent.tools or () if tools is None else tools)
     executor = executor_class(
@@ -122,10 +124,10 @@ def _from_class(executor_class: Any, agent: BaseAgent, tools: Sequence[Any] | No
     )
     invoke, ainvoke = override_of(executor, "invoke"), override_of(executor, "ainvoke")
 
-    def invoked(inputs: Any) -> Any:
+    def invoked(inputs: Any) -> object:
         return executor.invoke(inputs)
 
-    async def ainvoked(inputs: Any) -> Any:
+    async def ainvoked(inputs: Any) -> object:
         return await executor.ainvoke(inputs)
 
     if invoke is None:
@@ -146,7 +148,7 @@ class Executor:
         CompileError: it cannot be called, or takes none of the available inputs.
     """
 
-    def __init__(self, source: Any, tools: Mapping[str, EventTool], where: str, role: str = "") -> None:
+    def __init__(self, source: object, tools: Mapping[str, EventTool], where: str, role: str = "") -> None:
         self._runnable, self._tools, self._where = _runnable(source, where), tools, where
         self._role = role
         self.name = str(getattr(source, "name", None) or getattr(source, "__name__", None) or type(source).__name__)
@@ -155,7 +157,7 @@ class Executor:
         self._config: RunnableConfig = KEPT_NOWHERE if unsaved else {}
         self._check()
 
-    def build_input(self, messages: Sequence[Message], context: str) -> Any:
+    def build_input(self, messages: Sequence[Message], context: str) -> object:
         """Return the input for a call."""
         converted = convert_to_messages(openai_messages(messages))
         if self._input_kind == "messages":
@@ -163,13 +165,13 @@ class Executor:
         text = "\n\n".join(text_of(message["content"]) for message in messages)
         if self._input_kind == "text":
             return text
-        available: dict[str, Any] = {"messages": converted, "input": text, "context": context}
+        available: dict[str, object] = {"messages": converted, "input": text, "context": context}
         if "tools" in self._input_kind:
             available["tools"] = [_as_structured_tool(tool) for tool in self._tools.values()]
         available["tool_names"] = ", ".join(self._tools)
         return {name: available[name] for name in self._input_kind}
 
-    def run(self, inputs: Any) -> Any:
+    def run(self, inputs: Any) -> object:
         """Call the executor; return the answer and the usage, as plain data.
 
         Raises:
@@ -181,14 +183,14 @@ class Executor:
             return self._ainvoke(inputs, callback)  # a function without a sync version
         return self._to_result(self._runnable.invoke(inputs, {**self._config, **callback.config}), callback)
 
-    async def arun(self, inputs: Any) -> Any:
+    async def arun(self, inputs: Any) -> object:
         """Async version of `run`."""
         return await self._ainvoke(inputs, UsageCallback(self._role))
 
-    async def _ainvoke(self, inputs: Any, callback: UsageCallback) -> Any:
+    async def _ainvoke(self, inputs: Any, callback: UsageCallback) -> object:
         return self._to_result(await self._runnable.ainvoke(inputs, {**self._config, **callback.config}), callback)
 
-    def _to_result(self, returned: Any, callback: UsageCallback) -> dict[str, Any]:
+    def _to_result(self, returned: object, callback: UsageCallback) -> dict[str, object]:
         if isinstance(returned, Mapping) and "__interrupt__" in returned:
             raise RunError(
                 f"{self._where}: its `agent_executor` is interrupted, and the interrupt is stored in its own checkpointer. "
@@ -215,7 +217,7 @@ class Executor:
             )
 
 
-def _runnable(source: Any, where: str) -> Runnable[Any, Any]:
+def _runnable(source: object, where: str) -> Runnable[object, object]:
     if type(source).__module__.partition(".")[0] == "crewai" or isinstance(source, type):
         name = source.__name__ if isinstance(source, type) else type(source).__name__
         raise CompileError(
@@ -224,7 +226,7 @@ def _runnable(source: Any, where: str) -> Runnable[Any, Any]:
         )
     if isinstance(source, Runnable):
         return cast("Runnable[Any, Any]", source)
-    function: Callable[..., Any] | None = getattr(source, "invoke", None) or (source if callable(source) else None)
+    function: Callable[..., object] | None = getattr(source, "invoke", None) or (source if callable(source) else None)
     if function is None:
         raise CompileError(
             f"{where}: `agent_executor` is {source!r:.80}, which cannot be called. Pass a LangChain runnable, a compiled "
@@ -235,7 +237,7 @@ def _runnable(source: Any, where: str) -> Runnable[Any, Any]:
     return RunnableLambda(function, afunc=getattr(source, "ainvoke", None))
 
 
-def _input_kind_of(runnable: Runnable[Any, Any]) -> str | tuple[str, ...]:
+def _input_kind_of(runnable: Runnable[object, object]) -> str | tuple[str, ...]:
     """Return what a runnable takes: "messages" (a list), "text", or the names of the values in a dict."""
     names = _state_names(runnable)
     if names is not None:
@@ -256,9 +258,9 @@ def _input_kind_of(runnable: Runnable[Any, Any]) -> str | tuple[str, ...]:
     return _INPUT_NAMES
 
 
-def _state_names(runnable: Runnable[Any, Any]) -> set[str] | None:
+def _state_names(runnable: Runnable[object, object]) -> set[str] | None:
     """Return the names in the input state of a compiled graph; None for anything else."""
-    state: Any = getattr(getattr(runnable, "builder", None), "input_schema", None)
+    state: object = getattr(getattr(runnable, "builder", None), "input_schema", None)
     try:
         return set(typing.get_type_hints(state)) or None
     except (TypeError, NameError):
@@ -295,10 +297,10 @@ def _answer_text(returned: object) -> str | None:
     return _answer_of_state(cast("Mapping[str, Any]", returned)) if isinstance(returned, Mapping) else None
 
 
-def _answer_of_state(state: Mapping[str, Any]) -> str | None:
+def _answer_of_state(state: Mapping[str, object]) -> str | None:
     if isinstance(structured := state.get("structured_response"), BaseModel):
         return structured.model_dump_json()
-    messages: Any = state.get("messages")
+    messages: object = state.get("messages")
     if isinstance(messages, Sequence) and messages:
         replies = [
             message

@@ -18,7 +18,7 @@ __all__ = ["ExternalResourceCheck", "load_external_tools"]
 
 def load_external_tools(
     capabilities: Sequence[Capability], tools: Iterable[Any], reserved: Iterable[str], book: Book
-) -> Body[list[Any]]:
+) -> Body[list[object]]:
     """Fetch the tools of an agent's capabilities; they are recorded, so that a resumed run has the same.
 
     Args:

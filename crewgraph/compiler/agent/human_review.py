@@ -128,7 +128,7 @@ class ExecutorContext(Protocol):
         """Whether the agent is being trained."""
         ...
 
-    def _format_feedback_message(self, feedback: str) -> Any:
+    def _format_feedback_message(self, feedback: str) -> object:
         """Return the message with the feedback for the agent."""
         ...
 

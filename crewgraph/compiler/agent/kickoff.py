@@ -43,7 +43,7 @@ _Output = tuple[LiteAgentOutput, str | None]
 
 def kickoff_body(
     structure: type[BaseModel] | None, binding: AgentBinding, state: Mapping[str, Any]
-) -> Body[dict[str, Any]]:
+) -> Body[dict[str, object]]:
     """Answer the messages in the state; the update holds the output as plain data, in the agent's channel."""
     return {binding.slug: (yield from _Kickoff(binding, structure, state[INPUTS]).run())}
 
@@ -70,7 +70,7 @@ class _Kickoff:
             structure=self.structure,
         )
 
-    def run(self) -> Body[dict[str, Any]]:
+    def run(self) -> Body[dict[str, object]]:
         """Run the kickoff, from its first event to its last; return the output as plain data."""
         try:
             yield Notify(partial(self.report.begin, self.messages))
@@ -190,8 +190,8 @@ class _Kickoff:
 
 
 def continue_body(
-    binding: AgentBinding, task: Task | None, messages: Sequence[Message], _: Mapping[str, Any]
-) -> Body[dict[str, Any]]:
+    binding: AgentBinding, task: Task | None, messages: Sequence[Message], _: Mapping[str, object]
+) -> Body[dict[str, object]]:
     """Continue a conversation until the agent answers.
 
     Args:

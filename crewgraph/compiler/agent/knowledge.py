@@ -32,7 +32,7 @@ from crewgraph.prompts.book import Book
 __all__ = ["KnowledgeQuery", "LoadKnowledge", "knowledge_of", "load_knowledge_once", "query_knowledge"]
 
 
-def knowledge_of(agent: BaseAgent, crew: Crew | None) -> tuple[Any, Any]:
+def knowledge_of(agent: BaseAgent, crew: Crew | None) -> tuple[object, object]:
     """Return the knowledge of an agent, and that of its crew; None where there is none."""
     agent.set_knowledge(None if crew is None else crew.embedder)
     return agent.knowledge, None if crew is None else crew.create_crew_knowledge().knowledge
@@ -209,5 +209,5 @@ def _search(lookup: KnowledgeQuery, knowledge: Any, owner: str, query: str) -> B
     return extract_knowledge_context(results)
 
 
-def _encode_results(results: Any) -> list[Any]:
+def _encode_results(results: Any) -> list[object]:
     return list(results or ())

@@ -46,10 +46,10 @@ CREW_WITHOUT_MEMORY: ContextVar[Crew | None] = ContextVar("crewgraph_forgetting"
 class Memories:
     """The memories available to an agent; None for each one it does not have."""
 
-    long_term: Any = None
-    short_term: Any = None
+    long_term: object = None
+    short_term: object = None
     entity: Any = None
-    external: Any = None
+    external: object = None
     unified: Any = None
     """A unified memory, which replaces the kinds created for the crew."""
 
@@ -131,15 +131,15 @@ class MemoryUser:
         MEMORY_CALLER.set(self._who)
         RUN_STORE.set(_current_store())
 
-    def emit(self, event: Any, **fields: Any) -> None:
+    def emit(self, event: Any, **fields: object) -> None:
         """Emit an event for this user."""
         emit_memory_event(self.agent if self.task is None else self.task, event, **self._who, **fields)
 
 
-def _current_store() -> Any:
+def _current_store() -> object:
     """Return the store of the current graph if it supports semantic search, else None."""
     try:
-        store: Any = get_store()
+        store: object = get_store()
     except (KeyError, RuntimeError):
         return None
     # Without an index, a LangGraph store returns arbitrary entries.
@@ -148,7 +148,7 @@ def _current_store() -> Any:
 
 def search_memories(
     memories: Memories, user: MemoryUser, description: str, context: str, book: Book, limit: int
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Search all memories for a task.
 
     Args:
@@ -186,7 +186,7 @@ def search_memories(
     return {"text": text, "failed": failed}
 
 
-def _searches(memories: Memories, description: str, query: str, limit: int) -> dict[str, Callable[[], Any]]:
+def _searches(memories: Memories, description: str, query: str, limit: int) -> dict[str, Callable[[], object]]:
     """Return a search function for each memory, by its kind."""
     searches = {kind: _search(kind, memory, description, query) for kind, memory in memories.kinds.items()}
     if memories.unified is not None:
@@ -194,7 +194,7 @@ def _searches(memories: Memories, description: str, query: str, limit: int) -> d
     return searches
 
 
-def _search(kind: str, memory: Any, description: str, query: str) -> Callable[[], Any]:
+def _search(kind: str, memory: Any, description: str, query: str) -> Callable[[], object]:
     if kind == "long_term_memory":
         search_text, limit, score_threshold, options = description, MAX_LATEST, None, {"latest_n": MAX_LATEST}
     else:
@@ -234,7 +234,7 @@ def save_memory(memory: Any, kind: str, value: str | None, metadata: dict[str, A
         save_with_events(memory, kind, value, metadata, save)
 
 
-def is_builtin(memory: Any, verb: str) -> bool:
+def is_builtin(memory: object, verb: str) -> bool:
     """Return whether a memory uses our version of a verb, which emits its own events and has an async variant."""
-    method: Any = getattr(memory, verb)
+    method: object = getattr(memory, verb)
     return str(getattr(getattr(method, "__func__", method), "__module__", "")).startswith("crewgraph.memory")

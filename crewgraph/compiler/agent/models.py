@@ -52,7 +52,7 @@ _isolated: ContextVar[Mapping[int, CacheHandler]] = ContextVar("_apart", default
 """The isolated tool caches by the `id` of the crew, in runs that do not share them."""
 
 
-def controllers_of(agent: BaseAgent, crew: Crew | None) -> list[Any]:
+def controllers_of(agent: BaseAgent, crew: Crew | None) -> list[object]:
     """Return the rate limiters of an agent's requests: its own, and its crew's."""
     controllers = [agent.rpm_controller, _own_controller(agent)]
     if crew is not None:
@@ -70,7 +70,7 @@ def _own_controller(definition: BaseAgent | Crew) -> RPMController | None:
         return controller
 
 
-def configured_cache_handler(agent: BaseAgent, crew: Crew | None) -> Any:
+def configured_cache_handler(agent: BaseAgent, crew: Crew | None) -> object:
     """Return the user's cache handler for an agent's tools, or None."""
     if agent.cache_handler is not None or crew is None:
         return agent.cache_handler
@@ -95,7 +95,7 @@ def isolated_tool_cache(crew: Crew) -> Generator[None]:
         _isolated.reset(token)
 
 
-def model_of(llm: Any, agent: BaseAgent, task: Task | None, crew: Crew | None) -> Model:
+def model_of(llm: object, agent: BaseAgent, task: Task | None, crew: Crew | None) -> Model:
     """Return a model for an agent's requests: with hooks, events and the `max_rpm` of agent and crew.
 
     With fallbacks, only the last model is retried when its provider asks to wait.
@@ -115,7 +115,7 @@ def _with_retries(
 
 
 def _limited(
-    model: Model, *, source: Any, agent: BaseAgent, task: Task | None, crew: Crew | None
+    model: Model, *, source: object, agent: BaseAgent, task: Task | None, crew: Crew | None
 ) -> "RateLimitedModel":
     return RateLimitedModel(EventModel(model, source, agent, task), controllers_of(agent, crew))
 
@@ -133,7 +133,7 @@ def _emit_fallback(agent: BaseAgent, task: Task | None, failed: str, fallback: s
         crewai_event_bus.emit(agent, event)
 
 
-def first_llm(crew: Crew, *candidates: Any) -> Any:
+def first_llm(crew: Crew, *candidates: object) -> object:
     """Return the first candidate that is not None, else the model of the first agent that has one, as the user gave it."""
     task_agents = [task.agent for task in crew.tasks if task.agent is not None]
     llms = [*candidates, *(agent.llm for agent in [*task_agents, *crew.agents])]

@@ -41,13 +41,13 @@ class Asker:
     """The name of the task's node; None outside of a task."""
 
     book: Book
-    on_asked: Callable[[Mapping[str, Any]], None]
+    on_asked: Callable[[Mapping[str, object]], None]
     """Called with a question."""
 
-    on_answered: Callable[[Mapping[str, Any], Any], None]
+    on_answered: Callable[[Mapping[str, object], object], None]
     """Called with a question and its answer."""
 
-    def ask(self, kind: str, text: str, stage: str, **details: Any) -> Ask:
+    def ask(self, kind: str, text: str, stage: str, **details: object) -> Ask:
         """Return the effect of asking a question.
 
         Args:
@@ -78,7 +78,7 @@ def feedback_on(answer: str, asker: Asker) -> Body[str]:
         rejection = f"{reply!r:.200} cannot be taken. {_EXPECTED_FEEDBACK}"
 
 
-def _parse_feedback(reply: Any) -> str | None:
+def _parse_feedback(reply: object) -> str | None:
     """Parse a reply: empty to accept the answer, None if it is neither a text nor True."""
     if isinstance(reply, Mapping):
         reply = cast("Mapping[str, Any]", reply).get(FEEDBACK)
@@ -143,6 +143,6 @@ def _set_up(provider: HumanInputProvider, work: WorkInReview) -> list[Message]:
     return work.current_messages
 
 
-def _encode_review(work: WorkInReview, ongoing: OngoingTask, finish: Any) -> dict[str, Any]:
+def _encode_review(work: WorkInReview, ongoing: OngoingTask, finish: object) -> dict[str, object]:
     answer = getattr(finish, "output", finish)
     return {"answer": str(answer), "said": work.current_messages, "usage": ongoing.usage.to_plain()}

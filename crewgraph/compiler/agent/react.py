@@ -112,7 +112,7 @@ def _needs_approval(call: PreparedCall) -> Body[bool]:
         return True
 
 
-def _parse_verdict(reply: Any) -> bool | str | dict[str, Any] | None:
+def _parse_verdict(reply: object) -> bool | str | dict[str, object] | None:
     """Parse a person's reply: True allows, a string is the reason of a refusal, a dict holds other arguments.
 
     None if the reply is none of these.
@@ -124,7 +124,7 @@ def _parse_verdict(reply: Any) -> bool | str | dict[str, Any] | None:
     return _verdict_of_text(reply.strip()) if isinstance(reply, str) else None
 
 
-def _verdict_of_dict(reply: dict[str, Any]) -> bool | str | dict[str, Any] | None:
+def _verdict_of_dict(reply: dict[str, Any]) -> bool | str | dict[str, object] | None:
     if (
         isinstance(reply.get("args"), dict)
         and set(reply) <= {"args", "approved"}
@@ -136,7 +136,7 @@ def _verdict_of_dict(reply: dict[str, Any]) -> bool | str | dict[str, Any] | Non
     return None
 
 
-def _verdict_of_text(reply: str) -> bool | str | dict[str, Any] | None:
+def _verdict_of_text(reply: str) -> bool | str | dict[str, object] | None:
     if reply.startswith("{"):
         try:
             parsed: Any = json.loads(reply)
@@ -201,16 +201,16 @@ class ReActContext:
     on_step: Callable[[AgentAction | AgentFinish, int], None]
     """Called with each step and its number."""
 
-    on_tool_refused: Callable[[str, dict[str, Any] | str, str], None]
+    on_tool_refused: Callable[[str, dict[str, object] | str, str], None]
     """Called with the tool's name, the arguments and the reason when a tool could not be called."""
 
-    on_tool_failed: Callable[[str, dict[str, Any] | str, dict[str, Any], bool], Body[None]]
+    on_tool_failed: Callable[[str, dict[str, object] | str, dict[str, object], bool], Body[None]]
     """Handles a failure: the tool's name, the arguments, the `ToolFailure`, and whether the tool was run."""
 
     asker: Asker
     """Asks people for approval."""
 
-    step_callback: Callable[..., Any] | None = None
+    step_callback: Callable[..., object] | None = None
     counts: dict[str, int] = field(default_factory=dict[str, int])
     """Number of tool calls ("used") and of failed ones ("errors")."""
 
@@ -482,7 +482,7 @@ def _report_step(context: ReActContext, step: AgentAction | AgentFinish, number:
 
 def run_step_callback(
     notify: Callable[[AgentAction | AgentFinish, int], None],
-    callback: Callable[..., Any] | None,
+    callback: Callable[..., object] | None,
     step: AgentAction | AgentFinish,
     number: int,
 ) -> Body[None]:
@@ -499,5 +499,5 @@ def run_step_callback(
         )
 
 
-def discard_result(_: Any) -> None:
+def discard_result(_: object) -> None:
     """Ignore what a callback returns."""

@@ -23,7 +23,7 @@ __all__ = ["react_graph"]
 _FINAL = "final"
 
 
-def react_graph(model: Model, tools: Toolbox, max_requests: int, book: Book, where: str) -> Any:
+def react_graph(model: Model, tools: Toolbox, max_requests: int, book: Book, where: str) -> object:
     """Compile the graph: its state holds `messages`, the last one is the answer.
 
     Args:
@@ -59,14 +59,14 @@ class _Steps:
     def __init__(self, model: Model, tools: Toolbox, max_requests: int, book: Book) -> None:
         self._model, self._tools, self._max_requests, self._book = model, tools, max_requests, book
 
-    def ask(self, state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
+    def ask(self, state: MessagesState, config: RunnableConfig) -> dict[str, object]:
         """Request a reply."""
         is_last, messages = self._next_request(state["messages"])
         return _model_update(
             self._model.complete(_as_messages(messages), self._tools.specs, (), config), is_last, messages
         )
 
-    async def aask(self, state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
+    async def aask(self, state: MessagesState, config: RunnableConfig) -> dict[str, object]:
         """Async version of `ask`."""
         is_last, messages = self._next_request(state["messages"])
         return _model_update(
@@ -78,7 +78,7 @@ class _Steps:
         prepared = self._prepare(call)
         return _tool_update(call, prepared.perform(config) if isinstance(prepared, ToolCall) else prepared)
 
-    async def ause(self, call: dict[str, Any], config: RunnableConfig) -> dict[str, Any]:
+    async def ause(self, call: dict[str, object], config: RunnableConfig) -> dict[str, object]:
         """Async version of `use`."""
         prepared = self._prepare(call)
         return _tool_update(call, await prepared.aperform(config) if isinstance(prepared, ToolCall) else prepared)
@@ -106,14 +106,14 @@ class _Steps:
 class _Node(Runnable[Any, Any]):
     """A node with a sync and an async function; see `BodyNode` for why it is a Runnable."""
 
-    def __init__(self, name: str, ask: Callable[..., Any], aask: Callable[..., Awaitable[Any]]) -> None:
+    def __init__(self, name: str, ask: Callable[..., object], aask: Callable[..., Awaitable[object]]) -> None:
         self.name = name
         self._ask, self._aask = ask, aask
 
-    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+    def invoke(self, input: object, config: RunnableConfig | None = None, **kwargs: object) -> Any:
         return self._ask(input, ensure_config(config))
 
-    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+    async def ainvoke(self, input: object, config: RunnableConfig | None = None, **kwargs: object) -> Any:
         return await self._aask(input, ensure_config(config))
 
 
@@ -131,7 +131,7 @@ def _as_messages(messages: Sequence[BaseMessage]) -> list[Message]:
     return converted
 
 
-def _model_update(reply: Reply, is_last: bool, sent: Sequence[BaseMessage]) -> dict[str, Any]:
+def _model_update(reply: Reply, is_last: bool, sent: Sequence[BaseMessage]) -> dict[str, object]:
     calls = [] if is_last else reply["tool_calls"]
     usage = reply["usage"]
     message = AIMessage(
@@ -151,11 +151,11 @@ def _model_update(reply: Reply, is_last: bool, sent: Sequence[BaseMessage]) -> d
     return {"messages": [*sent[-1:], message] if is_last else [message]}
 
 
-def _as_dict(args: dict[str, Any] | str) -> dict[str, Any]:
+def _as_dict(args: dict[str, Any] | str) -> dict[str, object]:
     return args if isinstance(args, dict) else {"arguments": args}
 
 
-def _tool_update(call: dict[str, Any], outcome: ToolOutcome) -> dict[str, Any]:
+def _tool_update(call: dict[str, object], outcome: ToolOutcome) -> dict[str, object]:
     message = ToolMessage(
         outcome["text"],
         tool_call_id=call["id"],

@@ -271,7 +271,7 @@ class AgentRunner(AgentResources):
         yield from self.recollection.save_observation(tool, self._role, observation)
 
     def _record_failure(
-        self, tool: str, args: dict[str, Any] | str, failure: dict[str, Any], is_used: bool
+        self, tool: str, args: dict[str, Any] | str, failure: dict[str, object], is_used: bool
     ) -> Body[None]:
         """Record a tool's failure; unless the tool was run (`is_used`), emit its event, too."""
         found_tool = self.tools.find(tool)

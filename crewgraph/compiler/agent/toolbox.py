@@ -33,7 +33,7 @@ class ToolOutcome(TypedDict):
     failure: NotRequired[dict[str, Any]]
     """The `ToolFailure` as plain data, if the call failed."""
 
-    shown: NotRequired[list[dict[str, Any]]]
+    shown: NotRequired[list[dict[str, object]]]
     """Further content blocks for the model, such as images."""
 
 
@@ -41,7 +41,7 @@ class PreparedTool(Tool, Protocol):
     """A tool that validates the arguments a model wrote; its results are `ToolOutcome`s."""
 
     @property
-    def require_approval(self) -> bool | Callable[..., Any]:
+    def require_approval(self) -> bool | Callable[..., object]:
         """Whether calls need a person's approval, or a function that decides by the arguments."""
         ...
 
@@ -50,7 +50,7 @@ class PreparedTool(Tool, Protocol):
         """Whether results are cached."""
         ...
 
-    def prepare(self, raw_args: dict[str, Any] | str) -> dict[str, Any] | Refusal:
+    def prepare(self, raw_args: dict[str, object] | str) -> dict[str, object] | Refusal:
         """Return the validated arguments, or what is wrong with them."""
         ...
 

@@ -33,7 +33,7 @@ from crewgraph.tools.use import GuardedTool
 __all__ = ["AgentResources", "memory_tools"]
 
 
-def memory_tools(memories: Memories, model: Model, reserved: Collection[str], book: Book) -> list[Any]:
+def memory_tools(memories: Memories, model: Model, reserved: Collection[str], book: Book) -> list[object]:
     """Return the tools for a unified memory, without those whose names are taken.
 
     Models without native tool calls get none: in the text protocol every tool makes each prompt longer.
@@ -64,7 +64,7 @@ class AgentResources:
     ) -> None:
         self._file_records = files or {}
         self._binding, self._agent, self._task, self._book = binding, binding.agent, task, book
-        self._external_tools: list[Any] | None = None
+        self._external_tools: list[object] | None = None
 
     def load_resources(self) -> Body[None]:
         """Load what the agent needs from outside, once: the tools of its MCP servers, a place to run code, its task's files.
@@ -99,7 +99,7 @@ class AgentResources:
         return capabilities_of(self._agent, self._binding.crew, self._task)
 
     @property
-    def given_tools(self) -> list[Any]:
+    def given_tools(self) -> list[object]:
         """Its tools as objects: those the user gave, and those of its MCP servers."""
         return [*self._binding.given_tools, *(self._external_tools or ())]
 
@@ -108,7 +108,7 @@ class AgentResources:
         """The agent's model."""
         return self.model_for(self._agent.llm)
 
-    def model_for(self, llm: Any) -> Model:
+    def model_for(self, llm: object) -> Model:
         """Return a model that works on behalf of this agent."""
         return model_of(llm, self._agent, self._task, self._binding.crew)
 
@@ -118,13 +118,13 @@ class AgentResources:
         return self.model if self._converter_model is None else self._converter_model
 
     @property
-    def converter_llm(self) -> Any:
+    def converter_llm(self) -> object:
         """The same model, as the user gave it."""
         converter_llm = self._converter_llm
         return self._agent.llm if converter_llm is None else converter_llm
 
     @property
-    def converter_override(self) -> Callable[..., Any] | None:
+    def converter_override(self) -> Callable[..., object] | None:
         """The agent's own `get_output_converter`, if its class or a patch overrides it."""
         return override_of(self._agent, "get_output_converter")
 
@@ -135,7 +135,7 @@ class AgentResources:
         return None if converter_llm is None else self.model_for(converter_llm)
 
     @property
-    def _converter_llm(self) -> Any:
+    def _converter_llm(self) -> object:
         converter_llm, crew = getattr(self._agent, "function_calling_llm", None), self._binding.crew
         return crew.function_calling_llm if converter_llm is None and crew is not None else converter_llm
 

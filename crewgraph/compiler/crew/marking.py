@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 from crewgraph.compiler.task.structured_answer import request_structured
 from crewgraph.core.effects import Body, EffectFailed, Scope, Together
@@ -18,7 +17,7 @@ from crewgraph.text import shorten
 __all__ = ["mark_outputs"]
 
 
-def mark_outputs(outputs: Sequence[tuple[TaskOutput, Model]], book: Book) -> Body[list[dict[str, Any]]]:
+def mark_outputs(outputs: Sequence[tuple[TaskOutput, Model]], book: Book) -> Body[list[dict[str, object]]]:
     """Return the mark of each output, or the `error` that prevented it, with the `usage` of the judge.
 
     Args:
@@ -35,7 +34,7 @@ def mark_outputs(outputs: Sequence[tuple[TaskOutput, Model]], book: Book) -> Bod
     return (yield Together(scopes))
 
 
-def _mark_output(output: TaskOutput, model: Model, book: Book) -> Body[dict[str, Any]]:
+def _mark_output(output: TaskOutput, model: Model, book: Book) -> Body[dict[str, object]]:
     usage = UsageLedger()
     text = book.slice(
         "evaluation_text",

@@ -223,7 +223,7 @@ class MeteredGraph(InlineGraph):
         attributes: the attributes of the `CompiledStateGraph`.
     """
 
-    def __init__(self, *, crew: Crew, **attributes: Any) -> None:
+    def __init__(self, *, crew: Crew, **attributes: object) -> None:
         super().__init__(**attributes)
         self.crew = crew  # in `vars`, so that LangGraph's `copy` passes it to `__init__`
 
@@ -263,7 +263,7 @@ class MeteredGraph(InlineGraph):
             with metering(meter):
                 await steps.aclose()
 
-    def _meter(self, input: Any, config: RunnableConfig | None) -> RunMeter:
+    def _meter(self, input: object, config: RunnableConfig | None) -> RunMeter:
         parent, current = var_child_runnable_config.get() or {}, config or {}
         place = place_of({"configurable": {**parent.get("configurable", {}), **current.get("configurable", {})}})
         stored = place.saver is not None if self.checkpointer in (None, True) else self.checkpointer is not False
@@ -276,7 +276,7 @@ class MeteredGraph(InlineGraph):
         )
 
 
-_END: Any = object()
+_END: object = object()
 
 
 @contextmanager

@@ -94,8 +94,8 @@ def _task_lines(number: int, assignment: TaskBinding, inputs: Mapping[str, Any],
 
 
 def crew_plan_body(
-    planning: TaskBinding, tasks: Sequence[TaskBinding], state: Mapping[str, Any]
-) -> Body[dict[str, Any]]:
+    planning: TaskBinding, tasks: Sequence[TaskBinding], state: Mapping[str, object]
+) -> Body[dict[str, object]]:
     """Make the plan; the update holds it as the output of a task, as plain data.
 
     Args:

@@ -20,5 +20,5 @@ TASK = "task"
 
 def schema(name: str, channels: Iterable[str]) -> Any:
     """Create a state type of these channels, each a dict that may be missing: the whole state, or what a node reads."""
-    fields: dict[str, Any] = dict.fromkeys(channels, dict[str, Any])
+    fields: dict[str, object] = dict.fromkeys(channels, dict[str, Any])
     return TypedDict(name, fields, total=False)  # pyright: ignore[reportArgumentType]

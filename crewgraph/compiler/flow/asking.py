@@ -122,7 +122,7 @@ def interrupts(running: Running) -> Generator[None]:
             var_child_runnable_config.reset(token)
 
 
-def _answered_interrupts(running: Running) -> list[Any]:
+def _answered_interrupts(running: Running) -> list[object]:
     answers: list[Any] = []
     if running.run.answers:
         while (given := answer_to(running, f"{_INTERRUPT}{len(answers)}")) is not None:
@@ -154,13 +154,13 @@ def _message_in(value: Any) -> str:
     return text if isinstance(text, str) else "What is the answer?"
 
 
-def answer_to(running: Running, name: str) -> Any:
+def answer_to(running: Running, name: str) -> object:
     """What was answered to a question that was `left`; None where nothing was."""
     given = running.run.answers.get(f"{running.name}{name}")
     return None if given is None else running.run.revived(given["text"])
 
 
-def answer_result(running: Running, wish: FeedbackRequest, output: Any) -> HumanFeedbackResult:
+def answer_result(running: Running, wish: FeedbackRequest, output: object) -> HumanFeedbackResult:
     """What somebody says of a method's output.
 
     Raises:
@@ -201,7 +201,7 @@ def _report(running: Running) -> FlowReport:
     return FlowReport(running.run, running.name, running.method)
 
 
-def _question(running: Running, wish: FeedbackRequest, output: Any) -> Question:
+def _question(running: Running, wish: FeedbackRequest, output: object) -> Question:
     return Question(
         id=running.name + FEEDBACK_SUFFIX,
         method=running.method,
@@ -214,7 +214,7 @@ def _question(running: Running, wish: FeedbackRequest, output: Any) -> Question:
     )
 
 
-def _answered(running: Running, wish: FeedbackRequest, output: Any, text: str) -> HumanFeedbackResult:
+def _answered(running: Running, wish: FeedbackRequest, output: object, text: str) -> HumanFeedbackResult:
     return HumanFeedbackResult(
         output=output,
         feedback=text,

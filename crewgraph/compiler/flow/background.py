@@ -27,14 +27,14 @@ class Called(Operation):
     def run(self) -> Any:
         return call(self.work)
 
-    async def arun(self) -> Any:
+    async def arun(self) -> object:
         return await acall(self.work)
 
 
 class Begin(Operation):
     """A method, called in the background."""
 
-    def __init__(self, work: Callable[[], Any]) -> None:
+    def __init__(self, work: Callable[[], object]) -> None:
         self.work = work
 
     def run(self) -> Work:
@@ -69,10 +69,10 @@ class _ThreadWork(futures.Future[Any]):
             self.set_exception(error)
 
 
-async def _to_its_end(work: Callable[[], Any]) -> Any:
+async def _to_its_end(work: Callable[[], object]) -> object:
     """A blocking method. Once cancelled it is told so and still waited for: a thread cannot be stopped."""
     thread: asyncio.Future[Any] | None = None
-    value: Any
+    value: object
     try:
         with giving_up():
             thread = asyncio.wrap_future(begun(work))

@@ -27,9 +27,9 @@ class Classes(Mapping[str, type[Any]]):
         kinds: the classes; of two with the same name in the same module the later one counts.
     """
 
-    def __init__(self, kinds: Iterable[type[Any]]) -> None:
+    def __init__(self, kinds: Iterable[type[object]]) -> None:
         self._full = {_full(kind): kind for kind in kinds}
-        self._short: dict[str, list[type[Any]]] = {}
+        self._short: dict[str, list[type[object]]] = {}
         for kind in self._full.values():
             self._short.setdefault(kind.__qualname__, []).append(kind)
         self._tags = {kind: self._tag(kind) for kind in self._full.values()}
@@ -47,7 +47,7 @@ class Classes(Mapping[str, type[Any]]):
         name = kind.__qualname__
         return _full(kind) if name in RESERVED or len(self._short.get(name, ())) > 1 else name
 
-    def __getitem__(self, tag: str) -> type[Any]:
+    def __getitem__(self, tag: str) -> type[object]:
         """A class by its name in checkpoints.
 
         Raises:
@@ -77,10 +77,10 @@ class _Alone(Mapping[str, type[Any]]):
     def __init__(self, classes: Classes) -> None:
         self._classes = classes
 
-    def __getitem__(self, tag: str) -> type[Any]:
+    def __getitem__(self, tag: str) -> type[object]:
         return self._classes[tag]
 
-    def get(self, key: str, default: Any = None) -> Any:
+    def get(self, key: str, default: object = None) -> Any:
         return self._classes[key]
 
     def __iter__(self) -> Iterator[str]:
@@ -90,7 +90,7 @@ class _Alone(Mapping[str, type[Any]]):
         return len(self._classes)
 
 
-def classes_of(definition: FlowDefinition, flow: type[Any], state: type[Any] | None, *more: type[Any]) -> Classes:
+def classes_of(definition: FlowDefinition, flow: type[object], state: type[Any] | None, *more: type[object]) -> Classes:
     """The classes that a flow's values may be of: those its modules, its methods' annotations and its state name.
 
     Args:
@@ -99,7 +99,7 @@ def classes_of(definition: FlowDefinition, flow: type[Any], state: type[Any] | N
         state: the class of its state, where that is a model.
         more: further ones.
     """
-    found: dict[type[Any], None] = {}
+    found: dict[type[object], None] = {}
     for module in {kind.__module__ for kind in flow.__mro__ if not kind.__module__.startswith("crewgraph.")}:
         holder: ModuleType | None = sys.modules.get(module)
         _take(found, list(vars(holder).values()) if holder else [])
@@ -109,7 +109,7 @@ def classes_of(definition: FlowDefinition, flow: type[Any], state: type[Any] | N
             _take(
                 found, [cell.cell_contents for cell in getattr(function, "__closure__", None) or () if _is_full(cell)]
             )
-    counting: dict[type[Any], None] = {}
+    counting: dict[type[object], None] = {}
     _take(counting, [*more, *([state] if state is not None else [])])
     return Classes([*found, *counting])
 
@@ -118,7 +118,7 @@ def _full(kind: type[Any]) -> str:
     return f"{kind.__module__}:{kind.__qualname__}"
 
 
-def _take(found: dict[type[Any], None], values: list[Any]) -> None:
+def _take(found: dict[type[object], None], values: list[object]) -> None:
     for value in values:
         if isinstance(value, type) and value not in found and _is_data(value):
             found[value] = None
@@ -130,14 +130,14 @@ def _is_data(kind: type[Any]) -> bool:
     return issubclass(kind, (BaseModel, Enum)) or is_dataclass(kind)
 
 
-def _annotations(function: Any) -> list[Any]:
-    told: dict[str, Any] = getattr(function, "__annotations__", {})
+def _annotations(function: Any) -> list[object]:
+    told: dict[str, object] = getattr(function, "__annotations__", {})
     return [part for one in told.values() for part in _parts(one)]
 
 
-def _parts(annotation: Any) -> list[Any]:
+def _parts(annotation: object) -> list[object]:
     """The types that an annotation is made of."""
-    inner: tuple[Any, ...] = getattr(annotation, "__args__", ())
+    inner: tuple[object, ...] = getattr(annotation, "__args__", ())
     return [annotation, *(part for one in inner for part in _parts(one))]
 
 

@@ -39,7 +39,9 @@ class Completion(TypedDict):
     """The method after which the state could not be saved."""
 
 
-def besides(values: Mapping[str, Any], progress: Progress, state: Mapping[str, Any], one: Completion) -> dict[str, Any]:
+def besides(
+    values: Mapping[str, object], progress: Progress, state: Mapping[str, object], one: Completion
+) -> dict[str, Any]:
     """What else changes in the graph's state with a completion.
 
     Args:
@@ -64,11 +66,11 @@ def besides(values: Mapping[str, Any], progress: Progress, state: Mapping[str, A
 
 def of_run(values: Mapping[str, Any], channel: str) -> Any:
     """What a channel holds of the present run; None where it is an earlier one's, so that no run begins with forgetting it."""
-    kept: Mapping[str, Any] | None = values.get(channel)
+    kept: Mapping[str, object] | None = values.get(channel)
     return kept["value"] if kept and kept["run"] == values["progress"]["run"] else None
 
 
-def under(values: Mapping[str, Any], run: str) -> dict[str, Any]:
+def under(values: Mapping[str, Any], run: str) -> dict[str, object]:
     """What a run that goes another way takes over of the one it leaves, as its own.
 
     Args:
@@ -76,7 +78,7 @@ def under(values: Mapping[str, Any], run: str) -> dict[str, Any]:
         run: its name.
     """
     progress = cast("Progress", {**values["progress"], "run": run})
-    update: dict[str, Any] = {"progress": progress}
+    update: dict[str, object] = {"progress": progress}
     for channel in ("feedback", "outputs", "unsaved"):
         if (value := of_run(values, channel)) is not None:
             update[channel] = _kept(progress, value)

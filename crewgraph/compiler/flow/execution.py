@@ -53,8 +53,8 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 
 
 def method_arguments(
-    method: FlowMethod, given: Any, triggered: bool, inputs: Mapping[str, Any]
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    method: FlowMethod, given: object, triggered: bool, inputs: Mapping[str, Any]
+) -> tuple[tuple[object, ...], dict[str, object]]:
     """The arguments, without the flow itself.
 
     Args:
@@ -125,7 +125,7 @@ class HookedMethod:
     flow: "Flow"
     name: str
 
-    def before(self, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> _Arguments:
+    def before(self, args: tuple[Any, ...], keywords: Mapping[str, object]) -> _Arguments:
         """What it is called with.
 
         Raises:
@@ -137,7 +137,7 @@ class HookedMethod:
         dispatch(_PRE, context)
         return _arguments(context.payload, args, keywords)
 
-    async def abefore(self, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> _Arguments:
+    async def abefore(self, args: tuple[Any, ...], keywords: Mapping[str, object]) -> _Arguments:
         """The same on this event loop."""
         if not hooks_at(_PRE):
             return args, keywords
@@ -145,7 +145,7 @@ class HookedMethod:
         await adispatch(_PRE, context)
         return _arguments(context.payload, args, keywords)
 
-    def after(self, value: Any) -> Any:
+    def after(self, value: Any) -> object:
         """What it gives.
 
         Raises:
@@ -157,7 +157,7 @@ class HookedMethod:
         dispatch(_POST, context)
         return context.payload
 
-    async def aafter(self, value: Any) -> Any:
+    async def aafter(self, value: Any) -> object:
         """The same on this event loop."""
         if not hooks_at(_POST):
             return value
@@ -165,7 +165,7 @@ class HookedMethod:
         await adispatch(_POST, context)
         return context.payload
 
-    def _begins(self, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> StepContext:
+    def _begins(self, args: tuple[Any, ...], keywords: Mapping[str, object]) -> StepContext:
         given = {**{f"_{number}": value for number, value in enumerate(args)}, **keywords}
         return StepContext(payload=given, flow=self.flow, kind="flow_method", step_name=self.name)
 
@@ -173,7 +173,7 @@ class HookedMethod:
         return StepContext(payload=value, output=value, flow=self.flow, kind="flow_method", step_name=self.name)
 
 
-def _arguments(payload: Any, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> _Arguments:
+def _arguments(payload: object, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> _Arguments:
     """The arguments in what hooks left, by their names; what is none of the method's is left out."""
     if not isinstance(payload, Mapping):
         return args, keywords
@@ -183,7 +183,9 @@ def _arguments(payload: Any, args: tuple[Any, ...], keywords: Mapping[str, Any])
     return given, {name: left[name] for name in named if name in left}
 
 
-def traced_method(running: Running, args: Sequence[Any], keywords: Mapping[str, Any], work: Callable[[], Any]) -> Any:
+def traced_method(
+    running: Running, args: Sequence[Any], keywords: Mapping[str, Any], work: Callable[[], object]
+) -> Any:
     """What a method gives that is called, inside a run of its own."""
     config = _config(running)
     if config is None:
@@ -201,15 +203,15 @@ def traced_method(running: Running, args: Sequence[Any], keywords: Mapping[str, 
 
 
 async def atraced_method(
-    running: Running, args: Sequence[Any], keywords: Mapping[str, Any], work: Callable[[], Awaitable[Any]]
-) -> Any:
+    running: Running, args: Sequence[Any], keywords: Mapping[str, object], work: Callable[[], Awaitable[object]]
+) -> object:
     """What a method gives that is awaited, inside a run of its own."""
     config = _config(running)
     if config is None:
         return await work()
     outcome = _Outcome()
 
-    async def inside(_: RunnableConfig) -> Any:
+    async def inside(_: RunnableConfig) -> object:
         try:
             return outcome.shown(await work())
         except Parked as parked:
@@ -225,7 +227,7 @@ class _Outcome:
     value: Any
     parked: Parked | None = None
 
-    def shown(self, value: Any) -> Any:
+    def shown(self, value: Any) -> object:
         self.value = value
         if isinstance(value, Runnable):  # which LangChain would invoke
             return repr(cast("Any", value))
@@ -235,13 +237,13 @@ class _Outcome:
         self.parked = parked
         return {"waits_for": parked.question["message"]}
 
-    def taken(self) -> Any:
+    def taken(self) -> object:
         if self.parked is not None:
             raise self.parked
         return self.value
 
 
-def _trace_given(args: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
+def _trace_given(args: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, object]:
     return {**({"given": args[0]} if args else {}), **keywords}
 
 
@@ -256,7 +258,7 @@ def _config(running: Running) -> RunnableConfig | None:
     return named
 
 
-def called_with(run: FlowRun, execution: Execution) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def called_with(run: FlowRun, execution: Execution) -> tuple[tuple[object, ...], dict[str, object]]:
     """What the method of an execution is called with, behind the flow.
 
     Raises:
@@ -267,14 +269,14 @@ def called_with(run: FlowRun, execution: Execution) -> tuple[tuple[Any, ...], di
 
 
 def work_of(
-    run: FlowRun, name: str, execution: Execution, args: tuple[Any, ...], keywords: Mapping[str, Any]
-) -> Callable[[], Any]:
+    run: FlowRun, name: str, execution: Execution, args: tuple[Any, ...], keywords: Mapping[str, object]
+) -> Callable[[], object]:
     """What an execution does, without arguments; sync or async."""
     method = run.plan.methods[execution["method"]]
     running = run.running[name] = Running(run, name, method.name)
     hooked = HookedMethod(run.flow, method.name)
 
-    def work() -> Any:
+    def work() -> object:
         def inside() -> Any:
             token = RUNNING.set(running)
             try:
@@ -291,8 +293,8 @@ def work_of(
         run.ended.append(name)
         return value
 
-    async def awork() -> Any:
-        async def inside() -> Any:
+    async def awork() -> object:
+        async def inside() -> object:
             token = RUNNING.set(running)
             try:
                 with apart(run.lineages.get(name)), current(running), interrupts(running):
@@ -311,7 +313,7 @@ def work_of(
     return awork if method.is_async else work
 
 
-def _given(run: FlowRun, execution: Execution) -> Any:
+def _given(run: FlowRun, execution: Execution) -> object:
     """What came of the event that triggered an execution: a label itself, else what the method returned."""
     value = run.values.get(execution["source"] or "")
     return value if execution["label"] is None or isinstance(value, HumanFeedbackResult) else execution["label"]
@@ -322,7 +324,7 @@ def _looked_at(running: Running, method: FlowMethod) -> HumanFeedbackResult | No
     return said_of(running, method.feedback) if method.feedback is not None else None
 
 
-def _told(running: Running, method: FlowMethod, value: Any) -> Any:
+def _told(running: Running, method: FlowMethod, value: Any) -> object:
     """The value with what somebody says of it, where somebody is to look at it."""
     if method.feedback is None or isinstance(value, HumanFeedbackResult):
         return value

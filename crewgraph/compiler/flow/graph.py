@@ -86,7 +86,7 @@ class ShownAsFlow:
     flow: "Flow"
     """The flow."""
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **kwargs: Any) -> dict[str, str]:
+    def _repr_mimebundle_(self, include: Any = None, exclude: object = None, **kwargs: object) -> dict[str, str]:
         """What a notebook takes from: the drawing, else the mermaid text."""
         text = self.flow.to_mermaid()
         return {
@@ -111,10 +111,10 @@ class _Channels(TypedDict, total=False):
     progress: Progress
     """How far it is."""
 
-    parked: dict[str, Any]
+    parked: dict[str, object]
     """The questions that the run waits to be answered, by their ids."""
 
-    answers: dict[str, Any]
+    answers: dict[str, object]
     """What was answered to methods that are to run again."""
 
     feedback: dict[str, Any]
@@ -126,7 +126,7 @@ class _Channels(TypedDict, total=False):
     saved: dict[str, Any]
     """State and progress as of the last method that is persisted, where only some are."""
 
-    unsaved: dict[str, Any] | None
+    unsaved: dict[str, object] | None
     """The method after which a backend could not save the state, and in which run."""
 
     output: Any
@@ -168,7 +168,7 @@ class FlowForm:
         graph.add_conditional_edges(START, _first, [*plan.methods, END])
         return cls(plan, _compiled(graph), granularity)
 
-    def graph(self, flow: "Flow", *, checkpointer: Any = None, store: Any = None, **wishes: Any) -> "FlowGraph":
+    def graph(self, flow: "Flow", *, checkpointer: Any = None, store: object = None, **wishes: object) -> "FlowGraph":
         """The graph of a flow.
 
         Args:
@@ -258,7 +258,7 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         run: FlowRun | None = own.get(RUN)
         if run is None or run.flow is not self.flow:
             run = self._run_in(ensure_config(config))
-        told: Any = given
+        told: object = given
         if isinstance(given, Mapping) and "progress" not in given:
             inputs: Mapping[str, Any] = cast("Mapping[str, Any]", given).get("inputs") or {}
             # LangGraph gives a node's input to a graph that goes on, too, and looks at it only where nothing is kept.
@@ -304,7 +304,7 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         run.feedback, run.said = [], {}
         return values | ({"saved": {"state": state, "progress": progress}} if run.marks else {})
 
-    def get_input_jsonschema(self, config: RunnableConfig | None = None) -> dict[str, Any]:
+    def get_input_jsonschema(self, config: RunnableConfig | None = None) -> dict[str, object]:
         """The JSON schema of what a run is given, without the channels of the machinery."""
         return TypeAdapter(_Given).json_schema()
 
@@ -378,7 +378,7 @@ class FlowGraph(ShownAsFlow, InlineGraph):
             if not progress["inflight"]:
                 values["output"] = output
         if self.is_whole:
-            goto: Any = WHOLE if progress["inflight"] else END
+            goto: object = WHOLE if progress["inflight"] else END
             return update._replace(values=Command(update=values, goto=goto), as_node=WHOLE)
         goto = list(dict.fromkeys(one["method"] for one in progress["inflight"].values())) or END
         return update._replace(values=Command(update=values, goto=goto), as_node=update.as_node or WAIT)

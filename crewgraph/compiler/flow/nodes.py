@@ -42,14 +42,14 @@ class FlowNode(Runnable[Any, Any]):
 
     name: str | None
 
-    def __init__(self, name: str, program: Callable[[FlowRun, State, RunnableConfig], Program[Any]]) -> None:
+    def __init__(self, name: str, program: Callable[[FlowRun, State, RunnableConfig], Program[object]]) -> None:
         self.name = name
         self._program = program
 
-    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+    def invoke(self, input: object, config: RunnableConfig | None = None, **kwargs: object) -> Any:
         return drive(self._given(input, config))
 
-    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+    async def ainvoke(self, input: object, config: RunnableConfig | None = None, **kwargs: object) -> Any:
         return await adrive(self._given(input, config))
 
     def _given(self, state: Any, config: RunnableConfig | None) -> Program[Any]:
@@ -73,7 +73,7 @@ class MethodNode(FlowNode):
     def __init__(self, name: str) -> None:
         super().__init__(name, self._steps)
 
-    def _steps(self, run: FlowRun, state: State, config: RunnableConfig) -> Program[Any]:
+    def _steps(self, run: FlowRun, state: State, config: RunnableConfig) -> Program[object]:
         progress: Progress = state["progress"]
         run.read(state)
         inflight = progress["inflight"]
@@ -90,7 +90,7 @@ class WaitNode(FlowNode):
     def __init__(self) -> None:
         super().__init__(WAIT, self._steps)
 
-    def _steps(self, run: FlowRun, state: State, config: RunnableConfig) -> Program[Any]:
+    def _steps(self, run: FlowRun, state: State, config: RunnableConfig) -> Program[object]:
         progress: Progress = state["progress"]
         run.read(state)
         unsaved = of_run(state, "unsaved")
@@ -103,7 +103,7 @@ class WaitNode(FlowNode):
         return _committed(run, state, landed)
 
 
-def _committed(run: FlowRun, state: State, landed: Landed) -> Any:
+def _committed(run: FlowRun, state: State, landed: Landed) -> object:
     """The update of what has landed, and where the run goes on."""
     if isinstance(landed, Parked):
         return Command(update=parked(run, landed), goto=WAIT)

@@ -38,7 +38,7 @@ _TEXTS: dict[type, Callable[[Any], str]] = {
 }
 """Types whose values are one text, and how that is written; pydantic reads it."""
 
-_LISTS: dict[str, Callable[[Any], Any]] = {"tuple": tuple, "set": set, "frozenset": frozenset}
+_LISTS: dict[str, Callable[[Any], object]] = {"tuple": tuple, "set": set, "frozenset": frozenset}
 
 _TEXT = "text"
 """Texts that UTF-8 has no bytes for: those with half of a surrogate pair."""
@@ -51,10 +51,10 @@ class _Told(NamedTuple):
     """What is known of a value that is recorded."""
 
     where: str
-    tag: Callable[[type[Any]], str]
+    tag: Callable[[type[object]], str]
 
 
-def to_record(value: Any, where: str, tag: Callable[[type[Any]], str] | None = None) -> Any:
+def to_record(value: Any, where: str, tag: Callable[[type[object]], str] | None = None) -> Any:
     """A value as plain data.
 
     Args:
@@ -72,7 +72,7 @@ def _own_name(kind: type[Any]) -> str:
     return kind.__qualname__
 
 
-def _recorded(value: Any, told: _Told, depth: int) -> Any:
+def _recorded(value: Any, told: _Told, depth: int) -> object:
     kind = cast("Any", type(value))
     if kind in _SCALARS:
         if kind is str and not (value.isascii() or is_text(value)):
@@ -137,7 +137,7 @@ def is_text(value: Any) -> bool:
         return False
 
 
-def from_record(value: Any, classes: Mapping[str, type[Any]]) -> Any:
+def from_record(value: Any, classes: Mapping[str, type[object]]) -> Any:
     """The value that was recorded.
 
     Args:
@@ -157,7 +157,7 @@ def from_record(value: Any, classes: Mapping[str, type[Any]]) -> Any:
     return _tagged(str(data[TAG]), data[_VALUE], classes)
 
 
-def _tagged(tag: str, value: Any, classes: Mapping[str, type[Any]]) -> Any:
+def _tagged(tag: str, value: Any, classes: Mapping[str, type[Any]]) -> object:
     if tag == "dict":
         return {from_record(key, classes): from_record(one, classes) for key, one in value}
     if tag == "int":
@@ -181,7 +181,7 @@ def _tagged(tag: str, value: Any, classes: Mapping[str, type[Any]]) -> Any:
     return kind(held) if issubclass(kind, Enum) else TypeAdapter(kind).validate_python(held)
 
 
-def _model(kind: type[BaseModel], held: dict[str, Any]) -> BaseModel:
+def _model(kind: type[BaseModel], held: dict[str, object]) -> BaseModel:
     known = kind.model_config.get("extra") == "allow"
     fields = {name: one for name, one in held.items() if known or name in kind.model_fields}
     made = kind.model_validate(fields, by_alias=False, by_name=True)

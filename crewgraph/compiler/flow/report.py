@@ -46,7 +46,7 @@ def copied(state: Any) -> Any:
         return copy(state)
 
 
-def question_of(plain: Mapping[str, Any], revive: Callable[[Any], Any]) -> Question:
+def question_of(plain: Mapping[str, object], revive: Callable[[object], Any]) -> Question:
     """A question that a checkpoint holds: what it says as it was said, what it is about as plain data."""
     said = {name: revive(plain[name]) for name in ("message", "metadata", "refused", "callback_info") if name in plain}
     return Question.from_plain({**plain, **said})
@@ -64,7 +64,7 @@ class FlowReport:
     def __init__(self, run: FlowRun, name: str, method: str) -> None:
         self._run, self._name, self._method = run, name, method
 
-    def begins(self, source: str | None, args: Sequence[Any], keywords: Mapping[str, Any]) -> None:
+    def begins(self, source: str | None, args: Sequence[Any], keywords: Mapping[str, object]) -> None:
         """It is about to run, with these arguments, because an execution has ended, or the run begins."""
         params = {**{f"_{n}": one for n, one in enumerate(args)}, **keywords}
         cause = None if source is None else self._run.told.get(source)
@@ -87,7 +87,7 @@ class FlowReport:
             with self._standing():
                 self._tell(MethodExecutionFailedEvent, lambda: {"execution": self._name, "error": error})
 
-    def pauses(self, plain: Mapping[str, Any]) -> None:
+    def pauses(self, plain: Mapping[str, object]) -> None:
         """It waits for the answer to a question, which is given as checkpoints hold it."""
         question = question_of(plain, self._run.revived)
         about = {"flow_id": self._run.thread_id or self._run.flow_id, **_asked(question), "question": question}

@@ -33,7 +33,7 @@ class Running:
         self.run, self.name, self.method = run, name, method
         self.around = RUNNING.get()
         """What the run is a part of, where a method of another flow began it."""
-        self.writes: set[Any] = set()
+        self.writes: set[object] = set()
         """The fields of the state that it has set."""
 
         self._runs_inside, self._asked = count(), count()
@@ -80,7 +80,7 @@ class Parked(BaseException):
     def __init__(self, question: dict[str, Any], *, returned: bool) -> None:
         super().__init__(question)
         self.question, self.returned = question, returned
-        self.changed: dict[str, Any] = {}
+        self.changed: dict[str, object] = {}
         """What the method has changed in the state, where it has returned."""
 
 
@@ -101,7 +101,9 @@ class FlowRun:
     usage: UsageLedger
     """What models reported that methods have asked in this process."""
 
-    def __init__(self, flow: "Flow", plan: TriggerPlan, state: Any, inputs: Mapping[str, Any], *, stored: bool) -> None:
+    def __init__(
+        self, flow: "Flow", plan: TriggerPlan, state: object, inputs: Mapping[str, Any], *, stored: bool
+    ) -> None:
         self.flow, self.plan, self.inputs, self.stored = flow, plan, dict(inputs), stored
         self.state = state
         self.values: dict[str, Any] = {}
@@ -129,7 +131,7 @@ class FlowRun:
         self.feedback: list[HumanFeedbackResult] = []
         """What people said of outputs, in order."""
 
-        self.inputs_asked: list[dict[str, Any]] = []
+        self.inputs_asked: list[dict[str, object]] = []
         """What methods asked with `ask` in this process, and was answered."""
 
         self.outputs: list[Any] = []
@@ -140,7 +142,7 @@ class FlowRun:
         self.again = False
         """Whether what is in flight was so in another process, and may have done a part of its work."""
 
-        self.saver: Any = None
+        self.saver: object = None
         self.thread_id: str | None = None
         self.key = ""
         """What tells it from other runs on the same state."""
@@ -205,7 +207,7 @@ class FlowRun:
         """A value as checkpoints hold it; as it is, where there are none."""
         return to_record(value, where, self.tag) if self.stored else value
 
-    def recorded(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def recorded(self, values: Mapping[str, object]) -> dict[str, Any]:
         """Values for fields of the state, as checkpoints hold them."""
         return {
             key: to_record(one, f"`{key}` in the state of flow `{self.name}`", self.tag) for key, one in values.items()
@@ -228,7 +230,7 @@ class FlowRun:
                 inputs: Mapping[str, Any] = values.get("inputs") or {}
                 self.inputs = {name: self.revived(one) for name, one in inputs.items()} | self.inputs
                 self.feedback = [self.revived(one) for one in of_run(values, "feedback") or ()]
-                said: Mapping[str, Any] = of_run(values, "outputs") or {}
+                said: Mapping[str, object] = of_run(values, "outputs") or {}
                 self.said = {key: self.revived(one) for key, one in said.items()}
                 self.values = {key: self.revived(one) for key, one in results.items()}
                 self.kept.take()
@@ -261,7 +263,7 @@ class FlowRun:
         if len(self.values) > 2 * len(wanted) + 8:
             self.values = {name: value for name, value in self.values.items() if name in wanted}
 
-    def changes(self, done: Collection[str] = ()) -> dict[str, Any]:
+    def changes(self, done: Collection[str] = ()) -> dict[str, object]:
         """What has changed in the state since this was last asked, as checkpoints hold it; see `KeptState.changes`."""
         return self.kept.changes(done)
 

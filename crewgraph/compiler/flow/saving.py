@@ -19,7 +19,7 @@ def backends_of(flow: "Flow") -> list[Any]:
     return _distinct([flow.persistence, definition.persistence, *(one.persistence for one in methods)])
 
 
-def _distinct(given: Sequence[Any]) -> list[Any]:
+def _distinct(given: Sequence[object]) -> list[Any]:
     """The backends among what was given; an object that equals another one is a backend of its own."""
     return list({id(one): one for one in given if one is not None and one is not True}.values())
 
@@ -59,7 +59,7 @@ def loaded(flow: "Flow", flow_id: str) -> dict[str, Any] | None:
     """
     for backend in backends_of(flow):
         with _telling(backend, f"the state of flow `{flow.flow_name}` under `{flow_id}` could not be read"):
-            values: dict[str, Any] | None = backend.load_state(flow_id)
+            values: dict[str, object] | None = backend.load_state(flow_id)
         if values is not None:
             return values
     return None

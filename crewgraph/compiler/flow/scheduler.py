@@ -171,7 +171,7 @@ def _opened(run: FlowRun, progress: Progress, name: str, execution: Execution) -
     return work_of(run, name, execution, args, keywords)
 
 
-def _has_failed(work: Any) -> bool:
+def _has_failed(work: object) -> bool:
     error = _error_of(work)
     return error is not None and not isinstance(error, Parked)
 

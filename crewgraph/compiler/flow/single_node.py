@@ -36,7 +36,7 @@ class WholeNode(FlowNode):
     def __init__(self) -> None:
         super().__init__(WHOLE, self._steps)
 
-    def _steps(self, run: FlowRun, state: State, config: RunnableConfig) -> Program[Any]:
+    def _steps(self, run: FlowRun, state: State, config: RunnableConfig) -> Program[object]:
         journal = Journal(config) if run.stored else None
         records: Sequence[Record] = ()
         if journal is not None:
@@ -86,7 +86,7 @@ class _Batch:
         self.run, self._before = run, state
         self.progress: Progress = state["progress"]
         self.changed: dict[str, Any] = {}
-        self.besides: dict[str, Any] = {}
+        self.besides: dict[str, object] = {}
         self.is_empty = not records
         for record in records:
             completion = cast("Completion", record)

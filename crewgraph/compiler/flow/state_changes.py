@@ -25,7 +25,7 @@ ANEW = "$anew"
 GONE = "$gone"
 
 
-def applied(before: dict[str, Any] | None, changed: Mapping[str, Any]) -> dict[str, Any]:
+def applied(before: dict[str, object] | None, changed: Mapping[str, Any]) -> dict[str, object]:
     """A state with changes."""
     gone: Sequence[str] = changed.get(GONE, ())
     both = changed if ANEW in changed else {**(before or {}), **changed}
@@ -55,11 +55,11 @@ class PlainForm:
     record: Callable[[Any], Any]
     """Makes this form of a value."""
 
-    revive: Callable[[Any], Any]
+    revive: Callable[[object], object]
     """Makes a value of this form; a KeyError where it holds an object of a class that is not known."""
 
 
-def fitting(state: BaseModel, name: str, value: Any, plain: PlainForm | None) -> Any:
+def fitting(state: BaseModel, name: str, value: Any, plain: PlainForm | None) -> object:
     """What the value of a field that has changed comes to, checked as pydantic checks a value that is assigned.
 
     That is the value itself, unless it is one of another type that can be read as the right one: 5 for "5".
@@ -83,7 +83,7 @@ def fitting(state: BaseModel, name: str, value: Any, plain: PlainForm | None) ->
     return value if type(found) is type(value) and found == value else found
 
 
-def _looked_into(value: Any, plain: PlainForm) -> Any:
+def _looked_into(value: Any, plain: PlainForm) -> object:
     """The value, with the objects in it checked; pydantic takes those as they are.
 
     Raises:
@@ -96,7 +96,7 @@ def _looked_into(value: Any, plain: PlainForm) -> Any:
     return value if plain.record(anew) == plain.value else anew
 
 
-def _assigned(state: BaseModel, name: str, value: Any) -> Any:
+def _assigned(state: BaseModel, name: str, value: Any) -> object:
     """What a value becomes when it is assigned to a field; of a copy, for the validators of a model may change others."""
     kind = type(state)
     copy = kind.__new__(kind)
@@ -140,7 +140,7 @@ class _Run(Protocol):
 
     def tag(self, kind: type[Any]) -> str: ...
 
-    def made_anew(self, value: Any) -> Any: ...
+    def made_anew(self, value: Any) -> object: ...
 
 
 class KeptState:
@@ -152,7 +152,7 @@ class KeptState:
 
     def __init__(self, run: _Run) -> None:
         self._run = run
-        self._values: dict[str, Any] = {}
+        self._values: dict[str, object] = {}
         """The fields as they were: packed, or scalars themselves; where nothing is stored the values themselves."""
 
         self._refused: set[str] = set()
@@ -207,7 +207,7 @@ class KeptState:
         if isinstance(self._run.state, BaseModel):
             track_writes(type(self._run.state))
 
-    def _withheld(self, names: Iterable[str], now: Mapping[str, Any], done: Collection[str]) -> set[str]:
+    def _withheld(self, names: Iterable[str], now: Mapping[str, object], done: Collection[str]) -> set[str]:
         """Which of these fields are not to be kept yet.
 
         Values that can be changed in place are kept, for whoever did that cannot be told.
@@ -220,16 +220,16 @@ class KeptState:
             or (name in theirs and type(now.get(name)) is not bytes and type(self._values.get(name)) is not bytes)
         }
 
-    def _set_by_others(self, done: Collection[str]) -> set[Any]:
+    def _set_by_others(self, done: Collection[str]) -> set[object]:
         """The fields that were set by executions in flight alone."""
         running = self._run.running
-        found: set[Any] = set()
+        found: set[object] = set()
         for name, one in list(running.items()):
             if name not in done:
                 found |= one.writes
         return found.difference(*(running[name].writes for name in done if name in running)) if found else found
 
-    def _settled(self, name: str, now: dict[str, Any], done: Collection[str]) -> bool:
+    def _settled(self, name: str, now: dict[str, object], done: Collection[str]) -> bool:
         """Check a field and put what it comes to into the state; False where others may still mend it."""
         state: BaseModel = self._run.state
         value = vars(state).get(name)
@@ -255,7 +255,7 @@ class KeptState:
                     held[name] = found[0]
         self._values = dict(held)
 
-    def _fitting(self, name: str, value: Any, form: PlainForm | None, done: Collection[str]) -> tuple[Any] | None:
+    def _fitting(self, name: str, value: Any, form: PlainForm | None, done: Collection[str]) -> tuple[object] | None:
         """What a value comes to; None where it does not fit and whoever has set it may still be running."""
         try:
             return (fitting(self._run.state, name, value, form),)
@@ -272,10 +272,10 @@ class KeptState:
                 execution,
             ) from error.__cause__
 
-    def _recorded(self, name: str, value: Any) -> Any:
+    def _recorded(self, name: str, value: Any) -> object:
         return to_record(value, f"`{name}` in the state of flow `{self._run.name}`", self._run.tag)
 
-    def _packed(self) -> dict[str, Any]:
+    def _packed(self) -> dict[str, object]:
         packed = {name: self._packed_value(name, value) for name, value in state_fields(self._run.state).items()}
         if len(packed) != len(self._values):
             for name in packed:
@@ -286,7 +286,7 @@ class KeptState:
                     )
         return packed
 
-    def _packed_value(self, name: str, value: Any) -> Any:
+    def _packed_value(self, name: str, value: Any) -> object:
         kind = cast("type[Any]", type(value))
         if kind is bool or value is None or kind is float or (kind is str and value.isascii()):
             return value
@@ -295,9 +295,9 @@ class KeptState:
         return read_with_retries(lambda: ormsgpack.packb(self._recorded(name, value)))
 
 
-def _differ(before: Any, now: Any) -> bool:
+def _differ(before: object, now: object) -> bool:
     return before is not now and (type(before) is not type(now) or before != now)
 
 
-def _plain(packed: Any) -> Any:
+def _plain(packed: object) -> object:
     return packed if type(packed) is not bytes else ormsgpack.unpackb(packed)

@@ -49,7 +49,7 @@ def replayed(plan: TriggerPlan, progress: Progress, done: Sequence[Done]) -> Pro
     return progress
 
 
-def finish_update(run: FlowRun, progress: Progress, changed: Mapping[str, Any]) -> dict[str, Any]:
+def finish_update(run: FlowRun, progress: Progress, changed: Mapping[str, object]) -> dict[str, object]:
     """The update that brings a run to some progress, with what changed in the flow's state."""
     update: dict[str, Any] = {"progress": progress}
     inflight = progress["inflight"]

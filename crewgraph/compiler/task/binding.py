@@ -65,7 +65,7 @@ class TaskBinding(AgentBinding):
         """The name used in messages."""
         return f"{title(self.task)} of {super().where}"
 
-    def labelled(self, output: dict[str, Any]) -> dict[str, Any]:
+    def labelled(self, output: dict[str, object]) -> dict[str, object]:
         """Add to an output (plain data) what other processes identify its task by."""
         return {**output, TASK: {"id": str(self.task.id), "key": self.task.key, "number": self.number}}
 
@@ -171,7 +171,7 @@ def crew_graph_key(crew: Crew) -> Hashable:
     return (id(crew), crew.name, crew.process, team, manager, tuple(_task_key(task, crew) for task in crew.tasks))
 
 
-def _allowed_key(allowed: Any) -> Hashable:
+def _allowed_key(allowed: object) -> Hashable:
     return allowed if isinstance(allowed, str) else id(allowed)
 
 
@@ -201,7 +201,7 @@ def _title(task: Task) -> str:
     return task.name or task.template("description") or ""
 
 
-def _user_tools(task: Task, agent: BaseAgent) -> list[Any]:
+def _user_tools(task: Task, agent: BaseAgent) -> list[object]:
     return task.tools or agent.tools or []
 
 
@@ -249,5 +249,5 @@ def _raw_output_of(task: Task) -> str:
     return task.output.raw
 
 
-def _has_raw(output: Any) -> bool:
+def _has_raw(output: object) -> bool:
     return isinstance(output, dict) and isinstance(output.get("raw"), str)

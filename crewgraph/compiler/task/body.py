@@ -77,7 +77,9 @@ class HookedTask:
         source = {"agent": self.agent, "agent_role": self.agent.role, "task": self.task, "crew": self.crew}
         return StepContext(kind="task", step_name=self.task.name or self.task.description, **source, **fields)
 
-    def _call(self, point: InterceptionPoint, step: StepContext, about: Any, encode: Callable[[Any], Any]) -> Call:
+    def _call(
+        self, point: InterceptionPoint, step: StepContext, about: object, encode: Callable[[Any], object]
+    ) -> Call:
         return Call(
             function=partial(dispatch, point, step),
             afunction=partial(adispatch, point, step),
@@ -88,7 +90,7 @@ class HookedTask:
             aside=True,
         )
 
-    def _output(self, step: StepContext) -> dict[str, Any]:
+    def _output(self, step: StepContext) -> dict[str, object]:
         if not isinstance(step.payload, TaskOutput):
             raise OutputInvalid(
                 f"a hook at `{_POST.value}` returned {step.payload!r:.80} for the output of the task `{step.step_name}`; it must "
@@ -101,7 +103,7 @@ def _encode_context(step: StepContext) -> str:
     return step.payload if isinstance(step.payload, str) else ""
 
 
-def task_body(assignment: TaskBinding, state: Mapping[str, Any]) -> Body[dict[str, Any]]:
+def task_body(assignment: TaskBinding, state: Mapping[str, Any]) -> Body[dict[str, object]]:
     """Execute a task; the update holds its output as plain data, in the task's channel."""
     execution = _TaskExecution(assignment, state)
     override = _execution_override(assignment)
@@ -110,12 +112,12 @@ def task_body(assignment: TaskBinding, state: Mapping[str, Any]) -> Body[dict[st
     return {assignment.slug: assignment.labelled((yield from execution.run()))}
 
 
-def task_body_without_override(assignment: TaskBinding, state: Mapping[str, Any]) -> Body[dict[str, Any]]:
+def task_body_without_override(assignment: TaskBinding, state: Mapping[str, object]) -> Body[dict[str, object]]:
     """Execute a task, ignoring what its class overrides."""
     return {assignment.slug: (yield from _TaskExecution(assignment, state).run())}
 
 
-def answer_body(assignment: TaskBinding, state: Mapping[str, Any]) -> Body[dict[str, Any]]:
+def answer_body(assignment: TaskBinding, state: Mapping[str, object]) -> Body[dict[str, object]]:
     """Run only the agent, ignoring overrides; the update holds its answer and the usage, nothing is parsed or judged."""
     execution = _TaskExecution(assignment, state)
     answer = yield from execution.agent.answer_without_override()
@@ -124,7 +126,7 @@ def answer_body(assignment: TaskBinding, state: Mapping[str, Any]) -> Body[dict[
     return {assignment.slug: {"answer": answer, "usage": execution.usage.to_plain()}}
 
 
-def plan_body(assignment: TaskBinding, state: Mapping[str, Any]) -> Body[dict[str, Any]]:
+def plan_body(assignment: TaskBinding, state: Mapping[str, Any]) -> Body[dict[str, object]]:
     """Make only the agent's plan; the update holds the plan and the usage."""
     execution = _TaskExecution(assignment, state)
     plan = yield from execution.agent.plan()
@@ -136,7 +138,7 @@ def plan_body(assignment: TaskBinding, state: Mapping[str, Any]) -> Body[dict[st
     return {assignment.slug: {"plan": fields, "usage": execution.usage.to_plain()}}
 
 
-def skipped_output(assignment: TaskBinding, state: Mapping[str, Any]) -> TaskOutput:
+def skipped_output(assignment: TaskBinding, state: Mapping[str, object]) -> TaskOutput:
     """Return the output of a conditional task that is skipped, with the texts of this run."""
     task, briefing = assignment.task, briefing_of(assignment, state)
     assert isinstance(task, ConditionalTask)
@@ -147,7 +149,7 @@ def skipped_output(assignment: TaskBinding, state: Mapping[str, Any]) -> TaskOut
     return TaskOutput.model_validate({**skipped, "name": task.name or briefing.description})
 
 
-def _execution_override(assignment: TaskBinding) -> Any:
+def _execution_override(assignment: TaskBinding) -> object:
     """Return the override of the verb that executes a task, if there is one."""
     task = assignment.task
     execute_async = override_of(task, "execute_async") if task.async_execution else None
@@ -156,7 +158,7 @@ def _execution_override(assignment: TaskBinding) -> Any:
     return override_of(task, "execute_sync") or override_of(task, "aexecute_sync")
 
 
-def _run_execute_async(execute_async: Callable[..., Any], **arguments: Any) -> Any:
+def _run_execute_async(execute_async: Callable[..., Any], **arguments: Any) -> object:
     return execute_async(**arguments).result()
 
 
@@ -332,7 +334,7 @@ class _TaskExecution:
         )
 
 
-def _encode_output(returned: Any, *, where: str) -> dict[str, Any]:
+def _encode_output(returned: object, *, where: str) -> dict[str, object]:
     if isinstance(returned, TaskOutput):
         return returned.to_plain()
     raise TypeError(f"{where}: its own `execute_sync` returned {returned!r:.80}; it must return a `TaskOutput`")

@@ -59,7 +59,7 @@ def briefing_of(assignment: TaskBinding, state: Mapping[str, Any]) -> Briefing:
         DefinitionError: an input cannot be rendered as text.
         TypeError: the inputs in the state are not a dict.
     """
-    inputs: Mapping[str, Any] = state.get(INPUTS) or {}
+    inputs: Mapping[str, object] = state.get(INPUTS) or {}
     if not isinstance(inputs, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(
             f'`inputs` in the state is {inputs!r:.80}; give a dict of names and values: {{"topic": "rain"}}'

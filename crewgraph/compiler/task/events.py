@@ -50,7 +50,7 @@ NOTES: ContextVar[RunNotes | None] = ContextVar("crewgraph_run_notes", default=N
 """The notes of the current run; None where the graph is run by other code."""
 
 
-def record_task_note(slug: str, messages: list[dict[str, Any]]) -> None:
+def record_task_note(slug: str, messages: list[dict[str, object]]) -> None:
     """Note that a task is done."""
     notes = NOTES.get()
     if notes is not None:
@@ -137,7 +137,7 @@ class TaskReport(AgentReport):
         self._set_counts()
         record_task_note(self._assignment.slug, output.messages)
 
-    def publish_override_output(self, plain: Mapping[str, Any]) -> None:
+    def publish_override_output(self, plain: Mapping[str, object]) -> None:
         """Set the output of a user's override, which has emitted its events itself."""
         self._task.output = TaskOutput.from_plain(plain, self._task.output_pydantic)
         record_task_note(self._assignment.slug, [])

@@ -40,12 +40,12 @@ class Judgeable(Protocol):
 
     raw: str
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, object]:
         """Return the output as plain data."""
         ...
 
     @classmethod
-    def from_plain(cls, data: Mapping[str, Any], model: type[BaseModel] | None = None) -> Self:
+    def from_plain(cls, data: Mapping[str, object], model: type[BaseModel] | None = None) -> Self:
         """Return the output that `to_plain` encoded."""
         ...
 
@@ -57,7 +57,7 @@ Out = TypeVar("Out", bound=Judgeable)
 class Guards:
     """The guardrails of a task, or of an agent on its own."""
 
-    guardrails: Sequence[Any]
+    guardrails: Sequence[object]
     retries: int
     """How often the refusals of each guardrail send the agent back."""
 
@@ -87,7 +87,7 @@ class Attempt(Protocol[Out]):
 class GuardrailObserver(Protocol):
     """Is notified of verdicts."""
 
-    def judging(self, guardrail: Any, retries: int) -> None:
+    def judging(self, guardrail: object, retries: int) -> None:
         """A guardrail is about to judge."""
         ...
 
@@ -160,7 +160,7 @@ def _judge(guards: Guards, number: int, retries: int, output: Out, attempt: Atte
     )
 
 
-def _encode_verdict(returned: Any, *, kind: type[Judgeable], where: str) -> Verdict:
+def _encode_verdict(returned: object, *, kind: type[Judgeable], where: str) -> Verdict:
     try:
         result = GuardrailResult.from_tuple(returned)
     except (TypeError, ValueError) as error:
@@ -174,14 +174,14 @@ def _encode_verdict(returned: Any, *, kind: type[Judgeable], where: str) -> Verd
     }
 
 
-def _name_of(guardrail: Any) -> str:
+def _name_of(guardrail: object) -> str:
     judge = model_guardrail(guardrail)
     if judge is not None:
         return shorten(judge.description, 60)
     return getattr(guardrail, "__name__", type(guardrail).__name__)
 
 
-def _exhausted(guards: Guards, guardrail: Any, number: int, reason: str) -> str:
+def _exhausted(guards: Guards, guardrail: object, number: int, reason: str) -> str:
     which = (
         f"guardrail {number} (`{_name_of(guardrail)}`)"
         if len(guards.guardrails) > 1

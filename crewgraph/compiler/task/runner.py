@@ -61,7 +61,7 @@ class TaskRunner(AgentRunner):
         self._dialogue: Dialogue | None = None
 
     @property
-    def conversation(self) -> list[dict[str, Any]]:
+    def conversation(self) -> list[dict[str, object]]:
         """The messages of the last attempt, without the answer, in OpenAI's format."""
         return openai_messages(self._dialogue.transcript.messages) if self._dialogue else []
 
@@ -248,14 +248,14 @@ class TaskRunner(AgentRunner):
         reply = partial(self.reply, dialogue, self._briefing.context)
         return self.run_with_timeout(reply, dialogue.transcript.messages)
 
-    def _run_override(self, override: Any, refused: Refused | None) -> Body[str]:
+    def _run_override(self, override: object, refused: Refused | None) -> Body[str]:
         """Run the `execute_task` of the agent's class, or of a patch, until people accept the answer."""
         answer, reviewed = yield from self._call_override(override, refused)
         if self._needs_review and not reviewed:
             return (yield from self._review(answer, partial(self._retry_override, override)))
         return answer
 
-    def _retry_override(self, override: Any, answer: str, feedback: str) -> Body[str]:
+    def _retry_override(self, override: object, answer: str, feedback: str) -> Body[str]:
         return (yield from self._call_override(override, (answer, feedback)))[0]
 
     def _call_override(self, override: Any, refused: Refused | None) -> Body[tuple[str, bool]]:
@@ -279,7 +279,7 @@ class TaskRunner(AgentRunner):
         return outcome["answer"], outcome.get("reviewed", False)
 
 
-def _after_setup(agent: BaseAgent, override: Callable[..., Any], **arguments: Any) -> Any:
+def _after_setup(agent: BaseAgent, override: Callable[..., object], **arguments: Any) -> object:
     create_executor(agent, arguments["tools"], arguments["task"])  # sets up what the override needs, in this process
     return override(**arguments)
 

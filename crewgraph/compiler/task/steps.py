@@ -76,7 +76,7 @@ def _needed_stages(assignment: TaskBinding) -> list[str]:
 
 
 def _state(assignment: TaskBinding, sources: Collection[str]) -> Any:
-    fields: dict[str, Any] = dict.fromkeys([INPUTS, *sources, assignment.slug], dict[str, Any])
+    fields: dict[str, object] = dict.fromkeys([INPUTS, *sources, assignment.slug], dict[str, Any])
     fields[STEPS] = Annotated[list[dict[str, Any]], operator.add]
     fields[PENDING] = dict[str, Any] | None
     return TypedDict(f"{assignment.slug}_state", fields, total=False)  # pyright: ignore[reportArgumentType]

@@ -34,7 +34,7 @@ class Structured:
     """The result of converting a text."""
 
     pydantic: BaseModel | None = None
-    json_dict: dict[str, Any] | None = None
+    json_dict: dict[str, object] | None = None
     raw: str | None = None
     """A replacement for the text."""
 
@@ -43,7 +43,7 @@ class Structured:
 
 
 def structure_output(
-    task: Task, text: str, converter_class: Any, model: Callable[[], Model], llm: Any, book: Book, usage: UsageLedger
+    task: Task, text: str, converter_class: object, model: Callable[[], Model], llm: Any, book: Book, usage: UsageLedger
 ) -> Body[Structured]:
     """Convert a text to the structure that a task asks for.
 
@@ -93,7 +93,7 @@ def convert_text(
 
 
 def _convert_with_class(
-    converter_class: Any, task: Task, text: str, schema: type[BaseModel], llm: Any, book: Book, usage: UsageLedger
+    converter_class: Any, task: Task, text: str, schema: type[BaseModel], llm: object, book: Book, usage: UsageLedger
 ) -> Body[tuple[BaseModel | None, str]]:
     """Convert a text with the user's converter; its requests are part of one effect."""
     instructions = book.slice("conversion_system", schema=described(schema))
@@ -128,7 +128,7 @@ def _run_converter(converter_class: Any, as_json: bool, **arguments: Any) -> Any
     return override() if override is not None else getattr(converter, method)()
 
 
-def _encode_converted(converted: Any) -> dict[str, Any]:
+def _encode_converted(converted: object) -> dict[str, object]:
     """Return what a converter returned as plain data: fields by name, or a text that holds JSON."""
     if isinstance(converted, Exception):  # some converters return their failure
         raise converted

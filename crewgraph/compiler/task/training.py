@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.compiler.task.briefing import Briefing
@@ -33,7 +32,7 @@ class TrainingRound:
     iteration: int
     """The number of the round, from 1."""
 
-    ask: Callable[[TaskOutput], Any]
+    ask: Callable[[TaskOutput], object]
     """Asks for feedback on an output; returns a text, empty to accept the answer. May be async."""
 
     earlier_feedback: Mapping[str, Sequence[str]]
@@ -146,7 +145,7 @@ def summarize_feedback(agent: BaseAgent, feedback: Sequence[Feedback], model: Mo
     )
 
 
-def _encode_feedback(feedback: Any, *, where: str) -> str:
+def _encode_feedback(feedback: object, *, where: str) -> str:
     if feedback is None:
         return ""
     if not isinstance(feedback, str):

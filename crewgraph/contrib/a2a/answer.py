@@ -36,9 +36,9 @@ class TaskProgress:
         self.state = "working"
         self.context_id: str | None = None
         self.task_id: str | None = None
-        self._artifacts: dict[str, list[Mapping[str, Any]]] = {}
-        self._last_parts: list[Mapping[str, Any]] = []
-        self._status: list[Mapping[str, Any]] = []
+        self._artifacts: dict[str, list[Mapping[str, object]]] = {}
+        self._last_parts: list[Mapping[str, object]] = []
+        self._status: list[Mapping[str, object]] = []
 
     def take(self, result: Mapping[str, Any]) -> None:
         """Apply one result: a message, a task, or an update of one."""
@@ -61,7 +61,7 @@ class TaskProgress:
         replies = [message for message in history if message.get("role") == "agent"]
         self._last_parts = _parts(replies[-1]) if replies else self._last_parts
 
-    def _add(self, artifact: Mapping[str, Any], append: bool) -> None:
+    def _add(self, artifact: Mapping[str, object], append: bool) -> None:
         name = str(artifact.get("artifactId") or "")
         parts = self._artifacts[name] = list(self._artifacts.get(name, ())) if append else []
         for part in _parts(artifact):
@@ -85,7 +85,7 @@ class TaskProgress:
         )
 
 
-def _parts(holder: Any) -> list[Mapping[str, Any]]:
+def _parts(holder: object) -> list[Mapping[str, object]]:
     return list(cast("Mapping[str, Any]", holder).get("parts") or ()) if isinstance(holder, Mapping) else []
 
 
@@ -94,7 +94,7 @@ def message_text(parts: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(filter(None, map(_text, parts)))
 
 
-def _text(part: Mapping[str, Any]) -> str:
+def _text(part: Mapping[str, object]) -> str:
     if "text" in part:
         return str(part["text"])
     if "data" in part:

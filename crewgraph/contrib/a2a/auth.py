@@ -222,7 +222,7 @@ class _OAuth2(ClientAuthScheme):
 
     async def _request_token(self, client: "httpx.AsyncClient", form: dict[str, str]) -> None:
         response = await client.post(self.token_url, data=form, follow_redirects=False)
-        body: Any = None
+        body: object = None
         if response.is_success:
             try:
                 body = response.json()

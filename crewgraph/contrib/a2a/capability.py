@@ -64,7 +64,7 @@ class RemoteAgentsCapability(Capability):
         remotes = self._remotes
         if not remotes:
             return []
-        cards: list[dict[str, Any]] = yield Together([self._card(remote) for remote in remotes])
+        cards: list[dict[str, object]] = yield Together([self._card(remote) for remote in remotes])
         return [*remote_tools(remotes, cards, taken, book)]
 
     def _card(self, remote: RemoteAgent) -> Call:
@@ -78,7 +78,7 @@ class RemoteAgentsCapability(Capability):
         return BoundRemoteAgent(tool.tool, tool.agent, tool.task, source, book, crew=tool.crew)
 
 
-def _fetch_card(remote: RemoteAgent, agent: BaseAgent) -> dict[str, Any]:
+def _fetch_card(remote: RemoteAgent, agent: BaseAgent) -> dict[str, object]:
     """Return a remote agent's card; an empty one if it is unreachable and `fail_fast` is off.
 
     Raises:

@@ -132,7 +132,7 @@ class PushNotificationConfig(BaseModel):
 
     @field_validator("signature", mode="before")
     @classmethod
-    def _secret(cls, value: Any) -> Any:
+    def _secret(cls, value: Any) -> object:
         return WebhookSignatureConfig.hmac_sha256(value) if isinstance(value, (str, SecretStr)) else value
 
 
@@ -143,7 +143,7 @@ UpdateConfig = StreamingConfig | PollingConfig | PushNotificationConfig
 _HTTP_URL = TypeAdapter[Any](AnyHttpUrl)
 
 
-def _validated_url(value: Any) -> Any:
+def _validated_url(value: Any) -> object:
     return str(_HTTP_URL.validate_python(value))
 
 
@@ -190,7 +190,7 @@ class ClientTransportConfig(_Strict):
     """gRPC settings; ignored."""
 
 
-def _update_config(value: Any) -> Any:
+def _update_config(value: Any) -> object:
     """Build the update config that a dict describes: push if it has a `url`, else polling, or streaming if empty."""
     if not isinstance(value, dict):
         return value
@@ -241,7 +241,7 @@ class RemoteAgent(BaseModel):
 
     @model_validator(mode="after")
     def _apply_deprecated_fields(self) -> Self:
-        settings: dict[str, Any] = {}
+        settings: dict[str, object] = {}
         if self.transport_protocol is not None:
             warn_deprecated("`transport_protocol=`", "`transport=ClientTransportConfig(preferred=...)`", by_hand=True)
             settings["preferred"] = self.transport_protocol
@@ -311,7 +311,7 @@ def read_remotes(value: Any) -> Any:
     return _read_remote(value)
 
 
-def _read_remote(value: Any) -> Any:
+def _read_remote(value: Any) -> object:
     if isinstance(value, ServedAgent):
         if not _warned_about_server:
             _warned_about_server.append(True)

@@ -165,11 +165,11 @@ class BoundRemoteAgent(EventTool):
             status = "completed" if done["ok"] else "failed"
             self._emit(A2AConversationCompletedEvent, fields, status=status, final_result=result, total_turns=turn)
 
-    def _emit_sent(self, message: dict[str, Any], fields: dict[str, Any]) -> None:
+    def _emit_sent(self, message: dict[str, Any], fields: dict[str, object]) -> None:
         text = message["parts"][0]["text"]
         emit_a2a_event(self.agent, A2AMessageSentEvent, fields, message=text, message_id=message["messageId"])
 
-    def _emit_received(self, answer: RemoteAnswer, fields: dict[str, Any]) -> None:
+    def _emit_received(self, answer: RemoteAnswer, fields: dict[str, object]) -> None:
         if is_final(answer):
             fields = {**fields, "context_id": answer["context_id"]}
             status, final = answer["state"].replace("-", "_"), answer["state"] not in _ASKS_BACK
@@ -177,7 +177,7 @@ class BoundRemoteAgent(EventTool):
                 self.agent, A2AResponseReceivedEvent, fields, response=answer["text"], status=status, final=final
             )
 
-    def _emit(self, event: type[A2AEventBase], fields: dict[str, Any], **more: Any) -> None:
+    def _emit(self, event: type[A2AEventBase], fields: dict[str, object], **more: object) -> None:
         if not is_replayed():
             emit_a2a_event(self.agent, event, fields, **more)
 
@@ -189,7 +189,7 @@ def _new_id() -> str:
 def _with_events(
     function: Callable[..., RemoteAnswer], before: Callable[..., None] | None, after: Callable[..., None]
 ) -> Any:
-    def call(remote: Any, card: Any, request: Any, fields: dict[str, Any]) -> RemoteAnswer:
+    def call(remote: object, card: object, request: object, fields: dict[str, object]) -> RemoteAnswer:
         if before is not None:
             before(request, fields)
         answer = function(remote, card, request, fields)

@@ -29,11 +29,11 @@ class ConversationState(Protocol):
 class A2AExtension(Protocol):
     """Hooks into conversations with a remote agent; messages are dicts in the protocol's JSON form."""
 
-    def inject_tools(self, agent: Any) -> None:
+    def inject_tools(self, agent: object) -> None:
         """Add tools to an agent."""
         ...
 
-    def extract_state_from_history(self, conversation_history: Sequence[Any]) -> ConversationState | None:
+    def extract_state_from_history(self, conversation_history: Sequence[object]) -> ConversationState | None:
         """Derive the extension's state from the messages of a conversation."""
         ...
 
@@ -41,7 +41,7 @@ class A2AExtension(Protocol):
         """Return the description of the remote agent that the agent's model reads."""
         ...
 
-    def process_response(self, agent_response: Any, conversation_state: ConversationState | None) -> Any:
+    def process_response(self, agent_response: object, conversation_state: ConversationState | None) -> Any:
         """Return the remote agent's answer as the agent's model should see it."""
         ...
 
@@ -50,7 +50,7 @@ class A2AExtension(Protocol):
         ...
 
 
-def _validated(value: Any) -> Any:
+def _validated(value: Any) -> object:
     missing = [name for name in _METHODS if not callable(getattr(value, name, None))]
     if missing:
         raise ValueError(f"{value!r:.80} is no A2A extension: it lacks {', '.join(f'`{name}`' for name in missing)}")
@@ -71,12 +71,12 @@ class ExtensionRegistry:
         """Add an extension."""
         self._extensions.append(extension)
 
-    def inject_all_tools(self, agent: Any) -> None:
+    def inject_all_tools(self, agent: object) -> None:
         """Let every extension add tools to an agent."""
         for extension in self._extensions:
             extension.inject_tools(agent)
 
-    def extract_all_states(self, conversation_history: Sequence[Any]) -> dict[type[Any], ConversationState]:
+    def extract_all_states(self, conversation_history: Sequence[object]) -> dict[type[Any], ConversationState]:
         """Return the extensions' states by extension class, leaving out those that return None."""
         states = {
             type(extension): extension.extract_state_from_history(conversation_history)
@@ -91,7 +91,7 @@ class ExtensionRegistry:
         return base_prompt
 
     def process_response_with_all(
-        self, agent_response: Any, extension_states: dict[type[Any], ConversationState]
+        self, agent_response: object, extension_states: dict[type[Any], ConversationState]
     ) -> Any:
         """Pass an answer through every extension."""
         for extension in self._extensions:
@@ -100,7 +100,7 @@ class ExtensionRegistry:
 
     def prepare_all_metadata(self, extension_states: dict[type[Any], ConversationState]) -> dict[str, Any]:
         """Merge the message metadata of all extensions; later ones win."""
-        metadata: dict[str, Any] = {}
+        metadata: dict[str, object] = {}
         for extension in self._extensions:
             metadata |= extension.prepare_message_metadata(extension_states.get(type(extension)))
         return metadata

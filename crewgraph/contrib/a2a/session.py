@@ -40,7 +40,7 @@ class _Session:
     def __init__(self, remote: RemoteAgent) -> None:
         self._remote = remote
         self._opened: RemoteClient | None = None
-        self._card: dict[str, Any] | None = None
+        self._card: dict[str, object] | None = None
         self._streams: dict[str, _TaskStream] = {}
 
     def close(self) -> None:
@@ -59,7 +59,7 @@ class _Session:
         self._opened = self._opened or RemoteClient(self._remote)
         return self._opened
 
-    async def card(self, fields: EventFields) -> dict[str, Any]:
+    async def card(self, fields: EventFields) -> dict[str, object]:
         """Return the agent card, fetching it once."""
         if self._card is None:
             self._card = await self._client.card(fields)
@@ -81,7 +81,7 @@ class _Session:
             )
         return progress.answer
 
-    def _params(self, message: Mapping[str, Any], **settings: Any) -> dict[str, Any]:
+    def _params(self, message: Mapping[str, object], **settings: object) -> dict[str, object]:
         updates = self._remote.updates
         settings = {"acceptedOutputModes": self._remote.output_modes, "blocking": False, **settings}
         if isinstance(updates, PollingConfig):
@@ -92,7 +92,9 @@ class _Session:
             settings["pushNotificationConfig"] = {"url": str(updates.url), **set_fields}
         return {"message": message, "configuration": settings}
 
-    async def _listen(self, card: Mapping[str, Any], message: Mapping[str, Any], fields: EventFields) -> RemoteAnswer:
+    async def _listen(
+        self, card: Mapping[str, object], message: Mapping[str, object], fields: EventFields
+    ) -> RemoteAnswer:
         params = self._params(message)
         stream = _TaskStream(_TaskEvents(self._remote, fields))
         results = self._client.stream(card, "message/stream", params, fields)
@@ -104,7 +106,7 @@ class _Session:
         return stream.progress.answer
 
     async def follow(
-        self, card: Mapping[str, Any], task: str, context: str | None, fields: EventFields
+        self, card: Mapping[str, object], task: str, context: str | None, fields: EventFields
     ) -> RemoteAnswer:
         """Wait until a task settles, and return its answer."""
         stream = self._streams.pop(task, None)
@@ -120,7 +122,7 @@ class _Session:
             return stream.progress.answer
         return await self._poll_until_settled(card, task, fields)  # the stream broke off
 
-    async def _poll_until_settled(self, card: Mapping[str, Any], task: str, fields: EventFields) -> RemoteAnswer:
+    async def _poll_until_settled(self, card: Mapping[str, object], task: str, fields: EventFields) -> RemoteAnswer:
         updates, polls = self._remote.updates, 0
         interval = _FALLBACK_INTERVAL if isinstance(updates, StreamingConfig) else updates.interval
         timeout = None if isinstance(updates, StreamingConfig) else updates.timeout
@@ -147,7 +149,7 @@ class _Session:
             "the task was cancelled. Raise its `timeout` or that of `updates` to give it more time."
         )
 
-    async def _poll(self, card: Mapping[str, Any], task: str, fields: EventFields) -> Mapping[str, Any]:
+    async def _poll(self, card: Mapping[str, Any], task: str, fields: EventFields) -> Mapping[str, object]:
         updates = self._remote.updates
         if isinstance(updates, PushNotificationConfig) and updates.result_store is not None:
             stored = await updates.result_store.get_result(task)
@@ -156,7 +158,7 @@ class _Session:
         length = updates.history_length if isinstance(updates, PollingConfig) else 1
         return await self._client.call(card, "tasks/get", {"id": task, "historyLength": length}, fields)
 
-    async def _within_timeout(self, coroutine: Coroutine[Any, Any, T], action: str) -> T:
+    async def _within_timeout(self, coroutine: Coroutine[object, object, T], action: str) -> T:
         try:
             async with asyncio.timeout(self._remote.timeout):
                 return await coroutine
@@ -165,7 +167,7 @@ class _Session:
                 f"the remote agent did not {action} within {self._remote.timeout} seconds. Raise `timeout=` to give it more time."
             ) from None
 
-    async def _cancel(self, card: Mapping[str, Any], task: str, fields: EventFields) -> None:
+    async def _cancel(self, card: Mapping[str, object], task: str, fields: EventFields) -> None:
         with suppress(RemoteAgentError, TimeoutError):
             async with asyncio.timeout(_CANCEL_TIMEOUT):
                 await self._client.call(card, "tasks/cancel", {"id": task}, fields)
@@ -177,7 +179,7 @@ class _TaskEvents:
     def __init__(self, remote: RemoteAgent, fields: EventFields) -> None:
         self.remote, self.fields, self._chunks = remote, fields, 0
 
-    def with_ids(self, progress: TaskProgress) -> dict[str, Any]:
+    def with_ids(self, progress: TaskProgress) -> dict[str, object]:
         """Return the event fields with the ids known so far."""
         return {**self.fields, "context_id": progress.context_id, "task_id": progress.task_id}
 
@@ -275,7 +277,7 @@ async def afetch_card(remote: RemoteAgent, fields: EventFields) -> dict[str, Any
 
 
 def send_message(
-    remote: RemoteAgent, card: Mapping[str, Any], message: Mapping[str, Any], fields: EventFields
+    remote: RemoteAgent, card: Mapping[str, object], message: Mapping[str, object], fields: EventFields
 ) -> RemoteAnswer:
     """Send a message; return the answer, or the state of the task that it started."""
     with _session_for(remote) as session:
@@ -283,7 +285,7 @@ def send_message(
 
 
 async def asend_message(
-    remote: RemoteAgent, card: Mapping[str, Any], message: Mapping[str, Any], fields: EventFields
+    remote: RemoteAgent, card: Mapping[str, object], message: Mapping[str, object], fields: EventFields
 ) -> RemoteAnswer:
     """Async version of `sent`."""
     with _session_for(remote) as session:
@@ -291,7 +293,7 @@ async def asend_message(
 
 
 def follow_task(
-    remote: RemoteAgent, card: Mapping[str, Any], started: RemoteAnswer, fields: EventFields
+    remote: RemoteAgent, card: Mapping[str, object], started: RemoteAnswer, fields: EventFields
 ) -> RemoteAnswer:
     """Wait for the answer of a task that a message started."""
     with _session_for(remote) as session:
@@ -301,7 +303,7 @@ def follow_task(
 
 
 async def afollow_task(
-    remote: RemoteAgent, card: Mapping[str, Any], started: RemoteAnswer, fields: EventFields
+    remote: RemoteAgent, card: Mapping[str, object], started: RemoteAnswer, fields: EventFields
 ) -> RemoteAnswer:
     """Async version of `followed`."""
     with _session_for(remote) as session:

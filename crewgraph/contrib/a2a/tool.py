@@ -26,7 +26,7 @@ else:
 __all__ = ["RemoteAgentTool", "RemoteAgentToolSchema", "is_final", "remote_tools", "reply_message"]
 
 
-def _never_cache(_arguments: Any = None, _result: Any = None) -> bool:
+def _never_cache(_arguments: object = None, _result: object = None) -> bool:
     return False  # a repeated question may have a new answer
 
 
@@ -82,7 +82,7 @@ class RemoteAgentTool(BaseTool):
             raise ToolFailed(f"`{self.name}` failed: {answer['state']}: {answer['text']}")
         return self.read(answer["text"])
 
-    def event_fields(self, agent: Any, task: Any) -> dict[str, Any]:
+    def event_fields(self, agent: object, task: object) -> dict[str, Any]:
         """Return the fields shared by all events of a message."""
         return {
             "endpoint": self.remote.endpoint,
@@ -105,17 +105,17 @@ class RemoteAgentTool(BaseTool):
             previous: The last answer, if this continues a conversation.
             history: The messages of the conversation so far.
         """
-        part: dict[str, Any] = {"kind": "text", "text": text}
+        part: dict[str, object] = {"kind": "text", "text": text}
         if self.remote.response_model is not None:
             schema = self.remote.response_model.model_json_schema()
             part["metadata"] = {"mimeType": "application/json", "schema": schema}
-        message: dict[str, Any] = {"kind": "message", "role": "user", "messageId": message_id, "parts": [part]}
+        message: dict[str, object] = {"kind": "message", "role": "user", "messageId": message_id, "parts": [part]}
         if previous is not None and previous["context_id"]:
             message["contextId"] = previous["context_id"]
         if previous is not None and previous["task_id"]:
             is_waiting = previous["state"] in ("input-required", "auth-required")
             message |= {"taskId": previous["task_id"]} if is_waiting else {"referenceTaskIds": [previous["task_id"]]}
-        metadata: dict[str, Any] = {}
+        metadata: dict[str, object] = {}
         for extension in self.remote.client_extensions:
             metadata |= extension.prepare_message_metadata(extension.extract_state_from_history(history))
         return {**message, "metadata": metadata} if metadata else message
@@ -150,7 +150,11 @@ def _as_text(value: Any) -> str:
 
 def reply_message(answer: RemoteAnswer) -> dict[str, Any]:
     """Return an answer as a message in the protocol's form."""
-    message: dict[str, Any] = {"kind": "message", "role": "agent", "parts": [{"kind": "text", "text": answer["text"]}]}
+    message: dict[str, object] = {
+        "kind": "message",
+        "role": "agent",
+        "parts": [{"kind": "text", "text": answer["text"]}],
+    }
     ids = {"taskId": answer["task_id"], "contextId": answer["context_id"]}
     return message | {key: value for key, value in ids.items() if value}
 
@@ -161,7 +165,10 @@ def is_final(answer: RemoteAnswer) -> bool:
 
 
 def remote_tools(
-    remotes: Sequence[RemoteAgent], cards: Sequence[Mapping[str, Any]], taken: Iterable[str], book: Book | None = None
+    remotes: Sequence[RemoteAgent],
+    cards: Sequence[Mapping[str, object]],
+    taken: Iterable[str],
+    book: Book | None = None,
 ) -> list[RemoteAgentTool]:
     """Return remote agents as tools.
 
@@ -179,7 +186,7 @@ def remote_tools(
     return tools
 
 
-def _remote_tool(remote: RemoteAgent, card: dict[str, Any], taken: set[str], book: Book) -> RemoteAgentTool:
+def _remote_tool(remote: RemoteAgent, card: dict[str, object], taken: set[str], book: Book) -> RemoteAgentTool:
     base = f"Ask {' '.join(str(card['name']).split())}"
     name = next(free for n in range(1, len(taken) + 2) if (free := base if n == 1 else f"{base} {n}") not in taken)
     skills = cast("list[Mapping[str, Any]]", card.get("skills") or [])

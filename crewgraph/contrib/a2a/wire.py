@@ -38,7 +38,7 @@ EventFields = Mapping[str, Any]
 """Fields shared by all events of a message: endpoint, a2a_agent_name, from_agent, from_task, turn_number and the like."""
 
 
-def emit_a2a_event(source: Any, event: type[A2AEventBase], fields: EventFields, **more: Any) -> None:
+def emit_a2a_event(source: object, event: type[A2AEventBase], fields: EventFields, **more: Any) -> None:
     """Emit an event if anything listens for its type; fields that the event class lacks are dropped."""
     if crewai_event_bus.wants(event):
         known = {name: value for name, value in fields.items() if name in event.model_fields}
@@ -97,7 +97,7 @@ def parse_card(value: Any, endpoint: str) -> dict[str, Any]:
     return card
 
 
-def rpc_url(card: Mapping[str, Any], endpoint: str) -> str:
+def rpc_url(card: Mapping[str, object], endpoint: str) -> str:
     """Return the URL at which a remote agent serves JSON-RPC.
 
     Raises:
@@ -124,7 +124,7 @@ def rpc_url(card: Mapping[str, Any], endpoint: str) -> str:
     return address
 
 
-def supports_streaming(card: Mapping[str, Any]) -> bool:
+def supports_streaming(card: Mapping[str, object]) -> bool:
     """Return whether a card announces streaming."""
     return bool(cast("Mapping[str, Any]", card.get("capabilities") or {}).get("streaming"))
 
@@ -165,7 +165,7 @@ class RemoteClient:
                 answer = await self._get(address) if answer.status_code == 404 else answer
         self._check(answer, error_fields)
         try:
-            value: Any = answer.json()
+            value: object = answer.json()
         except ValueError:
             value = None
         card = parse_card(value, self._remote.endpoint)
@@ -194,7 +194,7 @@ class RemoteClient:
             address = target
         raise RemoteAgentError(f"{self._where} redirects too many times.")
 
-    async def _request(self, verb: str, address: str, headers: dict[str, str], body: Any = None) -> httpx.Response:
+    async def _request(self, verb: str, address: str, headers: dict[str, str], body: object = None) -> httpx.Response:
         """Send a request and return the whole response; retry once with a new token if the old one was rejected."""
         answer = await self._client.request(verb, address, headers=await self._with_auth(headers), json=body)
         if answer.status_code == 401 and self._remote.auth is not None and self._remote.auth.forget():
@@ -210,14 +210,16 @@ class RemoteClient:
         extensions = self._remote.requested_extensions
         return {"X-A2A-Extensions": ", ".join(extensions)} if extensions else {}
 
-    def _body(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    def _body(self, method: str, params: Mapping[str, object]) -> dict[str, Any]:
         body = {"jsonrpc": "2.0", "id": uuid4().hex, "method": method, "params": params}
         max_size = self._remote.transport.jsonrpc.max_request_size
         if max_size is not None and (size := len(json.dumps(body).encode())) > max_size:
             raise RemoteAgentError(f"a request of {size} bytes exceeds `max_request_size={max_size}`.")
         return body
 
-    async def call(self, card: Mapping[str, Any], method: str, params: Mapping[str, Any], fields: EventFields) -> Any:
+    async def call(
+        self, card: Mapping[str, object], method: str, params: Mapping[str, object], fields: EventFields
+    ) -> Any:
         """Send a request and return its result.
 
         Raises:
@@ -229,7 +231,7 @@ class RemoteClient:
             answer = await self._request("POST", rpc_url(card, self._remote.endpoint), headers, body)
         self._check(answer, error_fields)
         try:
-            value: Any = answer.json()
+            value: object = answer.json()
         except ValueError:
             value = None
         return self._result(value)
@@ -261,7 +263,7 @@ class RemoteClient:
                     yield self._result(value)
                 return
 
-    def _result(self, value: Any) -> Any:
+    def _result(self, value: Any) -> object:
         if not isinstance(value, Mapping):
             raise RemoteAgentError(f"{self._where} sent an answer that is not JSON-RPC.")
         response = cast("Mapping[str, Any]", value)
@@ -307,7 +309,7 @@ class RemoteClient:
             raise RemoteAgentError(f"{error}. Check that it is running, and its endpoint.") from None
 
 
-async def _events(answer: httpx.Response) -> AsyncGenerator[Any]:
+async def _events(answer: httpx.Response) -> AsyncGenerator[object]:
     """Yield the JSON data of server-sent events."""
     data: list[str] = []
     async for line in answer.aiter_lines():
@@ -320,7 +322,7 @@ async def _events(answer: httpx.Response) -> AsyncGenerator[Any]:
         yield _parse_json("\n".join(data))
 
 
-def _parse_json(text: str) -> Any:
+def _parse_json(text: str) -> object:
     try:
         return json.loads(text)
     except ValueError:

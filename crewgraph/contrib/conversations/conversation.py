@@ -45,7 +45,7 @@ class Conversation:
         """The messages, in the form that models take."""
         return get_conversation_messages(self._flow)
 
-    def append_message(self, role: ConversationMessageRole, content: str, extra: Mapping[str, Any]) -> None:
+    def append_message(self, role: ConversationMessageRole, content: str, extra: Mapping[str, object]) -> None:
         """Add a message."""
         append_message(self._flow, role, content, **extra)
 
@@ -66,26 +66,26 @@ class Conversation:
             visibility=visibility,
         )
         message = AgentMessage(content=content, metadata=dict(metadata))
-        events: list[Any] = state_field(flow.state, "events") or []
-        threads: dict[str, list[Any]] = state_field(flow.state, "agent_threads") or {}
+        events: list[object] = state_field(flow.state, "events") or []
+        threads: dict[str, list[object]] = state_field(flow.state, "agent_threads") or {}
         set_state_field(flow, "events", [*events, event])
         set_state_field(flow, "agent_threads", {**threads, agent: [*threads.get(agent, []), message]})
         if visibility == "public":
             flow.append_assistant_message(content)
 
-    def receive(self, text: str, outcomes: Sequence[str] | None, llm: Any) -> str:
+    def receive(self, text: str, outcomes: Sequence[str] | None, llm: object) -> str:
         """Add a user message; see `receive_user_message`."""
         return receive_user_message(self._flow, text, outcomes=outcomes, llm=llm)
 
     def classify(
-        self, text: str, outcomes: Sequence[str], llm: Any, context: Sequence[Mapping[str, Any]] | None
+        self, text: str, outcomes: Sequence[str], llm: object, context: Sequence[Mapping[str, object]] | None
     ) -> str:
         """Classify a text as one of the outcomes; see `Flow.classify_intent`."""
         return classify_intent(text, outcomes, llm, self._flow.conversation_messages if context is None else context)
 
     def agent_context(self, agent: str) -> list[dict[str, Any]]:
         """Return the messages, followed by those in an agent's thread."""
-        threads: dict[str, list[Any]] = state_field(self._flow.state, "agent_threads") or {}
+        threads: dict[str, list[object]] = state_field(self._flow.state, "agent_threads") or {}
         thread = [message_to_llm_dict(message) for message in threads.get(agent, [])]
         return [*self._flow.conversation_messages, *thread]
 
@@ -131,7 +131,7 @@ class Conversation:
         message: str,
         session_id: str | None,
         intents: Sequence[str] | None,
-        intent_llm: Any,
+        intent_llm: object,
         keywords: Mapping[str, Any],
     ) -> dict[str, Any]:
         """Return the arguments of the kickoff that runs a turn.
@@ -147,7 +147,7 @@ class Conversation:
                 "`intents` need a model to classify messages; give `intent_llm`, here or to `ConversationConfig`."
             )
         turn: Turn = {"message": message, "intents": list(intents or ())}
-        inputs: Mapping[str, Any] = keywords.get("inputs") or {}
+        inputs: Mapping[str, object] = keywords.get("inputs") or {}
         return {**keywords, "inputs": {**inputs, "id": session_id or state_id(flow.state), TURN: turn}}
 
     def on_terminal(
@@ -159,7 +159,7 @@ class Conversation:
         input_fn: Callable[[str], str],
         output_fn: Callable[[str], None],
         skip_empty: bool,
-        keywords: Mapping[str, Any],
+        keywords: Mapping[str, object],
     ) -> None:
         """Run the conversation in the terminal; see `Flow.chat`."""
         self._check_conversational("chat")

@@ -161,7 +161,7 @@ class CrewChat:
             self.on_crew_start(inputs)
         return {**inputs, CHAT_HISTORY: json.dumps(self.messages, ensure_ascii=False)}
 
-    def finish_crew(self, output: Any) -> str:
+    def finish_crew(self, output: object) -> str:
         """Store the output, which a kickoff hook may have replaced, and return its text."""
         self.output = cast("CrewOutput", output)
         return str(output)
@@ -187,7 +187,7 @@ class _RunCrew(BaseTool):
         )
 
 
-def _never_cache(_arguments: Any = None, _result: Any = None) -> bool:
+def _never_cache(_arguments: object = None, _result: object = None) -> bool:
     return False  # a repeated request is a request to run again
 
 

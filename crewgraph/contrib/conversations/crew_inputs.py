@@ -36,7 +36,7 @@ class ChatInputs(BaseModel):
     """Its inputs."""
 
 
-def with_history(description: str, history: Any, book: Book) -> str:
+def with_history(description: str, history: object, book: Book) -> str:
     """Append the chat that led to the run to a task's description.
 
     Args:
@@ -55,7 +55,7 @@ def with_history(description: str, history: Any, book: Book) -> str:
     return f"{description}\n\n{book.slice('conversation_history_instruction')}\n\n{lines}"
 
 
-def _messages(history: Any) -> list[Any]:
+def _messages(history: object) -> list[Any]:
     messages: object = history
     if isinstance(history, str):
         try:

@@ -61,7 +61,7 @@ class ConversationalInputs(TypedDict, total=False):
     """The route of the previous turn."""
 
 
-def state_field(state: Any, name: str, default: Any = None) -> Any:
+def state_field(state: object, name: str, default: object = None) -> Any:
     """Return a field of a state, which may be a model or a dict."""
     if isinstance(state, dict):
         return cast("dict[str, Any]", state).get(name, default)
@@ -89,12 +89,12 @@ def messages_in(flow: "Flow", state: Any) -> list[Any]:
     return cast("list[Any]", messages) if isinstance(messages, list) else _messages_outside_state(flow)
 
 
-def _messages_outside_state(flow: "Flow") -> list[Any]:
+def _messages_outside_state(flow: "Flow") -> list[object]:
     """Return the messages held on the flow, for states without a field for them."""
     return vars(flow).setdefault("_messages_outside_state", [])
 
 
-def add_message(flow: "Flow", state: Any, role: str, content: Any, **extra: Any) -> int:
+def add_message(flow: "Flow", state: object, role: str, content: object, **extra: object) -> int:
     """Add a message to a state and return its index."""
     messages = messages_in(flow, state)
     plain = {"role": role, "content": content, **extra}
@@ -137,7 +137,7 @@ def get_conversation_messages(flow: "Flow") -> list[dict[str, Any]]:
     return [message_to_llm_dict(message) for message in messages]
 
 
-def receive_user_message(flow: "Flow", text: str, *, outcomes: Sequence[str] | None = None, llm: Any = None) -> str:
+def receive_user_message(flow: "Flow", text: str, *, outcomes: Sequence[str] | None = None, llm: object = None) -> str:
     """Add a user message; return the intent if outcomes and a model to classify it are given, else the text."""
     append_message(flow, "user", text)
     set_state_field(flow, "last_user_message", text)
@@ -180,7 +180,7 @@ def prepare_conversational_turn(
     receive_user_message(flow, text, outcomes=outcomes, llm=llm)
 
 
-def get_conversational_config(flow: Any) -> ConversationalConfig | None:
+def get_conversational_config(flow: object) -> ConversationalConfig | None:
     """Return a flow's `conversational_config` if it is a `ConversationalConfig`, else None."""
     config = getattr(flow, "conversational_config", None)
     return config if isinstance(config, ConversationalConfig) else None
@@ -205,7 +205,7 @@ def normalize_kickoff_inputs(
 
 def input_history_to_messages(entries: Sequence[Any]) -> list[dict[str, Any]]:
     """Convert input requests to messages: requests become the assistant's, responses the user's."""
-    messages: list[dict[str, Any]] = []
+    messages: list[dict[str, object]] = []
     for entry in entries:
         question, answer = _entry_field(entry, "message"), _entry_field(entry, "response")
         if question:
@@ -215,11 +215,11 @@ def input_history_to_messages(entries: Sequence[Any]) -> list[dict[str, Any]]:
     return messages
 
 
-def _entry_field(entry: Any, name: str) -> Any:
+def _entry_field(entry: object, name: str) -> object:
     return cast("Mapping[str, Any]", entry).get(name) if isinstance(entry, Mapping) else getattr(entry, name, None)
 
 
-def _holds_models(state: Any) -> bool:
+def _holds_models(state: object) -> bool:
     """Return whether a state's messages are `ConversationMessage`s."""
     if not isinstance(state, BaseModel):
         return False
@@ -227,7 +227,7 @@ def _holds_models(state: Any) -> bool:
     return field is not None and ConversationMessage in get_args(field.annotation)
 
 
-def classify_intent(text: str, outcomes: Sequence[str], llm: Any, history: Sequence[Mapping[str, Any]]) -> str:
+def classify_intent(text: str, outcomes: Sequence[str], llm: object, history: Sequence[Mapping[str, object]]) -> str:
     """Classify a text as one of the outcomes; see `Flow.classify_intent`.
 
     Raises:
@@ -250,7 +250,7 @@ def classify_intent(text: str, outcomes: Sequence[str], llm: Any, history: Seque
     return matches[0] if matches else outcomes[0]
 
 
-def ask_model(llm: Any, messages: list[Message]) -> str:
+def ask_model(llm: object, messages: list[Message]) -> str:
     """Return a model's reply as text."""
     model: Any = LLM(llm) if isinstance(llm, str) else llm
     if callable(getattr(model, "call", None)):

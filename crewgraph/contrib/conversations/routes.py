@@ -64,7 +64,7 @@ def _route(flow: Any) -> str:
     intent = _intent(flow)
     if intent is not None:
         set_state_field(flow, "last_intent", intent)
-    context: dict[str, Any] = flow.build_router_context()
+    context: dict[str, object] = flow.build_router_context()
     override: str | None = flow.route_turn(context)
     if override is not None:
         return str(override)
@@ -78,7 +78,7 @@ def _route(flow: Any) -> str:
 
 def _intent(flow: Any) -> str | None:
     """Return the intent of the message, if there are intents and a model to classify it."""
-    config: Any = flow.conversational_config
+    config: object = flow.conversational_config
     running = RUNNING.get()
     turn: Turn | None = running.run.inputs.get(TURN) if running is not None else None
     outcomes: Sequence[str] | None = (turn["intents"] if turn else None) or getattr(config, "default_intents", None)
@@ -88,7 +88,7 @@ def _intent(flow: Any) -> str | None:
     return flow.classify_intent(turn["message"], outcomes, llm=llm)
 
 
-def _model_route(flow: Any, router: RouterConfig, context: Mapping[str, Any]) -> str:
+def _model_route(flow: Any, router: RouterConfig, context: Mapping[str, object]) -> str:
     """Let a model choose the route."""
     llm = router.llm if router.llm is not None else flow.conversational_config.llm
     routes = _routes(flow, router)
@@ -161,7 +161,7 @@ def can_answer_from_history(flow: Any, context: Mapping[str, Any]) -> bool:
     """Return whether the history contains the answer; see `Flow.can_answer_from_history`."""
     config: ConversationConfig | None = flow.conversational_config
     llm = getattr(config, "answer_from_history_llm", None)
-    history: list[Mapping[str, Any]] = context["message_history"]
+    history: list[Mapping[str, object]] = context["message_history"]
     if llm is None or len(history) < 2:
         return False
     question = english().slice("history_enough", message=str(context["current_user_message"]))

@@ -121,7 +121,7 @@ class ChatState(BaseModel):
     """Free for programs: whether one-time setup of the conversation is done."""
 
 
-def message_to_llm_dict(message: Any) -> dict[str, Any]:
+def message_to_llm_dict(message: object) -> dict[str, Any]:
     """Return a message in the form that models take.
 
     Args:

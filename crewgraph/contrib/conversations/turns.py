@@ -35,7 +35,7 @@ class Turn(TypedDict):
 class TurnExtension:
     """Runs a flow as a conversation; see `RunExtension`."""
 
-    def state_before(self, flow: Any, shown: Any, inputs: Mapping[str, Any]) -> Any:
+    def state_before(self, flow: Any, shown: object, inputs: Mapping[str, Any]) -> Any:
         """Return the state of the conversation to continue; None if it is the one shown, or the flow has held none yet."""
         shown_id, flow_id = state_id(shown), str(inputs["id"])
         if shown_id == flow_id or not messages_in(flow, shown):
@@ -45,7 +45,7 @@ class TurnExtension:
         state = stored_states.pop(flow_id, None)
         return flow._fresh_state() if state is None else create_state(state, flow.flow_name)
 
-    def begin(self, flow: Any, state: Any, inputs: Mapping[str, Any]) -> None:
+    def begin(self, flow: Any, state: object, inputs: Mapping[str, Any]) -> None:
         """Add the user's message to the initial state of a turn."""
         message = inputs[TURN]["message"]
         add_message(flow, state, "user", message)
@@ -65,7 +65,7 @@ class TurnExtension:
         Raises:
             RunError: If the unfinished turn waits for human feedback.
         """
-        stored: Mapping[str, Any] = values.get("inputs") or {}
+        stored: Mapping[str, object] = values.get("inputs") or {}
         if values.get("parked"):
             raise RunError(
                 f"conversation `{run.inputs['id']}` of flow `{run.name}` waits for human feedback; give it with "
@@ -91,5 +91,5 @@ class TurnExtension:
 TURNS = TurnExtension()
 
 
-def _emit(run: FlowRun, event: type[BaseEvent], more: Callable[[], Mapping[str, Any]] = dict) -> None:
+def _emit(run: FlowRun, event: type[BaseEvent], more: Callable[[], Mapping[str, object]] = dict) -> None:
     emit_flow_event(run.flow, event, lambda: {"session_id": str(run.inputs["id"]), **more()})

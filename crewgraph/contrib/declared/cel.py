@@ -73,7 +73,7 @@ def parse_expression(source: str) -> ParsedExpression:
         raise ExpressionError(f"{source.strip()!r:.200} is not a CEL expression: {error}") from error
 
 
-def evaluate_expression(expression: ParsedExpression, scope: Mapping[str, Any]) -> Any:
+def evaluate_expression(expression: ParsedExpression, scope: Mapping[str, object]) -> Any:
     """Evaluate an expression to JSON data: timestamps and durations as text, bytes in base64, keys as text.
 
     Args:
@@ -152,7 +152,7 @@ def _is_tree(node: Any) -> bool:
     return hasattr(node, "children")
 
 
-def _describe(error: Exception, roots: frozenset[str], scope: Mapping[str, Any]) -> str:
+def _describe(error: Exception, roots: frozenset[str], scope: Mapping[str, object]) -> str:
     """Describe an evaluation error in terms of the expression."""
     message, *details = error.args or (type(error).__name__,)
     text, is_name, _ = str(message).partition(" (in activation")

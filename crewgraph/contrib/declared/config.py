@@ -24,7 +24,7 @@ class DeclarationModel(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _warn_unknown_keys(cls, values: Any) -> Any:
+    def _warn_unknown_keys(cls, values: object) -> object:
         if isinstance(values, dict):
             aliases = (field.alias for field in cls.model_fields.values() if field.alias is not None)
             title = str(cls.model_config.get("title") or cls.__name__).removesuffix("Definition")
@@ -57,7 +57,7 @@ class FlowConversationalRouterDefinition(BaseModel):
     intent_field: str = "intent"
 
     @field_serializer("llm")
-    def _serialize_llm(self, llm: Any) -> Any:
+    def _serialize_llm(self, llm: object) -> object:
         return plain_model(llm)
 
 
@@ -79,11 +79,11 @@ class FlowConversationalDefinition(BaseModel):
     internal_routes: list[str] = Field(default_factory=lambda: ["answer_from_history"])
 
     @field_serializer("llm", "intent_llm", "answer_from_history_llm")
-    def _serialize_llm(self, llm: Any) -> Any:
+    def _serialize_llm(self, llm: object) -> object:
         return plain_model(llm)
 
 
-def plain_model(llm: Any) -> Any:
+def plain_model(llm: object) -> Any:
     """Return a language model as data: its name if it is an object."""
     if llm is None or isinstance(llm, str | dict):
         return llm  # pyright: ignore[reportUnknownVariableType]

@@ -64,7 +64,7 @@ class CrewAgentDefinition(BaseModel):
 
     @field_validator("settings", mode="before")
     @classmethod
-    def _validate_settings(cls, settings: Any) -> Any:
+    def _validate_settings(cls, settings: object) -> object:
         return _object(settings, "settings")
 
 
@@ -76,7 +76,7 @@ class AgentDefinition(CrewAgentDefinition):
 
     @field_validator("input", mode="before")
     @classmethod
-    def _validate_input(cls, value: Any) -> Any:
+    def _validate_input(cls, value: Any) -> object:
         if not isinstance(value, str):
             raise ValueError("`input` of an agent must be a string")
         return value
@@ -116,14 +116,14 @@ class CrewDefinition(BaseModel):
 
     @field_validator("agents", mode="before")
     @classmethod
-    def _validate_inline_agents(cls, agents: Any) -> Any:
+    def _validate_inline_agents(cls, agents: Any) -> object:
         if isinstance(agents, list):
             raise ValueError("`agents` must be an object of agents by name; lists of names work in files only")
         return agents
 
     @field_validator("inputs", mode="before")
     @classmethod
-    def _validate_inputs(cls, inputs: Any) -> Any:
+    def _validate_inputs(cls, inputs: Any) -> object:
         return _object(inputs, "inputs")
 
     @model_validator(mode="after")
@@ -133,7 +133,7 @@ class CrewDefinition(BaseModel):
         return self
 
 
-def _object(value: Any, key: str) -> Any:
+def _object(value: Any, key: str) -> object:
     if value is None:
         return {}
     if not isinstance(value, dict):

@@ -37,7 +37,7 @@ class Expression:
 
     @classmethod
     def from_flow(
-        cls, value: ExpressionData, flow: Any, *, local_context: dict[str, Any] | None = None
+        cls, value: ExpressionData, flow: object, *, local_context: dict[str, Any] | None = None
     ) -> "Expression":
         """Create an expression over a flow's `state` and the `outputs` of its methods.
 
@@ -105,7 +105,7 @@ class Expression:
         parts = split_template(text) if text.startswith("${") else []
         return parts[0].text if len(parts) == 1 and parts[0].is_expression else text
 
-    def _scope(self, context: dict[str, Any] | None) -> dict[str, Any]:
+    def _scope(self, context: dict[str, object] | None) -> dict[str, object]:
         scope = context if context is not None else self.context or {}
         return scope if self._now is None else {**scope, "now": self._now}
 
@@ -130,7 +130,7 @@ def flow_outputs(flow: Any) -> dict[str, Any]:
     return dict(run.said) if run is not None else {}
 
 
-def _value(text: str, scope: Mapping[str, Any]) -> Any:
+def _value(text: str, scope: Mapping[str, object]) -> Any:
     try:
         return evaluate_expression(parse_expression(text), scope)
     except ExpressionError as error:
@@ -149,7 +149,7 @@ def _check(text: str, roots: frozenset[str], source: str) -> None:
         )
 
 
-def _render(value: Any, scope: Mapping[str, Any]) -> Any:
+def _render(value: Any, scope: Mapping[str, object]) -> object:
     if isinstance(value, str):
         return _render_text(value, scope)
     if isinstance(value, list):
@@ -159,14 +159,14 @@ def _render(value: Any, scope: Mapping[str, Any]) -> Any:
     return value
 
 
-def _render_text(text: str, scope: Mapping[str, Any]) -> Any:
+def _render_text(text: str, scope: Mapping[str, object]) -> object:
     parts = split_template(text.strip())
     if len(parts) == 1 and parts[0].is_expression:
         return _value(parts[0].text, scope)
     return "".join(_render_part(part, scope) for part in split_template(text))
 
 
-def _render_part(part: TemplatePart, scope: Mapping[str, Any]) -> str:
+def _render_part(part: TemplatePart, scope: Mapping[str, object]) -> str:
     if not part.is_expression:
         return part.text
     value = _value(part.text, scope)

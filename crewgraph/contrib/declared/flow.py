@@ -82,7 +82,7 @@ class FlowDeclaration(DeclarationModel):
             check_expressions(method.do, f"methods.{name}.do")
         return self
 
-    def model_post_init(self, context: Any) -> None:
+    def model_post_init(self, context: object) -> None:
         """Warn about settings that are probably mistakes."""
         super().model_post_init(context)
         log_flow_definition_issues(self)
@@ -118,7 +118,7 @@ class FlowDeclaration(DeclarationModel):
             raise DefinitionError("no declaration given; pass `contents` or `path`")
         file = None if contents is not None or path is None else Path(path)
         label = "the declaration" if file is None else str(file)
-        source: Any = _read(file.read_text(encoding="utf-8"), label) if file is not None else contents
+        source: object = _read(file.read_text(encoding="utf-8"), label) if file is not None else contents
         values = _read(source, label) if isinstance(source, str) else source
         if not isinstance(values, dict):
             raise DefinitionError(f"{label} is not a mapping; a flow needs a `name` and `methods`")
@@ -161,7 +161,7 @@ def _issues(definition: FlowDeclaration) -> list[tuple[str, str]]:
     return issues
 
 
-def _read(text: str, label: str) -> Any:
+def _read(text: str, label: str) -> object:
     """Parse YAML text, which includes JSON."""
     if text.lstrip().startswith("{"):
         try:

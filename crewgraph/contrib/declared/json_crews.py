@@ -37,8 +37,8 @@ class JSONParts:
     def __init__(self, python: PythonNames) -> None:
         self._python = python
 
-    def agent(self, values: Mapping[str, Any], name: str, place: str) -> Any:
-        settings: Any = values.get("settings") or {}
+    def agent(self, values: Mapping[str, object], name: str, place: str) -> Any:
+        settings: object = values.get("settings") or {}
         if not isinstance(settings, dict):
             raise DefinitionError(f"{place}: `settings` of `{name}` must be an object")
         fields = {key: value for key, value in values.items() if key not in ("settings", "type")}
@@ -46,7 +46,12 @@ class JSONParts:
         return kind(config=self._section(kind, fields | cast("dict[str, Any]", settings), name, place))
 
     def task(
-        self, values: Mapping[str, Any], name: str, place: str, agents: Mapping[str, Any], previous: Mapping[str, Task]
+        self,
+        values: Mapping[str, object],
+        name: str,
+        place: str,
+        agents: Mapping[str, object],
+        previous: Mapping[str, Task],
     ) -> Task:
         fields = dict(values)
         where = f"{place}: `{name}`"
@@ -62,7 +67,7 @@ class JSONParts:
         section = self._section(kind, fields, name, place)
         return kind(config=section)
 
-    def _kind(self, value: Any, kinds: Mapping[str, Any], base: type[Any], where: str) -> Any:
+    def _kind(self, value: Any, kinds: Mapping[str, object], base: type[object], where: str) -> Any:
         """Return the class that a `type` names: a built-in one, or a subclass from the project."""
         if isinstance(value, str) and value in kinds:
             return kinds[value]
@@ -73,10 +78,10 @@ class JSONParts:
             raise DefinitionError(f"{where}: `type` names {kind!r:.60}, which is not a subclass of `{base.__name__}`")
         return kind
 
-    def _section(self, kind: type[BaseModel], values: Mapping[str, Any], name: str, place: str) -> ConfigSection:
+    def _section(self, kind: type[BaseModel], values: Mapping[str, object], name: str, place: str) -> ConfigSection:
         return ConfigSection(self.fields(kind, values, f"{place}: `{name}`"), name=name, place=place)
 
-    def fields(self, kind: type[BaseModel], values: Mapping[str, Any], where: str) -> dict[str, Any]:
+    def fields(self, kind: type[BaseModel], values: Mapping[str, object], where: str) -> dict[str, Any]:
         """Return the values by field, with references to Python objects resolved.
 
         Raises:
@@ -101,7 +106,7 @@ class JSONParts:
         return llm_from_name(values) if key in _LLM_FIELDS else values
 
 
-def _lookup(name: Any, choices: Mapping[str, Any], where: str, kind: str) -> Any:
+def _lookup(name: Any, choices: Mapping[str, object], where: str, kind: str) -> object:
     if not isinstance(name, str) or name not in choices:
         available = ", ".join(f"`{choice}`" for choice in choices) or "none"
         raise DefinitionError(f"{where}: {name!r} is not an {kind}; available: {available}")
@@ -144,7 +149,7 @@ def load_crew(source: str | Path, agents_dir: str | Path | None = None) -> tuple
 
 
 def load_crew_from_definition(
-    definition: BaseModel | Mapping[str, Any],
+    definition: BaseModel | Mapping[str, object],
     *,
     source: str | Path = "<inline crew>",
     project_root: str | Path | None = None,
@@ -164,7 +169,7 @@ def load_crew_from_definition(
         ValidationError: If a value has the wrong type.
     """
     values, place = _plain(definition), str(source)
-    agents: Any = values.get("agents")
+    agents: object = values.get("agents")
     if not isinstance(agents, dict) or not agents:
         raise DefinitionError(f"{place}: `agents` must be an object that maps names to agents")
     definitions = cast("dict[str, Any]", agents)
@@ -174,7 +179,7 @@ def load_crew_from_definition(
 
 
 def load_agent_from_definition(
-    definition: BaseModel | Mapping[str, Any],
+    definition: BaseModel | Mapping[str, object],
     *,
     source: str | Path = "<inline agent>",
     project_root: str | Path | None = None,
@@ -205,7 +210,7 @@ def load_agent_from_definition(
     return JSONParts(python).agent(values, str(values.get("role") or "agent"), place), model
 
 
-def _plain(definition: BaseModel | Mapping[str, Any]) -> dict[str, Any]:
+def _plain(definition: BaseModel | Mapping[str, object]) -> dict[str, Any]:
     """Return the keys that a definition sets."""
     return (
         definition.model_dump(exclude_none=True, exclude_unset=True)
@@ -214,7 +219,7 @@ def _plain(definition: BaseModel | Mapping[str, Any]) -> dict[str, Any]:
     )
 
 
-def load_crew_and_kickoff(crew_path: str | Path, input_overrides: Mapping[str, Any] | None = None) -> CrewOutput:
+def load_crew_and_kickoff(crew_path: str | Path, input_overrides: Mapping[str, object] | None = None) -> CrewOutput:
     """Load a crew and run it with the inputs of its file, updated with `input_overrides`."""
     crew, inputs = load_crew(crew_path)
     return crew.kickoff({**inputs, **(input_overrides or {})})
@@ -241,9 +246,9 @@ class _Team(JSONParts):
         self._place = place
         self._find_agent = find_agent
 
-    def crew(self, values: dict[str, Any]) -> tuple[Crew, dict[str, Any]]:
+    def crew(self, values: dict[str, object]) -> tuple[Crew, dict[str, Any]]:
         place = self._place
-        inputs: Any = values.pop("inputs", None) or {}
+        inputs: object = values.pop("inputs", None) or {}
         if not isinstance(inputs, dict):
             raise DefinitionError(f"{place}: `inputs` must be an object of names and values")
         agents = {name: self._agent(name) for name in _list(values, "agents", place)}
@@ -275,13 +280,13 @@ _FindAgent = Callable[[Any], tuple[dict[str, Any], str]]
 """Maps an agent's name to its definition and the place to report in errors."""
 
 
-def _inline_agent(name: Any, agents: Mapping[str, Any], place: str) -> tuple[dict[str, Any], str]:
+def _inline_agent(name: Any, agents: Mapping[str, Any], place: str) -> tuple[dict[str, object], str]:
     if not isinstance(name, str) or not isinstance(agents.get(name), dict):
         raise DefinitionError(f"{place}: `agents` has no agent {name!r}")
     return agents[name], f"{place}: agents"
 
 
-def _agent_from_file(name: Any, folder: Path, place: str) -> tuple[dict[str, Any], str]:
+def _agent_from_file(name: Any, folder: Path, place: str) -> tuple[dict[str, object], str]:
     if not isinstance(name, str) or not _FILE_NAME.fullmatch(name):
         raise DefinitionError(f"{place}: {name!r} in `agents` is not the name of a file in {display_path(folder)}")
     path = next((file for suffix in _SUFFIXES if (file := folder / f"{name}{suffix}").is_file()), None)
@@ -291,8 +296,8 @@ def _agent_from_file(name: Any, folder: Path, place: str) -> tuple[dict[str, Any
     return read_jsonc(path, display_path(path)), display_path(path)
 
 
-def _list(values: dict[str, Any], key: str, place: str) -> list[Any]:
-    items: Any = values.pop(key, None)
+def _list(values: dict[str, object], key: str, place: str) -> list[Any]:
+    items: object = values.pop(key, None)
     if not isinstance(items, list) or not items:
         raise DefinitionError(f"{place}: `{key}` must be a non-empty list")
     return cast("list[Any]", items)

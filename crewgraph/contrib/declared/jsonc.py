@@ -53,8 +53,8 @@ class _DuplicateKey(Exception):
     """An object repeats a key."""
 
 
-def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    values: dict[str, Any] = {}
+def _unique(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
+    values: dict[str, object] = {}
     for key, value in pairs:
         if key in values:
             raise _DuplicateKey(key)

@@ -48,11 +48,11 @@ class FlowHumanFeedbackDefinition(DeclarationModel):
     learn_strict: bool = False
 
     @field_serializer("llm")
-    def _serialize_llm(self, llm: Any) -> Any:
+    def _serialize_llm(self, llm: object) -> object:
         return plain_model(llm)
 
     @field_serializer("provider")
-    def _serialize_provider(self, provider: Any) -> Any:
+    def _serialize_provider(self, provider: Any) -> object:
         return provider if provider is None or isinstance(provider, str) else reference_of(type(provider))
 
 
@@ -66,7 +66,7 @@ class FlowPersistenceDefinition(DeclarationModel):
     "SQLiteFlowPersistence", "db_path": ...}."""
 
     @field_serializer("persistence")
-    def _serialize_persistence(self, backend: Any) -> Any:
+    def _serialize_persistence(self, backend: Any) -> object:
         if backend is None or isinstance(backend, str | dict):
             return backend  # pyright: ignore[reportUnknownVariableType]
         path = getattr(backend, "db_path", None)
@@ -74,7 +74,7 @@ class FlowPersistenceDefinition(DeclarationModel):
         return {**fields, **({"db_path": str(path)} if path is not None else {"ref": reference_of(type(backend))})}
 
 
-def _call(action: Any) -> Any:
+def _call(action: Any) -> object:
     """Return the `call` of an action, which selects its model."""
     return action.get("call", "code") if isinstance(action, dict) else getattr(action, "call", None)  # pyright: ignore[reportUnknownVariableType]
 
@@ -141,7 +141,7 @@ def read_condition(value: FlowDefinitionCondition, where: str) -> Condition:
     raise ValueError(f'{where} is {value!r:.80}; write an event, or {{"or": [...]}} or {{"and": [...]}} with a list')
 
 
-def _parts(items: Any, where: str) -> tuple[Condition, ...]:
+def _parts(items: object, where: str) -> tuple[Condition, ...]:
     if not isinstance(items, list) or not items:
         raise ValueError(f"{where} is {items!r:.80}; write a list of events")
     return tuple(read_condition(item, f"{where}[{number}]") for number, item in enumerate(items))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]

@@ -159,7 +159,7 @@ class PythonNames:
             ) from error
         return tool() if inspect.isclass(tool) else tool
 
-    def _custom_tool(self, name: str, where: str) -> Any:
+    def _custom_tool(self, name: str, where: str) -> object:
         if not _NAME.fullmatch(name):
             raise DefinitionError(
                 f"{where}: 'custom:{name}': the part after the colon must be the name of a file in tools/"

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel
 
@@ -55,7 +55,7 @@ _TEMPLATES = """## Texts with `${...}`
 Texts under `with`, `inputs` and `input` may hold CEL between `${` and `}`. A text that is one such expression becomes its
 value, of whatever type. In other texts values are written as text, and null as nothing."""
 
-_EXAMPLE: dict[str, Any] = {
+_EXAMPLE: dict[str, object] = {
     "schema": "crewai.flow/v1",
     "name": "AnswerLetters",
     "state": {

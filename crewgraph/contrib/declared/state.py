@@ -79,8 +79,8 @@ FlowStateDefinition = Annotated[
 """Any state of a declared flow."""
 
 
-_SCALARS: dict[str, Any] = {"string": str, "integer": int, "number": float, "boolean": bool, "null": type(None)}
-_FORMATS: dict[str, Any] = {"date": date, "date-time": datetime, "time": time}
+_SCALARS: dict[str, object] = {"string": str, "integer": int, "number": float, "boolean": bool, "null": type(None)}
+_FORMATS: dict[str, object] = {"date": date, "date-time": datetime, "time": time}
 _BOUNDS = {
     "minimum": "ge",
     "maximum": "le",

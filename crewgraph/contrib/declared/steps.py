@@ -68,12 +68,12 @@ def import_function(action: FlowCodeActionDefinition, place: str, root: Path | N
     return function
 
 
-def bind_to_flow(function: Callable[..., Any], flow: Any) -> Callable[..., Any]:
+def bind_to_flow(function: Callable[..., Any], flow: object) -> Callable[..., Any]:
     """Bind a function to a flow; other callables, such as classes, are returned unbound."""
     return MethodType(function, flow) if isfunction(function) else function
 
 
-def render_keywords(template: Mapping[str, Any], flow: Any, local: Local) -> dict[str, Any]:
+def render_keywords(template: Mapping[str, Any], flow: object, local: Local) -> dict[str, Any]:
     """Render the values under `with` or `inputs`, replacing `${...}` with values."""
     return Expression.from_flow({**template}, flow, local_context={**local}).render_template()
 
@@ -81,7 +81,7 @@ def render_keywords(template: Mapping[str, Any], flow: Any, local: Local) -> dic
 def _code(action: FlowCodeActionDefinition, place: str, root: Path | None) -> Step:
     function, keywords = import_function(action, place, root), action.with_ or {}
 
-    def run(flow: Any, local: Local, *_: Any) -> Any:
+    def run(flow: object, local: Local, *_: object) -> Any:
         return call(partial(bind_to_flow(function, flow), **render_keywords(keywords, flow, local)))
 
     return run
@@ -94,7 +94,7 @@ def _tool(action: FlowToolActionDefinition, place: str, root: Path | None) -> St
             f"{place}.ref: {action.ref!r} is {target!r:.60}; name a subclass of `BaseTool`, or a tool"
         )
 
-    def use(flow: Any, local: Local, *_: Any) -> Any:
+    def use(flow: Any, local: Local, *_: object) -> Any:
         tool: Any = target() if isclass(target) else target
         arguments = render_keywords(action.with_ or {}, flow, local)
         return tool.run(**call_arguments(validated(tool.args_schema, arguments)))
@@ -109,14 +109,14 @@ def _is_tool(value: object) -> bool:
 def _crew(action: FlowCrewActionDefinition, place: str, root: Path | None) -> Step:
     crew, defaults = _load_crew(action, place, root)
 
-    def kick_off(flow: Any, local: Local, *_: Any) -> CrewOutput:
+    def kick_off(flow: object, local: Local, *_: object) -> CrewOutput:
         inputs = render_keywords(action.inputs or {}, flow, local)
         return crew.copy().kickoff(inputs={**defaults, **inputs})  # a copy, so that runs share nothing
 
     return kick_off
 
 
-def _load_crew(action: FlowCrewActionDefinition, place: str, root: Path | None) -> tuple[Crew, dict[str, Any]]:
+def _load_crew(action: FlowCrewActionDefinition, place: str, root: Path | None) -> tuple[Crew, dict[str, object]]:
     if action.with_ is not None:
         return load_crew_from_definition(action.with_, source=f"{place}.with", project_root=root)
     path = (root or Path.cwd()) / str(action.from_declaration)
@@ -129,7 +129,7 @@ def _load_crew(action: FlowCrewActionDefinition, place: str, root: Path | None) 
 def _agent(action: FlowAgentActionDefinition, place: str, root: Path | None) -> Step:
     agent, response_format = load_agent_from_definition(action.with_, source=f"{place}.with", project_root=root)
 
-    def ask(flow: Any, local: Local, *_: Any) -> LiteAgentOutput:
+    def ask(flow: object, local: Local, *_: object) -> LiteAgentOutput:
         prompt: Any = Expression.from_flow(action.with_.input, flow, local_context={**local}).render_template()  # pyright: ignore[reportArgumentType]
         if type(prompt) not in (str, list):
             raise ExpressionError(
@@ -141,7 +141,7 @@ def _agent(action: FlowAgentActionDefinition, place: str, root: Path | None) -> 
 
 
 def _expression(action: FlowExpressionActionDefinition, place: str, root: Path | None) -> Step:
-    def evaluate(flow: Any, local: Local, *_: Any) -> Any:
+    def evaluate(flow: object, local: Local, *_: object) -> Any:
         return Expression.from_flow(action.expr, flow, local_context={**local}).evaluate()
 
     return evaluate
@@ -160,15 +160,15 @@ def _script(action: FlowScriptActionDefinition, place: str, root: Path | None) -
 def _each(action: FlowEachActionDefinition, place: str, root: Path | None) -> Step:
     steps = [(step, build_step(step.action, f"{place}.do[{n}].action", root)) for n, step in enumerate(action.do)]
 
-    def run(flow: Any, local: Local, *_: Any) -> list[Any]:
+    def run(flow: Any, local: Local, *_: object) -> list[Any]:
         items = Expression.from_flow(action.in_, flow).evaluate()
         if not isinstance(items, list):
             raise ExpressionError(f"{place}.in: `{action.in_}` is {items!r:.60}, not a list")
         return [run_item(flow, item) for item in items]  # pyright: ignore[reportUnknownVariableType]
 
-    def run_item(flow: Any, item: Any) -> Any:
-        outputs: dict[str, Any] = {}
-        last: Any = None
+    def run_item(flow: object, item: Any) -> Any:
+        outputs: dict[str, object] = {}
+        last: object = None
         for step, function in steps:
             local = {"item": item, "outputs": outputs}
             if step.if_ is not None:

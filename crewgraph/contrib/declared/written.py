@@ -55,7 +55,7 @@ def _is_builtin(method: FlowMethod) -> bool:
     return is_conversational_only(method.func) and method.func.__module__.startswith("crewgraph.")
 
 
-def _method(flow: type[Any], method: FlowMethod) -> FlowMethodDefinition:
+def _method(flow: type[object], method: FlowMethod) -> FlowMethodDefinition:
     again, doc = method.condition, method.func.__doc__
     feedback = method.feedback
     return FlowMethodDefinition(
@@ -81,15 +81,15 @@ def _method(flow: type[Any], method: FlowMethod) -> FlowMethodDefinition:
     )
 
 
-def _persistence(backend: Any, verbose: bool) -> FlowPersistenceDefinition | None:
+def _persistence(backend: object, verbose: bool) -> FlowPersistenceDefinition | None:
     if backend is None:
         return None
     return FlowPersistenceDefinition(enabled=True, verbose=verbose, persistence=None if backend is True else backend)
 
 
-def _state(flow: type[Any]) -> Any:
-    initial: Any = getattr(flow, "initial_state", None)
-    source: Any = initial if initial is not None else state_source(flow)
+def _state(flow: type[object]) -> Any:
+    initial: object = getattr(flow, "initial_state", None)
+    source: object = initial if initial is not None else state_source(flow)
     if isinstance(source, dict):
         return FlowDictStateDefinition(default=cast("dict[str, Any]", source) or None)
     if isinstance(source, BaseModel):
@@ -102,8 +102,8 @@ def _state(flow: type[Any]) -> Any:
     return None if source is None else FlowUnknownStateDefinition(ref=reference_of(source))
 
 
-def _conversation(flow: type[Any]) -> FlowConversationalDefinition | None:
-    config: Any = getattr(flow, "conversational_config", None)
+def _conversation(flow: type[object]) -> FlowConversationalDefinition | None:
+    config: object = getattr(flow, "conversational_config", None)
     if not getattr(flow, "conversational", False):
         return None
     if config is None:
@@ -113,7 +113,7 @@ def _conversation(flow: type[Any]) -> FlowConversationalDefinition | None:
         for name in FlowConversationalDefinition.model_fields
         if name != "router" and hasattr(config, name)
     }
-    router: Any = getattr(config, "router", None)
+    router: object = getattr(config, "router", None)
     if router is not None:
         settings = {name: getattr(router, name) for name in FlowConversationalRouterDefinition.model_fields}
         model = reference_of(settings["response_format"]) if settings["response_format"] is not None else None

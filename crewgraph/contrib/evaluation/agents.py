@@ -157,7 +157,7 @@ class AgentEvaluator:
         self,
         agent: Any,
         execution_trace: dict[str, Any],
-        final_output: Any,
+        final_output: object,
         state: ExecutionState,
         task: Any = None,
     ) -> AgentEvaluationResult:
@@ -219,12 +219,12 @@ class AgentEvaluator:
         self._emit(AgentEvaluationFailedEvent, agent_role, agent_id, task_id, error=error)
 
     def _emit(
-        self, event: Callable[..., BaseEvent], agent_role: str, agent_id: str, task_id: str | None, **more: Any
+        self, event: Callable[..., BaseEvent], agent_role: str, agent_id: str, task_id: str | None, **more: object
     ) -> None:
-        fields: dict[str, Any] = {"agent_role": agent_role, "agent_id": agent_id, "task_id": task_id, **more}
+        fields: dict[str, object] = {"agent_role": agent_role, "agent_id": agent_id, "task_id": task_id, **more}
         crewai_event_bus.emit(self, event(**fields, iteration=self._execution_state.iteration))
 
-    def _task_completed(self, source: Any, event: TaskCompletedEvent) -> None:
+    def _task_completed(self, source: object, event: TaskCompletedEvent) -> None:
         task, agent = event.task, self._agent_by_id(getattr(getattr(event.task, "agent", None), "id", event.agent_id))
         trace = None if agent is None else self.callback.trace_of(event)
         if trace is not None and not is_replaying():
@@ -236,16 +236,16 @@ class AgentEvaluator:
         if trace is not None and not is_replaying():
             self._submit(agent, dict(trace), event.output, None)
 
-    def _agent_by_id(self, agent_id: Any) -> Any:
+    def _agent_by_id(self, agent_id: object) -> object:
         return next((agent for agent in self.agents if str(agent.id) == str(agent_id)), None)
 
-    def _submit(self, agent: Any, trace: dict[str, Any], output: Any, task: Any) -> None:
+    def _submit(self, agent: Any, trace: dict[str, object], output: object, task: object) -> None:
         # In an empty context, so that the run's budgets, streams and traces do not include the evaluation.
         future = self._executor.submit(Context().run, self._evaluate_and_store, agent, trace, output, task)
         with self._state_lock:
             self._futures = [*(pending for pending in self._futures if not pending.done()), future]
 
-    def _evaluate_and_store(self, agent: Any, trace: dict[str, Any], output: Any, task: Any) -> None:
+    def _evaluate_and_store(self, agent: Any, trace: dict[str, object], output: object, task: object) -> None:
         state = self._execution_state
         result = self.evaluate(agent, trace, output, state, task)
         with self._state_lock:
@@ -256,7 +256,7 @@ class AgentEvaluator:
             return [*self._futures]
 
 
-def create_default_evaluator(agents: Sequence[Any], llm: Any = None) -> AgentEvaluator:
+def create_default_evaluator(agents: Sequence[object], llm: object = None) -> AgentEvaluator:
     """Create an evaluator of all six metrics.
 
     Args:
@@ -269,7 +269,7 @@ def create_default_evaluator(agents: Sequence[Any], llm: Any = None) -> AgentEva
     return AgentEvaluator(agents, _all_metrics(llm))
 
 
-def _all_metrics(llm: Any) -> list[BaseEvaluator]:
+def _all_metrics(llm: object) -> list[BaseEvaluator]:
     return [
         GoalAlignmentEvaluator(llm),
         SemanticQualityEvaluator(llm),
@@ -290,7 +290,7 @@ class EventSubscriptions:
 
     def __init__(self, owner: object, bus: EventBus) -> None:
         self._bus = bus
-        self._handlers: list[tuple[type[BaseEvent], Callable[..., Any]]] = []
+        self._handlers: list[tuple[type[BaseEvent], Callable[..., object]]] = []
         self._finalizer = finalize(owner, _unsubscribe, bus, self._handlers)
         self._finalizer.atexit = False
 
@@ -298,7 +298,7 @@ class EventSubscriptions:
         """Call a method for each event of a class."""
         reference = WeakMethod(method)
 
-        def handle(source: Any, event: BaseEvent) -> None:
+        def handle(source: object, event: BaseEvent) -> None:
             if (bound := reference()) is not None:
                 bound(source, event)
 
@@ -318,12 +318,12 @@ class EventSubscriptions:
         """End all subscriptions."""
         self._finalizer()
 
-    def _register(self, event: type[BaseEvent], handler: Callable[..., Any]) -> None:
+    def _register(self, event: type[BaseEvent], handler: Callable[..., object]) -> None:
         self._handlers.append((event, handler))
         self._bus.register_handler(event, handler, alone=True)
 
 
-def _unsubscribe(bus: EventBus, handlers: list[tuple[type[BaseEvent], Callable[..., Any]]]) -> None:
+def _unsubscribe(bus: EventBus, handlers: list[tuple[type[BaseEvent], Callable[..., object]]]) -> None:
     for event, handler in handlers:
         bus.off(event, handler)
     handlers.clear()

@@ -31,7 +31,7 @@ class BaseEvaluator(ABC):
 
     _llm: Any = None
 
-    def __init__(self, llm: Any = None) -> None:
+    def __init__(self, llm: object = None) -> None:
         self._llm = None if llm is None else as_llm(llm)
 
     @property
@@ -44,7 +44,7 @@ class BaseEvaluator(ABC):
         return as_llm(None) if self._llm is None else self._llm
 
     @llm.setter
-    def llm(self, llm: Any) -> None:
+    def llm(self, llm: object) -> None:
         self._llm = None if llm is None else as_llm(llm)
 
     @property
@@ -54,7 +54,7 @@ class BaseEvaluator(ABC):
 
     @abstractmethod
     def evaluate(
-        self, agent: Any, execution_trace: dict[str, Any], final_output: Any, task: Any = None
+        self, agent: Any, execution_trace: dict[str, Any], final_output: object, task: object = None
     ) -> EvaluationScore:
         """Evaluate an agent's work.
 
@@ -102,12 +102,12 @@ def _score(data: Mapping[str, Any]) -> float | None:
     return sum(parts) / len(parts)
 
 
-def _parts(data: Mapping[str, Any]) -> Mapping[str, Any]:
+def _parts(data: Mapping[str, object]) -> Mapping[str, Any]:
     parts = data.get("scores")
     return cast("Mapping[str, Any]", parts) if isinstance(parts, Mapping) else {}
 
 
-def _feedback(data: Mapping[str, Any]) -> str:
+def _feedback(data: Mapping[str, object]) -> str:
     scores = [f"{name.replace('_', ' ').capitalize()}: {score}/10" for name, score in _parts(data).items()]
     suggestions = data.get("improvement_suggestions") or data.get("optimization_suggestions")
     patterns = data.get("detected_patterns")
@@ -147,7 +147,7 @@ class ModelEvaluator(BaseEvaluator):
         return self._category
 
     def evaluate(
-        self, agent: Any, execution_trace: dict[str, Any], final_output: Any, task: Any = None
+        self, agent: object, execution_trace: dict[str, Any], final_output: object, task: object = None
     ) -> EvaluationScore:
         """Ask the model for a score; see `BaseEvaluator.evaluate`.
 
@@ -165,7 +165,7 @@ class ModelEvaluator(BaseEvaluator):
         return parse_score(str(llm.call(self._messages(agent, execution_trace, final_output, task, facts))))
 
     @abstractmethod
-    def _facts(self, agent: Any, trace: Mapping[str, Any], task: Any) -> str:
+    def _facts(self, agent: object, trace: Mapping[str, object], task: object) -> str:
         """Describe what the agent did, for the model; empty if the result suffices.
 
         Raises:
@@ -173,8 +173,8 @@ class ModelEvaluator(BaseEvaluator):
         """
 
     def _messages(
-        self, agent: Any, trace: Mapping[str, Any], output: Any, task: Any, facts: str
-    ) -> list[dict[str, Any]]:
+        self, agent: object, trace: Mapping[str, object], output: object, task: object, facts: str
+    ) -> list[dict[str, object]]:
         get_book: Callable[[], Book] = getattr(agent, "wording", english)
         book = get_book()
         system = book.slice("metric_system", metric=book.slice(f"metric_{self._category.value}"))
@@ -190,13 +190,13 @@ class ModelEvaluator(BaseEvaluator):
         return [{"role": "system", "content": system}, {"role": "user", "content": text}]
 
 
-def _task_text(trace: Mapping[str, Any], output: Any, task: Any) -> str:
+def _task_text(trace: Mapping[str, object], output: object, task: object) -> str:
     # An output has the texts with inputs filled in, a task only the templates.
     texts = (getattr(output, "description", None), getattr(task, "description", None), trace.get("asked"))
     return next((_cut(str(text)) for text in texts if text), "-")
 
 
-def _expected(output: Any, task: Any) -> str:
+def _expected(output: object, task: object) -> str:
     return str(getattr(output, "expected_output", None) or getattr(task, "expected_output", None) or "-")
 
 

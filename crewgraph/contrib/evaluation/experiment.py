@@ -48,7 +48,7 @@ class ExperimentRunner:
             are validated before the first one runs.
     """
 
-    def __init__(self, dataset: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, dataset: Sequence[Mapping[str, object]]) -> None:
         self.dataset = dataset
         self.evaluator: AgentEvaluator | None = None
         """The evaluator of the latest run."""
@@ -56,11 +56,11 @@ class ExperimentRunner:
 
     def run(
         self,
-        crew: Any = None,
-        agents: Sequence[Any] | None = None,
+        crew: object = None,
+        agents: Sequence[object] | None = None,
         print_summary: bool = False,
         *,
-        llm: Any = None,
+        llm: object = None,
     ) -> ExperimentResults:
         """Run all cases in sequence; a failing case scores 0 and the others still run.
 
@@ -78,8 +78,8 @@ class ExperimentRunner:
 
     async def arun(
         self,
-        crew: Any = None,
-        agents: Sequence[Any] | None = None,
+        crew: object = None,
+        agents: Sequence[object] | None = None,
         print_summary: bool = False,
         *,
         llm: Any = None,
@@ -106,7 +106,7 @@ class ExperimentRunner:
         return experiment
 
     def _case(
-        self, case: ExperimentResult, crew: Any, agents: Sequence[Any], evaluator: AgentEvaluator
+        self, case: ExperimentResult, crew: object, agents: Sequence[object], evaluator: AgentEvaluator
     ) -> Program[ExperimentResult]:
         evaluator.reset_iterations_results()
         try:
@@ -158,7 +158,7 @@ class _AwaitEvaluation(Operation):
         await self.evaluator.afinish()
 
 
-def _run_inputs(crew: Any, agents: Sequence[Any], inputs: Mapping[str, Any]) -> Program[None]:
+def _run_inputs(crew: object, agents: Sequence[object], inputs: Mapping[str, Any]) -> Program[None]:
     if crew is not None:
         output = yield _Kickoff(crew, (inputs,), {})
         if isinstance(output, PendingCrew):
@@ -219,12 +219,12 @@ def _single_or_all(scores: dict[str, float]) -> float | dict[str, float]:
 
 
 def run_experiment(
-    dataset: Sequence[Mapping[str, Any]],
-    crew: Any = None,
+    dataset: Sequence[Mapping[str, object]],
+    crew: object = None,
     agents: Sequence[Any] | None = None,
     verbose: bool = False,
     *,
-    llm: Any = None,
+    llm: object = None,
 ) -> ExperimentResults:
     """Run an experiment; see `ExperimentRunner.run`.
 

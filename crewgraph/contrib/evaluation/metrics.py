@@ -24,7 +24,7 @@ __all__ = [
 
 
 class _AnswerEvaluator(ModelEvaluator):
-    def _facts(self, agent: Any, trace: Mapping[str, Any], task: Any) -> str:
+    def _facts(self, agent: object, trace: Mapping[str, object], task: object) -> str:
         return ""
 
 
@@ -48,7 +48,7 @@ class ToolSelectionEvaluator(ModelEvaluator):
 
     _category = MetricCategory.TOOL_SELECTION
 
-    def _facts(self, agent: Any, trace: Mapping[str, Any], task: Any) -> str:
+    def _facts(self, agent: object, trace: Mapping[str, object], task: object) -> str:
         tools = [*(getattr(agent, "tools", None) or ()), *(getattr(task, "tools", None) or ())]
         uses = _tool_uses(trace)
         if not uses:
@@ -65,7 +65,7 @@ class ParameterExtractionEvaluator(ModelEvaluator):
 
     _category = MetricCategory.PARAMETER_EXTRACTION
 
-    def _facts(self, agent: Any, trace: Mapping[str, Any], task: Any) -> str:
+    def _facts(self, agent: object, trace: Mapping[str, object], task: object) -> str:
         return f"Its calls of tools:\n{bullet_list([_call_text(use) for use in _required_uses(trace)])}"
 
 
@@ -74,7 +74,7 @@ class ToolInvocationEvaluator(ModelEvaluator):
 
     _category = MetricCategory.TOOL_INVOCATION
 
-    def _facts(self, agent: Any, trace: Mapping[str, Any], task: Any) -> str:
+    def _facts(self, agent: object, trace: Mapping[str, object], task: object) -> str:
         uses = _required_uses(trace)
         failed = [use for use in uses if not use.get("success", False)]
         lines = [f"{_call_text(use)} -> {shorten(str(use.get('result', '')), 300)}" for use in uses]
@@ -82,7 +82,7 @@ class ToolInvocationEvaluator(ModelEvaluator):
         return f"Its calls of tools, with what they gave:\n{bullet_list(lines)}\n\n{share}"
 
 
-def _required_uses(trace: Mapping[str, Any]) -> Sequence[_Use]:
+def _required_uses(trace: Mapping[str, object]) -> Sequence[_Use]:
     uses = _tool_uses(trace)
     if not uses:
         raise NothingToEvaluate("The agent used no tools.")
@@ -123,7 +123,7 @@ class ReasoningEfficiencyEvaluator(ModelEvaluator):
 
     _category = MetricCategory.REASONING_EFFICIENCY
 
-    def _facts(self, agent: Any, trace: Mapping[str, Any], task: Any) -> str:
+    def _facts(self, agent: object, trace: Mapping[str, Any], task: object) -> str:
         calls: Sequence[Mapping[str, Any]] = trace.get("llm_calls") or []
         if len(calls) < 2:
             raise NothingToEvaluate("The agent needed no more than one request: there is no way to judge.")
@@ -156,7 +156,7 @@ def _similarity(first: set[str], second: set[str]) -> float:
     return len(first & second) / len(first | second) if first | second else 1.0
 
 
-def _text(response: Any) -> str:
+def _text(response: object) -> str:
     if isinstance(response, list):
         return "; ".join(str(item) for item in cast("list[Any]", response))
     return str(response)

@@ -93,7 +93,7 @@ class EvaluationTraceCallback(BaseEventListener):
         for event, handler in self._handlers:
             event_bus.register_handler(event, handler, alone=True)
 
-    def get_trace(self, agent_id: Any, task_id: Any) -> _Trace | None:
+    def get_trace(self, agent_id: object, task_id: Any) -> _Trace | None:
         """Return the latest trace of an agent and a task, or None."""
         return self.traces.get(_key(agent_id, task_id))
 
@@ -108,15 +108,15 @@ class EvaluationTraceCallback(BaseEventListener):
         """Open a trace for an agent's work on a task."""
         self._open(agent.id, task.id)
 
-    def on_agent_finish(self, agent: Any, task: Any, output: Any) -> None:
+    def on_agent_finish(self, agent: Any, task: Any, output: object) -> None:
         """Close the trace of an agent's work on a task."""
         self._close(self.get_trace(agent.id, task.id), output)
 
-    def on_lite_agent_start(self, agent_info: Mapping[str, Any]) -> None:
+    def on_lite_agent_start(self, agent_info: Mapping[str, object]) -> None:
         """Open a trace for an agent without a task."""
         self._open(agent_info["id"], LITE_TASK)
 
-    def on_lite_agent_finish(self, output: Any) -> None:
+    def on_lite_agent_finish(self, output: object) -> None:
         """Close the trace of an agent without a task."""
         self._close(self._current(), output)
 
@@ -131,32 +131,32 @@ class EvaluationTraceCallback(BaseEventListener):
         """Record a tool call."""
         _record_tool_use(self._current(), tool_name, tool_args, result, success, error_type)
 
-    def on_llm_call_start(self, messages: Any, tools: Sequence[Mapping[str, Any]] | None = None) -> None:
+    def on_llm_call_start(self, messages: object, tools: Sequence[Mapping[str, Any]] | None = None) -> None:
         """Record the start of a model call."""
         if self._current() is not None:
             self.current_llm_call = _call(messages, tools)
 
-    def on_llm_call_end(self, messages: Any, response: Any) -> None:
+    def on_llm_call_end(self, messages: object, response: object) -> None:
         """Record the end of a model call."""
         _record_llm_call(self._current(), self.current_llm_call, messages, response, _tokens(response))
         self.current_llm_call = {}
 
     # Event handlers; they apply to the agent of the event.
 
-    def _task_started(self, source: Any, event: TaskStartedEvent) -> None:
+    def _task_started(self, source: object, event: TaskStartedEvent) -> None:
         if not is_replaying():
             # A resumed run emits all events of the task again.
             _OPEN.set({key: trace for key, trace in _OPEN.get({}).items() if str(trace["task_id"]) != event.task_id})
             _BEGUN.set(_BEGUN.get() | {str(event.task_id)})
 
-    def _task_ended(self, source: Any, event: TaskCompletedEvent | TaskFailedEvent) -> None:
+    def _task_ended(self, source: object, event: TaskCompletedEvent | TaskFailedEvent) -> None:
         _BEGUN.set(_BEGUN.get() - {str(event.task_id)})
         traces = (_OPEN.get({}), self.traces.copy())
         matches = ([trace for trace in group.values() if str(trace["task_id"]) == event.task_id] for group in traces)
         for trace in next(filter(None, matches), ()):
             trace.pop("goes_on", None)
 
-    def _agent_started(self, source: Any, event: AgentExecutionStartedEvent) -> None:
+    def _agent_started(self, source: object, event: AgentExecutionStartedEvent) -> None:
         if is_replaying():
             return
         agent, task = event.agent_id, event.task_id or LITE_TASK
@@ -173,25 +173,25 @@ class EvaluationTraceCallback(BaseEventListener):
         trace.update(final_output=None, unstepped=[], stepped=(None, len(trace["llm_calls"])))
         self.current_agent_id, self.current_task_id = agent, task
 
-    def _agent_ended(self, source: Any, event: AgentExecutionCompletedEvent) -> None:
+    def _agent_ended(self, source: object, event: AgentExecutionCompletedEvent) -> None:
         self._close(self.trace_of(event), event.output)
 
-    def _lite_started(self, source: Any, event: LiteAgentExecutionStartedEvent) -> None:
+    def _lite_started(self, source: object, event: LiteAgentExecutionStartedEvent) -> None:
         if not is_replaying():
             self._open(event.agent_id, LITE_TASK)["asked"] = event.messages
 
-    def _lite_ended(self, source: Any, event: LiteAgentExecutionCompletedEvent) -> None:
+    def _lite_ended(self, source: object, event: LiteAgentExecutionCompletedEvent) -> None:
         key, trace = _key(event.agent_id, LITE_TASK), self.trace_of(event)
         self._close(trace, event.output)
         if trace is not None:
             self.traces[key] = trace
         _OPEN.set({name: item for name, item in _OPEN.get({}).items() if name != key})
 
-    def _llm_call_started(self, source: Any, event: LLMCallStartedEvent) -> None:
+    def _llm_call_started(self, source: object, event: LLMCallStartedEvent) -> None:
         if (trace := self.trace_of(event)) is not None:
             trace["asking"] = {**trace.get("asking", {}), event.call_id: _call(event.messages, event.tools)}
 
-    def _llm_call_completed(self, source: Any, event: LLMCallCompletedEvent) -> None:
+    def _llm_call_completed(self, source: object, event: LLMCallCompletedEvent) -> None:
         if (trace := self.trace_of(event)) is not None:
             open_calls = trace.pop("asking", {})
             call = open_calls.pop(event.call_id, {})
@@ -200,7 +200,7 @@ class EvaluationTraceCallback(BaseEventListener):
             tokens = int((event.usage or {}).get("total_tokens") or 0)
             _record_llm_call(trace, call, event.messages, event.response, tokens)
 
-    def _step_finished(self, source: Any, event: AgentStepEvent) -> None:
+    def _step_finished(self, source: object, event: AgentStepEvent) -> None:
         # A resumed run emits its steps again, but not the model and tool calls that are answered from its journal.
         if (trace := self.trace_of(event)) is None or "unstepped" not in trace:
             return
@@ -216,7 +216,7 @@ class EvaluationTraceCallback(BaseEventListener):
             trace["unstepped"].remove(_plain(step.tool))
         trace["stepped"] = (None if isinstance(step, AgentFinish) else number, len(trace["llm_calls"]))
 
-    def _tool_finished(self, source: Any, event: ToolUsageFinishedEvent) -> None:
+    def _tool_finished(self, source: object, event: ToolUsageFinishedEvent) -> None:
         failed = event.failure is not None
         _record_tool_use(
             self.trace_of(event),
@@ -227,12 +227,12 @@ class EvaluationTraceCallback(BaseEventListener):
             "tool_failure" if failed else None,
         )
 
-    def _tool_failed(self, source: Any, event: Any) -> None:
+    def _tool_failed(self, source: object, event: Any) -> None:
         _record_tool_use(
             self.trace_of(event), event.tool_name, event.tool_args, event.error, False, _FAILURES[type(event)]
         )
 
-    def _open(self, agent_id: Any, task_id: Any) -> _Trace:
+    def _open(self, agent_id: object, task_id: Any) -> _Trace:
         trace: _Trace = {
             "agent_id": agent_id,
             "task_id": task_id,
@@ -251,7 +251,7 @@ class EvaluationTraceCallback(BaseEventListener):
         self.current_agent_id, self.current_task_id = agent_id, task_id
         return trace
 
-    def _close(self, trace: _Trace | None, output: Any) -> None:
+    def _close(self, trace: _Trace | None, output: object) -> None:
         if trace is not None:
             trace["final_output"], trace["end_time"] = output, _now()
             for key in _TRANSIENT:
@@ -277,7 +277,7 @@ def create_evaluation_callbacks() -> EvaluationTraceCallback:
     return EvaluationTraceCallback()
 
 
-def _key(agent_id: Any, task_id: Any) -> str:
+def _key(agent_id: object, task_id: Any) -> str:
     return f"{agent_id}_{task_id}"
 
 
@@ -285,13 +285,15 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def _call(messages: Any, tools: Any) -> dict[str, Any]:
+def _call(messages: object, tools: Any) -> dict[str, object]:
     # Copied, because the list of a conversation keeps growing.
     copied = [*cast("list[Any]", messages)] if isinstance(messages, list) else messages
     return {"messages": copied, "tools": tools, "start_time": _now(), "response": None, "end_time": None}
 
 
-def _record_llm_call(trace: _Trace | None, call: Mapping[str, Any], messages: Any, response: Any, tokens: int) -> None:
+def _record_llm_call(
+    trace: _Trace | None, call: Mapping[str, object], messages: object, response: object, tokens: int
+) -> None:
     if trace is None:
         return
     end_time = _now()
@@ -321,13 +323,13 @@ def _plain(name: str) -> str:
     return re.sub(r"[\W_]", "", name.lower())
 
 
-def _arguments(text: str) -> Any:
+def _arguments(text: str) -> object:
     try:
         return json.loads(text)
     except ValueError:
         return text
 
 
-def _tokens(response: Any) -> int:
+def _tokens(response: object) -> int:
     usage = getattr(response, "usage", None)
     return int(getattr(usage, "total_tokens", 0) or 0)

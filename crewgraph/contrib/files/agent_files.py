@@ -25,7 +25,7 @@ _MAX_LENGTH = 100_000
 """Maximum characters of text, or bytes of other data, that the tool returns."""
 
 
-def _never_cache(_arguments: Any = None, _result: Any = None) -> bool:
+def _never_cache(_arguments: object = None, _result: object = None) -> bool:
     return False  # files may change between calls
 
 
@@ -55,7 +55,7 @@ class ReadFileTool(BaseTool):
         """Set the files that the tool reads, in the state in which the run recorded them."""
         self._files = dict(files)
 
-    def _run(self, file_name: str, **kwargs: Any) -> str:
+    def _run(self, file_name: str, **kwargs: object) -> str:
         """Return a file's text, shortened if very long; for a small binary file, its bytes in base64.
 
         Raises:
@@ -89,7 +89,7 @@ def _text_of(record: FileRecord, data: bytes) -> str:
 
 
 def _text_of_pdf(name: str, data: bytes) -> str:
-    pypdf: Any = require("pypdf", extra="pdf", purpose=f"reading `{name}`")
+    pypdf: object = require("pypdf", extra="pdf", purpose=f"reading `{name}`")
     try:
         pages = list[Any](pypdf.PdfReader(io.BytesIO(data)).pages)
         return "\n\n".join(str(page.extract_text() or "") for page in pages).strip()
@@ -169,7 +169,7 @@ class AgentFiles:
         if index is None:
             raise RunError("there is no user message to attach the files to")
         message, content = messages[index].copy(), messages[index]["content"]
-        blocks: list[str | dict[str, Any]] = (
+        blocks: list[str | dict[str, object]] = (
             [{"type": "text", "text": content}] if isinstance(content, str) else content
         )
         message["content"] = [*blocks, *(mark_of(name, record) for name, record in self.shown.items())]

@@ -71,7 +71,7 @@ class BaseFile(BaseModel):
             raise KeyError(key)
         return self
 
-    def __iter__(self) -> Iterator[Any]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def __iter__(self) -> Iterator[object]:  # pyright: ignore[reportIncompatibleMethodOverride]
         return iter(self.keys())
 
     def __str__(self) -> str:

@@ -340,7 +340,7 @@ FileSource = FilePath | FileBytes | FileStream | FileUrl
 _source_adapter: TypeAdapter[FileSource] = TypeAdapter(FileSource)
 
 
-def _as_source(value: Any) -> Any:
+def _as_source(value: Any) -> object:
     """Convert a path, bytes, stream or URL to a source."""
     if isinstance(value, (FilePath, FileBytes, FileStream, FileUrl)):
         return value

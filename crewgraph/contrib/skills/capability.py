@@ -27,7 +27,7 @@ class SkillsCapability(Capability):
         own, shared = self.agent.skills, None if self.crew is None else self.crew.skills
         return merged_skills(own or (), shared or (), self.agent) if own or shared else []
 
-    def tools(self, given: Sequence[Any]) -> list[Any]:
+    def tools(self, given: Sequence[object]) -> list[Any]:
         """Return the tool that reads skills, if there are unread ones."""
         names = [as_tool(tool).name for tool in given]
         book = self.agent.wording(self.crew)

@@ -45,7 +45,7 @@ _MAX_FOLDERS = 1000
 """Maximum number of folders searched for skills."""
 
 
-def discover_skills(search_path: Path, source: Any = None) -> list[Skill]:
+def discover_skills(search_path: Path, source: object = None) -> list[Skill]:
     """Find the skills in the subfolders of a folder; invalid ones are logged and skipped.
 
     Args:
@@ -70,7 +70,7 @@ def discover_skills(search_path: Path, source: Any = None) -> list[Skill]:
     return skills
 
 
-def _load_subfolders(top: Path, source: Any) -> list[Skill]:
+def _load_subfolders(top: Path, source: object) -> list[Skill]:
     skills: list[Skill] = []
     folders = sorted(path for path in top.iterdir() if path.is_dir() and not path.name.startswith("."))
     for folder in folders[:_MAX_FOLDERS]:
@@ -86,13 +86,13 @@ def _load_subfolders(top: Path, source: Any) -> list[Skill]:
     return skills
 
 
-def _load_metadata(folder: Path, source: Any) -> Skill:
+def _load_metadata(folder: Path, source: object) -> Skill:
     skill = load_skill_metadata(folder)
     _emit(SkillLoadedEvent, source, skill_name=skill.name, skill_path=folder, disclosure_level=skill.disclosure_level)
     return skill
 
 
-def activate_skill(skill: Skill, source: Any = None) -> Skill:
+def activate_skill(skill: Skill, source: object = None) -> Skill:
     """Return the skill with its instructions, unchanged if they have already been read.
 
     Raises:
@@ -102,7 +102,7 @@ def activate_skill(skill: Skill, source: Any = None) -> Skill:
     if skill.disclosure_level >= INSTRUCTIONS:
         return skill
     active = load_skill_instructions(skill)
-    fields: dict[str, Any] = {"skill_name": skill.name, "skill_path": skill.path}
+    fields: dict[str, object] = {"skill_name": skill.name, "skill_path": skill.path}
     _emit(SkillActivatedEvent, source, **fields, disclosure_level=active.disclosure_level)
     return active
 
@@ -112,7 +112,7 @@ def load_resources(skill: Skill) -> Skill:
     return load_skill_resources(skill)
 
 
-def load_skill(skill: Path | Skill | str, source: Any = None, *, activate: bool = True) -> list[Skill]:
+def load_skill(skill: Path | Skill | str, source: object = None, *, activate: bool = True) -> list[Skill]:
     """Load the skills that a value refers to.
 
     Args:
@@ -134,7 +134,7 @@ def load_skill(skill: Path | Skill | str, source: Any = None, *, activate: bool 
     return [activate_skill(item, source) for item in skills] if activate else skills
 
 
-def load_skills(skills: Iterable[Path | Skill | str], source: Any = None, *, activate: bool = True) -> list[Skill]:
+def load_skills(skills: Iterable[Path | Skill | str], source: object = None, *, activate: bool = True) -> list[Skill]:
     """Load the skills that several values refer to; the first skill of each name wins. See `load_skill`."""
     by_name: dict[str, Skill] = {}
     for item in skills:
@@ -178,12 +178,12 @@ def format_skill_context(skill: Skill, *, label: str | None = None) -> str:
     return f'<skill name="{label or skill.name}">\n{body}\n</skill>'
 
 
-def _emit(event: type[SkillEvent], source: Any, **fields: Any) -> None:
+def _emit(event: type[SkillEvent], source: object, **fields: Any) -> None:
     if crewai_event_bus.wants(event):
         crewai_event_bus.emit(source, event(from_agent=source, **fields))
 
 
-def merged_skills(first: Iterable[Path | Skill | str], more: Iterable[Skill], source: Any) -> list[Skill]:
+def merged_skills(first: Iterable[Path | Skill | str], more: Iterable[Skill], source: object) -> list[Skill]:
     """Merge skills; the first skill of each name wins.
 
     Args:

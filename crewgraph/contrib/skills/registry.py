@@ -51,7 +51,7 @@ class SkillMetadata(TypedDict):
     installed_at: str
 
 
-def versions_match(left: Any, right: Any) -> bool:
+def versions_match(left: object, right: object) -> bool:
     """Return whether two version texts are equal, ignoring a leading `v`."""
     if not isinstance(left, str) or not isinstance(right, str) or not left or not right:
         return False
@@ -124,9 +124,9 @@ class SkillCache:
         return folder
 
 
-def _read_metadata(folder: Path) -> dict[str, Any]:
+def _read_metadata(folder: Path) -> dict[str, object]:
     try:
-        data: Any = json.loads((folder / _METADATA_FILE).read_text("utf-8"))
+        data: object = json.loads((folder / _METADATA_FILE).read_text("utf-8"))
     except (OSError, ValueError):
         return {}
     return cast(dict[str, Any], data) if isinstance(data, dict) else {}
@@ -212,7 +212,7 @@ def parse_registry_ref(ref: str) -> tuple[str, str]:
     return parsed.org, parsed.name
 
 
-def resolve_registry_ref(ref: str, source: Any = None, *, activate: bool = True) -> Skill:
+def resolve_registry_ref(ref: str, source: object = None, *, activate: bool = True) -> Skill:
     """Load an installed skill of the registry, from the project's folder `skills` or from a cache.
 
     Args:
@@ -233,7 +233,7 @@ def resolve_registry_ref(ref: str, source: Any = None, *, activate: bool = True)
 
 
 def download_skill(
-    org: str, name: str, source: Any = None, *, version: str | None = None, activate: bool = True
+    org: str, name: str, source: object = None, *, version: str | None = None, activate: bool = True
 ) -> Skill:
     """Not supported: the registry is part of CrewAI's hosted platform.
 

@@ -88,7 +88,7 @@ class SkillFrontmatter(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def parse_allowed_tools(cls, values: Any) -> Any:
+    def parse_allowed_tools(cls, values: object) -> Any:
         """Accept the tools as space-separated text."""
         if not isinstance(values, dict):
             return values
@@ -99,7 +99,7 @@ class SkillFrontmatter(BaseModel):
 _TOOL_KEYS = ("allowed-tools", "allowed_tools")
 
 
-def _split(value: Any) -> Any:
+def _split(value: Any) -> object:
     return value.split() if isinstance(value, str) else value
 
 
@@ -189,7 +189,7 @@ def parse_frontmatter(content: str, where: str = SKILL_FILENAME) -> tuple[dict[s
             f"{where}:1: the front matter is longer than {_MAX_FRONT_MATTER_LENGTH} characters; move its text below it."
         )
     try:
-        values: Any = yaml.safe_load(source)
+        values: object = yaml.safe_load(source)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1  # the source starts on the line of the first fence

@@ -27,7 +27,7 @@ LOAD_SKILL_TOOL_NAME = "load_skill"
 """Default name of the tool."""
 
 
-def _never_cache(_arguments: Any = None, _result: Any = None) -> bool:
+def _never_cache(_arguments: object = None, _result: object = None) -> bool:
     return False  # files may change between calls
 
 
@@ -59,7 +59,7 @@ class LoadSkillTool(BaseTool):
     task: Any = Field(default=None, exclude=True)
     """The task, for events."""
 
-    def _run(self, skill_name: str, file: str | None = None, **kwargs: Any) -> str:
+    def _run(self, skill_name: str, file: str | None = None, **kwargs: object) -> str:
         """Return a skill's instructions and file names, or the text of one of its files.
 
         Raises:
@@ -79,7 +79,7 @@ class LoadSkillTool(BaseTool):
         return format_skill_context(active, label=skill_name.strip())
 
 
-def skill_used_event(skill: Skill, agent: Any, task: Any) -> SkillUsedEvent:
+def skill_used_event(skill: Skill, agent: object, task: object) -> SkillUsedEvent:
     """Create the event of a skill being used."""
     return SkillUsedEvent(
         skill_name=skill.name,
@@ -98,8 +98,8 @@ def resolve_loader_tool_name(reserved_names: Collection[str] = ()) -> str:
 def create_skill_loader_tool(
     skills: list[Skill] | None,
     *,
-    source: Any = None,
-    task: Any = None,
+    source: object = None,
+    task: object = None,
     reserved_names: Collection[str] = (),
     book: Book | None = None,
 ) -> LoadSkillTool | None:

@@ -149,7 +149,7 @@ _FILE = "./.checkpoints.db"
 _PROVIDERS: dict[str, type[BaseProvider]] = {"json": JsonProvider, "sqlite": SqliteProvider}
 
 
-def _provider(value: Any) -> Any:
+def _provider(value: Any) -> object:
     if not isinstance(value, dict):
         return value
     kind: Any = cast("dict[str, Any]", value).get("provider_type", "json")

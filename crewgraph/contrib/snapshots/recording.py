@@ -69,7 +69,7 @@ def saver_at(file: Path) -> SqliteCheckpointer:
         return _savers[path]
 
 
-def _database_of(saver: Any) -> str | None:
+def _database_of(saver: object) -> str | None:
     """Return the file of a checkpointer; None if it has none."""
     return str(saver.path) if isinstance(saver, SqliteCheckpointer) and saver.path is not None else None
 
@@ -88,7 +88,7 @@ class SnapshotRecorder:
     def __init__(
         self,
         config: CheckpointConfig,
-        entity: Any,
+        entity: object,
         point: Callable[[], dict[str, Any]],
         origin: tuple[str, str | None],
         concerns: Callable[[Any, BaseEvent], bool] | None = None,
@@ -115,7 +115,7 @@ class SnapshotRecorder:
             and not _is_checkpoint_event(str(kind))
         )
 
-    def hear(self, source: Any, event: BaseEvent, /) -> None:
+    def hear(self, source: object, event: BaseEvent, /) -> None:
         """See `Witness`."""
         if _is_checkpoint_event(event.type):
             return
@@ -210,7 +210,7 @@ class _CrewProgress:
     """The progress of a crew's run."""
 
     def __init__(
-        self, place: RunPlace, tasks: Sequence[TaskBinding], inputs: Mapping[str, Any], outputs: Mapping[str, Any]
+        self, place: RunPlace, tasks: Sequence[TaskBinding], inputs: Mapping[str, Any], outputs: Mapping[str, object]
     ) -> None:
         self._place, self._inputs, self._outputs = place, dict(inputs), dict(outputs)
         self._tasks = {id(binding.task): binding for binding in tasks}
@@ -244,7 +244,7 @@ class _CrewRecorder(SnapshotRecorder):
         super().__init__(config, crew, progress.point, origin, concerns)
         self._progress, self._crew = progress, crew
 
-    def hear(self, source: Any, event: BaseEvent, /) -> None:
+    def hear(self, source: object, event: BaseEvent, /) -> None:
         self._progress.update(event)
         if event.type == "crew_kickoff_started" and source is self._crew:
             self._crew.checkpoint_kickoff_event_id = scope_event()
@@ -263,11 +263,11 @@ def _crew_recorders(crew: Crew, progress: _CrewProgress, origin: tuple[str, str 
             yield _CrewRecorder(progress, crew, agent_config, partial(_is_of, [agent]), origin)
 
 
-def _is_of_others(agents: Sequence[BaseAgent], source: Any, event: BaseEvent) -> bool:
+def _is_of_others(agents: Sequence[BaseAgent], source: object, event: BaseEvent) -> bool:
     return not _is_of(agents, source, event)
 
 
-def _is_of(agents: Sequence[BaseAgent], source: Any, event: BaseEvent) -> bool:
+def _is_of(agents: Sequence[BaseAgent], source: object, event: BaseEvent) -> bool:
     owner = getattr(event, "agent", None)
     return any(source is agent or event.agent_id == str(agent.id) or owner is agent for agent in agents)
 
@@ -275,13 +275,13 @@ def _is_of(agents: Sequence[BaseAgent], source: Any, event: BaseEvent) -> bool:
 class FlowRecording(Recording):
     """Records snapshots of a flow's run."""
 
-    def __init__(self, run: FlowRun, saver: Any) -> None:
+    def __init__(self, run: FlowRun, saver: object) -> None:
         self._run, self._saver = run, saver
         flow, config = run.flow, config_of(run.flow.checkpoint)
         origin = flow.checkpoint_origin or ("main", None)
         super().__init__([] if config is None else [SnapshotRecorder(config, flow, self._point, origin)])
 
-    def _point(self) -> dict[str, Any]:
+    def _point(self) -> dict[str, object]:
         run, flow = self._run, self._run.flow
         flow.checkpoint_completed_methods, flow.checkpoint_method_counts = set(run.completed), dict(run.completed)
         flow.checkpoint_state = _plain(run.state)
@@ -295,7 +295,7 @@ class FlowRecording(Recording):
         }
 
 
-def _plain(state: Any) -> dict[str, Any]:
+def _plain(state: Any) -> dict[str, object]:
     """Return a state as plain data for inspection; the stored run holds the full state."""
     values: Any = state.model_dump(mode="json") if isinstance(state, BaseModel) else brief(dict(state or {}))
     return values

@@ -92,7 +92,7 @@ def _restored(
 ) -> tuple[Any, RuntimeState, dict[str, Any], str | None]:
     """Return the restored object with its state, its run, and the parent of the next snapshot."""
 
-    def state_and_run(document: Mapping[str, Any]) -> tuple[RuntimeState, dict[str, Any]]:
+    def state_and_run(document: Mapping[str, object]) -> tuple[RuntimeState, dict[str, Any]]:
         run = run_in(document, entity)
         return RuntimeState.from_document(document), run
 
@@ -128,7 +128,7 @@ class _CrewPoint:
     def stored(self, thread_id: str) -> StoredCrewRun:
         """Return the run as of the snapshot; its database may be further along, or no longer have it."""
         values = {INPUTS: self.inputs, **self.outputs}
-        versions: Any = {name: 1 for name in values}
+        versions: object = {name: 1 for name in values}
         checkpoint = {**empty_checkpoint(), "channel_values": values, "channel_versions": versions}
         config: Any = {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
         return StoredCrewRun(CheckpointTuple(config, cast("Any", checkpoint), {}, None, []))

@@ -128,7 +128,7 @@ class RuntimeState(RootModel[list[Any]]):
         crewai_event_bus.emit(self, CheckpointForkCompletedEvent(**fields))
 
     @classmethod
-    def from_checkpoint(cls, config: CheckpointSettings, **kwargs: Any) -> Self:
+    def from_checkpoint(cls, config: CheckpointSettings, **kwargs: object) -> Self:
         """Restore the entities of a checkpoint.
 
         Args:
@@ -143,7 +143,7 @@ class RuntimeState(RootModel[list[Any]]):
         return cast("Self", read_snapshot(as_config(config), cls.from_document))
 
     @classmethod
-    async def afrom_checkpoint(cls, config: CheckpointSettings, **kwargs: Any) -> Self:
+    async def afrom_checkpoint(cls, config: CheckpointSettings, **kwargs: object) -> Self:
         """Async version of `from_checkpoint`."""
         return cls.from_checkpoint(config, **kwargs)
 
@@ -169,12 +169,12 @@ class RuntimeState(RootModel[list[Any]]):
         return path
 
     @model_serializer(mode="plain")
-    def _document(self) -> dict[str, Any]:
+    def _document(self) -> dict[str, object]:
         return document_of(self)
 
     @model_validator(mode="wrap")
     @classmethod
-    def _read(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+    def _read(cls, data: object, handler: ModelWrapValidatorHandler[Self]) -> Self:
         if not isinstance(data, dict) or "entities" not in data:
             return handler(data)
         return cls.from_document(cast("dict[str, Any]", data))
@@ -255,7 +255,7 @@ def read_snapshot(config: CheckpointConfig, convert: Any) -> Any:
 
 def _document(path: str, provider: BaseProvider | None) -> dict[str, Any]:
     reader = provider or JsonProvider()
-    document: Any = json.loads(reader.from_checkpoint(path))
+    document: object = json.loads(reader.from_checkpoint(path))
     if not isinstance(document, dict) or "crewgraph_format" not in document:
         raise ValueError(
             f"{path!r} is not a crewgraph checkpoint. CrewAI's checkpoints contain its objects and cannot be read; run the "

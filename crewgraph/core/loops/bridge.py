@@ -95,7 +95,7 @@ def wait_in_thread(function: Callable[[], T], seconds: float) -> T:
     return future.result()
 
 
-async def wait_on_loop(work: Coroutine[Any, Any, T], seconds: float) -> T:
+async def wait_on_loop(work: Coroutine[object, object, T], seconds: float) -> T:
     """Wait for a coroutine no longer than some seconds, then cancel it.
 
     Raises:
@@ -115,13 +115,13 @@ async def wait_on_loop(work: Coroutine[Any, Any, T], seconds: float) -> T:
     return task.result()
 
 
-def call(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+def call(function: Callable[..., Any], /, *args: Any, **kwargs: object) -> Any:
     """Call a function of either kind, sync or async, in a sync run."""
     value = _closed(partial(function, *args, **kwargs))
     return wait_for(value) if inspect.isawaitable(value) else value
 
 
-async def acall(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+async def acall(function: Callable[..., Any], /, *args: Any, **kwargs: object) -> Any:
     """Call a function of either kind, sync or async, in an async run; a sync one runs in a thread."""
     if inspect.iscoroutinefunction(function):
         return await function(*args, **kwargs)
@@ -165,7 +165,7 @@ def wait_for(awaitable: Awaitable[T]) -> T:
     return task[0].result()
 
 
-def _in_new_loop(waited: Callable[[], Coroutine[Any, Any, T]]) -> T:
+def _in_new_loop(waited: Callable[[], Coroutine[object, object, T]]) -> T:
     with ThreadPoolExecutor(1, thread_name_prefix="crewgraph-loop") as pool:
         context = contextvars.copy_context()
         return pool.submit(context.run, lambda: asyncio.run(waited())).result()

@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import AsyncGenerator, Coroutine
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from crewgraph.core.cancellation import when_given_up
 
@@ -54,11 +54,11 @@ def _close_what_was_collected(loop: asyncio.AbstractEventLoop) -> None:
     close = hooks.finalizer
     assert close is not None
 
-    def finalize(left: AsyncGenerator[Any, Any]) -> None:
+    def finalize(left: AsyncGenerator[object, object]) -> None:
         if not loop.is_closed():
             loop.call_soon_threadsafe(later, left)
 
-    def later(left: AsyncGenerator[Any, Any]) -> None:
+    def later(left: AsyncGenerator[object, object]) -> None:
         if _Collector.busy:
             loop.call_later(_PAUSE, later, left)
         else:
@@ -87,14 +87,14 @@ class LoopThread:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    def begin(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+    def begin(self, work: Coroutine[object, object, T]) -> Future[T]:
         """Begin some work, in the caller's context, and do not wait for it; cancelling the future cancels it."""
         with self._lock:
             if self._loop is None:
                 self._loop = start_loop(self._name)
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
-    def run(self, work: Coroutine[Any, Any, T]) -> T:
+    def run(self, work: Coroutine[object, object, T]) -> T:
         """What some work gives; waited for on this thread, which is not the loop's."""
         future = self.begin(work)
 
@@ -108,6 +108,6 @@ class LoopThread:
             cancel()
             raise
 
-    async def arun(self, work: Coroutine[Any, Any, T]) -> T:
+    async def arun(self, work: Coroutine[object, object, T]) -> T:
         """What some work gives; waited for on the running event loop, whichever that is."""
         return await asyncio.wrap_future(self.begin(work))

@@ -20,9 +20,9 @@ class LoopTransport:
     `asyncio.Runner`).
     """
 
-    def __init__(self, make_client: Callable[[], Any]) -> None:
+    def __init__(self, make_client: Callable[[], object]) -> None:
         self._make_client = make_client
-        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[Any, Any]] = WeakKeyDictionary()
+        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[object, Any]] = WeakKeyDictionary()
 
     async def handle_async_request(self, request: Any) -> Any:
         """Send a request, as httpx asks a transport to."""

@@ -45,7 +45,7 @@ class BaseAgentAdapter(BaseAgent, ABC):
     adapted_structured_output: bool = False
     """Whether that framework produces structured outputs itself."""
 
-    _agent_config: dict[str, Any] | None = PrivateAttr(default=None)
+    _agent_config: dict[str, object] | None = PrivateAttr(default=None)
 
     def __init__(self, agent_config: dict[str, Any] | None = None, **kwargs: Any) -> None:
         """Create the agent.
@@ -151,10 +151,10 @@ class LangGraphAgentAdapter(BaseAgentAdapter):
         goal: str,
         backstory: str,
         tools: list[Any] | None = None,
-        llm: Any = None,
+        llm: object = None,
         max_iterations: int = 10,
         agent_config: dict[str, Any] | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
         """Create the agent.
 
@@ -232,7 +232,7 @@ class LangGraphConverterAdapter(BaseConverterAdapter):
 class OpenAIAgentAdapter(BaseAgentAdapter):
     """Not supported: the constructor raises an error that names the alternative."""
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, **kwargs: object) -> None:
         """Raise an error.
 
         Raises:
@@ -247,5 +247,5 @@ class OpenAIAgentAdapter(BaseAgentAdapter):
     def configure_tools(self, tools: Any = None) -> None:
         """Not supported."""
 
-    def configure_structured_output(self, task: Any) -> None:
+    def configure_structured_output(self, task: object) -> None:
         """Not supported."""

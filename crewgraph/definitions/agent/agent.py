@@ -144,7 +144,7 @@ class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, AgentCheckpoints, LastR
         """The controller that model requests wait for in addition to `max_rpm`, or None."""
         return self._rpm_controller
 
-    def set_rpm_controller(self, rpm_controller: Any) -> None:
+    def set_rpm_controller(self, rpm_controller: object) -> None:
         """Make model requests wait for an `RPMController`, which may be shared between agents; None removes it.
 
         Raises:
@@ -152,7 +152,7 @@ class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, AgentCheckpoints, LastR
         """
         self._rpm_controller = validate_rpm_controller(rpm_controller)
 
-    def set_cache_handler(self, cache_handler: Any) -> None:
+    def set_cache_handler(self, cache_handler: object) -> None:
         """Set `cache_handler`.
 
         Raises:
@@ -160,7 +160,7 @@ class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, AgentCheckpoints, LastR
         """
         self.cache_handler = validate_cache_handler(cache_handler)
 
-    def set_knowledge(self, crew_embedder: Any = None) -> None:
+    def set_knowledge(self, crew_embedder: object = None) -> None:
         """Build `knowledge` from `knowledge_sources` unless it was given. Nothing is read yet.
 
         Args:

@@ -37,7 +37,7 @@ _SURROUNDING = " \t\r\n\"'`´“”„‟‘’‚«»‹›[]"
 """Characters that models put around names."""
 
 
-def _never_cache(_arguments: Any = None, _result: Any = None) -> bool:
+def _never_cache(_arguments: object = None, _result: object = None) -> bool:
     return False  # a repeated request may get a new answer
 
 
@@ -51,7 +51,7 @@ class _DelegationSchema(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _normalize(cls, values: Any) -> Any:
+    def _normalize(cls, values: Any) -> object:
         return normalize_coworker(cast("Mapping[str, Any]", values)) if isinstance(values, Mapping) else values
 
 
@@ -106,7 +106,7 @@ class CoworkerTool(BaseTool):
         return str(args[self._subject]), str(args.get("context") or "")
 
     @overridable
-    def _run(self, *args: Any, **kwargs: Any) -> str:
+    def _run(self, *args: Any, **kwargs: object) -> str:
         """Delegate the work outside of a crew's run.
 
         Raises:
@@ -147,7 +147,7 @@ class AgentTools:
         i18n: Prompts for the tools' descriptions.
     """
 
-    def __init__(self, agents: Sequence[Any], i18n: Any = None) -> None:
+    def __init__(self, agents: Sequence[object], i18n: Any = None) -> None:
         self.agents, self.i18n = list(agents), i18n
 
     def tools(self) -> list[BaseTool]:
@@ -156,7 +156,7 @@ class AgentTools:
         return [kind(agents=self.agents, i18n=self.i18n or I18N()) for kind in kinds]
 
 
-def normalize_coworker(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def normalize_coworker(arguments: Mapping[str, object]) -> dict[str, Any]:
     """Normalize the `coworker` argument, since models also write `co_worker` or a list of one."""
     normalized = dict(arguments)
     if "co_worker" in normalized:

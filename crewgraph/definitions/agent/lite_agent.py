@@ -41,7 +41,7 @@ class LiteAgent(Agent):
     original_agent: Any = Field(default=None, exclude=True, repr=False)
     """The agent that it represents; its messages and tool failures are recorded there as well."""
 
-    def model_post_init(self, context: Any, /) -> None:
+    def model_post_init(self, context: object, /) -> None:
         """Apply `max_iterations` and `request_within_rpm_limit`."""
         super().model_post_init(context)
         self.max_iter = self.max_iterations
@@ -61,7 +61,7 @@ class LiteAgent(Agent):
     @property
     def use_stop_words(self) -> bool:
         """Whether its model supports stop words."""
-        supports: Any = getattr(self.llm, "supports_stop_words", None)
+        supports: object = getattr(self.llm, "supports_stop_words", None)
         return bool(supports()) if callable(supports) else True
 
     @property
@@ -88,9 +88,9 @@ class LiteAgent(Agent):
 
     def kickoff(
         self,
-        messages: "str | Sequence[Any]",
+        messages: "str | Sequence[object]",
         response_format: type[BaseModel] | None = None,
-        input_files: Any = None,
+        input_files: object = None,
         from_checkpoint: Any = None,
     ) -> "LiteAgentOutput":
         """See `Agent.kickoff`; `response_format` defaults to the agent's own."""
@@ -100,7 +100,7 @@ class LiteAgent(Agent):
         self,
         messages: "str | Sequence[Any]",
         response_format: type[BaseModel] | None = None,
-        input_files: Any = None,
+        input_files: object = None,
         from_checkpoint: Any = None,
     ) -> "LiteAgentOutput":
         """See `Agent.akickoff`; `response_format` defaults to the agent's own."""
@@ -228,7 +228,7 @@ class LiteAgentOutput(BaseModel):
         return plain
 
     @classmethod
-    def from_plain(cls, data: Mapping[str, Any], model: type[BaseModel] | None = None) -> Self:
+    def from_plain(cls, data: Mapping[str, object], model: type[BaseModel] | None = None) -> Self:
         """Recreate an output from the data of `to_plain`.
 
         Args:

@@ -231,6 +231,6 @@ class StepObservation(BaseModel):
 
     @field_validator("suggested_refinements", mode="before")
     @classmethod
-    def coerce_single_refinement_to_list(cls, v: Any) -> Any:
+    def coerce_single_refinement_to_list(cls, v: object) -> Any:
         """Wrap a single refinement in a list."""
         return [v] if isinstance(v, (dict, StepRefinement)) else v

@@ -84,9 +84,9 @@ class KickoffVerbs:
 
     def kickoff(
         self,
-        messages: "str | Sequence[Any]",
+        messages: "str | Sequence[object]",
         response_format: "type[BaseModel] | None" = None,
-        input_files: Any = None,
+        input_files: object = None,
         from_checkpoint: CheckpointSettings | None = None,
     ) -> "LiteAgentOutput":
         """Answer a conversation without a task or a crew. Works in scripts, threads and inside a running event loop.
@@ -116,9 +116,9 @@ class KickoffVerbs:
 
     async def akickoff(
         self,
-        messages: "str | Sequence[Any]",
+        messages: "str | Sequence[object]",
         response_format: "type[BaseModel] | None" = None,
-        input_files: Any = None,
+        input_files: object = None,
         from_checkpoint: CheckpointSettings | None = None,
     ) -> "LiteAgentOutput":
         """Answer a conversation on this event loop; see `kickoff`."""
@@ -127,9 +127,9 @@ class KickoffVerbs:
 
     async def kickoff_async(
         self,
-        messages: "str | Sequence[Any]",
+        messages: "str | Sequence[object]",
         response_format: "type[BaseModel] | None" = None,
-        input_files: Any = None,
+        input_files: object = None,
         from_checkpoint: CheckpointSettings | None = None,
     ) -> "LiteAgentOutput":
         """CrewAI's name for `akickoff`."""
@@ -148,7 +148,7 @@ class AgentContract:
         """
 
     @overridable
-    def get_output_converter(self, llm: Any, text: str, model: "type[BaseModel]", instructions: str) -> Converter:
+    def get_output_converter(self, llm: object, text: str, model: "type[BaseModel]", instructions: str) -> Converter:
         """Return the converter that extracts a structured output if the answer holds none and the task has no `converter_cls`.
 
         Args:

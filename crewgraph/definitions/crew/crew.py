@@ -190,11 +190,11 @@ class Crew(CrewAbilities, CrewCheckpoints, MemoryFields, SkillFields):
 
     @model_validator(mode="before")
     @classmethod
-    def _read_config(cls, values: Any) -> Any:
+    def _read_config(cls, values: object) -> object:
         if not isinstance(values, dict):
             return values
         fields = cast(dict[str, Any], values)
-        config: Any = fields.get("config")
+        config: object = fields.get("config")
         if isinstance(config, (str, bytes)):
             config = _parse_config(config)
         if isinstance(config, dict):
@@ -286,7 +286,7 @@ class Crew(CrewAbilities, CrewCheckpoints, MemoryFields, SkillFields):
             candidates = list(agents.values()) if task.agent is None else [agents[id(task.agent)]]
             tasks.append(task.copy(candidates, mapping))
             mapping[str(task.id)] = tasks[-1]
-        members: dict[str, Any] = {"agents": [agents[id(agent)] for agent in self.agents], "tasks": tasks}
+        members: dict[str, object] = {"agents": [agents[id(agent)] for agent in self.agents], "tasks": tasks}
         return self._copy_with(without=_RUN_FIELDS, manager_agent=manager, **members)
 
     @property
@@ -331,7 +331,7 @@ class Crew(CrewAbilities, CrewCheckpoints, MemoryFields, SkillFields):
     __str__ = __repr__
 
 
-def _resolve_manager(fields: dict[str, Any]) -> dict[str, Any]:
+def _resolve_manager(fields: dict[str, Any]) -> dict[str, object]:
     """Replace a role in `manager_agent` by the agent, who leaves `agents`."""
     role, agents = fields["manager_agent"], list(fields.get("agents") or [])
     manager = next((agent for agent in agents if isinstance(agent, BaseAgent) and agent.template("role") == role), None)
@@ -341,10 +341,10 @@ def _resolve_manager(fields: dict[str, Any]) -> dict[str, Any]:
     return {**fields, "manager_agent": manager, "agents": [agent for agent in agents if agent is not manager]}
 
 
-def _parse_config(config: str | bytes) -> Any:
+def _parse_config(config: str | bytes) -> object:
     expected = "`config` of a crew is a dict, or the JSON of one, with `agents` and `tasks`"
     try:
-        parsed: Any = json.loads(config)
+        parsed: object = json.loads(config)
     except ValueError as error:
         raise ValueError(f"{expected}; this text is no JSON: {error}") from error
     if not isinstance(parsed, dict):
@@ -352,7 +352,7 @@ def _parse_config(config: str | bytes) -> Any:
     return parsed  # pyright: ignore[reportUnknownVariableType]
 
 
-def _build_members(config: dict[str, Any]) -> dict[str, Any]:
+def _build_members(config: dict[str, Any]) -> dict[str, object]:
     """Create the agents and tasks of a configuration."""
     if not config.get("agents") or not config.get("tasks"):
         raise PydanticCustomError("missing_keys_in_config", "`config` needs both `agents` and `tasks`, lists of dicts.")

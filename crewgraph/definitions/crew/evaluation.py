@@ -25,10 +25,10 @@ class CrewEvaluation:
     def test(
         self,
         n_iterations: int,
-        eval_llm: Any = None,
+        eval_llm: object = None,
         inputs: Mapping[str, Any] | None = None,
         *,
-        openai_model_name: Any = None,
+        openai_model_name: object = None,
         checkpointer: "Checkpointer" = None,
     ) -> "CrewTestResult":
         """Run the crew several times, let a model score each task's output, and print the scores as a table.
@@ -55,10 +55,10 @@ class CrewEvaluation:
     async def atest(
         self,
         n_iterations: int,
-        eval_llm: Any = None,
+        eval_llm: object = None,
         inputs: Mapping[str, Any] | None = None,
         *,
-        openai_model_name: Any = None,
+        openai_model_name: object = None,
         checkpointer: "Checkpointer" = None,
     ) -> "CrewTestResult":
         """Evaluate the crew on the current event loop; see `test`."""

@@ -130,7 +130,7 @@ class RunDiff:
         return "\n".join(lines)
 
 
-def _result(output: TaskOutput) -> Any:
+def _result(output: TaskOutput) -> object:
     return output.raw, output.pydantic, output.json_dict
 
 
@@ -217,7 +217,7 @@ class CrewHistory:
     def fork(
         self,
         step_or_task: "CrewStep | Task | UUID | str | int",
-        outputs: Mapping[str, Any] | None = None,
+        outputs: Mapping[str, object] | None = None,
         inputs: Mapping[str, Any] | None = None,
         *,
         thread_id: str | None = None,
@@ -260,7 +260,7 @@ class CrewHistory:
     async def afork(
         self,
         step_or_task: "CrewStep | Task | UUID | str | int",
-        outputs: Mapping[str, Any] | None = None,
+        outputs: Mapping[str, object] | None = None,
         inputs: Mapping[str, Any] | None = None,
         *,
         thread_id: str | None = None,

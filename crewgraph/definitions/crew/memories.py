@@ -76,7 +76,7 @@ class CrewKnowledge:
         crew = cast("Crew", self)
         if kind not in ("knowledge", "agent_knowledge"):
             return []
-        knowledges: list[Any] = [] if kind == "agent_knowledge" else [self._current_knowledge]
+        knowledges: list[object] = [] if kind == "agent_knowledge" else [self._current_knowledge]
         for agent in [*crew.agents, *(task.agent for task in crew.tasks if task.agent is not None)]:
             agent.set_knowledge(crew.embedder)
             knowledges.append(agent.knowledge)
@@ -104,15 +104,15 @@ class CrewMemories(CrewKnowledge):
     """The memories of a crew, and resetting them."""
 
     @property
-    def _short_term_memory(self) -> Any:
+    def _short_term_memory(self) -> object:
         return self.active_memory("short_term_memory")
 
     @property
-    def _long_term_memory(self) -> Any:
+    def _long_term_memory(self) -> object:
         return self.active_memory("long_term_memory")
 
     @property
-    def _entity_memory(self) -> Any:
+    def _entity_memory(self) -> object:
         return self.active_memory("entity_memory")
 
     @property

@@ -22,7 +22,7 @@ class PlanPerTask(BaseModel):
 
     @field_validator("plan", mode="before")
     @classmethod
-    def _join_steps(cls, value: Any) -> Any:
+    def _join_steps(cls, value: Any) -> object:
         if not isinstance(value, list):
             return value
         steps = [str(step).strip() for step in cast(list[Any], value)]

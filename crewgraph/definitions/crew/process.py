@@ -1,7 +1,7 @@
 """The process of a crew, and how many checkpoints of a run are retained."""
 
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -24,7 +24,7 @@ KeepHistory = Literal["all", "latest"] | Annotated[int, Field(ge=1, strict=True)
 """All checkpoints, only the latest, or the given number of latest ones."""
 
 
-def max_stored_checkpoints(keep_history: Any, owner: str) -> int | None:
+def max_stored_checkpoints(keep_history: object, owner: str) -> int | None:
     """Return how many checkpoints are retained; None for all.
 
     Args:

@@ -229,10 +229,10 @@ def read_training(path: Path) -> TrainingFile:
             "another name for the file."
         )
     try:
-        values: Any = json.loads(data)
+        values: object = json.loads(data)
     except ValueError as error:
         raise _invalid_file(path, f"it is not JSON: {error}") from error
-    version: Any = values.get("version") if isinstance(values, Mapping) else None  # pyright: ignore[reportUnknownVariableType]
+    version: object = values.get("version") if isinstance(values, Mapping) else None  # pyright: ignore[reportUnknownVariableType]
     if isinstance(version, int) and version > 1:
         raise StorageError(
             f"the training file `{path}` has version {version}; this version of crewgraph reads version 1"

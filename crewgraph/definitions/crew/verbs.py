@@ -48,7 +48,7 @@ class CrewVerbs:
     def kickoff(
         self,
         inputs: Mapping[str, Any] | None = None,
-        input_files: Mapping[str, Any] | None = None,
+        input_files: Mapping[str, object] | None = None,
         from_checkpoint: "CheckpointSettings | None" = None,
         *,
         thread_id: str | None = None,
@@ -133,7 +133,7 @@ class CrewVerbs:
     def kickoff_for_each(
         self,
         inputs: Sequence[Mapping[str, Any]],
-        input_files: Any = None,
+        input_files: object = None,
         *,
         max_concurrency: int | None = None,
         checkpointer: Checkpointer = None,
@@ -163,7 +163,7 @@ class CrewVerbs:
     async def akickoff_for_each(
         self,
         inputs: Sequence[Mapping[str, Any]],
-        input_files: Any = None,
+        input_files: object = None,
         *,
         max_concurrency: int | None = None,
         checkpointer: Checkpointer = None,
@@ -177,7 +177,7 @@ class CrewVerbs:
     async def kickoff_for_each_async(
         self,
         inputs: Sequence[Mapping[str, Any]],
-        input_files: Any = None,
+        input_files: object = None,
         *,
         max_concurrency: int | None = None,
         checkpointer: Checkpointer = None,
@@ -235,7 +235,7 @@ class CrewVerbs:
     def _streams(self) -> bool:
         return cast("Crew", self).streaming
 
-    def resume(self, thread_id: str, answer: Any = None, *, checkpointer: Checkpointer = None) -> "CrewOutput":
+    def resume(self, thread_id: str, answer: object = None, *, checkpointer: Checkpointer = None) -> "CrewOutput":
         """Continue a run that was interrupted or waits for an answer. Completed work is not repeated.
 
         Args:
@@ -253,7 +253,9 @@ class CrewVerbs:
         """
         return resume_crew(cast("Crew", self), thread_id, answer, checkpointer=checkpointer)
 
-    async def aresume(self, thread_id: str, answer: Any = None, *, checkpointer: Checkpointer = None) -> "CrewOutput":
+    async def aresume(
+        self, thread_id: str, answer: object = None, *, checkpointer: Checkpointer = None
+    ) -> "CrewOutput":
         """Continue a run that was interrupted or waits for an answer, on the current event loop; see `resume`."""
         return await aresume_crew(cast("Crew", self), thread_id, answer, checkpointer=checkpointer)
 

@@ -47,14 +47,14 @@ class FlowCheckpoints(NextRun):
     checkpoint_origin: tuple[str, str | None] | None = None
     """The branch that checkpoints are on, and the one before the next."""
 
-    _next_start: Any = None
+    _next_start: object = None
 
     if TYPE_CHECKING:
 
         @property
         def state(self) -> Any: ...
-        def take_state(self, state: Any) -> None: ...
-        def _fresh_state(self) -> Any: ...
+        def take_state(self, state: object) -> None: ...
+        def _fresh_state(self) -> object: ...
 
     def _init_checkpoint(self, checkpoint: CheckpointSettings | bool | None) -> None:
         if checkpoint is not None:
@@ -90,7 +90,7 @@ class FlowCheckpoints(NextRun):
         if not load_flow_state(cast("Flow", self), state_id):
             raise RunError(f"no state is kept under `{state_id}`; look at the `id`, and at where it was kept")
         state: Any = self.state
-        values: Mapping[str, Any] = dict(state)
+        values: Mapping[str, object] = dict(state)
         self.take_state(self._fresh_state())
         return {**{name: value for name, value in values.items() if name != "id"}, **inputs}
 
@@ -103,23 +103,23 @@ extension that reads it."""
 class RunExtension(Protocol):
     """What an extension does in a run that has its input."""
 
-    def state_before(self, flow: Any, shown: Any, inputs: Mapping[str, Any]) -> Any:
+    def state_before(self, flow: object, shown: Any, inputs: Mapping[str, Any]) -> Any:
         """The state that a new run takes over; None for `shown`, the one that the flow's object shows."""
 
-    def begin(self, flow: Any, state: Any, inputs: Mapping[str, Any]) -> None:
+    def begin(self, flow: Any, state: object, inputs: Mapping[str, Any]) -> None:
         """Change the state that a run begins with."""
 
-    def end(self, flow: Any, state: Any, value: Any) -> None:
+    def end(self, flow: object, state: object, value: Any) -> None:
         """Change the state that a run ends with, before it is kept; `value` is what the last method returned."""
 
-    def replaces(self, run: Any, values: Mapping[str, Any]) -> bool:
+    def replaces(self, run: Any, values: Mapping[str, object]) -> bool:
         """Whether a new run leaves aside the unfinished one that is kept under its `id` as the graph's state `values`."""
         ...
 
-    def started(self, run: Any) -> None:
+    def started(self, run: object) -> None:
         """A run begins, or is resumed: its first event was emitted."""
 
-    def finished(self, run: Any) -> None:
+    def finished(self, run: object) -> None:
         """A run has returned."""
 
     def failed(self, run: Any, error: BaseException) -> None:

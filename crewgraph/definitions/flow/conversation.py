@@ -72,7 +72,7 @@ class FlowConversation:
         """What was said, as models take it."""
         return _view(self).messages
 
-    def append_message(self, role: _Role, content: str, **extra: Any) -> None:
+    def append_message(self, role: _Role, content: str, **extra: object) -> None:
         """Add a message to what was said: `name`, `tool_call_id`, `metadata` and so on are `extra`."""
         _view(self).append_message(role, content, extra)
 
@@ -98,12 +98,12 @@ class FlowConversation:
         """
         _view(self).append_agent_result(agent_name, result, visibility, metadata or {})
 
-    def receive_user_message(self, text: str, *, outcomes: Sequence[str] | None = None, llm: Any = None) -> str:
+    def receive_user_message(self, text: str, *, outcomes: Sequence[str] | None = None, llm: object = None) -> str:
         """Add what the user says; what was meant, where `outcomes` and a model to tell them apart are given, else the text."""
         return _view(self).receive(text, outcomes, llm)
 
     def classify_intent(
-        self, text: str, outcomes: Sequence[str], *, llm: Any, context: Sequence[Mapping[str, Any]] | None = None
+        self, text: str, outcomes: Sequence[str], *, llm: object, context: Sequence[Mapping[str, object]] | None = None
     ) -> str:
         """What a text comes to, as a model reads it.
 
@@ -171,7 +171,7 @@ class FlowConversation:
         *,
         session_id: str | None = None,
         intents: Sequence[str] | None = None,
-        intent_llm: Any = None,
+        intent_llm: object = None,
         **kickoff_kwargs: Any,
     ) -> Any:
         """Answer a message of the user: a run in the conversation's thread.
@@ -202,8 +202,8 @@ class FlowConversation:
         *,
         session_id: str | None = None,
         intents: Sequence[str] | None = None,
-        intent_llm: Any = None,
-        **kickoff_kwargs: Any,
+        intent_llm: object = None,
+        **kickoff_kwargs: object,
     ) -> Any:
         """Answer a message of the user on this event loop; see `handle_turn`."""
         given = _view(self).turn("ahandle_turn", message, session_id, intents, intent_llm, kickoff_kwargs)
@@ -215,8 +215,8 @@ class FlowConversation:
         *,
         session_id: str | None = None,
         intents: Sequence[str] | None = None,
-        intent_llm: Any = None,
-        **kickoff_kwargs: Any,
+        intent_llm: object = None,
+        **kickoff_kwargs: object,
     ) -> Any:
         """Answer a message of the user, and tell every event as a frame; see `stream_events`."""
         return self.stream_events(
@@ -229,8 +229,8 @@ class FlowConversation:
         *,
         session_id: str | None = None,
         intents: Sequence[str] | None = None,
-        intent_llm: Any = None,
-        **kickoff_kwargs: Any,
+        intent_llm: object = None,
+        **kickoff_kwargs: object,
     ) -> Any:
         """Answer a message of the user on this event loop, and tell every event as a frame; see `stream_events`."""
         return self.astream_events(
@@ -248,7 +248,7 @@ class FlowConversation:
         output_fn: Callable[[str], None] = print,
         skip_empty: bool = True,
         defer_trace_finalization: bool = True,
-        **handle_turn_kwargs: Any,
+        **handle_turn_kwargs: object,
     ) -> None:
         """Hold a conversation on the terminal, until one of the `exit_commands`, the end of the input, or Ctrl-C.
 

@@ -23,7 +23,7 @@ class FlowDeclarations:
         *,
         contents: "FlowDeclaration | str | dict[str, Any] | None" = None,
         path: Path | str | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> Any:
         """Create a flow from a YAML or JSON declaration. Python names in it are imported: load only files that you trust.
 

@@ -118,7 +118,7 @@ class FlowDefinition:
         """Warnings about methods that probably do not behave as intended."""
         return tuple(self._find_warnings())
 
-    def with_persistence(self, persistence: Any, verbose: bool) -> "FlowDefinition":
+    def with_persistence(self, persistence: object, verbose: bool) -> "FlowDefinition":
         """The same, saved after every method."""
         return replace(self, persistence=persistence, verbose=verbose, kept=DerivedCache())
 

@@ -20,7 +20,7 @@ __all__ = ["and_", "listen", "or_", "router", "start"]
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-def start(condition: Any = None) -> Callable[[Method], Method]:
+def start(condition: object = None) -> Callable[[Method], Method]:
     """Mark a method that a run starts with.
 
     Args:
@@ -44,7 +44,7 @@ def start(condition: Any = None) -> Callable[[Method], Method]:
     return mark_uncalled(marked, "@start()")
 
 
-def listen(condition: Any) -> Callable[[Method], Method]:
+def listen(condition: object) -> Callable[[Method], Method]:
     """Mark a method that runs when a condition is met. If it has a parameter, it receives the result of the trigger.
 
     Args:
@@ -62,7 +62,7 @@ def listen(condition: Any) -> Callable[[Method], Method]:
     return mark_uncalled(marked, "@listen(...)")
 
 
-def router(condition: Any = None, *, emit: Sequence[str] | str | None = None) -> Callable[[Method], Method]:
+def router(condition: object = None, *, emit: Sequence[str] | str | None = None) -> Callable[[Method], Method]:
     """Mark a method that decides what runs next by returning a label, an Enum member, a list of these, or None for nothing.
 
     Args:
@@ -85,7 +85,7 @@ def router(condition: Any = None, *, emit: Sequence[str] | str | None = None) ->
     return mark_uncalled(marked, "@router(...)")
 
 
-def and_(*conditions: Any) -> AndCondition:
+def and_(*conditions: object) -> AndCondition:
     """Return a condition that is met when all of its parts are: methods, their names, labels, or conditions.
 
     Raises:
@@ -94,7 +94,7 @@ def and_(*conditions: Any) -> AndCondition:
     return AndCondition(_parts("and_", conditions))
 
 
-def or_(*conditions: Any) -> OrCondition:
+def or_(*conditions: object) -> OrCondition:
     """Return a condition that is met when any of its parts is: methods, their names, labels, or conditions.
 
     Raises:
@@ -103,7 +103,7 @@ def or_(*conditions: Any) -> OrCondition:
     return OrCondition(_parts("or_", conditions))
 
 
-def _parts(what: str, conditions: tuple[Any, ...]) -> tuple[Any, ...]:
+def _parts(what: str, conditions: tuple[object, ...]) -> tuple[Any, ...]:
     if not conditions:
         raise DefinitionError(f"`{what}()` is given nothing; give the names of methods or labels, or methods.")
     return tuple(parse_condition(condition, f"`{what}`") for condition in conditions)

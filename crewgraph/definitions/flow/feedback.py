@@ -254,7 +254,7 @@ class PendingFlow:
 class HumanFeedbackProvider(Protocol):
     """Protocol of providers that ask a person for feedback."""
 
-    def request_feedback(self, context: Question, flow: Any) -> str:
+    def request_feedback(self, context: Question, flow: object) -> str:
         """Return the answer to a question, or raise `HumanFeedbackPending` to pause the run."""
         ...
 
@@ -274,7 +274,7 @@ class FeedbackRequest:
 def human_feedback(
     message: str,
     emit: Sequence[str] | None = None,
-    llm: Any = None,
+    llm: object = None,
     default_outcome: str | None = None,
     metadata: Mapping[str, Any] | None = None,
     provider: HumanFeedbackProvider | None = None,
@@ -344,7 +344,7 @@ class InputProvider(Protocol):
     """Protocol of providers that answer questions of `Flow.ask`."""
 
     def request_input(
-        self, message: str, flow: Any, metadata: dict[str, Any] | None = None
+        self, message: str, flow: object, metadata: dict[str, Any] | None = None
     ) -> str | InputResponse | None:
         """Return the answer to a question.
 

@@ -85,7 +85,7 @@ class Flow(
 
     _definition: ClassVar[FlowDefinition]
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         if isinstance(stream := vars(cls).get("stream"), bool):
             cls.streaming = stream
@@ -99,18 +99,18 @@ class Flow(
 
     def __init__(
         self,
-        initial_state: Any = None,
-        persistence: Any = None,
+        initial_state: object = None,
+        persistence: object = None,
         tracing: bool | None = None,
         suppress_flow_events: bool | None = None,
-        checkpointer: Any = None,
+        checkpointer: object = None,
         keep_history: KeepHistory | None = None,
         stream: bool | None = None,
         verbose: bool | None = None,
-        memory: Any = None,
+        memory: object = None,
         checkpoint: CheckpointSettings | bool | None = None,
-        input_provider: Any = None,
-        **values: Any,
+        input_provider: object = None,
+        **values: object,
     ) -> None:
         """Create a flow. None leaves a setting as the class has it.
 
@@ -152,12 +152,12 @@ class Flow(
         if not self.suppress_flow_events and crewai_event_bus.wants(FlowCreatedEvent):
             crewai_event_bus.emit(self, FlowCreatedEvent(flow_name=self.flow_name))
 
-    def _make_initial_state(self, values: Mapping[str, Any]) -> Any:
+    def _make_initial_state(self, values: Mapping[str, object]) -> object:
         """Return the first state of the object; fields that a declaration requires may still be missing."""
         state = self._fresh_state()
         return state if is_incomplete(state) and not values else with_inputs(state, values, self.flow_name)
 
-    def _apply_options(self, **options: Any) -> None:
+    def _apply_options(self, **options: object) -> None:
         """Set the options that are not None; for others the class's values apply."""
         for name, value in options.items():
             if value is not None:
@@ -213,7 +213,7 @@ class Flow(
         history = self.human_feedback_history
         return history[-1] if history else None
 
-    def new_state(self, inputs: Mapping[str, Any], before: Any = None) -> Any:
+    def new_state(self, inputs: Mapping[str, Any], before: object = None) -> Any:
         """Create the state that a run with these inputs starts with.
 
         Args:
@@ -236,10 +236,10 @@ class Flow(
         """Create the state of a run that is not shown by this object: a copy with its own `id`."""
         return with_inputs(with_new_id(self._state_copy()), inputs, self.flow_name)
 
-    def _state_copy(self) -> Any:
+    def _state_copy(self) -> object:
         return read_with_retries(lambda: create_state(self._state, self.flow_name))
 
-    def restored_state(self, values: Mapping[str, Any]) -> Any:
+    def restored_state(self, values: Mapping[str, object]) -> Any:
         """Create a state with these values."""
         state = self._fresh_state()
         if isinstance(state, BaseModel):
@@ -256,7 +256,7 @@ class Flow(
         Args:
             execution_data: The record: `id`, and `execution_methods` with the `final_state` of each.
         """
-        states: list[dict[str, Any]] = [
+        states: list[dict[str, object]] = [
             method.get("final_state") or {} for method in execution_data.get("execution_methods", ())
         ]
         last = [state for state in states if state][-1:]
@@ -287,11 +287,11 @@ class Flow(
         """Return the last run of this object, or None."""
         return self._last
 
-    def set_last_run(self, run: Any) -> None:
+    def set_last_run(self, run: object) -> None:
         """Set the last run of this object."""
         self._last = run
 
-    def _fresh_state(self) -> Any:
+    def _fresh_state(self) -> object:
         source = self.initial_state if self.initial_state is not None else state_source(type(self))
         if source is None and self.conversational:
             source = extension("conversations.state")
@@ -315,7 +315,7 @@ class Flow(
         return MappingProxyType({name: method for name, method in methods.items() if method.is_router})
 
     @property
-    def _method_outputs(self) -> list[Any]:
+    def _method_outputs(self) -> list[object]:
         return self.method_outputs
 
     @property

@@ -35,14 +35,14 @@ class FlowMemories:
             return memory.remember_many(content, **words)
         return memory.remember(content, **words)
 
-    async def aremember(self, content: str | list[str], **words: Any) -> MemoryRecord | list[MemoryRecord] | None:
+    async def aremember(self, content: str | list[str], **words: object) -> MemoryRecord | list[MemoryRecord] | None:
         """Remember a text, or several, on this event loop; see `remember`."""
         memory = self._checked_memory()
         if isinstance(content, list):
             return await memory.aremember_many(content, **words)
         return await memory.aremember(content, **words)
 
-    def recall(self, query: str, **words: Any) -> list[MemoryMatch]:
+    def recall(self, query: str, **words: object) -> list[MemoryMatch]:
         """What is remembered that fits a query, the best first; see `Memory.recall`, also for the words.
 
         Raises:
@@ -50,7 +50,7 @@ class FlowMemories:
         """
         return self._checked_memory().recall(query, **words)
 
-    async def arecall(self, query: str, **words: Any) -> list[MemoryMatch]:
+    async def arecall(self, query: str, **words: object) -> list[MemoryMatch]:
         """What is remembered that fits a query, on this event loop; see `recall`."""
         return await self._checked_memory().arecall(query, **words)
 

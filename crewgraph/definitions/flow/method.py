@@ -59,7 +59,7 @@ class FlowCondition(ABC):
         return list(self.conditions)
 
     @abstractmethod
-    def evaluate(self, context: Mapping[str, Any]) -> bool:
+    def evaluate(self, context: Mapping[str, object]) -> bool:
         """Whether it is met.
 
         Args:
@@ -215,7 +215,7 @@ def _text_constants(code: CodeType) -> Iterator[str]:
 def _annotated_labels(function: Callable[..., Any]) -> set[str] | None:
     """The labels in an annotation of Literals or Enums; None where there is no such annotation."""
     try:
-        hint: Any = typing.get_type_hints(function).get("return")
+        hint: object = typing.get_type_hints(function).get("return")
     except (NameError, TypeError):  # it names what is imported for type checkers alone
         return None
     if isinstance(hint, type) and issubclass(hint, Enum):

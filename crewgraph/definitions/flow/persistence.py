@@ -29,7 +29,7 @@ class FlowPersistence(ABC):
     persistence_type: str = "base"
     """What tells kinds of backends apart: the name of the class, where that does not say otherwise."""
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         if "persistence_type" not in vars(cls):
             cls.persistence_type = cls.__name__
@@ -95,7 +95,7 @@ def persist(
 def persist(target: Decorated, verbose: bool = False) -> Decorated: ...
 
 
-def persist(target: Any = None, verbose: bool = False, *, persistence: FlowPersistence | None = None) -> Any:
+def persist(target: object = None, verbose: bool = False, *, persistence: FlowPersistence | None = None) -> Any:
     """Save the state: of a class after every method, of a method after that method.
 
     Args:
@@ -109,8 +109,8 @@ def persist(target: Any = None, verbose: bool = False, *, persistence: FlowPersi
     """
     backend = validate_persistence(target if _is_backend(target) else persistence)
 
-    def marked(decorated: Any) -> Any:
-        wanted: Any = backend if backend is not None else validate_persistence(persistence_from_factory()) or True
+    def marked(decorated: object) -> Any:
+        wanted: object = backend if backend is not None else validate_persistence(persistence_from_factory()) or True
         if isinstance(decorated, type):
             definition = getattr(decorated, "_definition", None)
             if definition is None:
@@ -141,6 +141,6 @@ def validate_persistence(backend: Any) -> Any:
     return backend
 
 
-def _is_backend(target: Any) -> bool:
+def _is_backend(target: object) -> bool:
     """Whether something saves states: a `FlowPersistence`, or whatever has its two methods."""
     return not isinstance(target, type) and hasattr(target, "save_state") and hasattr(target, "load_state")

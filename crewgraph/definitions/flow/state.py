@@ -65,7 +65,7 @@ def current_flow() -> Any:
     return None if writer is None else writer.flow
 
 
-def _record_writes(state: Any, *names: Any) -> None:
+def _record_writes(state: Any, *names: object) -> None:
     """Note that fields are about to be set: before it happens, so that nothing is set that is not noted."""
     writer = CURRENT_WRITER.get()
     if writer is not None and writer.state is state:  # copies, and states of other flows, are nobody's business
@@ -83,23 +83,23 @@ class StateDict(dict[Any, Any]):
         _record_writes(self, key)
         super().__delitem__(key)
 
-    def __ior__(self, other: Any) -> Any:
+    def __ior__(self, other: object) -> Any:
         self.update(other)
         return self
 
-    def update(self, *others: Any, **more: Any) -> None:
+    def update(self, *others: object, **more: object) -> None:
         """Set several fields."""
-        values: dict[Any, Any] = dict(*others, **more)
+        values: dict[Any, object] = dict(*others, **more)
         _record_writes(self, *values)
         super().update(values)
 
-    def setdefault(self, key: Any, default: Any = None) -> Any:
+    def setdefault(self, key: Any, default: object = None) -> Any:
         """The value of a field, which is set if there was none."""
         if key not in self:
             self[key] = default
         return self[key]
 
-    def pop(self, key: Any, *default: Any) -> Any:
+    def pop(self, key: Any, *default: object) -> Any:
         """Take a field away."""
         _record_writes(self, key)
         return super().pop(key, *default)
@@ -186,7 +186,7 @@ def state_source(flow: type[Any]) -> Any:
     return None
 
 
-def create_state(source: Any, flow: str) -> Any:
+def create_state(source: object, flow: str) -> Any:
     """A new state, with an `id`.
 
     Args:
@@ -197,7 +197,7 @@ def create_state(source: Any, flow: str) -> Any:
         DefinitionError: it is nothing of that, or a model that cannot be made without values.
     """
     if source is None or source is dict:
-        made: Any = StateDict()
+        made: object = StateDict()
     elif isinstance(source, type) and issubclass(source, BaseModel):
         try:
             made = source()
@@ -222,7 +222,7 @@ def create_state(source: Any, flow: str) -> Any:
     return made
 
 
-def is_incomplete(state: Any) -> bool:
+def is_incomplete(state: object) -> bool:
     """Whether a state lacks fields that inputs are to give."""
     return isinstance(state, BaseModel) and any(name not in vars(state) for name in type(state).model_fields)
 
@@ -266,7 +266,7 @@ def with_inputs(state: Any, inputs: Mapping[str, Any], flow: str) -> Any:
     return made
 
 
-def _current_values(state: BaseModel) -> dict[str, Any]:
+def _current_values(state: BaseModel) -> dict[str, object]:
     there = vars(state)
     return {name: there[name] for name in type(state).model_fields if name in there} | (state.__pydantic_extra__ or {})
 

@@ -146,15 +146,15 @@ class FlowVerbs(FlowDrawings):
     if TYPE_CHECKING:
 
         def prepare_inputs(self, inputs: dict[str, Any], options: FlowRunOptions) -> dict[str, Any]: ...
-        def match_answer(self, flow_id: str | None, feedback: Any) -> tuple[str, Any]: ...
+        def match_answer(self, flow_id: str | None, feedback: object) -> tuple[str, Any]: ...
 
     def kickoff(
         self,
         inputs: Mapping[str, Any] | None = None,
-        input_files: Mapping[str, Any] | None = None,
+        input_files: Mapping[str, object] | None = None,
         from_checkpoint: CheckpointSettings | None = None,
         restore_from_state_id: str | None = None,
-        **more: Any,
+        **more: object,
     ) -> Any:
         """Run the flow.
 
@@ -194,7 +194,7 @@ class FlowVerbs(FlowDrawings):
         input_files: Mapping[str, Any] | None = None,
         from_checkpoint: CheckpointSettings | None = None,
         restore_from_state_id: str | None = None,
-        **more: Any,
+        **more: object,
     ) -> Any:
         """Run the flow on the current event loop; see `kickoff`."""
         options = FlowRunOptions(
@@ -207,10 +207,10 @@ class FlowVerbs(FlowDrawings):
     async def akickoff(
         self,
         inputs: Mapping[str, Any] | None = None,
-        input_files: Mapping[str, Any] | None = None,
+        input_files: Mapping[str, object] | None = None,
         from_checkpoint: CheckpointSettings | None = None,
         restore_from_state_id: str | None = None,
-        **more: Any,
+        **more: object,
     ) -> Any:
         """Run the flow on the current event loop; see `kickoff`."""
         return await self.kickoff_async(inputs, input_files, from_checkpoint, restore_from_state_id, **more)
@@ -247,10 +247,10 @@ class FlowVerbs(FlowDrawings):
     def stream_events(
         self,
         inputs: Mapping[str, Any] | None = None,
-        input_files: Mapping[str, Any] | None = None,
+        input_files: Mapping[str, object] | None = None,
         from_checkpoint: CheckpointSettings | None = None,
         restore_from_state_id: str | None = None,
-        **more: Any,
+        **more: object,
     ) -> StreamSession[Any]:
         """Run the flow and yield every event as a frame of plain data; `session.result` is the result.
 
@@ -265,10 +265,10 @@ class FlowVerbs(FlowDrawings):
     def astream_events(
         self,
         inputs: Mapping[str, Any] | None = None,
-        input_files: Mapping[str, Any] | None = None,
+        input_files: Mapping[str, object] | None = None,
         from_checkpoint: CheckpointSettings | None = None,
         restore_from_state_id: str | None = None,
-        **more: Any,
+        **more: object,
     ) -> AsyncStreamSession[Any]:
         """Run the flow on the current event loop and yield every event as a frame; see `stream_events`."""
         options = FlowRunOptions(
@@ -277,7 +277,7 @@ class FlowVerbs(FlowDrawings):
         merged = self.prepare_inputs(_merge_inputs(inputs, more), options)
         return aframes(cast("Flow", self), merged)
 
-    def resume(self, flow_id: str | None = None, feedback: Any = None) -> Any:
+    def resume(self, flow_id: str | None = None, feedback: object = None) -> Any:
         """Continue a stored run that did not complete.
 
         Args:
@@ -293,11 +293,11 @@ class FlowVerbs(FlowDrawings):
         """
         return resume_flow(cast("Flow", self), *self.match_answer(flow_id, feedback))
 
-    async def aresume(self, flow_id: str | None = None, feedback: Any = None) -> Any:
+    async def aresume(self, flow_id: str | None = None, feedback: object = None) -> Any:
         """Continue a run on the current event loop; see `resume`."""
         return await aresume_flow(cast("Flow", self), *self.match_answer(flow_id, feedback))
 
-    async def resume_async(self, flow_id: str | None = None, feedback: Any = None) -> Any:
+    async def resume_async(self, flow_id: str | None = None, feedback: object = None) -> Any:
         """Continue a run on the current event loop; see `resume`."""
         return await self.aresume(flow_id, feedback)
 
@@ -317,7 +317,7 @@ class FlowVerbs(FlowDrawings):
         return ask(message, timeout, metadata)
 
     def compile(
-        self, *, checkpointer: Any = None, store: Any = None, granularity: str | None = None, **options: Any
+        self, *, checkpointer: Any = None, store: object = None, granularity: str | None = None, **options: object
     ) -> "CompiledStateGraph[Any]":
         """Compile the flow to a LangGraph graph.
 
@@ -380,7 +380,7 @@ class FlowVerbs(FlowDrawings):
         return await aread_flow_history(cast("Flow", self), flow_id)
 
     @ForkVerb
-    def fork(self, step: FlowStep, state: Mapping[str, Any] | None = None) -> Any:
+    def fork(self, step: FlowStep, state: Mapping[str, object] | None = None) -> Any:
         """Continue a run from an earlier step, optionally with a changed state; later work of the run is set aside.
 
         Args:
@@ -395,16 +395,16 @@ class FlowVerbs(FlowDrawings):
         """
         return fork_flow(cast("Flow", self), step, state)
 
-    async def afork(self, step: FlowStep, state: Mapping[str, Any] | None = None) -> Any:
+    async def afork(self, step: FlowStep, state: Mapping[str, object] | None = None) -> Any:
         """Continue a run from an earlier step, on the current event loop; see `fork`."""
         return await afork_flow(cast("Flow", self), step, state)
 
-    def running_state(self, otherwise: Any) -> Any:
+    def running_state(self, otherwise: object) -> Any:
         """Return the state of the current run of this flow, or `otherwise` outside of runs."""
         return state_around(cast("Flow", self), otherwise)
 
 
-def _merge_inputs(inputs: Any, more: dict[str, Any]) -> dict[str, Any]:
+def _merge_inputs(inputs: Any, more: dict[str, object]) -> dict[str, object]:
     """Merge `inputs` with keyword inputs.
 
     Raises:
@@ -426,7 +426,7 @@ class PendingFlowVerbs:
 
     @classmethod
     def from_pending(
-        cls, flow_id: str, persistence: "FlowPersistence | None" = None, *, definition: Any = None, **kwargs: Any
+        cls, flow_id: str, persistence: "FlowPersistence | None" = None, *, definition: object = None, **kwargs: object
     ) -> Self:
         """Create a flow for a run that waits for an answer; `resume(answer)` continues it.
 
@@ -454,10 +454,10 @@ class PendingFlowVerbs:
         return list(self._last.inputs_asked) if self._last is not None else []
 
     @property
-    def _input_history(self) -> list[dict[str, Any]]:
+    def _input_history(self) -> list[dict[str, object]]:
         return self.input_history
 
-    def match_answer(self, flow_id: str | None, feedback: Any) -> tuple[str, Any]:
+    def match_answer(self, flow_id: str | None, feedback: object) -> tuple[str, Any]:
         """Return the id of the run to continue, and the answer.
 
         Raises:

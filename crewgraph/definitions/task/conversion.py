@@ -78,7 +78,7 @@ class Converter(OutputConverter):
         messages = [{"role": "system", "content": self.instructions}, {"role": "user", "content": self.text}]
         problem = "the model was not asked"
         for _ in range(current_attempt, max(self.max_attempts, current_attempt) + 1):
-            answer: Any = llm.call(messages)
+            answer: object = llm.call(messages)
             if isinstance(answer, self.model):  # a model with this `response_format`
                 return answer
             instance, problem = read_structure(str(answer), self.model)
@@ -125,7 +125,7 @@ def convert_to_model(
     result: str | BaseModel,
     output_pydantic: type[BaseModel] | None,
     output_json: type[BaseModel] | None,
-    agent: Any = None,
+    agent: object = None,
     converter_cls: type[Converter] | None = None,
 ) -> dict[str, Any] | BaseModel | str:
     """Convert a text to the requested structure: an instance, or a dict for `output_json`; the text itself if that fails.
@@ -156,7 +156,7 @@ def handle_partial_json(
     result: str,
     model: type[BaseModel],
     is_json_output: bool,
-    agent: Any,
+    agent: object,
     converter_cls: type[Converter] | None = None,
 ) -> dict[str, Any] | BaseModel | str:
     """Convert the JSON inside a text; if there is none, ask a language model. Returns what `convert_to_model` returns."""
@@ -192,7 +192,7 @@ def convert_with_instructions(
 
 
 def create_converter(
-    agent: Any = None, converter_cls: type[Converter] | None = None, *args: Any, **kwargs: Any
+    agent: object = None, converter_cls: type[Converter] | None = None, *args: Any, **kwargs: object
 ) -> Converter:
     """Create a converter of the given class, else of the agent's, with the given arguments.
 
@@ -204,7 +204,7 @@ def create_converter(
     return (converter_cls or getattr(agent, "get_output_converter", Converter))(*args, **kwargs)
 
 
-def get_conversion_instructions(model: type[BaseModel], llm: Any) -> str:
+def get_conversion_instructions(model: type[BaseModel], llm: object) -> str:
     """Return the instructions that make a language model write a structure."""
     return english().slice("conversion_system", schema=described(model))
 
@@ -218,7 +218,7 @@ async def async_convert_to_model(
     result: str | BaseModel,
     output_pydantic: type[BaseModel] | None,
     output_json: type[BaseModel] | None,
-    agent: Any = None,
+    agent: object = None,
     converter_cls: type[Converter] | None = None,
 ) -> dict[str, Any] | BaseModel | str:
     """Async version of `convert_to_model`, run in a thread."""
@@ -229,7 +229,7 @@ async def async_handle_partial_json(
     result: str,
     model: type[BaseModel],
     is_json_output: bool,
-    agent: Any,
+    agent: object,
     converter_cls: type[Converter] | None = None,
 ) -> dict[str, Any] | BaseModel | str:
     """Async version of `handle_partial_json`, run in a thread."""
@@ -240,7 +240,7 @@ async def async_convert_with_instructions(
     result: str,
     model: type[BaseModel],
     is_json_output: bool,
-    agent: Any,
+    agent: object,
     converter_cls: type[Converter] | None = None,
 ) -> dict[str, Any] | BaseModel | str:
     """Async version of `convert_with_instructions`, run in a thread."""

@@ -117,7 +117,7 @@ def validate_guardrail(value: Any) -> Any:
     return value
 
 
-def _is_pair(declared: Any) -> bool:
+def _is_pair(declared: object) -> bool:
     if declared is tuple or declared is Any or declared is GuardrailResult:
         return True
     parts = get_args(declared)
@@ -132,7 +132,7 @@ class GuardrailVerbs:
     """Calling a model guardrail directly; tasks call the model as part of their own run."""
 
     @overridable
-    def __call__(self, task_output: "TaskOutput") -> tuple[bool, Any]:
+    def __call__(self, task_output: "TaskOutput") -> tuple[bool, object]:
         """Check an output outside of a task.
 
         Returns:
@@ -160,7 +160,7 @@ class LLMGuardrailResult(BaseModel):
 
     @field_validator("feedback", mode="before")
     @classmethod
-    def _join_list(cls, value: Any) -> Any:
+    def _join_list(cls, value: Any) -> object:
         return _join_sentences(value)
 
 
@@ -180,21 +180,21 @@ class Faithfulness(BaseModel):
 
     @field_validator("score", mode="before")
     @classmethod
-    def _parse_score(cls, value: Any) -> Any:
+    def _parse_score(cls, value: Any) -> object:
         return value.partition("/")[0] if isinstance(value, str) else value
 
     @field_validator("verdict", mode="before")
     @classmethod
-    def _normalize_verdict(cls, value: Any) -> Any:
+    def _normalize_verdict(cls, value: Any) -> object:
         return value.strip().upper() if isinstance(value, str) else value
 
     @field_validator("reasons", mode="before")
     @classmethod
-    def _join_list(cls, value: Any) -> Any:
+    def _join_list(cls, value: Any) -> object:
         return _join_sentences(value) or ""
 
 
-def _join_sentences(value: Any) -> Any:
+def _join_sentences(value: Any) -> object:
     """Join a list of sentences."""
     return "; ".join(map(str, value)) if isinstance(value, list) else value  # pyright: ignore[reportUnknownArgumentType]
 
@@ -215,7 +215,7 @@ class ModelGuardrail(GuardrailVerbs):
 class LLMGuardrail(ModelGuardrail):
     """Checks with a model whether an output follows a rule."""
 
-    def __init__(self, description: str, llm: Any = None) -> None:
+    def __init__(self, description: str, llm: object = None) -> None:
         """Create the guardrail.
 
         Args:
@@ -240,7 +240,7 @@ class HallucinationGuardrail(ModelGuardrail):
     """Results of tools, which also count as known facts."""
 
     def __init__(
-        self, context: str | None = None, llm: Any = None, threshold: float | None = None, tool_response: str = ""
+        self, context: str | None = None, llm: object = None, threshold: float | None = None, tool_response: str = ""
     ) -> None:
         """Create the guardrail.
 
@@ -252,7 +252,7 @@ class HallucinationGuardrail(ModelGuardrail):
         self.context, self.llm, self.threshold, self.tool_response = context, llm, threshold, tool_response
 
 
-def model_guardrail(guardrail: Any) -> ModelGuardrail | None:
+def model_guardrail(guardrail: object) -> ModelGuardrail | None:
     """Return the guardrail as a `ModelGuardrail`; None for functions and for subclasses that override `__call__`."""
     if isinstance(guardrail, str):
         return LLMGuardrail(guardrail)

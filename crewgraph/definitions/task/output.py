@@ -66,7 +66,7 @@ class LegacyOutput(StructuredOutput):
 
     if not TYPE_CHECKING:  # hidden from type checkers
 
-        def __getattr__(self, name: str) -> Any:
+        def __getattr__(self, name: str) -> object:
             if name in _RAW_ALIASES:
                 warn_deprecated(f"`{name}` of an output", "write `raw`")
                 return self.raw
@@ -79,10 +79,10 @@ class LegacyOutput(StructuredOutput):
                 return self.to_dict().get
             return getattr(self.as_text(), name) if name in _STR_METHODS else super().__getattr__(name)
 
-        def __add__(self, other: object) -> Any:
+        def __add__(self, other: object) -> object:
             return self.as_text() + other if isinstance(other, str) else NotImplemented
 
-        def __radd__(self, other: object) -> Any:
+        def __radd__(self, other: object) -> object:
             return other + self.as_text() if isinstance(other, str) else NotImplemented
 
         def __contains__(self, part: object) -> bool:
@@ -100,7 +100,7 @@ class LegacyOutput(StructuredOutput):
         return True  # true also for an empty text
 
 
-def set_fields(model: BaseModel, **fields: Any) -> None:
+def set_fields(model: BaseModel, **fields: object) -> None:
     """Set fields of a model without validation; ten times faster than assigning them one by one."""
     vars(model).update(fields)
     model.__pydantic_fields_set__.update(fields)
@@ -112,7 +112,7 @@ def dump_model(instance: BaseModel | None) -> Any:
     return None if instance is None else instance.model_dump(mode="json", by_alias=False, round_trip=True)
 
 
-def load_model(data: Any, model: type[BaseModel] | None) -> BaseModel | None:
+def load_model(data: object, model: type[BaseModel] | None) -> BaseModel | None:
     """Load an instance from the data of `dump_model`; None if there is no data or no model.
 
     Raises:
@@ -226,7 +226,7 @@ class TaskOutput(LegacyOutput):
         return plain
 
     @classmethod
-    def from_plain(cls, data: Mapping[str, Any], model: type[BaseModel] | None = None) -> Self:
+    def from_plain(cls, data: Mapping[str, object], model: type[BaseModel] | None = None) -> Self:
         """Load an output from the data of `to_plain`.
 
         Args:
@@ -315,7 +315,7 @@ class CrewOutput(LegacyOutput):
             )
         return json.dumps(self.json_dict)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Any) -> object:
         if isinstance(key, (int, slice)):
             return self.as_text()[key]
         for form in (self.pydantic.model_dump() if self.pydantic is not None else None, self.json_dict):

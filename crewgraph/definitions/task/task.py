@@ -32,7 +32,7 @@ class NotSpecified:
     def __repr__(self) -> str:
         return "NOT_SPECIFIED"
 
-    def __deepcopy__(self, _: Any) -> Self:
+    def __deepcopy__(self, _: object) -> Self:
         return self
 
     def __copy__(self) -> Self:
@@ -215,7 +215,9 @@ class Task(TaskVerbs, TemplatedDefinition):
             task_mapping: Replacements for the tasks in `context`, by `key` or `str(id)`. Tasks without a replacement stay.
         """
         role = None if self.agent is None else self.agent.template("role")
-        overrides: dict[str, Any] = {"agent": next((agent for agent in agents if agent.template("role") == role), None)}
+        overrides: dict[str, object] = {
+            "agent": next((agent for agent in agents if agent.template("role") == role), None)
+        }
         if isinstance(self.context, (list, tuple)):
             overrides["context"] = [
                 task_mapping.get(str(other.id)) or task_mapping.get(other.key) or other for other in self.context
@@ -269,14 +271,14 @@ class Task(TaskVerbs, TemplatedDefinition):
 
     @field_validator("guardrail", "guardrails", mode="after")
     @classmethod
-    def _check_guardrails(cls, value: Any) -> Any:
+    def _check_guardrails(cls, value: Any) -> object:
         for guardrail in value if isinstance(value, (list, tuple)) else (value,):  # pyright: ignore[reportUnknownVariableType]
             validate_guardrail(guardrail)
         return value  # pyright: ignore[reportUnknownVariableType]
 
     @field_validator("converter_cls", mode="after")
     @classmethod
-    def _check_converter(cls, value: Any) -> Any:
+    def _check_converter(cls, value: Any) -> object:
         is_converter = isinstance(value, type) and any(
             hasattr(value, method) for method in ("to_pydantic", "to_json", "convert")
         )
@@ -324,7 +326,7 @@ class ConditionalTask(Task):
     condition: Callable[[TaskOutput], bool] | None = None
     """A function of the previous task's output that returns whether to run this task."""
 
-    def __init__(self, condition: Callable[[TaskOutput], bool] | None = None, **fields: Any) -> None:
+    def __init__(self, condition: Callable[[TaskOutput], bool] | None = None, **fields: object) -> None:
         super().__init__(condition=condition, **fields)  # pyright: ignore[reportCallIssue]
 
     def should_execute(self, context: TaskOutput) -> bool:

@@ -181,7 +181,7 @@ class BaseFileKnowledgeSource(BaseKnowledgeSource, ABC):
 
     @field_validator("file_path", "file_paths", mode="after")
     @classmethod
-    def _paths(cls, value: Any) -> Any:
+    def _paths(cls, value: Any) -> object:
         for path in _as_list(value):
             if not isinstance(path, (str, Path)):
                 raise ValueError(f"`file_paths` is a path, or a list of paths, as texts or `Path`s, not {path!r:.60}")
@@ -193,7 +193,7 @@ class BaseFileKnowledgeSource(BaseKnowledgeSource, ABC):
             raise ValueError(f"`{type(self).__name__}` needs `file_paths`: a path, or a list of paths")
         return self
 
-    def model_post_init(self, context: Any, /) -> None:
+    def model_post_init(self, context: object, /) -> None:
         super().model_post_init(context)
         if self.given_paths:
             self.refresh()
@@ -257,7 +257,7 @@ class BaseFileKnowledgeSource(BaseKnowledgeSource, ABC):
         return bool(self._read) and set(self._read) == set(self.content)
 
 
-def _as_list(paths: Any) -> list[Any]:
+def _as_list(paths: object) -> list[Any]:
     if paths is None:
         return []
     if isinstance(paths, Sequence) and not isinstance(paths, (str, bytes)):

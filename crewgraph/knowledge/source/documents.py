@@ -44,7 +44,7 @@ def pdf_pages(data: bytes, name: str) -> list[Passage]:
         MissingExtra: the package for PDF files is not installed.
         SourceError: it cannot be read, or contains no text.
     """
-    pypdf: Any = require("pypdf", extra="pdf", purpose=f"the knowledge source `{name}`")
+    pypdf: object = require("pypdf", extra="pdf", purpose=f"the knowledge source `{name}`")
 
     def read() -> list[Passage]:
         pages = pypdf.PdfReader(io.BytesIO(data)).pages
@@ -77,7 +77,7 @@ class ExcelKnowledgeSource(BaseFileKnowledgeSource):
     def read(self, data: bytes, file: Path) -> list[Passage]:
         """The sheets of a file; formulas are replaced by their saved values."""
         name = display_name(file, self.root)
-        openpyxl: Any = require("openpyxl", extra="excel", purpose=f"the knowledge source `{name}`")
+        openpyxl: object = require("openpyxl", extra="excel", purpose=f"the knowledge source `{name}`")
 
         def read() -> list[tuple[str, str]]:
             with closing(openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)) as book:
@@ -125,7 +125,7 @@ class CrewDoclingSource(BaseKnowledgeSource):
     document_converter: Any = None
     """A custom Docling `DocumentConverter`."""
 
-    def model_post_init(self, context: Any, /) -> None:
+    def model_post_init(self, context: object, /) -> None:
         super().model_post_init(context)
         self.refresh()
 
@@ -158,22 +158,24 @@ class CrewDoclingSource(BaseKnowledgeSource):
         """The documents as Docling reads them."""
         return [document for _, document in self._convert()]
 
-    def _convert(self) -> list[tuple[str, Any]]:
+    def _convert(self) -> list[tuple[str, object]]:
         purpose = f"the knowledge source `{self.title}`"
-        reader: Any = require("docling.document_converter", extra="docling", purpose=purpose)
+        reader: object = require("docling.document_converter", extra="docling", purpose=purpose)
         converter = self.document_converter or reader.DocumentConverter()
-        converted: list[tuple[str, Any]] = []
+        converted: list[tuple[str, object]] = []
         for path in self.safe_file_paths:
             name = path if isinstance(path, str) else display_name(path, self.root)
-            given: Any = self._stream(path) if isinstance(path, str) else path
+            given: object = self._stream(path) if isinstance(path, str) else path
             read = partial(converter.convert, given)
             converted.append((name, read_or_fail("document for Docling", name, read).document))
         self.content = [document for _, document in converted]
         return converted
 
-    def _stream(self, url: str) -> Any:
+    def _stream(self, url: str) -> object:
         """A web page, fetched here because Docling fetches any address."""
-        models: Any = require("docling.datamodel.base_models", extra="docling", purpose=f"the knowledge source `{url}`")
+        models: object = require(
+            "docling.datamodel.base_models", extra="docling", purpose=f"the knowledge source `{url}`"
+        )
         page = Fetcher(allow_private=self.allow_private, timeout=_TIMEOUT, max_bytes=_MAX_BYTES).fetch(url)
         name = PurePosixPath(urlsplit(page.url).path).name or "page"
         if "." not in name:
@@ -181,7 +183,7 @@ class CrewDoclingSource(BaseKnowledgeSource):
         return models.DocumentStream(name=name, stream=io.BytesIO(page.data))
 
     def _parts(self) -> list[Passage]:
-        chunking: Any = require(
+        chunking: object = require(
             "docling_core.transforms.chunker.hierarchical_chunker",
             extra="docling",
             purpose=f"the knowledge source `{self.title}`",

@@ -49,7 +49,7 @@ _ADDRESS = re.compile(r"https?://\S+")
 _FILE_NAME = re.compile(r"[^\s]+\.\w+")
 
 
-def as_sources(values: Iterable[Any]) -> list[Any]:
+def as_sources(values: Iterable[object]) -> list[Any]:
     """Convert values to sources.
 
     A text is itself the knowledge, unless it is an address (`https://...`) or a file name: one word with a supported suffix. A
@@ -98,7 +98,7 @@ def _suffix(name: str | Path) -> str:
     return Path(name).suffix.lower()
 
 
-def _file_source(name: str | Path, **fields: Any) -> BaseKnowledgeSource:
+def _file_source(name: str | Path, **fields: object) -> BaseKnowledgeSource:
     kind = _BY_SUFFIX.get(_suffix(name))
     if kind is None:
         raise ValueError(f"files that end as `{name}` are not read as knowledge; there are {', '.join(_BY_SUFFIX)}")

@@ -46,7 +46,7 @@ class DocumentsKnowledgeSource(BaseKnowledgeSource):
 
     def load_content(self) -> list[Any]:
         """All of the documents."""
-        loaded: list[Any] = [] if self.loader is None else list(self.loader.load())
+        loaded: list[object] = [] if self.loader is None else list(self.loader.load())
         for document in (documents := [*self.documents, *loaded]):
             if not is_document(document):
                 raise SourceError(
@@ -84,7 +84,7 @@ class RetrieverKnowledgeSource(BaseKnowledgeSource):
         await in_thread(self.add)
 
 
-def _results(documents: Sequence[Any], limit: int) -> list[SearchResult]:
+def _results(documents: Sequence[object], limit: int) -> list[SearchResult]:
     return [_result(document) for document in documents[:limit]]
 
 

@@ -51,7 +51,7 @@ class URLKnowledgeSource(BaseKnowledgeSource):
 
     @field_validator("urls", mode="before")
     @classmethod
-    def _one_or_more(cls, value: Any) -> Any:
+    def _one_or_more(cls, value: Any) -> object:
         return [value] if isinstance(value, str) else value
 
     @model_validator(mode="after")
@@ -122,8 +122,8 @@ def _markdown(page: FetchedPage) -> str:
     """A page as Markdown, without navigation, scripts and the like."""
     declared = _META_CHARSET.search(page.data[:_HEAD])
     text = decode_text(page.data, page.url, page.charset or (declared[1].decode() if declared else None))
-    bs4: Any = require("bs4", extra="web", purpose=f"the knowledge source `{page.url}`")
-    markdownify: Any = require("markdownify", extra="web", purpose=f"the knowledge source `{page.url}`")
+    bs4: object = require("bs4", extra="web", purpose=f"the knowledge source `{page.url}`")
+    markdownify: object = require("markdownify", extra="web", purpose=f"the knowledge source `{page.url}`")
     tree = bs4.BeautifulSoup(text, "html.parser")
     for part in tree(_REMOVED_TAGS):
         part.decompose()

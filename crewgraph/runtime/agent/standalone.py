@@ -111,13 +111,13 @@ def handed_over(tool: CoworkerTool, args: Mapping[str, Any]) -> str:
     return tool.agents[at].execute_task(task, context)
 
 
-def reply(agent: BaseAgent, messages: Any, structure: type[BaseModel] | None, files: Any = None) -> LiteAgentOutput:
+def reply(agent: BaseAgent, messages: object, structure: type[BaseModel] | None, files: Any = None) -> LiteAgentOutput:
     """Answer a conversation; see `Agent.kickoff`."""
     return drive(replied(agent, messages, structure, files))
 
 
 async def areply(
-    agent: BaseAgent, messages: Any, structure: type[BaseModel] | None, files: Any = None
+    agent: BaseAgent, messages: object, structure: type[BaseModel] | None, files: object = None
 ) -> LiteAgentOutput:
     """Answer a conversation on this event loop; see `Agent.akickoff`."""
     return await adrive(replied(agent, messages, structure, files))
@@ -180,14 +180,14 @@ def plan(agent: BaseAgent, task: Task) -> Program[dict[str, Any] | None]:
 
 
 def replied(
-    agent: BaseAgent, messages: Any, structure: type[BaseModel] | None, files: Any = None
+    agent: BaseAgent, messages: object, structure: type[BaseModel] | None, files: Any = None
 ) -> Program[LiteAgentOutput]:
     """An agent's answer to a conversation; see `Agent.kickoff`."""
     check_agent(agent)
     engagement = bind_agent(agent)
     if override_of(agent, "execute_task") is not None and not isinstance(agent, Agent):
         raise RunError(f"{engagement.where} works in a way of its own, which is for tasks: give it a `Task`")
-    given: dict[str, Any] = {"messages": _conversation(messages, engagement.where)}
+    given: dict[str, object] = {"messages": _conversation(messages, engagement.where)}
     given |= yield from noted_files(files)
     _check_structure(structure, engagement.where)
     body = partial(kickoff_body, structure, engagement)
@@ -208,14 +208,14 @@ def gone_on(work: AgentBinding, task: Task | None, said: Sequence[Message]) -> P
     return done
 
 
-def _conversation(messages: Any, where: str) -> list[dict[str, Any]]:
+def _conversation(messages: object, where: str) -> list[dict[str, Any]]:
     read = read_messages(messages)
     if not any(message["content"] for message in read):
         raise RunError(f"{where} was asked nothing; give `kickoff` a text, or messages such as {_EXAMPLE}")
     return plain_data(read)
 
 
-def _check_structure(structure: Any, where: str) -> None:
+def _check_structure(structure: object, where: str) -> None:
     if structure is not None and not (isinstance(structure, type) and issubclass(structure, BaseModel)):
         raise DefinitionError(f"`response_format` of {where} is a pydantic model, not {structure!r:.80}")
 
@@ -232,7 +232,7 @@ def _judgement(guardrail: ModelGuardrail, output: TaskOutput) -> Program[tuple[b
         )
     model, asked = as_model(guardrail.llm), getattr(output, "description", "")  # an agent's own output has no task
 
-    def body(_: Mapping[str, Any]) -> Body[dict[str, Any]]:
+    def body(_: Mapping[str, object]) -> Body[dict[str, Any]]:
         return {"verdict": (yield from judge_output(guardrail, output.raw, asked, "", model, english(), UsageLedger()))}
 
     verdict = yield from body_alone(f"Guardrail: {shorten(guardrail.description, 60)}", "verdict", body)
@@ -284,7 +284,7 @@ def body_alone(
     return run.written[node]
 
 
-def _going_on(place: RunPlace, state: Any) -> Any:
+def _going_on(place: RunPlace, state: Any) -> object:
     return place.answers(state.interrupts) if place.method is not None else None
 
 
@@ -295,7 +295,7 @@ def _noted_review(task: Task) -> None:
         ongoing.reviewed = True
 
 
-def _counted(task: Task, used: Mapping[str, Any]) -> None:
+def _counted(task: Task, used: Mapping[str, object]) -> None:
     """What a user's version of a verb uses by calling ours is used by the task it was called for."""
     ongoing = ONGOING.get()
     if ongoing is not None and ongoing.task is task:

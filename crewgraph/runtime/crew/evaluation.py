@@ -85,21 +85,21 @@ _log = logging.getLogger("crewgraph")
 
 
 def evaluate_crew(
-    crew: Crew, n_iterations: int, eval_llm: Any, inputs: Mapping[str, Any] | None, checkpointer: Checkpointer
+    crew: Crew, n_iterations: int, eval_llm: object, inputs: Mapping[str, Any] | None, checkpointer: Checkpointer
 ) -> CrewTestResult:
     """Test a crew; see `Crew.test`."""
     return drive(_tested(crew, n_iterations, eval_llm, inputs, checkpointer))
 
 
 async def aevaluate_crew(
-    crew: Crew, n_iterations: int, eval_llm: Any, inputs: Mapping[str, Any] | None, checkpointer: Checkpointer
+    crew: Crew, n_iterations: int, eval_llm: object, inputs: Mapping[str, Any] | None, checkpointer: Checkpointer
 ) -> CrewTestResult:
     """Test a crew on this event loop; see `Crew.atest`."""
     return await adrive(_tested(crew, n_iterations, eval_llm, inputs, checkpointer))
 
 
 def _tested(
-    crew: Crew, n_iterations: int, eval_llm: Any, inputs: Mapping[str, Any] | None, checkpointer: Checkpointer
+    crew: Crew, n_iterations: int, eval_llm: object, inputs: Mapping[str, Any] | None, checkpointer: Checkpointer
 ) -> Program[CrewTestResult]:
     rounds = checked_rounds(n_iterations)
     given = validate_inputs(inputs or {})
@@ -141,7 +141,7 @@ def _ran(crew: Crew, inputs: dict[str, Any], checkpointer: Checkpointer) -> Prog
         CREW_WITHOUT_MEMORY.reset(token)
 
 
-def _outputs(crew: Crew, output: Any) -> list[tuple[Task, TaskOutput]]:
+def _outputs(crew: Crew, output: object) -> list[tuple[Task, TaskOutput]]:
     """The tasks with what they gave; empty texts where they were skipped."""
     if isinstance(output, CrewOutput) and len(output.tasks_output) == len(crew.tasks):
         return list(zip(crew.tasks, output.tasks_output, strict=True))
@@ -152,7 +152,7 @@ def _outputs(crew: Crew, output: Any) -> list[tuple[Task, TaskOutput]]:
 class _Judge:
     """Marks what tasks gave."""
 
-    def __init__(self, crew: Crew, llm: Any) -> None:
+    def __init__(self, crew: Crew, llm: object) -> None:
         self._crew, self._book = crew, crew.texts.book
         self._agent = Agent(
             role=self._book.slice("evaluator_role"),
@@ -165,10 +165,10 @@ class _Judge:
     def scores(self, outputs: Sequence[tuple[Task, TaskOutput]], result: CrewTestResult) -> Program[list[TaskScore]]:
         """The scores of a round; what judging used is added to the result."""
         given = [(output, self._asked(task)) for task, output in outputs if output.raw]
-        marks: list[dict[str, Any]] = []
+        marks: list[dict[str, object]] = []
         if given:
 
-            def body(_: Mapping[str, Any]) -> Body[dict[str, Any]]:
+            def body(_: Mapping[str, object]) -> Body[dict[str, object]]:
                 return {"marks": {"all": (yield from mark_outputs(given, self._book))}}
 
             found = yield from body_alone(f"Evaluation: {self._crew.name}", "marks", body)
@@ -190,13 +190,13 @@ class _Judge:
         if score.error is not None:
             _log.warning("task `%s` could not be judged: %s", score.task, score.error)
         if score.score is not None:
-            told: dict[str, Any] = {"crew_name": self._crew.name, "crew": self._crew, "model": self.model.name}
+            told: dict[str, object] = {"crew_name": self._crew.name, "crew": self._crew, "model": self.model.name}
             emit_crew_event(
                 CrewTestResultEvent, self._crew, **told, quality=score.score, execution_duration=score.seconds
             )
 
 
-def _round(output: Any, scores: list[TaskScore], seconds: float) -> ScoredRound:
+def _round(output: object, scores: list[TaskScore], seconds: float) -> ScoredRound:
     if isinstance(output, CrewOutput):
         return ScoredRound(scores=scores, seconds=seconds, usage=output.token_usage, cost=output.cost)
     costs = [one.cost for one in scores]

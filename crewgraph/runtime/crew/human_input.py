@@ -141,7 +141,7 @@ def forget(place: RunPlace) -> None:
 
 
 def run_with_questions(
-    place: RunPlace, config: RunnableConfig, given: Any, run_on: Callable[[Any], Run]
+    place: RunPlace, config: RunnableConfig, given: Any, run_on: Callable[[object], Run]
 ) -> Program[Run]:
     """A run to its end, or to questions that somebody elsewhere has to answer; at a terminal they are asked there.
 
@@ -170,7 +170,9 @@ def _position(nodes: Sequence[str], asked: Interrupt) -> int:
     return nodes.index(task) if task in nodes else len(nodes)
 
 
-def _asked_there(asked: Sequence[Interrupt], saver: Any, config: RunnableConfig) -> "Program[Command[Any] | None]":
+def _asked_there(
+    asked: Sequence[Interrupt], saver: object, config: RunnableConfig
+) -> "Program[Command[object] | None]":
     seen = yield _Latest(saver, config)
     answers = yield _AtTerminal([crew_question(one) for one in asked])
     return (yield from _filed(asked, answers, saver, seen.config))
@@ -185,7 +187,7 @@ class _AtTerminal(Operation):
     def run(self) -> dict[str, Any]:
         return {one.id: ask_at_terminal(_prompt(one)) for one in self.questions}
 
-    async def arun(self) -> dict[str, Any]:
+    async def arun(self) -> dict[str, object]:
         return await in_thread(self.run)
 
 
@@ -195,7 +197,7 @@ def _prompt(question: CrewQuestion) -> str:
     return "\n".join(["", *told, "> "])
 
 
-def file_answers(crew: Crew, place: RunPlace, config: RunnableConfig, answer: Any) -> "Program[Command[Any] | None]":
+def file_answers(crew: Crew, place: RunPlace, config: RunnableConfig, answer: Any) -> "Program[Command[object] | None]":
     """What a run goes on with whose questions somebody answers.
 
     Raises:
@@ -216,7 +218,7 @@ class _Latest(Operation):
     def __init__(self, saver: Any, config: RunnableConfig) -> None:
         self.saver, self.config = saver, config
 
-    def run(self) -> Any:
+    def run(self) -> object:
         return self.saver.get_tuple(self.config)
 
     async def arun(self) -> Any:
@@ -224,7 +226,7 @@ class _Latest(Operation):
         return await self.saver.aget_tuple(self.config)
 
 
-def _by_id(asked: Sequence[Interrupt], answer: Any, where: str) -> dict[str, Any]:
+def _by_id(asked: Sequence[Interrupt], answer: object, where: str) -> dict[str, object]:
     """Answers by the ids of the questions.
 
     Raises:
@@ -256,14 +258,14 @@ def _is_of_another(question: CrewQuestion, answer: Any) -> bool:
 
 
 def _filed(
-    asked: Sequence[Interrupt], answers: Mapping[str, Any], saver: Any, address: RunnableConfig
-) -> "Program[Command[Any] | None]":
+    asked: Sequence[Interrupt], answers: Mapping[str, object], saver: object, address: RunnableConfig
+) -> "Program[Command[object] | None]":
     """Keep the answers at the checkpoint that asks; what user code asked with `interrupt` is answered by the command.
 
     Raises:
         RunError: somebody was quicker.
     """
-    command: dict[str, Any] = {}
+    command: dict[str, object] = {}
     for one in asked:
         name = own_id(one)
         if (name or one.id) not in answers:

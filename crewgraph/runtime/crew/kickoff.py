@@ -93,13 +93,13 @@ async def akickoff_crew(
     return await adrive(kickoff_program(crew, inputs, options))
 
 
-def resume_crew(crew: Crew, thread_id: str, answer: Any = None, *, checkpointer: Checkpointer = None) -> CrewOutput:
+def resume_crew(crew: Crew, thread_id: str, answer: object = None, *, checkpointer: Checkpointer = None) -> CrewOutput:
     """Continue a run; see `Crew.resume`."""
     return drive(resume_program(crew, thread_id, checkpointer, answer))
 
 
 async def aresume_crew(
-    crew: Crew, thread_id: str, answer: Any = None, *, checkpointer: Checkpointer = None
+    crew: Crew, thread_id: str, answer: object = None, *, checkpointer: Checkpointer = None
 ) -> CrewOutput:
     """Continue a run on this event loop; see `Crew.aresume`."""
     return await adrive(resume_program(crew, thread_id, checkpointer, answer))
@@ -132,7 +132,7 @@ def _begun(
     except GraphBubbleUp:
         raise
     except BaseException as error:  # it has begun for whoever listens, and pairs what begins with what ends
-        about: dict[str, Any] = {"crew_name": crew.name, "crew": crew, "thread_id": options.thread_id}
+        about: dict[str, object] = {"crew_name": crew.name, "crew": crew, "thread_id": options.thread_id}
         told = (
             {str(name): value for name, value in inputs_alone(inputs).items()} if isinstance(inputs, Mapping) else None
         )
@@ -211,7 +211,7 @@ def validate_inputs(inputs: Any) -> dict[str, Any]:
     return dict(inputs)  # pyright: ignore[reportUnknownArgumentType]
 
 
-def plain_inputs(inputs: Mapping[str, Any]) -> dict[str, Any]:
+def plain_inputs(inputs: Mapping[str, Any]) -> dict[str, object]:
     """Inputs as checkpoints hold them."""
     made: dict[str, Any] = {}
     for name, value in inputs.items():
@@ -270,7 +270,7 @@ class CrewRun:
         for one in {id(one): one for work in left for one in (work.task, work.agent)}.values():
             one.rendered_texts(inputs)
 
-    def execute(self, given: Any, inputs: Mapping[str, Any]) -> Program[CrewOutput]:
+    def execute(self, given: object, inputs: Mapping[str, Any]) -> Program[CrewOutput]:
         """Run the graph on what is given (None or answers continue), and tell the audience how that goes."""
         crew, inputs = self.crew, inputs_alone(inputs)
         crew.inputs = dict(inputs)
@@ -303,13 +303,13 @@ class CrewRun:
                 output = output if changed is None else changed
         return output
 
-    def _played(self, given: Any, inputs: Mapping[str, Any]) -> Program[CrewOutput]:
+    def _played(self, given: object, inputs: Mapping[str, Any]) -> Program[CrewOutput]:
         place, crew, notes = self.place, self.crew, RunNotes(crew=(str(self.crew.id), self.crew.key))
         own = place.checkpointer if place.detached else None
         retention = Retention(crew.keep_history, f"crew `{crew.name}`", own or None, place.thread_id)
         written: Mapping[str, Any] = {}
 
-        def run_on(given: Any) -> Run:
+        def run_on(given: object) -> Run:
             nonlocal written
             run = Run(
                 self.graph,

@@ -46,7 +46,7 @@ _TIME = "%Y-%m-%d %H:%M:%S"
 
 def crew_output(
     tasks: Sequence[TaskBinding],
-    written: Mapping[str, Any],
+    written: Mapping[str, object],
     thread_id: str | None,
     notes: RunNotes,
     planning: TaskBinding | None = None,
@@ -74,7 +74,7 @@ def crew_output(
 
 def partial_output(
     tasks: Sequence[TaskBinding],
-    written: Mapping[str, Any],
+    written: Mapping[str, object],
     thread_id: str | None,
     notes: RunNotes,
     planning: TaskBinding | None = None,
@@ -84,7 +84,7 @@ def partial_output(
     return _joined(outputs, plan, thread_id)
 
 
-def written_so_far(saved: CheckpointTuple | None, written: Mapping[str, Any]) -> dict[str, Any]:
+def written_so_far(saved: CheckpointTuple | None, written: Mapping[str, object]) -> dict[str, object]:
     """What the nodes of a run have written, by channel.
 
     Args:
@@ -98,7 +98,7 @@ def written_so_far(saved: CheckpointTuple | None, written: Mapping[str, Any]) ->
 
 
 def _outputs(
-    tasks: Sequence[TaskBinding], planning: TaskBinding | None, written: Mapping[str, Any], notes: RunNotes
+    tasks: Sequence[TaskBinding], planning: TaskBinding | None, written: Mapping[str, object], notes: RunNotes
 ) -> tuple[list[TaskOutput], TaskOutput | None]:
     """What the tasks gave, and the plan."""
     plan = None
@@ -129,7 +129,7 @@ def _output(one: TaskBinding, written: Mapping[str, Any], notes: RunNotes) -> Ta
 
 def execution_logs(
     tasks: Sequence[TaskBinding], written: Mapping[str, Any], inputs: Mapping[str, Any], notes: RunNotes
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """An entry for each task that has an output: `was_replayed` says that it was kept from before the run was resumed."""
     return [
         {
@@ -168,7 +168,7 @@ def check_stored(tasks: Sequence[TaskBinding], values: Mapping[str, Any], thread
         ) from error
 
 
-def task_index(wanted: Any, tasks: Sequence[TaskBinding], outputs: Mapping[str, Mapping[str, Any]]) -> int:
+def task_index(wanted: object, tasks: Sequence[TaskBinding], outputs: Mapping[str, Mapping[str, object]]) -> int:
     """The place of a task among a crew's tasks.
 
     Args:
@@ -199,10 +199,10 @@ def task_index(wanted: Any, tasks: Sequence[TaskBinding], outputs: Mapping[str, 
     return _only([], f"task `{name:.80}`", tasks)
 
 
-def _ways(outputs: Mapping[str, Mapping[str, Any]]) -> Iterator[Callable[[TaskBinding], Sequence[Any]]]:
+def _ways(outputs: Mapping[str, Mapping[str, Any]]) -> Iterator[Callable[[TaskBinding], Sequence[object]]]:
     """The kinds of names that a task has, the surest first."""
 
-    def then(one: TaskBinding, what: str) -> Any:
+    def then(one: TaskBinding, what: str) -> object:
         told: Mapping[str, Any] = outputs.get(one.slug, {}).get(TASK) or {}
         return told.get(what)
 
@@ -228,7 +228,7 @@ def _listed(tasks: Sequence[TaskBinding]) -> str:
 class _Note(Operation):
     """Reads files, and says by what they are known again."""
 
-    def __init__(self, given: Any) -> None:
+    def __init__(self, given: object) -> None:
         self._given = given
 
     def run(self) -> dict[str, FileRecord]:
@@ -238,7 +238,7 @@ class _Note(Operation):
         return await in_thread(self.run)
 
 
-def noted_files(given: Any) -> Program[dict[str, Any]]:
+def noted_files(given: object) -> Program[dict[str, object]]:
     """Files as a run keeps them, under the name that its inputs have for them; nothing where there are none.
 
     Raises:
@@ -254,7 +254,7 @@ class _Given(dict[str, Any]):
     """Files among inputs, until the run notes them."""
 
 
-def with_files(inputs: Mapping[str, Any] | None, files: Any) -> Mapping[str, Any] | None:
+def with_files(inputs: Mapping[str, Any] | None, files: Any) -> Mapping[str, object] | None:
     """Inputs with files among them; where none are given, with those of the flow around.
 
     Raises:
@@ -271,7 +271,7 @@ def with_files(inputs: Mapping[str, Any] | None, files: Any) -> Mapping[str, Any
     return {**(inputs or {}), FILES: _Given(extension("files.read")(files))}
 
 
-def each_with_files(inputs: Any, files: Any) -> Any:
+def each_with_files(inputs: Any, files: object) -> Any:
     """Inputs of several runs, each with the same files among them; what are no inputs stays as it is."""
     if not files or not isinstance(inputs, list | tuple):
         return inputs
@@ -279,19 +279,19 @@ def each_with_files(inputs: Any, files: Any) -> Any:
     return [_one_with_files(one, given) for one in cast("list[Any]", inputs)]
 
 
-def _one_with_files(inputs: Any, files: Any) -> Any:
+def _one_with_files(inputs: Any, files: object) -> object:
     return with_files(cast("Mapping[str, Any]", inputs), files) if isinstance(inputs, Mapping) else inputs
 
 
-def parted(inputs: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
+def parted(inputs: Mapping[str, Any]) -> tuple[dict[str, object], object]:
     """Inputs, and the files that stood among them."""
-    found: Any = inputs.get(FILES)
+    found: object = inputs.get(FILES)
     if isinstance(found, _Given):
         return inputs_alone(inputs), found
     return dict(inputs), None
 
 
-def inputs_alone(inputs: Mapping[str, Any]) -> dict[str, Any]:
+def inputs_alone(inputs: Mapping[str, Any]) -> dict[str, object]:
     """Inputs without files."""
     has = isinstance(inputs.get(FILES), _Given) or files_in(inputs)
     return {name: value for name, value in inputs.items() if not has or name != FILES}

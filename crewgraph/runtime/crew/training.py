@@ -109,7 +109,7 @@ def _trained(
         yield WaitForListeners()
 
 
-def checked_rounds(n_iterations: Any) -> int:
+def checked_rounds(n_iterations: object) -> int:
     """How many rounds, if that is a number of rounds.
 
     Raises:
@@ -123,7 +123,7 @@ def checked_rounds(n_iterations: Any) -> int:
     return n_iterations
 
 
-def _begun(crew: Crew, path: Path, rounds: int, given: dict[str, Any]) -> "Program[_Work]":
+def _begun(crew: Crew, path: Path, rounds: int, given: dict[str, object]) -> "Program[_Work]":
     """The training in a file that is not finished, else a new one."""
     try:
         held = yield CallBack(read_training, path)
@@ -234,7 +234,7 @@ def _drawn(crew: Crew, agent: BaseAgent, said: list[Feedback]) -> Program[Traine
     role = agent.written("role")
     node = slug(role, taken={"inputs"})
 
-    def body(_: Mapping[str, Any]) -> Body[dict[str, Any]]:
+    def body(_: Mapping[str, object]) -> Body[dict[str, object]]:
         found = yield from summarize_feedback(agent, said, model, crew.texts.book)
         return {node: found.model_dump()}
 

@@ -100,7 +100,7 @@ def is_behind(values: Mapping[str, Any]) -> bool:
     return bool(before["run"] == now["run"] and before["last"] != now["last"])
 
 
-def rewound(graph: FlowGraph, config: Any, values: Mapping[str, Any]) -> Program[Mapping[str, Any]]:
+def rewound(graph: FlowGraph, config: object, values: Mapping[str, Any]) -> Program[Mapping[str, Any]]:
     """Set a run back to where the last method that is persisted had completed; the address of the new checkpoint.
 
     Args:
@@ -111,7 +111,7 @@ def rewound(graph: FlowGraph, config: Any, values: Mapping[str, Any]) -> Program
     saved: Mapping[str, Any] = values["saved"]
     update = {"state": {ANEW: True, **saved["state"]}, "progress": saved["progress"], "answers": {}}
     edited = yield Saving(graph, "update_state", config, update)
-    address: Mapping[str, Any] = edited["configurable"]
+    address: Mapping[str, object] = edited["configurable"]
     return address
 
 
@@ -154,7 +154,7 @@ def run_of(flow: "Flow", inputs: dict[str, Any], feedback: Any) -> Program[Any]:
     return with_run_hooks(flow, resume_flow_program(flow, str(inputs["id"]), feedback))
 
 
-def _entered(flow: "Flow", inputs: dict[str, Any]) -> Program[Any]:
+def _entered(flow: "Flow", inputs: dict[str, Any]) -> Program[object]:
     given = yield from run_entry_hooks(flow, inputs)
     start = flow.take_start()
     run = _kicked_off(flow, given) if start is None else start(flow, given)
@@ -186,7 +186,7 @@ def state_around(flow: "Flow", otherwise: Any) -> Any:
     return running.run.state if running is not None and running.run.flow is flow else otherwise
 
 
-def _saver(flow: "Flow") -> Any:
+def _saver(flow: "Flow") -> object:
     """Where a run of a flow is kept; None for nowhere."""
     if own_saver(flow) is None and not flow.topology().is_persisted and flow.persistence is None:
         return None
@@ -210,7 +210,7 @@ def load_flow_state(flow: "Flow", flow_id: str) -> bool:
     return saved is not None
 
 
-def _kicked_off(flow: "Flow", inputs: dict[str, Any]) -> Program[Any]:
+def _kicked_off(flow: "Flow", inputs: dict[str, Any]) -> Program[object]:
     taken_up = flow.take_resumed_id()
     if taken_up is not None:
         inputs = {"id": taken_up, **inputs}
@@ -222,7 +222,7 @@ def _kicked_off(flow: "Flow", inputs: dict[str, Any]) -> Program[Any]:
     run = FlowRun(flow, graph.plan, None, inputs, stored=saver is not None)
     if "id" in inputs and (saver is not None or backends_of(flow)):
         thread_id, extra = str(inputs["id"]), run_extension(inputs)
-        values: Mapping[str, Any] = {}
+        values: Mapping[str, object] = {}
         if saver is not None:
             graph, values = yield from found(graph, run, thread_id)
         if _is_open(values) and (extra is None or not extra.replaces(run, values)):
@@ -247,7 +247,7 @@ def _was_loaded(flow: "Flow", run: FlowRun, flow_id: str) -> bool:
     return values is not None
 
 
-def _went_on(graph: FlowGraph, run: FlowRun, flow_id: str, values: Mapping[str, Any]) -> Program[Any]:
+def _went_on(graph: FlowGraph, run: FlowRun, flow_id: str, values: Mapping[str, object]) -> Program[object]:
     """Go on with a run that is not done: where only some methods are persisted, from the last one that was."""
     if not run.marks or not is_behind(values):
         return (yield from resume_flow_program(run.flow, flow_id, None))
@@ -256,17 +256,17 @@ def _went_on(graph: FlowGraph, run: FlowRun, flow_id: str, values: Mapping[str, 
     return (yield from played(graph, anew, None, flow_id, address))
 
 
-def _marked(run: FlowRun, values: Mapping[str, Any]) -> Mapping[str, Any]:
+def _marked(run: FlowRun, values: Mapping[str, Any]) -> Mapping[str, object]:
     """The graph's state with the state that was saved last, where only some methods are persisted."""
-    saved: Mapping[str, Any] | None = values.get("saved") if run.marks else None
+    saved: Mapping[str, object] | None = values.get("saved") if run.marks else None
     return values if saved is None else {**values, **saved}
 
 
-def _inside(flow: "Flow", inputs: dict[str, Any], around: Running) -> Program[Any]:
+def _inside(flow: "Flow", inputs: dict[str, Any], around: Running) -> Program[object]:
     """A run inside a method of another flow, kept where that one is: after a crash it goes on where it was."""
     graph = compile_flow(flow, checkpointer=around.run.saver)
     run, thread_id = FlowRun(flow, graph.plan, None, inputs, stored=True), around.thread_inside()
-    values: Mapping[str, Any] = {}
+    values: Mapping[str, object] = {}
     if around.run.again:
         graph, values = yield from found(graph, run, thread_id)
     if _is_open(values):
@@ -288,7 +288,7 @@ def resume_flow_program(flow: "Flow", flow_id: str, feedback: Any) -> Program[An
         raise no_run(flow, flow_id)
     if not _is_open(values):
         return _done(run, values)
-    questions: Mapping[str, Any] = values.get("parked") or {}
+    questions: Mapping[str, object] = values.get("parked") or {}
     if not questions:
         return (yield from played(graph, run, None, flow_id))
     if feedback is None:
@@ -350,7 +350,7 @@ def _is_open(values: Mapping[str, Any]) -> bool:
     )
 
 
-def _done(run: FlowRun, values: Mapping[str, Any]) -> Any:
+def _done(run: FlowRun, values: Mapping[str, Any]) -> object:
     """What a run gave that is done."""
     run.read(values)
     run.flow.set_last_run(run)
@@ -443,7 +443,7 @@ def _told(run: FlowRun, ran: Run, retention: Retention) -> Program[Any]:
     return result
 
 
-def _paused(run: FlowRun, waits: PendingFlow) -> dict[str, Any]:
+def _paused(run: FlowRun, waits: PendingFlow) -> dict[str, object]:
     asked = waits.questions[0]
     return {
         "flow_id": waits.flow_id,

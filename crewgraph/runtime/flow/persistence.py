@@ -47,7 +47,7 @@ class SQLiteFlowPersistence(FlowPersistence):
         StorageError: the file cannot be made or opened.
     """
 
-    def __init__(self, db_path: str | Path | None = None, **more: Any) -> None:
+    def __init__(self, db_path: str | Path | None = None, **more: object) -> None:
         if str(db_path) == ":memory:":
             raise DefinitionError("`db_path` is `:memory:`, which ends with each connection; give the path of a file.")
         self.db_path = str(db_path) if db_path is not None else str(storage_dir() / _NAME)
@@ -65,7 +65,7 @@ class SQLiteFlowPersistence(FlowPersistence):
         with self._connected() as connection:
             connection.executescript(_SCHEMA)
 
-    def save_state(self, flow_uuid: str, method_name: str, state_data: dict[str, Any] | BaseModel) -> None:
+    def save_state(self, flow_uuid: str, method_name: str, state_data: dict[str, object] | BaseModel) -> None:
         """Save a state in the place of the run's last one.
 
         Raises:
@@ -85,7 +85,7 @@ class SQLiteFlowPersistence(FlowPersistence):
         return None if row is None else json.loads(row[0])
 
     def save_pending_feedback(
-        self, flow_uuid: str, context: PendingFeedbackContext, state_data: dict[str, Any] | BaseModel
+        self, flow_uuid: str, context: PendingFeedbackContext, state_data: dict[str, object] | BaseModel
     ) -> None:
         """Note that somebody is to look at an output, and save the state."""
         self.save_state(flow_uuid, context.method_name, state_data)
@@ -95,7 +95,7 @@ class SQLiteFlowPersistence(FlowPersistence):
                 (flow_uuid, _told(context.to_dict(), flow_uuid), _told(state_data, flow_uuid)),
             )
 
-    def load_pending_feedback(self, flow_uuid: str) -> tuple[dict[str, Any], PendingFeedbackContext] | None:
+    def load_pending_feedback(self, flow_uuid: str) -> tuple[dict[str, object], PendingFeedbackContext] | None:
         """The state and the question of a run that waits; None where it does not."""
         with self._connected() as connection:
             query = "SELECT state, question FROM waiting_questions WHERE flow = ?"
@@ -123,7 +123,7 @@ class SQLiteFlowPersistence(FlowPersistence):
             ) from error
 
 
-def _told(data: Mapping[str, Any] | BaseModel, flow_uuid: str) -> str:
+def _told(data: Mapping[str, object] | BaseModel, flow_uuid: str) -> str:
     values = {**data.__dict__, **(data.__pydantic_extra__ or {})} if isinstance(data, BaseModel) else data
     if not isinstance(values, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise DefinitionError(f"a state is a pydantic model or a dict, not {values!r:.60}")

@@ -77,7 +77,7 @@ def given_output(
         raise DefinitionError(f"{where} does not fit: {error}") from error
 
 
-def _of_dict(fields: dict[str, Any], assignment: TaskBinding, where: str) -> dict[str, Any]:
+def _of_dict(fields: dict[str, object], assignment: TaskBinding, where: str) -> dict[str, object]:
     if "raw" not in fields:
         return _read(json.dumps(fields, default=str, ensure_ascii=False), assignment, where, wanted=True)
     unknown = ", ".join(f"`{name}`" for name in fields if name not in TaskOutput.model_fields)
@@ -87,7 +87,7 @@ def _of_dict(fields: dict[str, Any], assignment: TaskBinding, where: str) -> dic
     return {**read, **fields}
 
 
-def _read(text: str, assignment: TaskBinding, where: str, *, wanted: bool = False) -> dict[str, Any]:
+def _read(text: str, assignment: TaskBinding, where: str, *, wanted: bool = False) -> dict[str, object]:
     """A text with the structure that the task gives; `wanted` where it must give one."""
     task = assignment.task
     model = task.output_pydantic or task.output_json
@@ -225,16 +225,16 @@ class ForkStart:
             for n, one in enumerate(tasks[:count])
         ]
 
-    def _given(self, output: Any, assignment: TaskBinding, plain: Mapping[str, Any] | None) -> TaskOutput:
+    def _given(self, output: object, assignment: TaskBinding, plain: Mapping[str, Any] | None) -> TaskOutput:
         # Its structure is given anew: the one that it had may be of another model.
         before = None if plain is None else output_of(assignment.slug, plain, {}, self.kept.thread_id)
         return given_output(output, assignment, before, self.inputs)
 
-    def _kept(self, assignment: TaskBinding, plain: Mapping[str, Any]) -> TaskOutput:
+    def _kept(self, assignment: TaskBinding, plain: Mapping[str, object]) -> TaskOutput:
         models = {assignment.slug: assignment.task.output_pydantic}
         return taken_over(output_of(assignment.slug, plain, models, self.kept.thread_id))
 
-    def _of_step(self, known: Mapping[str, Any]) -> int:
+    def _of_step(self, known: Mapping[str, object]) -> int:
         """How many tasks have been done at a step.
 
         Raises:
@@ -250,7 +250,7 @@ class ForkStart:
             )
         return count
 
-    def _check_given(self, given: Mapping[int, Any], count: int) -> None:
+    def _check_given(self, given: Mapping[int, object], count: int) -> None:
         if late := [self.tasks[n].slug for n in given if n >= count]:
             raise RunError(
                 f"an output is given for `{late[0]}`, which runs behind `{self.tasks[count].slug}`, with which the run goes on; "
@@ -292,7 +292,7 @@ class ForkStart:
             start = stop
 
 
-def _outputs(given: Any) -> Mapping[Any, Any]:
+def _outputs(given: Any) -> Mapping[object, object]:
     if given is not None and not isinstance(given, Mapping):
         raise TypeError(f'`outputs` is {given!r:.80}; give a dict of tasks and outputs: {{"research": "..."}}')
     return cast("Mapping[Any, Any]", given or {})

@@ -63,7 +63,7 @@ def models_of(crew: Crew) -> Models:
     return {one.slug: one.task.output_pydantic for one in bind_tasks(crew)}
 
 
-def output_of(name: str, plain: Mapping[str, Any], models: Models, thread_id: str) -> TaskOutput:
+def output_of(name: str, plain: Mapping[str, object], models: Models, thread_id: str) -> TaskOutput:
     """An output that is kept.
 
     Raises:
@@ -131,7 +131,7 @@ class _Side:
     seconds: Mapping[str, float]
 
 
-def _diff(crew: Crew, a: Any, b: Any, checkpointer: Checkpointer) -> Program[RunDiff]:
+def _diff(crew: Crew, a: object, b: object, checkpointer: Checkpointer) -> Program[RunDiff]:
     models = models_of(crew)
     sides: list[_Side] = []
     for one in (a, b):
@@ -143,23 +143,23 @@ def _diff(crew: Crew, a: Any, b: Any, checkpointer: Checkpointer) -> Program[Run
     return _compared(*sides)
 
 
-def between(saver: Any, a: str, b: str) -> RunDiff:
+def between(saver: object, a: str, b: str) -> RunDiff:
     """What differs between two runs, without their crew: structures are not read, outputs are compared as they are kept."""
     return drive(_between(saver, a, b))
 
 
-def _between(saver: Any, a: str, b: str) -> Program[RunDiff]:
+def _between(saver: object, a: str, b: str) -> Program[RunDiff]:
     first = yield from _side(saver, _named(a), {}, None)
     return _compared(first, (yield from _side(saver, _named(b), {}, None)))
 
 
-def _named(thread_id: Any) -> str:
+def _named(thread_id: object) -> str:
     if not isinstance(thread_id, (str, int)) or isinstance(thread_id, bool) or thread_id == "":
         raise TypeError(f"{thread_id!r:.80} is no run; give its `thread_id` or its `CrewOutput`")
     return str(thread_id)
 
 
-def _side(saver: Any, thread_id: str, models: Models, crew: Crew | None) -> Program[_Side]:
+def _side(saver: object, thread_id: str, models: Models, crew: Crew | None) -> Program[_Side]:
     past = yield from read_past(saver, thread_id, crew)
     latest = past[-1]
     outputs = {name: output_of(name, plain, models, thread_id) for name, plain in latest.finished.items()}
@@ -182,7 +182,7 @@ def _seconds(steps: Sequence[CrewStep]) -> dict[str, float]:
 
 
 def _compared(a: _Side, b: _Side) -> RunDiff:
-    given: dict[str, tuple[Any, Any]] = {}
+    given: dict[str, tuple[object, Any]] = {}
     if a.inputs is not None and b.inputs is not None:
         both = ((name, (a.inputs.get(name), b.inputs.get(name))) for name in dict.fromkeys([*a.inputs, *b.inputs]))
         given = {name: values for name, values in both if values[0] != values[1]}

@@ -28,10 +28,10 @@ class _ReadHistory(Operation):
     def __init__(self, graph: FlowGraph, thread_id: str) -> None:
         self.graph, self.config = graph, {"configurable": {"thread_id": thread_id}}
 
-    def run(self) -> list[Any]:
+    def run(self) -> list[object]:
         return list(self.graph.get_state_history(self.config))  # pyright: ignore[reportArgumentType]
 
-    async def arun(self) -> list[Any]:
+    async def arun(self) -> list[object]:
         return [one async for one in self.graph.aget_state_history(self.config)]  # pyright: ignore[reportArgumentType]
 
 
@@ -45,12 +45,12 @@ async def aread_flow_history(flow: "Flow", flow_id: str | None) -> list[FlowStep
     return await adrive(flow_steps(flow, flow_id))
 
 
-def fork_flow(flow: "Flow", step: FlowStep, state: Mapping[str, Any] | None) -> Any:
+def fork_flow(flow: "Flow", step: FlowStep, state: Mapping[str, object] | None) -> object:
     """Run on from a step; see `Flow.fork`."""
     return drive(forked_at(flow, step, state))
 
 
-async def afork_flow(flow: "Flow", step: FlowStep, state: Mapping[str, Any] | None) -> Any:
+async def afork_flow(flow: "Flow", step: FlowStep, state: Mapping[str, object] | None) -> object:
     """Run on from a step; see `Flow.fork`."""
     return await adrive(forked_at(flow, step, state))
 
@@ -95,7 +95,7 @@ def _point(values: Mapping[str, Any]) -> tuple[str | None] | None:
     return None if progress is None else (progress["last"],)
 
 
-def _after(graph: FlowGraph, moment: _Moment, records: Sequence[Record], until: Any) -> Iterator[_Moment]:
+def _after(graph: FlowGraph, moment: _Moment, records: Sequence[Record], until: object) -> Iterator[_Moment]:
     """What was journaled after a checkpoint, as far as the next one, which may be a fork's, goes on from it."""
     for number, record in enumerate(records, 1):
         if _point(moment.values) == until:
@@ -130,10 +130,10 @@ def _told(run: FlowRun, thread_id: str, moments: Sequence[_Moment]) -> Iterator[
         number += 1
 
 
-def forked_at(flow: "Flow", step: FlowStep, state: Mapping[str, Any] | None) -> Program[Any]:
+def forked_at(flow: "Flow", step: FlowStep, state: Mapping[str, object] | None) -> Program[Any]:
     """A run from a step on, as a program."""
     graph = _graph(flow)
-    config: Any = {
+    config: object = {
         "configurable": {"thread_id": step.flow_id, "checkpoint_id": step.checkpoint_id, "checkpoint_ns": ""}
     }
     kept = yield Saving(graph.checkpointer, "get_tuple", config)

@@ -142,7 +142,7 @@ async def acrew_runs(crew: Crew, wanted: RunFilter, checkpointer: Checkpointer) 
     return await adrive(of_crew(crew, wanted, checkpointer))
 
 
-def all_runs(saver: Any, wanted: RunFilter, kind: str | None = None) -> list[RunInfo]:
+def all_runs(saver: object, wanted: RunFilter, kind: str | None = None) -> list[RunInfo]:
     """The runs of all crews and flows, read without their programs, those written last first.
 
     Of a flow whose methods are all one node, it is told what its latest checkpoint says.
@@ -166,7 +166,7 @@ async def apending(flow: _AnyFlow) -> list[PendingFlow]:
     return [_waiting(one) for one in await adrive(_of_flow(flow, RunFilter(status="pending", inside=True)))]
 
 
-def waiting(saver: Any) -> list[RunInfo]:
+def waiting(saver: object) -> list[RunInfo]:
     """All runs in a checkpointer that wait for somebody's answer, those written last first, but those inside other runs.
 
     Of flows with a node for all methods it knows only what they asked when they stopped first; `pending` knows.

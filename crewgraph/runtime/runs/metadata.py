@@ -47,7 +47,7 @@ _OF_NODES = ("task", "agent_role")
 _NAMELESS = (None, "", "crew")
 
 
-def crew_labels(name: str | None, tasks: Sequence[TaskBinding]) -> dict[str, Any]:
+def crew_labels(name: str | None, tasks: Sequence[TaskBinding]) -> dict[str, object]:
     """What the runs of a crew are known by: its name, else the names of its tasks, as `resume` goes by them."""
     if name not in _NAMELESS:
         return {CREW_NAME: name}
@@ -64,7 +64,7 @@ def is_whole(metadata: Mapping[str, Any] | None) -> bool:
     return (metadata or {}).get(FLOW_GRANULARITY) == "flow"
 
 
-def without_labels(metadata: Mapping[str, Any]) -> dict[str, Any]:
+def without_labels(metadata: Mapping[str, Any]) -> dict[str, object]:
     """Metadata without what they tell of the run they come from: a run inside it is another one."""
     own = (FLOW_NAME, FLOW_GRANULARITY, CREW_NAME, CREW_TASKS, CREW_GRANULARITY, FORKED_FROM, *_OF_NODES)
     return {name: value for name, value in metadata.items() if name not in own}

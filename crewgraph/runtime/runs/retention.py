@@ -39,7 +39,9 @@ class Retention:
         DefinitionError: the wish is nothing that can be meant.
     """
 
-    def __init__(self, wish: Any, whose: str, saver: Any, thread_id: str | None, flow: FlowGraph | None = None) -> None:
+    def __init__(
+        self, wish: object, whose: str, saver: Any, thread_id: str | None, flow: FlowGraph | None = None
+    ) -> None:
         count = max_stored_checkpoints(wish, whose)
         self._saver, self._thread_id, self._flow, self._steps = saver, thread_id, flow, 0
         self._every = 1 if flow is not None and flow.is_whole else _EVERY
@@ -118,7 +120,7 @@ class Trim(Operation):
                     yield threads_of(self.thread_id, now["run"], execution)
 
 
-def _can(saver: Any, count: int | None, whose: str) -> bool:
+def _can(saver: object, count: int | None, whose: str) -> bool:
     """Whether a checkpointer can keep so many; a warning where it cannot."""
     if count is None or isinstance(saver, SqliteCheckpointer):
         return True

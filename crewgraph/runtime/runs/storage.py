@@ -34,7 +34,7 @@ def default_checkpointer() -> SqliteCheckpointer:
         return _opened[path]
 
 
-def checkpointer_for(*wishes: Any) -> "BaseCheckpointSaver[Any] | None":
+def checkpointer_for(*wishes: object) -> "BaseCheckpointSaver[Any] | None":
     """The first wish that is not None; False keeps nothing, no wish means the default database.
 
     Raises:

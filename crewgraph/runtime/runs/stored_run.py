@@ -62,7 +62,7 @@ class StoredRun:
         return cast("Mapping[str, Any]", self.checkpoint.metadata)
 
     @property
-    def _stored(self) -> Mapping[str, Any]:
+    def _stored(self) -> Mapping[str, object]:
         return self.checkpoint.checkpoint["channel_values"]
 
     @property
@@ -131,7 +131,7 @@ class StoredCrewRun(StoredRun):
             return False
         return first is None or self._versions.get(channel, first) >= first
 
-    def version(self, channel: str) -> Any:
+    def version(self, channel: str) -> object:
         """What tells whether a channel was written between two checkpoints; greater for what was written later."""
         return self._versions.get(channel)
 
@@ -140,9 +140,9 @@ def _is_output(name: str, value: Any) -> bool:
     return name not in _NO_TASKS and isinstance(value, dict) and "raw" in value and "agent" in value
 
 
-def _number(output: Mapping[str, Any]) -> int:
+def _number(output: Mapping[str, object]) -> int:
     """The place of a task among its crew's, where its output tells."""
-    told: Any = output.get(TASK)
+    told: object = output.get(TASK)
     return int(cast("dict[str, Any]", told).get("number", 0)) if isinstance(told, dict) else 0
 
 
@@ -163,12 +163,12 @@ class _ReadPast(Operation):
 class _ReadOne(Saving):
     """One checkpoint of a thread."""
 
-    async def arun(self) -> Any:
+    async def arun(self) -> object:
         refuse_without_async_face(self.saver)
         return await super().arun()
 
 
-def stored_run(saver: Any, thread_id: str) -> StoredCrewRun:
+def stored_run(saver: object, thread_id: str) -> StoredCrewRun:
     """A run as of its latest checkpoint.
 
     Raises:
@@ -178,7 +178,7 @@ def stored_run(saver: Any, thread_id: str) -> StoredCrewRun:
 
 
 def read_stored_run(
-    saver: Any, thread_id: str, checkpoint_id: str | None = None, crew: Crew | None = None
+    saver: object, thread_id: str, checkpoint_id: str | None = None, crew: Crew | None = None
 ) -> Program[StoredCrewRun]:
     """A run as of a checkpoint, the latest one where None.
 
@@ -197,7 +197,7 @@ def read_stored_run(
     return _of(found, thread_id, saver, crew)
 
 
-def read_past(saver: Any, thread_id: str, crew: Crew | None = None) -> Program[list[StoredCrewRun]]:
+def read_past(saver: object, thread_id: str, crew: Crew | None = None) -> Program[list[StoredCrewRun]]:
     """A run as of all of its checkpoints, the latest last.
 
     Raises:
@@ -215,7 +215,7 @@ def _place(thread_id: str) -> Any:
     return {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
 
 
-def _of(found: CheckpointTuple | None, thread_id: str, saver: Any, crew: Crew | None) -> StoredCrewRun:
+def _of(found: CheckpointTuple | None, thread_id: str, saver: object, crew: Crew | None) -> StoredCrewRun:
     if found is None:
         raise RunError(
             f"there is no run of thread `{thread_id}` in the {type(saver).__name__}. Look at the thread's name, and at whether "

@@ -47,7 +47,7 @@ class Audience(ABC):
         self._witnesses: tuple[Witness, ...] | None = None
 
     @abstractmethod
-    def item(self, source: Any, event: BaseEvent) -> StreamItem | None:
+    def item(self, source: object, event: BaseEvent) -> StreamItem | None:
         """What is told for an event; None where nothing is."""
 
     @abstractmethod
@@ -83,11 +83,11 @@ class Audience(ABC):
         while self._items:
             yield self._next()
 
-    def concerns(self, data: Any) -> bool:
+    def concerns(self, data: object) -> bool:
         """Whether something in LangGraph's custom stream is for this reader; a stream within a stream carries calls of both."""
         return not isinstance(data, _Call) or data.audience is self
 
-    def written(self, data: Any) -> Iterator[StreamItem]:
+    def written(self, data: object) -> Iterator[StreamItem]:
         """What was told before something was written to LangGraph's custom stream, and that, if it was not our call."""
         if not isinstance(data, _Call):
             yield Custom(data=data)
@@ -106,7 +106,7 @@ class Audience(ABC):
             self._items.append(item)
             return self._taken + len(self._items)
 
-    def _hear(self, source: Any, event: BaseEvent) -> None:
+    def _hear(self, source: object, event: BaseEvent) -> None:
         if isinstance(event, LLMStreamChunkEvent):
             check_cancelled()
         item = self.item(source, event)

@@ -50,7 +50,7 @@ class CrewAudience(Audience):
         }
         self.add(Started(crew=crew, thread_id=thread_id, inputs=dict(inputs)))
 
-    def item(self, source: Any, event: BaseEvent) -> StreamItem | None:
+    def item(self, source: object, event: BaseEvent) -> StreamItem | None:
         shown = self._shown.get(id(task_of(event)))
         item = None if shown is None else item_of(event, shown)
         if isinstance(item, TaskStarted):
@@ -60,7 +60,7 @@ class CrewAudience(Audience):
     def last(self, ended: Any) -> StreamItem:
         return Finished(output=ended)
 
-    def about(self, item: TaskItem) -> Mapping[str, Any]:
+    def about(self, item: TaskItem) -> Mapping[str, object]:
         started = self._started.get(item.task)
         if started is None:
             return {}

@@ -19,23 +19,23 @@ __all__ = ["aflow_chunks", "aframes", "astream_flow", "flow_chunks", "frames", "
 class _Frames(Audience):
     """Hears of every event."""
 
-    def item(self, source: Any, event: BaseEvent) -> Any:
+    def item(self, source: object, event: BaseEvent) -> Any:
         return frame_of(event)
 
-    def last(self, ended: Any) -> Any:
+    def last(self, ended: object) -> Any:
         return Ended(ended)
 
 
-def _watched(flow: "Flow", inputs: dict[str, Any], feedback: Any = None) -> WatchedRun:
+def _watched(flow: "Flow", inputs: dict[str, Any], feedback: object = None) -> WatchedRun:
     return WatchedRun(run_of(flow, inputs, feedback), FlowAudience(flow))
 
 
-def stream_flow(flow: "Flow", inputs: dict[str, Any], feedback: Any) -> Generator[StreamItem]:
+def stream_flow(flow: "Flow", inputs: dict[str, Any], feedback: object) -> Generator[StreamItem]:
     """Run a flow and report on it; see `Flow.stream`."""
     return _watched(flow, inputs, feedback).items()
 
 
-def astream_flow(flow: "Flow", inputs: dict[str, Any], feedback: Any) -> AsyncGenerator[StreamItem]:
+def astream_flow(flow: "Flow", inputs: dict[str, Any], feedback: object) -> AsyncGenerator[StreamItem]:
     """Run a flow on this event loop and report on it; see `Flow.astream`."""
     return _watched(flow, inputs, feedback).aitems()
 
@@ -50,11 +50,11 @@ def aflow_chunks(flow: "Flow", inputs: dict[str, Any]) -> FlowStreamingOutput:
     return _watched(flow, inputs).achunks(FlowStreamingOutput)
 
 
-def frames(flow: "Flow", inputs: dict[str, Any]) -> StreamSession[Any]:
+def frames(flow: "Flow", inputs: dict[str, Any]) -> StreamSession[object]:
     """Run a flow and give its events; see `Flow.stream_events`."""
     return StreamSession(sync_iterator=WatchedRun(run_of(flow, inputs, None), _Frames()).items())
 
 
-def aframes(flow: "Flow", inputs: dict[str, Any]) -> AsyncStreamSession[Any]:
+def aframes(flow: "Flow", inputs: dict[str, Any]) -> AsyncStreamSession[object]:
     """Run a flow on this event loop and give its events; see `Flow.astream_events`."""
     return AsyncStreamSession(async_iterator=WatchedRun(run_of(flow, inputs, None), _Frames()).aitems())

@@ -71,7 +71,7 @@ class FlowAudience(Audience):
     def last(self, ended: Any) -> StreamItem:
         return FlowPaused(pending=ended) if isinstance(ended, PendingFlow) else FlowFinished(result=ended)
 
-    def about(self, item: TaskItem) -> Mapping[str, Any]:
+    def about(self, item: TaskItem) -> Mapping[str, object]:
         return self._about.get((item.execution, item.crew, item.task), {"agent_role": item.agent})
 
     def _path(self, running: Running | None) -> str:

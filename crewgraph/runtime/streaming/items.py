@@ -42,7 +42,7 @@ class Shown:
     whose: Whose
 
 
-def task_of(event: BaseEvent) -> Any:
+def task_of(event: BaseEvent) -> object:
     """The task that an event belongs to, also in a coworker's hands; None where it belongs to none."""
     task = _named(event)
     return task.whole if isinstance(task, DelegatedTask) else task

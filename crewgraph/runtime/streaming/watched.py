@@ -26,7 +26,7 @@ class WatchedRun:
         audience: makes items of its events.
     """
 
-    def __init__(self, program: Program[Any], audience: Audience) -> None:
+    def __init__(self, program: Program[object], audience: Audience) -> None:
         self._program, self._audience = program, audience
 
     def items(self) -> Generator[Any]:
@@ -102,13 +102,13 @@ class WatchedRun:
                 return ()
 
 
-def _viewed(items: Generator[Any], view: Callable[[Any], Iterable[Viewed]]) -> Generator[Viewed]:
+def _viewed(items: Generator[object], view: Callable[[Any], Iterable[Viewed]]) -> Generator[Viewed]:
     with closing(items):
         for item in items:
             yield from view(item)
 
 
-async def _aviewed(items: AsyncGenerator[Any], view: Callable[[Any], Iterable[Viewed]]) -> AsyncGenerator[Viewed]:
+async def _aviewed(items: AsyncGenerator[object], view: Callable[[Any], Iterable[Viewed]]) -> AsyncGenerator[Viewed]:
     async with aclosing(items):
         async for item in items:
             for viewed in view(item):
@@ -118,12 +118,12 @@ async def _aviewed(items: AsyncGenerator[Any], view: Callable[[Any], Iterable[Vi
 class _Course:
     """A program under way, between the operations that others carry out for it."""
 
-    def __init__(self, program: Program[Any], audience: Audience) -> None:
+    def __init__(self, program: Program[object], audience: Audience) -> None:
         self._program, self._audience = program, audience
         self._step: Any = program.send
-        self._returned: Any = None
+        self._returned: object = None
         self._failure: BaseException | None = None
-        self.reply: Any = None
+        self.reply: object = None
         """What came of the latest operation."""
 
     def next(self) -> Operation | None:
@@ -141,7 +141,7 @@ class _Course:
         return operation
 
     @contextmanager
-    def settling(self, reply: Any = None) -> Generator[None]:
+    def settling(self, reply: object = None) -> Generator[None]:
         """Carry out an operation: its failure is the program's to decide on."""
         self.reply = reply
         try:

@@ -27,7 +27,7 @@ _CHECKPOINT_FIELDS = frozenset(Checkpoint.__annotations__)
 class _Head(NamedTuple):
     v: int
     ts: str
-    updated: Any
+    updated: object
     metadata: Any
     more: Any
 

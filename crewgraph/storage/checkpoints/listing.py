@@ -28,7 +28,7 @@ class CheckpointListing:
         codec: Codec,
         config: RunnableConfig | None,
         *,
-        filter: Mapping[str, Any] | None,
+        filter: Mapping[str, object] | None,
         before: RunnableConfig | None,
         limit: int | None,
     ) -> None:
@@ -113,7 +113,7 @@ class LatestCheckpoints:
         threads: Threads,
         codec: Codec,
         *,
-        filter: Mapping[str, Any] | None,
+        filter: Mapping[str, object] | None,
         threads_of: NameFilter,
         channels: NameFilter,
     ) -> None:

@@ -192,7 +192,7 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
         return config_for_key(rows.new.key)
 
     def put_writes(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+        self, config: RunnableConfig, writes: Sequence[tuple[str, object]], task_id: str, task_path: str = ""
     ) -> None:
         """Store what a task wrote at a checkpoint.
 
@@ -219,7 +219,7 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
         encoded = [self._encode_put(*args) if name == "put" else self._encode_writes(*args) for name, args in saves]
         self._threads.save_many([rows for rows in encoded if rows is not None])
 
-    def put_many_nowait(self, saves: Sequence[tuple[str, tuple[Any, ...]]]) -> bool:
+    def put_many_nowait(self, saves: Sequence[tuple[str, tuple[object, ...]]]) -> bool:
         """The same, if nobody else uses the database and there is little to write; otherwise False, and nothing is stored."""
         try:
             self._database.nonblocking(self.put_many, saves)
@@ -239,7 +239,7 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
         return CheckpointRows(new, changed, lambda: self._codec.values(checkpoint, checkpoint["channel_values"]))
 
     def _encode_writes(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+        self, config: RunnableConfig, writes: Sequence[tuple[str, object]], task_id: str, task_path: str = ""
     ) -> WriteRows | None:
         thread, ns, id = parse_config(config)
         rows = [
@@ -330,12 +330,12 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
         except WouldBlock:
             return await self._database.run_in_thread(self.put, config, checkpoint, metadata, new_versions)
 
-    async def aput_many(self, saves: Sequence[tuple[str, tuple[Any, ...]]]) -> None:
+    async def aput_many(self, saves: Sequence[tuple[str, tuple[object, ...]]]) -> None:
         """Async face of `put_many`, in a thread."""
         await self._database.run_in_thread(self.put_many, saves)
 
     async def aput_writes(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+        self, config: RunnableConfig, writes: Sequence[tuple[str, object]], task_id: str, task_path: str = ""
     ) -> None:
         """Async face of `put_writes`; on the event loop if nobody else is writing."""
         try:

@@ -57,7 +57,7 @@ class Condition(NamedTuple):
 _TRUE = Condition("1", ())
 
 
-def filter_condition(filter: Mapping[str, Any] | None, column: str) -> Condition:
+def filter_condition(filter: Mapping[str, object] | None, column: str) -> Condition:
     """The condition that a JSON object in a column matches a filter.
 
     Args:
@@ -72,7 +72,7 @@ def filter_condition(filter: Mapping[str, Any] | None, column: str) -> Condition
     return _all(_field(column, name, expected, _MAX_DEPTH) for name, expected in (filter or {}).items())
 
 
-def _field(json: str, name: str, expected: Any, depth: int) -> Condition:
+def _field(json: str, name: str, expected: object, depth: int) -> Condition:
     if not depth:
         raise ValueError(f"A filter may nest at most {_MAX_DEPTH} objects.")
     if not isinstance(name, str) or name.startswith("$"):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -82,14 +82,14 @@ def _field(json: str, name: str, expected: Any, depth: int) -> Condition:
     return _at(json, name, expected, depth, exactly=False)
 
 
-def _operators(expected: Any) -> Mapping[str, Any] | None:
+def _operators(expected: object) -> Mapping[str, object] | None:
     if not isinstance(expected, Mapping):
         return None
     operators = cast("Mapping[str, Any]", expected)
     return operators if any(str(key).startswith("$") for key in operators) else None
 
 
-def _operation(json: str, name: str | int, operator: str, operand: Any, depth: int) -> Condition:
+def _operation(json: str, name: str | int, operator: str, operand: object, depth: int) -> Condition:
     if operator == "$eq":
         return _at(json, name, operand, depth, exactly=True)
     if operator == "$ne":
@@ -114,7 +114,7 @@ def _scalar(json: str, name: str | int, comparison: str, operand: str | float, d
     return _exists(json, name, test, depth)
 
 
-def _at(json: str, name: str | int, expected: Any, depth: int, *, exactly: bool) -> Condition:
+def _at(json: str, name: str | int, expected: object, depth: int, *, exactly: bool) -> Condition:
     if isinstance(expected, (str, int, float)):
         return _scalar(json, name, "=", expected, depth)
     if expected is None:  # not there is as null
@@ -124,7 +124,7 @@ def _at(json: str, name: str | int, expected: Any, depth: int, *, exactly: bool)
     return _exists(json, name, _equals(expected, depth, exactly=exactly), depth)
 
 
-def _equals(expected: Any, depth: int, *, exactly: bool) -> Condition:
+def _equals(expected: object, depth: int, *, exactly: bool) -> Condition:
     j = _alias(depth)
     if isinstance(expected, Mapping):
         return _object(cast("Mapping[str, Any]", expected), depth, exactly=exactly)
@@ -136,7 +136,7 @@ def _equals(expected: Any, depth: int, *, exactly: bool) -> Condition:
     return Condition(f"{j}.type IN ({kinds}) AND {j}.atom = ?", (_sql_value(expected),))
 
 
-def _object(expected: Mapping[str, Any], depth: int, *, exactly: bool) -> Condition:
+def _object(expected: Mapping[str, object], depth: int, *, exactly: bool) -> Condition:
     j = _alias(depth)
     parts = [Condition(f"{j}.type = 'object'", ())]
     if exactly:
@@ -150,7 +150,7 @@ def _object(expected: Mapping[str, Any], depth: int, *, exactly: bool) -> Condit
     return _all(parts)
 
 
-def _array(expected: Sequence[Any], depth: int, *, exactly: bool) -> Condition:
+def _array(expected: Sequence[object], depth: int, *, exactly: bool) -> Condition:
     j = _alias(depth)
     parts = [
         Condition(f"{j}.type = 'array'", ()),
@@ -167,7 +167,7 @@ def _array(expected: Sequence[Any], depth: int, *, exactly: bool) -> Condition:
     return _all(parts)
 
 
-def _equals_present(expected: Any, depth: int, *, exactly: bool = True) -> Condition:
+def _equals_present(expected: object, depth: int, *, exactly: bool = True) -> Condition:
     """Like `_equals`, but a null must be present."""
     if depth <= 0:
         raise ValueError(f"A filter may nest at most {_MAX_DEPTH} objects.")
@@ -196,7 +196,7 @@ def _alias(depth: int) -> str:
     return f"j{depth}"
 
 
-def _sql_value(value: Any) -> Any:
+def _sql_value(value: Any) -> object:
     return float(value) if isinstance(value, int) and value not in _INTEGERS else value
 
 

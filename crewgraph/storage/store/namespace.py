@@ -92,7 +92,7 @@ _lock = threading.Lock()
 _open_stores: dict[tuple[Path, str], FaissStore] = {}
 
 
-def store_for(storage: "BaseStore | str | Path | None", file: str, embedder: Any = None) -> BaseStore:
+def store_for(storage: "BaseStore | str | Path | None", file: str, embedder: object = None) -> BaseStore:
     """Resolve a `storage` argument to a store.
 
     Args:
@@ -116,7 +116,7 @@ def store_for(storage: "BaseStore | str | Path | None", file: str, embedder: Any
     return open_store(path if path.suffix in _DATABASE_SUFFIXES else path / file, embedder)
 
 
-def open_store(path: Path, embedder: Any = None) -> BaseStore:
+def open_store(path: Path, embedder: object = None) -> BaseStore:
     """The store on a file, one per embedder for the life of the process.
 
     Raises:
@@ -234,7 +234,7 @@ class StoreNamespace:
         query: str,
         limit: int = 3,
         score_threshold: float | None = None,
-        filter: Mapping[str, Any] | None = None,
+        filter: Mapping[str, object] | None = None,
         below: tuple[str, ...] = (),
     ) -> list[FoundEntry]:
         """The entries most similar to a text, best first.
@@ -292,7 +292,7 @@ class StoreNamespace:
         query: str,
         limit: int,
         score_threshold: float | None = None,
-        filter: Mapping[str, Any] | None = None,
+        filter: Mapping[str, object] | None = None,
         below: tuple[str, ...] = (),
         offset: int = 0,
     ) -> Program[list[FoundEntry]]:
@@ -312,7 +312,7 @@ class StoreNamespace:
         return [entry for entry in entries if score_threshold is None or cast(float, entry.score) >= score_threshold]
 
     def listing(
-        self, filter: Mapping[str, Any] | None = None, below: tuple[str, ...] = ()
+        self, filter: Mapping[str, object] | None = None, below: tuple[str, ...] = ()
     ) -> Program[list[FoundEntry]]:
         """The program of `entries`."""
         base = self.namespace
@@ -385,17 +385,17 @@ class _BatchOperation(Operation):
     def run(self) -> Any:
         return self.namespace.store.batch(self.ops)
 
-    async def arun(self) -> Any:
+    async def arun(self) -> object:
         store = await in_thread(getattr, self.namespace, "store")  # opening it reads files
         return await store.abatch(self.ops)
 
 
-def _encode_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
+def _encode_metadata(metadata: Mapping[str, Any]) -> dict[str, object]:
     """Metadata as part of a value, where `text` is taken."""
     return {f"{key}_" if key.rstrip("_") == _TEXT else key: value for key, value in metadata.items()}
 
 
-def _decode_metadata(value: Mapping[str, Any]) -> dict[str, Any]:
+def _decode_metadata(value: Mapping[str, Any]) -> dict[str, object]:
     return {key[:-1] if key.rstrip("_") == _TEXT else key: part for key, part in value.items() if key != _TEXT}
 
 

@@ -1,7 +1,6 @@
 """Memory and knowledge as LangChain retrievers and tools."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
@@ -31,5 +30,5 @@ class Retriever(BaseRetriever):
 
 def retriever_tool(retriever: BaseRetriever, name: str, description: str) -> BaseTool:
     """A LangChain tool that searches with a `query` and returns the texts of the matches, joined."""
-    tool: Any = create_retriever_tool(retriever, name, description)
+    tool: object = create_retriever_tool(retriever, name, description)
     return tool

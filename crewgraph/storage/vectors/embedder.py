@@ -94,7 +94,7 @@ def identity_of(embedder: Any) -> str:
     No other attribute is read, so that no key gets into the name; embedders that differ in other ways share a name.
     """
     if isinstance(embedder, functools.partial):
-        function: Any = embedder  # pyright: ignore[reportUnknownVariableType]
+        function: object = embedder  # pyright: ignore[reportUnknownVariableType]
         return identity_of(function.func) + _identity_suffix(function.keywords)
     if isinstance(embedder, MethodType):
         return f"{identity_of(embedder.__self__)}.{embedder.__name__}"
@@ -110,7 +110,7 @@ def _module(name: str | None) -> str:
     return name if file is None else Path(file).stem
 
 
-def _attributes(embedder: Any) -> dict[str, Any]:
+def _attributes(embedder: object) -> dict[str, object]:
     return (
         {}
         if hasattr(embedder, "__qualname__")
@@ -118,7 +118,7 @@ def _attributes(embedder: Any) -> dict[str, Any]:
     )
 
 
-def _identity_suffix(values: dict[str, Any]) -> str:
+def _identity_suffix(values: dict[str, object]) -> str:
     present = {
         word: value
         for word, value in values.items()
@@ -138,7 +138,7 @@ class FunctionEmbeddings(Embeddings):
     def __init__(self, function: Callable[[list[str]], Any]) -> None:
         self.function = function
         query = getattr(function, "embed_query", None)
-        self._query: Callable[[list[str]], Any] = query if callable(query) else function
+        self._query: Callable[[list[str]], object] = query if callable(query) else function
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         return call(self.function, texts)
@@ -271,7 +271,9 @@ class ThreadedEmbeddings(Embeddings):
 _shared: WeakValueDictionary[tuple[int, str], NamedEmbedder] = WeakValueDictionary()
 
 
-def shared_embedder(source: object, arguments: Mapping[str, Any], create: Callable[[], NamedEmbedder]) -> NamedEmbedder:
+def shared_embedder(
+    source: object, arguments: Mapping[str, object], create: Callable[[], NamedEmbedder]
+) -> NamedEmbedder:
     """The embedder in use with the same source and arguments, or else a new one.
 
     A connection is costly to open, naming a function's vectors may cost a request, and a store is resolved as often

@@ -151,7 +151,7 @@ _INTEGER_ARGUMENTS = {"dimensions", "output_dimensionality", "output_dimension"}
 _SIZES = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536}
 
 
-def open_provider(provider: EmbeddingProvider, config: Mapping[str, Any]) -> NamedEmbedder:
+def open_provider(provider: EmbeddingProvider, config: Mapping[str, object]) -> NamedEmbedder:
     """The embedder of a provider; the same object while it is in use.
 
     Args:
@@ -169,12 +169,12 @@ def open_provider(provider: EmbeddingProvider, config: Mapping[str, Any]) -> Nam
     return shared_embedder(provider, arguments, lambda: _create(provider, arguments))
 
 
-def _create(provider: EmbeddingProvider, arguments: dict[str, Any]) -> NamedEmbedder:
+def _create(provider: EmbeddingProvider, arguments: dict[str, object]) -> NamedEmbedder:
     name = _name(provider, arguments)
     return NamedEmbedder(CheckedEmbeddings(_embeddings(provider, arguments, name), name), name, provider)
 
 
-def _with_defaults(provider: EmbeddingProvider, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def _with_defaults(provider: EmbeddingProvider, arguments: Mapping[str, object]) -> dict[str, object]:
     model = provider.arguments["model"]
     complete = {**provider.defaults, **arguments}
     if provider.name == "huggingface" and complete.get("url"):
@@ -185,7 +185,7 @@ def _with_defaults(provider: EmbeddingProvider, arguments: Mapping[str, Any]) ->
     return _with_key(provider, complete)
 
 
-def _embeddings(provider: EmbeddingProvider, arguments: dict[str, Any], name: str) -> Embeddings:
+def _embeddings(provider: EmbeddingProvider, arguments: dict[str, object], name: str) -> Embeddings:
     match provider.name:
         case "azure":
             return RequestEmbeddings(_azure(arguments), name)
@@ -199,7 +199,7 @@ def _embeddings(provider: EmbeddingProvider, arguments: dict[str, Any], name: st
             return ThreadedEmbeddings(_class_of(provider)(**_nested_arguments(provider, arguments)))
 
 
-def _class_arguments(provider: EmbeddingProvider, config: Mapping[str, Any]) -> dict[str, Any]:
+def _class_arguments(provider: EmbeddingProvider, config: Mapping[str, Any]) -> dict[str, object]:
     """The arguments of the provider's class, from a configuration and the environment."""
     unknown = sorted(set(config) - set(provider.arguments))
     if unknown:
@@ -220,7 +220,7 @@ def _class_arguments(provider: EmbeddingProvider, config: Mapping[str, Any]) -> 
     return arguments
 
 
-def _with_key(provider: EmbeddingProvider, arguments: dict[str, Any]) -> dict[str, Any]:
+def _with_key(provider: EmbeddingProvider, arguments: dict[str, Any]) -> dict[str, object]:
     if provider.key is None or arguments.get(provider.key):
         return arguments
     address = arguments.get("base_url")
@@ -239,7 +239,7 @@ def _class_of(provider: EmbeddingProvider) -> Any:
     return getattr(require(provider.module, extra=provider.extra, purpose=purpose), provider.class_name)
 
 
-def _nested_arguments(provider: EmbeddingProvider, arguments: dict[str, Any]) -> dict[str, Any]:
+def _nested_arguments(provider: EmbeddingProvider, arguments: dict[str, Any]) -> dict[str, object]:
     """Move arguments to where the class expects them."""
     arguments = dict(arguments)
     match provider.name:
@@ -264,7 +264,7 @@ def _openai(arguments: Mapping[str, Any]) -> Any:
     return load("langchain_openai").OpenAIEmbeddings(**arguments_sent, **_client())
 
 
-def _azure(arguments: Mapping[str, Any]) -> Any:
+def _azure(arguments: Mapping[str, object]) -> Any:
     if not arguments.get("azure_endpoint"):
         raise EmbedderError(
             'The embedder `azure` needs the address of its resource. Give {"config": {"api_base": ...}}, or set '
@@ -298,14 +298,14 @@ def _ollama(arguments: Mapping[str, Any]) -> Embeddings:
     if find_spec("langchain_ollama") is None:
         timeouts = {"timeout": timeout} if timeout else {}
         return _openai({**arguments, **timeouts, "base_url": f"{address}/v1", "api_key": key or _NO_KEY})
-    client: dict[str, Any] = {"headers": {"Authorization": f"Bearer {key}"}} if key else {}
+    client: dict[str, object] = {"headers": {"Authorization": f"Bearer {key}"}} if key else {}
     if timeout:
         client["timeout"] = timeout
     embeddings_class = require("langchain_ollama", extra="ollama", purpose="Ollama's own protocol").OllamaEmbeddings
     return ThreadedEmbeddings(embeddings_class(**arguments, base_url=address, client_kwargs=client))
 
 
-def _huggingface_server(arguments: Mapping[str, Any]) -> Any:
+def _huggingface_server(arguments: Mapping[str, object]) -> Any:
     """Hugging Face's text-embeddings-inference, which also offers OpenAI's protocol."""
     address = str(arguments["url"]).rstrip("/").removesuffix("/embed").removesuffix("/v1")
     key = arguments.get("huggingfacehub_api_token") or _NO_KEY
@@ -327,7 +327,7 @@ def _client() -> dict[str, Any]:
     return {"check_embedding_ctx_length": False, "http_async_client": make(transport=LoopTransport(make))}
 
 
-def _name(provider: EmbeddingProvider, arguments: Mapping[str, Any]) -> str:
+def _name(provider: EmbeddingProvider, arguments: Mapping[str, object]) -> str:
     """Everything that affects vectors: provider, model, size and such; an address if it determines the model."""
     model = str(arguments[provider.arguments["model"]])
     parts = [provider.name, model]

@@ -74,13 +74,13 @@ def _from_config(embedder_config: Mapping[str, Any]) -> NamedEmbedder:
             'An embedder dict has the form {"provider": ..., "config": {...}}; '
             f"this one has the keys {sorted(embedder_config)}."
         )
-    config: Any = embedder_config.get("config") or {}
+    config: object = embedder_config.get("config") or {}
     if not isinstance(config, Mapping):
         raise EmbedderError(f"The `config` of an embedder must be a dict, not a `{type(config).__name__}`.")
     return _from_provider(embedder_config["provider"], dict(cast("Mapping[str, Any]", config)))
 
 
-def _from_provider(provider: str, config: dict[str, Any]) -> NamedEmbedder:
+def _from_provider(provider: str, config: dict[str, object]) -> NamedEmbedder:
     match provider.strip().lower():
         case "local":
             return _local(_local_size(config))
@@ -90,7 +90,7 @@ def _from_provider(provider: str, config: dict[str, Any]) -> NamedEmbedder:
             return open_provider(embedding_provider(provider), config)
 
 
-def _local_size(config: Mapping[str, Any]) -> int:
+def _local_size(config: Mapping[str, object]) -> int:
     if unknown := sorted(set(config) - {"dimensions"}):
         raise EmbedderError(f"The embedder `local` has no {unknown}. Its `config` may hold: dimensions.")
     size = str(config.get("dimensions") or DIMENSIONS)
@@ -110,14 +110,14 @@ def _from_custom_config(config: dict[str, Any]) -> NamedEmbedder:
     return _from_object(function, name, config)
 
 
-def _from_object(source: Any, name: str | None = None, config: Mapping[str, Any] | None = None) -> NamedEmbedder:
+def _from_object(source: object, name: str | None = None, config: Mapping[str, object] | None = None) -> NamedEmbedder:
     arguments = config or {}
     return shared_embedder(
         source, {"": name, **arguments}, lambda: _named_embedder(_as_embeddings(source, arguments), source, name)
     )
 
 
-def _as_embeddings(source: Any, config: Mapping[str, Any]) -> Embeddings:
+def _as_embeddings(source: object, config: Mapping[str, Any]) -> Embeddings:
     if isinstance(source, type):
         try:
             source = source(**config)

@@ -22,7 +22,7 @@ __all__ = ["connection_events", "execution_events"]
 
 
 @contextmanager
-def connection_events(server: MCPServer, agent: Any) -> Generator[None]:
+def connection_events(server: MCPServer, agent: object) -> Generator[None]:
     """Emit events around connecting to a server and listing its tools."""
     fields = {**_server_fields(server), "from_agent": agent}
     _emit(server, MCPConnectionStartedEvent, fields, connect_timeout=server.connect_timeout)
@@ -68,7 +68,7 @@ def execution_events(server: MCPServer, tool: str, args: dict[str, Any]) -> Gene
     )
 
 
-def _server_fields(server: MCPServer) -> dict[str, Any]:
+def _server_fields(server: MCPServer) -> dict[str, object]:
     return {"server_name": server.name, "server_url": server.address, "transport_type": server.transport}
 
 

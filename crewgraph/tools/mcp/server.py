@@ -290,7 +290,7 @@ class ServerReference:
     """The referenced tool; None for all that the server's filter offers."""
 
 
-def parse_references(servers: Sequence[Any]) -> list[ServerReference]:
+def parse_references(servers: Sequence[object]) -> list[ServerReference]:
     """Parse the values of `mcps=[...]`; equal addresses return the same server.
 
     Raises:

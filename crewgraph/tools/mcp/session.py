@@ -99,7 +99,7 @@ class MCPSession:
         self._lock = asyncio.Lock()
         self._is_closed = False
         self._connection: _Connection | None = None
-        self._tools: list[dict[str, Any]] | None = None
+        self._tools: list[dict[str, object]] | None = None
 
     @property
     def cached_tools(self) -> list[dict[str, Any]] | None:
@@ -132,7 +132,7 @@ class MCPSession:
 
         return await self._request(send, self._server.execution_timeout, f"carry out `{tool}`")
 
-    async def _request(self, send: Callable[[Any], Awaitable[T]], seconds: float, action: str) -> T:
+    async def _request(self, send: Callable[[object], Awaitable[T]], seconds: float, action: str) -> T:
         label = self._server.label
         for is_last in (False, True):  # the server may have restarted since the last request
             connection = await self._connected()
@@ -212,7 +212,7 @@ class _Connection:
             with suppress(asyncio.CancelledError):
                 await asyncio.wait([self._task])
 
-    async def request(self, send: Callable[[Any], Awaitable[T]], seconds: float) -> T:
+    async def request(self, send: Callable[[object], Awaitable[T]], seconds: float) -> T:
         """Send a request through the session and return its result.
 
         Raises:
@@ -284,7 +284,7 @@ async def _list_all_tools(session: Any) -> list[dict[str, Any]]:
             return tools
 
 
-async def _ignore_errors(work: Awaitable[Any]) -> None:
+async def _ignore_errors(work: Awaitable[object]) -> None:
     with suppress(Exception):
         await work
 

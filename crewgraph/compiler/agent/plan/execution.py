@@ -149,7 +149,7 @@ def _run_steps(execution: PlanExecution, plan_outcome: PlanOutcome, steps: Seque
         yield Notify(partial(execution.report.step_started, step.model_copy()))
         scopes.append(_step_scope(execution, plan_outcome.todos, step, context))
     try:
-        outcomes: list[dict[str, Any]] = (yield Together(scopes)) if len(scopes) > 1 else [(yield scopes[0])]
+        outcomes: list[dict[str, object]] = (yield Together(scopes)) if len(scopes) > 1 else [(yield scopes[0])]
     finally:
         for context in contexts:  # counted separately, as they may run in threads
             execution.planner.usage.add(context.usage.to_plain())
@@ -180,7 +180,7 @@ def _step_scope(execution: PlanExecution, todos: TodoList, step: TodoItem, conte
     return Scope(name=name, body=body, stage="model", shown={"what": f"step {step.step_number} of a plan"})
 
 
-def _run_step(config: PlanningConfig, context: ReActContext, dialogue: Dialogue, name: str) -> Body[dict[str, Any]]:
+def _run_step(config: PlanningConfig, context: ReActContext, dialogue: Dialogue, name: str) -> Body[dict[str, object]]:
     """Run one step; return whether it succeeded, and its text."""
     seconds = config.step_timeout if config.step_timeout and config.step_timeout > 0 else None
     try:

@@ -1,7 +1,6 @@
 """The events of executing an agent's plan."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from crewgraph.core.replay import is_replayed
 from crewgraph.definitions.agent.planning import StepObservation, StepRefinement, TodoItem
@@ -30,7 +29,7 @@ class AgentPlanReport:
         role: the agent's role in this run.
     """
 
-    def __init__(self, agent: Any, task: Any, role: str) -> None:
+    def __init__(self, agent: object, task: object, role: str) -> None:
         self._agent, self._task, self._role = agent, task, role
 
     def step_started(self, step: TodoItem) -> None:
@@ -39,7 +38,7 @@ class AgentPlanReport:
 
     def step_ended(self, step: TodoItem, success: bool, result: str, error: str | None) -> None:
         """A step has ended."""
-        fields: dict[str, Any] = {"success": success, "result": result, "error": error}
+        fields: dict[str, object] = {"success": success, "result": result, "error": error}
         self._emit(PlanStepCompletedEvent, **_step_fields(step), tool_to_use=step.tool_to_use, **fields)
 
     def observing(self, step: TodoItem) -> None:
@@ -60,12 +59,15 @@ class AgentPlanReport:
 
     def refined(self, step: TodoItem, refinements: Sequence[StepRefinement]) -> None:
         """Pending steps were reworded."""
-        fields: dict[str, Any] = {"refined_step_count": len(refinements), "refinements": _refinement_texts(refinements)}
+        fields: dict[str, object] = {
+            "refined_step_count": len(refinements),
+            "refinements": _refinement_texts(refinements),
+        }
         self._emit(PlanRefinementEvent, step_number=step.step_number, **fields)
 
     def replanned(self, reason: str, count: int, completed: int) -> None:
         """The remaining steps are replanned."""
-        fields: dict[str, Any] = {
+        fields: dict[str, object] = {
             "replan_reason": reason,
             "replan_count": count,
             "completed_steps_preserved": completed,
@@ -78,13 +80,13 @@ class AgentPlanReport:
             GoalAchievedEarlyEvent, step_number=step.step_number, steps_completed=completed, steps_remaining=remaining
         )
 
-    def _emit(self, event: Callable[..., BaseEvent], **fields: Any) -> None:
+    def _emit(self, event: Callable[..., BaseEvent], **fields: object) -> None:
         if crewai_event_bus.wants(event) and not is_replayed():  # pyright: ignore[reportArgumentType]
             emitted = event(from_task=self._task, from_agent=self._agent, agent_role=self._role, **fields)
             crewai_event_bus.emit(self._agent, emitted)
 
 
-def _step_fields(step: TodoItem) -> dict[str, Any]:
+def _step_fields(step: TodoItem) -> dict[str, object]:
     return {"step_number": step.step_number, "step_description": step.description}
 
 
