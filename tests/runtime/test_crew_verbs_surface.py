@@ -125,7 +125,7 @@ def _taken_up(seen: Seen) -> bool:
     by = Agent(role="r", goal="g", backstory="b", llm="openai/gpt-4o-mini")
     made = Crew(name="desk", agents=[by], tasks=[Task(description="d", expected_output="e", agent=by)])
     run: dict[str, Any] = {"thread_id": None, "database": None, "inputs": {}, "outputs": {}}
-    RuntimeState([made]).noted([run]).checkpoint(config.location)
+    RuntimeState([made]).set_progress([run]).checkpoint(config.location)
     return Crew.from_checkpoint(config).name == "desk"
 
 
