@@ -116,7 +116,7 @@ _EXTRAS: Final[dict[str, str]] = {
 """Names of extras, which are imported when they are used, each with its module."""
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:
     if name not in _EXTRAS:
         raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
     return getattr(import_module(_EXTRAS[name]), name)

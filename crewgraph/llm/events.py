@@ -52,7 +52,7 @@ def with_chunk_events(
     """
     if not crewai_event_bus.wants(LLMStreamChunkEvent):
         return config
-    handler = (StreamingChunkHandler if SINKS.get() else ChunkHandler)(source, agent, task, call_id)
+    handler = (StreamingChunkHandler if SINKS.get() else _ChunkHandler)(source, agent, task, call_id)
     callbacks: object = ensure_config(config).get("callbacks")
     if isinstance(callbacks, BaseCallbackManager):
         manager = callbacks.copy()
@@ -63,7 +63,7 @@ def with_chunk_events(
     return run_config
 
 
-class ChunkHandler(BaseCallbackHandler):
+class _ChunkHandler(BaseCallbackHandler):
     """Emits chunk events for models that stream on their own; it does not cause streaming."""
 
     run_inline = True  # on the thread or loop of the request, so that chunks stay in order
@@ -110,7 +110,7 @@ class ChunkHandler(BaseCallbackHandler):
         crewai_event_bus.emit(self._source, event)
 
 
-class StreamingChunkHandler(ChunkHandler):
+class StreamingChunkHandler(_ChunkHandler):
     """A chunk handler that makes LangChain models stream: they do so for handlers with these two methods."""
 
     def tap_output_iter(self, run_id: "UUID", output: Iterator[object]) -> Iterator[object]:

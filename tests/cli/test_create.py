@@ -36,7 +36,7 @@ def test_a_new_project_passes_its_test_and_tells_which_key_is_missing(python: Py
     for program in (("-m", "latest_news.main"), (str(folder / "src" / "latest_news" / "main.py"), "the", "moon")):
         ran = python("-m", "crewgraph", "run", *program, PYTHONPATH=source, OPENAI_API_KEY="")
         assert ran.returncode == 1
-        assert "Error: The model `openai/gpt-4o-mini` needs a key" in ran.stderr and "OPENAI_API_KEY" in ran.stderr
+        assert "Error: The model `openai/gpt-4o-mini` needs an API key" in ran.stderr and "OPENAI_API_KEY" in ran.stderr
         assert "Traceback" not in ran.stderr
 
 

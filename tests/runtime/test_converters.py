@@ -232,7 +232,7 @@ def test_the_steps_of_a_conversion_are_functions():
 def test_what_cannot_be_converted_stays_a_text_and_nobody_to_ask_is_an_error():
     silent = agent(ScriptedLLM(["no"], repeat_last=True))
     assert convert_to_model("words", Point, None, silent) == "words"
-    with pytest.raises(TypeError, match="give `agent=`"):
+    with pytest.raises(TypeError, match="pass `agent=`"):
         convert_to_model("words", Point, None)
     with pytest.raises(ValueError, match="`agent=` or `converter_cls=`"):
         create_converter()

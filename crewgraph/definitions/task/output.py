@@ -66,7 +66,7 @@ class LegacyOutput(StructuredOutput):
 
     if not TYPE_CHECKING:  # hidden from type checkers
 
-        def __getattr__(self, name: str) -> object:
+        def __getattr__(self, name: str) -> Any:
             if name in _RAW_ALIASES:
                 warn_deprecated(f"`{name}` of an output", "write `raw`")
                 return self.raw
