@@ -349,7 +349,9 @@ def _taken_up(verb: str) -> Row:
     def taken_up(seen: Seen) -> bool:
         config = CheckpointConfig(location=str(seen.folder / verb), on_events=["lite_agent_execution_completed"])
         one = Agent(role="r", goal="g", backstory="b", llm="openai/gpt-4o-mini", checkpoint=config, max_iter=7)
-        RuntimeState([one]).set_progress([{"thread_id": None, "database": None, "inputs": {}}]).checkpoint(config.location)
+        RuntimeState([one]).set_progress([{"thread_id": None, "database": None, "inputs": {}}]).checkpoint(
+            config.location
+        )
         made = getattr(Agent, verb)(config)
         return made is not one and (made.role, made.max_iter) == ("r", 7)
 
