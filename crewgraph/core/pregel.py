@@ -10,13 +10,19 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config, set_config_context
+from langgraph._internal._runnable import RunnableSeq
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.pregel import Pregel
 from langgraph.types import Interrupt
+
+from crewgraph.core.replay import is_traced
+
+if TYPE_CHECKING:
+    from langgraph.pregel._read import PregelNode
 
 __all__ = [
     "KEPT_NOWHERE",
@@ -31,6 +37,7 @@ __all__ = [
     "inside_effect",
     "leads_on",
     "place_of",
+    "trace_on_demand",
     "untraced",
     "with_answers",
     "written_since_start",
@@ -281,6 +288,31 @@ class _Untraced(Runnable[Any, Any]):
 
     async def _awaited(self, input: object, config: RunnableConfig, given: dict[str, Any]) -> object:
         return await self._first.ainvoke(input, config, **given)
+
+
+class _TracedOnDemand(_Untraced):
+    """The steps of a node: with their run in the trace where somebody watches, without it elsewhere."""
+
+    def __init__(self, traced: RunnableSeq) -> None:
+        super().__init__(cast("Sequence[Runnable[Any, Any]]", traced.steps))
+        self._traced = traced
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: object) -> Any:
+        if config is None or is_traced(config):
+            return self._traced.invoke(input, config, **kwargs)
+        return super().invoke(input, config, **kwargs)
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: object) -> Any:
+        if config is None or is_traced(config):
+            return await self._traced.ainvoke(input, config, **kwargs)
+        return await super().ainvoke(input, config, **kwargs)
+
+
+def trace_on_demand(nodes: "Mapping[str, PregelNode]") -> None:
+    """Let the nodes of a compiled graph make no run for a trace that nobody sees."""
+    for node in nodes.values():
+        if type(node.node) is RunnableSeq:
+            vars(node)["node"] = _TracedOnDemand(node.node)  # in the place of the cached one
 
 
 def untraced(graph: "Pregel[Any]", *names: str) -> None:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 else:
     AsyncPregelLoop, SyncPregelLoop = _loop.AsyncPregelLoop, _loop.SyncPregelLoop
 
+from crewgraph.core.pregel import trace_on_demand
+
 __all__ = ["InlineGraph", "InlineSaver", "Save", "supported"]
 
 Save = tuple[str, tuple[Any, ...]]
@@ -226,7 +228,7 @@ _inline_astream = _with_loop(_ASTREAM, main, "AsyncPregelLoop", _AsyncLoop) if s
 
 
 class InlineGraph(CompiledStateGraph[Any]):
-    """A compiled graph whose runs save inline where that is possible.
+    """A compiled graph whose runs save inline where that is possible, and whose nodes make no run for a trace that nobody sees.
 
     Args:
         fields: the `vars` of a compiled graph.
@@ -235,6 +237,7 @@ class InlineGraph(CompiledStateGraph[Any]):
     def __init__(self, **fields: Any) -> None:
         own = {name: fields.pop(name) for name in list(fields) if name.startswith("_")}
         super().__init__(**fields)
+        trace_on_demand(self.nodes)
         vars(self).update(own)  # LangGraph's `copy` passes all of `vars` to this again
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:

@@ -18,7 +18,7 @@ from langgraph.utils.runnable import RunnableCallable
 from modes import Mode
 
 from crewgraph.core import pregel
-from crewgraph.core.pregel import Place, asked_in, has_next, place_of, untraced, with_answers
+from crewgraph.core.pregel import Place, asked_in, has_next, place_of, trace_on_demand, untraced, with_answers
 
 
 class State(TypedDict, total=False):
@@ -211,6 +211,35 @@ def test_a_node_can_be_kept_out_of_the_trace(mode: Mode):
     assert mode.invoke(compiled, {}, {"callbacks": [Names()]}) == {"seen": "x"}
     assert (names, seen) == (["graph", "shown"], ["shown", "left_out"])
     assert all("node" in vars(compiled.nodes[name]) for name in ("shown", "left_out"))
+
+
+def test_nodes_make_a_run_in_the_trace_where_somebody_watches_and_see_the_same_config_where_nobody_does(mode: Mode):
+    runs: list[str] = []
+    seen: list[dict[str, Any]] = []
+
+    class Names(BaseCallbackHandler):
+        def on_chain_start(self, *args: Any, **kwargs: Any) -> None:
+            runs.append(kwargs["name"])
+
+    def look(state: State) -> State:
+        config = get_config()
+        seen.append({**config.get("metadata", {}), "recursion_limit": config.get("recursion_limit")})
+        return {"seen": "x"}
+
+    graph: StateGraph[Any, Any, Any, Any] = StateGraph(State)
+    graph.add_node("look", look)
+    graph.add_edge(START, "look")
+    compiled = graph.compile(name="graph")
+    plain = mode.invoke(compiled, {}, {"metadata": {"k": 1}})
+    trace_on_demand(compiled.nodes)
+    assert mode.invoke(compiled, {}, {"metadata": {"k": 1}}) == plain
+    assert mode.invoke(compiled, {}, {"metadata": {"k": 1}, "callbacks": [Names()]}) == plain
+    assert runs == ["graph", "look"]
+    before, unwatched, watched = [{name: value for name, value in one.items() if "run_id" not in name} for one in seen]
+    for one in (before, unwatched, watched):
+        for name in ("langgraph_checkpoint_ns", "checkpoint_ns"):
+            one.pop(name, None)
+    assert before == unwatched == watched
 
 
 def test_answers_can_be_given_to_a_part_of_a_node_beside_those_of_the_node(mode: Mode):
