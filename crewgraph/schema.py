@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from functools import partial
 from types import NoneType, SimpleNamespace
-from typing import Annotated, Any, Optional, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Optional, TypeAlias, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError, PydanticUserError
@@ -17,6 +17,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind
 from crewgraph.errors import DefinitionError
 
 __all__ = [
+    "Metadata",
     "call_arguments",
     "described",
     "flat_schema",
@@ -27,6 +28,9 @@ __all__ = [
     "texts",
     "validated",
 ]
+
+Metadata: TypeAlias = dict[str, Any]
+"""What users attach to a memory, a passage or an answer: JSON values by name."""
 
 _M = TypeVar("_M", bound=BaseModel)
 _Schema = dict[str, Any]

@@ -25,6 +25,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.hooks.registry import pass_on
+from crewgraph.schema import Metadata
 from crewgraph.tools.failure import ToolFailurePolicy
 
 __all__ = [
@@ -134,7 +135,7 @@ FINGERPRINT_NAMESPACE = UUID("f47ac10b-58cc-4372-a567-0e02b2c3d479")
 class Fingerprint(BaseModel):
     """A UUID with its creation time and metadata, for audits."""
 
-    metadata: dict[str, Any] = Field(default_factory=dict)
+    metadata: Metadata = Field(default_factory=dict)
     """Additional plain data."""
 
     _uuid: UUID = PrivateAttr(default_factory=uuid4)
@@ -156,7 +157,7 @@ class Fingerprint(BaseModel):
         return self._created_at
 
     @classmethod
-    def generate(cls, seed: str | None = None, metadata: dict[str, Any] | None = None) -> Self:
+    def generate(cls, seed: str | None = None, metadata: Metadata | None = None) -> Self:
         """Create a fingerprint. The same seed gives the same UUID; None gives a random one.
 
         Raises:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 from pydantic import PrivateAttr
 
 from crewgraph.definitions.base import Definition
+from crewgraph.definitions.run_options import Inputs
 from crewgraph.definitions.task.output import set_fields
 from crewgraph.extensions import extension
 from crewgraph.prompts.book import Book
@@ -73,7 +74,7 @@ class TemplatedDefinition(Definition):
         """Return the text of a field as a run without inputs uses it."""
         return self.rendered_texts({})[field] or ""
 
-    def rendered_texts(self, inputs: Mapping[str, Any]) -> dict[str, str | None]:
+    def rendered_texts(self, inputs: Inputs) -> dict[str, str | None]:
         """Return the texts by field for a run with these inputs. Without any, the templates or the texts of `fill_permanently`.
 
         Raises:
@@ -85,7 +86,7 @@ class TemplatedDefinition(Definition):
         filled = {field: None if text is None else self._filled(field, text, inputs) for field, text in written.items()}
         return {**filled, **permanent}
 
-    def _filled(self, field: str, template: str, inputs: Mapping[str, Any]) -> str:
+    def _filled(self, field: str, template: str, inputs: Inputs) -> str:
         return fill(template, inputs, where=f"`{field}` of {self.called}") if inputs else template
 
     @property
@@ -117,7 +118,7 @@ class TemplatedDefinition(Definition):
         self._permanent.update({field: text for field, text in texts.items() if text is not None})
 
 
-def append_chat_history(description: str, inputs: Mapping[str, Any], book: Book) -> str:
+def append_chat_history(description: str, inputs: Inputs, book: Book) -> str:
     """Append the chat messages among the inputs to a task's description.
 
     Raises:

@@ -1,17 +1,19 @@
 """The keyword arguments that the methods of crews and flows share, as one object for the runtime."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from langgraph.checkpoint.base import BaseCheckpointSaver
 
     from crewgraph.definitions.checkpoints import CheckpointSettings
 
-__all__ = ["DEFAULT_OPTIONS", "Checkpointer", "FlowRunOptions", "RunOptions"]
+__all__ = ["DEFAULT_OPTIONS", "Checkpointer", "FlowRunOptions", "Inputs", "RunOptions"]
 
+
+Inputs: TypeAlias = Mapping[str, Any]
+"""The inputs of a kickoff: values by name, which fill the placeholders of texts or a flow's state."""
 
 Checkpointer: TypeAlias = "BaseCheckpointSaver[Any] | Literal[False] | None"
 """Where runs are stored: a LangGraph checkpointer, False for nowhere; the crew's own, else the default database, where None."""

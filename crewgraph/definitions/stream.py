@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic_core import to_jsonable_python
 
 from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
+from crewgraph.definitions.run_options import Inputs
 from crewgraph.definitions.task.output import CrewOutput, TaskOutput
 from crewgraph.llm.usage import UsageMetrics
 
@@ -91,7 +92,7 @@ class Started(StreamItem):
     thread_id: str | None
     """The name that the run is stored under, for `resume`; None if it is not stored."""
 
-    inputs: Mapping[str, Any]
+    inputs: Inputs
     """The values for the placeholders."""
 
 
@@ -271,7 +272,7 @@ class FlowStarted(StreamItem):
     flow_id: str
     """The id of the run, which is the `id` of its state."""
 
-    inputs: Mapping[str, Any]
+    inputs: Inputs
     """The inputs; empty if the run resumes."""
 
 
@@ -333,7 +334,7 @@ class CrewStarted(MethodItem):
     thread_id: str | None
     """The name that the crew's run is stored under; None if it is not stored."""
 
-    inputs: Mapping[str, Any]
+    inputs: Inputs
     """The values for the placeholders."""
 
 

@@ -3,6 +3,7 @@
 from typing import Any, Literal
 
 from crewgraph.events.base import BaseEvent
+from crewgraph.schema import Metadata
 
 __all__ = [
     "A2AAgentCardFetchedEvent",
@@ -45,7 +46,7 @@ class A2AEventBase(BaseEvent):
 class WithMetadata(A2AEventBase):
     """An event with room for more."""
 
-    metadata: dict[str, Any] | None = None
+    metadata: Metadata | None = None
     """What else is known."""
 
 

@@ -16,6 +16,8 @@ from uuid import uuid4
 from pydantic import VERSION, BaseModel, ConfigDict, Field, PlainSerializer, field_serializer
 from pydantic_core.core_schema import FieldSerializationInfo
 
+from crewgraph.schema import Metadata
+
 __all__ = ["BaseEvent", "attribute", "brief", "short_reference", "task_id_of"]
 
 
@@ -141,7 +143,7 @@ class BaseEvent(BaseModel):
     source_type: str | None = None
     """What has that fingerprint: agent, task or crew."""
 
-    fingerprint_metadata: dict[str, Any] | None = None
+    fingerprint_metadata: Metadata | None = None
     """What the owner of the fingerprint noted on it."""
 
     task_id: str | None = None

@@ -6,6 +6,7 @@ What happens in flows that are conversations.
 from typing import Any, Literal
 
 from crewgraph.events.base import BaseEvent
+from crewgraph.schema import Metadata
 
 __all__ = [
     "ConversationMessageAddedEvent",
@@ -209,7 +210,7 @@ class FlowInputRequestedEvent(_MethodEvent):
     message: str
     """What it asks."""
 
-    metadata: dict[str, Any] | None = None
+    metadata: Metadata | None = None
     """What else it wants to be known."""
 
 
@@ -224,10 +225,10 @@ class FlowInputReceivedEvent(_MethodEvent):
     response: str | None = None
     """The answer."""
 
-    metadata: dict[str, Any] | None = None
+    metadata: Metadata | None = None
     """What else it wanted to be known."""
 
-    response_metadata: dict[str, Any] | None = None
+    response_metadata: Metadata | None = None
     """What else came with the answer; always None."""
 
 

@@ -6,6 +6,7 @@ What happens when something is remembered or recalled.
 from typing import Any
 
 from crewgraph.events.base import BaseEvent
+from crewgraph.schema import Metadata
 
 __all__ = [
     "KnowledgeEventBase",
@@ -189,7 +190,7 @@ class MemorySaveStartedEvent(MemoryBaseEvent):
     value: str | None = None
     """What."""
 
-    metadata: dict[str, Any] | None = None
+    metadata: Metadata | None = None
     """What is noted with it."""
 
 
@@ -201,7 +202,7 @@ class MemorySaveCompletedEvent(MemoryBaseEvent):
     value: str
     """What."""
 
-    metadata: dict[str, Any] | None = None
+    metadata: Metadata | None = None
     """What is noted with it."""
 
     save_time_ms: float
@@ -216,7 +217,7 @@ class MemorySaveFailedEvent(MemoryBaseEvent):
     value: str | None = None
     """What."""
 
-    metadata: dict[str, Any] | None = None
+    metadata: Metadata | None = None
     """What should be noted with it."""
 
     error: str

@@ -17,6 +17,7 @@ from crewgraph.knowledge.source.langchain import RetrieverKnowledgeSource
 from crewgraph.knowledge.storage import BaseKnowledgeStorage, KnowledgeStorage, resolve_knowledge_storage
 from crewgraph.lazy import lazy
 from crewgraph.overrides import override_of
+from crewgraph.schema import Metadata
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
@@ -248,7 +249,7 @@ class Knowledge(BaseModel):
         query: "Sequence[str] | str",
         results_limit: int = _LIMIT,
         score_threshold: float = _THRESHOLD,
-        metadata_filter: dict[str, Any] | None = None,
+        metadata_filter: Metadata | None = None,
     ) -> list[SearchResult]:
         """The passages that match a query, best first.
 
@@ -279,7 +280,7 @@ class Knowledge(BaseModel):
         query: "Sequence[str] | str",
         results_limit: int = _LIMIT,
         score_threshold: float = _THRESHOLD,
-        metadata_filter: dict[str, Any] | None = None,
+        metadata_filter: Metadata | None = None,
     ) -> list[SearchResult]:
         """Async `query`."""
         texts = _query_texts(query)
@@ -312,7 +313,7 @@ class Knowledge(BaseModel):
         self,
         results_limit: int = _LIMIT,
         score_threshold: float = _THRESHOLD,
-        metadata_filter: dict[str, Any] | None = None,
+        metadata_filter: Metadata | None = None,
     ) -> "BaseRetriever":
         """The search as a LangChain retriever, for any chain, agent or graph."""
 
@@ -352,7 +353,7 @@ class Knowledge(BaseModel):
         """Whether the storage separates units: the built-in one does, unless a subclass overrides `save`."""
         return isinstance(self.storage, KnowledgeStorage) and override_of(self.storage, "save") is None
 
-    def _search_arguments(self, limit: int, threshold: float, metadata: dict[str, Any] | None) -> dict[str, object]:
+    def _search_arguments(self, limit: int, threshold: float, metadata: Metadata | None) -> dict[str, object]:
         """The arguments of a search: restricted to the units of the sources, if any, where the storage supports that."""
         arguments: dict[str, object] = {"limit": limit, "score_threshold": threshold}
         if metadata is not None:

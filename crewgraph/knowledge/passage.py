@@ -8,6 +8,8 @@ from typing import Any
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict  # pydantic reads no other one before Python 3.12
 
+from crewgraph.schema import Metadata
+
 __all__ = [
     "CHUNK_OVERLAP",
     "CHUNK_SIZE",
@@ -30,7 +32,7 @@ class Passage:
     """A text of a source with its metadata."""
 
     text: str
-    metadata: dict[str, Any] = field(default_factory=dict[str, Any])
+    metadata: Metadata = field(default_factory=dict[str, Any])
     """Plain data: `source` is its origin (a file, an address), with its `page`, `sheet` or `heading`."""
 
 
@@ -39,7 +41,7 @@ class SearchResult(TypedDict):
 
     id: str
     content: str
-    metadata: dict[str, Any]
+    metadata: Metadata
     score: float
     """From 0 to 1: (1 + cosine) / 2, so 0.5 is unrelated to the query."""
 

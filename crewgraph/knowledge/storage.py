@@ -15,6 +15,7 @@ from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.plain import plain
 from crewgraph.knowledge.passage import Passage, SearchResult
 from crewgraph.overrides import overridable, override_of
+from crewgraph.schema import Metadata
 from crewgraph.storage.store.namespace import Entry, FoundEntry, StoreNamespace
 
 __all__ = [
@@ -56,7 +57,7 @@ class BaseKnowledgeStorage(BaseModel, ABC):
         self,
         query: list[str],
         limit: int = 5,
-        metadata_filter: dict[str, Any] | None = None,
+        metadata_filter: Metadata | None = None,
         score_threshold: float = 0.6,
     ) -> list[SearchResult]:
         """The stored texts that match a query, best first."""
@@ -73,7 +74,7 @@ class BaseKnowledgeStorage(BaseModel, ABC):
         self,
         query: list[str],
         limit: int = 5,
-        metadata_filter: dict[str, Any] | None = None,
+        metadata_filter: Metadata | None = None,
         score_threshold: float = 0.6,
     ) -> list[SearchResult]:
         """Async `search`."""
@@ -159,7 +160,7 @@ class KnowledgeStorage(BaseKnowledgeStorage):
         self,
         query: list[str],
         limit: int = 5,
-        metadata_filter: dict[str, Any] | None = None,
+        metadata_filter: Metadata | None = None,
         score_threshold: float = 0.6,
         *,
         units: Collection[str] | None = None,
@@ -183,7 +184,7 @@ class KnowledgeStorage(BaseKnowledgeStorage):
         self,
         query: list[str],
         limit: int = 5,
-        metadata_filter: dict[str, Any] | None = None,
+        metadata_filter: Metadata | None = None,
         score_threshold: float = 0.6,
         *,
         units: Collection[str] | None = None,

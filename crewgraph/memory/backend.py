@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
 
 from crewgraph.memory.records import MemoryRecord, ScopeInfo
+from crewgraph.schema import Metadata
 
 __all__ = [
     "EmbeddingDimensionMismatchError",
@@ -42,7 +43,7 @@ class StorageBackend(Protocol):
         query_embedding: list[float],
         scope_prefix: str | None = None,
         categories: list[str] | None = None,
-        metadata_filter: dict[str, Any] | None = None,
+        metadata_filter: Metadata | None = None,
         limit: int = 10,
         min_score: float = 0.0,
     ) -> list[tuple[MemoryRecord, float]]:
@@ -55,7 +56,7 @@ class StorageBackend(Protocol):
         categories: list[str] | None = None,
         record_ids: list[str] | None = None,
         older_than: datetime | None = None,
-        metadata_filter: dict[str, Any] | None = None,
+        metadata_filter: Metadata | None = None,
     ) -> int:
         """Delete the records that match all conditions and return their number."""
         ...

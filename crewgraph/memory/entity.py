@@ -8,6 +8,7 @@ from crewgraph.memory.events import save_with_events
 from crewgraph.memory.items import EntityMemoryItem
 from crewgraph.memory.short_term import StoredMemory
 from crewgraph.memory.storage import resolve_storage
+from crewgraph.schema import Metadata
 
 __all__ = ["EntityMemory"]
 
@@ -33,7 +34,7 @@ class EntityMemory(StoredMemory):
         resolved = resolve_storage(self.stored_as, storage, crew, embedder_config, path)
         super().__init__(storage=resolved, crew=crew, embedder_config=embedder_config)
 
-    def save(self, value: "EntityMemoryItem | list[EntityMemoryItem]", metadata: dict[str, Any] | None = None) -> None:
+    def save(self, value: "EntityMemoryItem | list[EntityMemoryItem]", metadata: Metadata | None = None) -> None:
         """Save entities, each with its own metadata; a failure does not prevent saving the others.
 
         Raises:
@@ -43,9 +44,7 @@ class EntityMemory(StoredMemory):
         if items:
             save_with_events(self, self.kind, None, {"entity_count": len(items)}, lambda: self._save_items(items))
 
-    async def asave(
-        self, value: "EntityMemoryItem | list[EntityMemoryItem]", metadata: dict[str, Any] | None = None
-    ) -> None:
+    async def asave(self, value: "EntityMemoryItem | list[EntityMemoryItem]", metadata: Metadata | None = None) -> None:
         """Async `save`."""
         await in_thread(self.save, value, metadata)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from crewgraph.core.replay import is_replayed
 from crewgraph.lazy import lazy_module
+from crewgraph.schema import Metadata
 
 if TYPE_CHECKING:
     from crewgraph import events
@@ -27,7 +28,7 @@ def save_with_events(
     source: object,
     kind: str,
     value: str | None,
-    metadata: dict[str, Any] | None,
+    metadata: Metadata | None,
     save: Callable[[], dict[str, Any] | None],
 ) -> None:
     """Run `save` and emit its started, completed and failed events.

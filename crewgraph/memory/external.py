@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 from crewgraph.errors import StorageError
 from crewgraph.memory.short_term import StoredMemory
 from crewgraph.memory.storage import Mem0Storage
+from crewgraph.schema import Metadata
 
 __all__ = ["ExternalMemory"]
 
@@ -66,7 +67,7 @@ class ExternalMemory(StoredMemory):
             self.storage = self.create_storage(crew, self.embedder_config)
         return self
 
-    def save(self, value: Any, metadata: dict[str, Any] | None = None) -> None:
+    def save(self, value: Any, metadata: Metadata | None = None) -> None:
         """Save a text; see `StoredMemory.save`."""
         self._check()
         super().save(value, metadata)

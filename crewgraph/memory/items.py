@@ -4,15 +4,17 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from crewgraph.schema import Metadata
+
 __all__ = ["EntityMemoryItem", "ExternalMemoryItem", "LongTermMemoryItem", "ShortTermMemoryItem", "extract_entities"]
 
 
 class ShortTermMemoryItem:
     """A finding of a run."""
 
-    def __init__(self, data: object, agent: str | None = None, metadata: dict[str, Any] | None = None) -> None:
+    def __init__(self, data: object, agent: str | None = None, metadata: Metadata | None = None) -> None:
         self.data, self.agent = data, agent
-        self.metadata: dict[str, Any] = {} if metadata is None else metadata
+        self.metadata: Metadata = {} if metadata is None else metadata
 
 
 class LongTermMemoryItem:
@@ -34,11 +36,11 @@ class LongTermMemoryItem:
         expected_output: str,
         datetime: str,
         quality: int | float | None = None,
-        metadata: dict[str, Any] | None = None,
+        metadata: Metadata | None = None,
     ) -> None:
         self.task, self.agent, self.quality = task, agent, quality
         self.datetime, self.expected_output = datetime, expected_output
-        self.metadata: dict[str, Any] = {} if metadata is None else metadata
+        self.metadata: Metadata = {} if metadata is None else metadata
 
 
 class EntityMemoryItem:
@@ -53,13 +55,13 @@ class EntityMemoryItem:
 
     def __init__(self, name: str, type: str, description: str, relationships: str) -> None:
         self.name, self.type, self.description = name, type, description
-        self.metadata: dict[str, Any] = {"relationships": relationships}
+        self.metadata: Metadata = {"relationships": relationships}
 
 
 class ExternalMemoryItem:
     """An item for an external memory."""
 
-    def __init__(self, value: Any, metadata: dict[str, Any] | None = None, agent: str | None = None) -> None:
+    def __init__(self, value: Any, metadata: Metadata | None = None, agent: str | None = None) -> None:
         self.value, self.metadata, self.agent = value, metadata, agent
 
 

@@ -8,6 +8,7 @@ from crewgraph.memory.events import save_with_events, search_with_events
 from crewgraph.memory.items import LongTermMemoryItem
 from crewgraph.memory.short_term import StoredMemory
 from crewgraph.memory.storage import LTMSQLiteStorage, LTMStorage
+from crewgraph.schema import Metadata
 
 __all__ = ["LongTermMemory"]
 
@@ -32,7 +33,7 @@ class LongTermMemory(StoredMemory):
         super().__init__(storage=storage)
 
     def save(  # pyright: ignore[reportIncompatibleMethodOverride]
-        self, item: "LongTermMemoryItem | str", metadata: dict[str, Any] | None = None
+        self, item: "LongTermMemoryItem | str", metadata: Metadata | None = None
     ) -> None:
         """Save how well a task was done.
 
@@ -60,7 +61,7 @@ class LongTermMemory(StoredMemory):
         save_with_events(self, self.kind, result.task, result.metadata, work)
 
     async def asave(  # pyright: ignore[reportIncompatibleMethodOverride]
-        self, item: "LongTermMemoryItem | str", metadata: dict[str, Any] | None = None
+        self, item: "LongTermMemoryItem | str", metadata: Metadata | None = None
     ) -> None:
         """Async `save`."""
         await in_thread(self.save, item, metadata)
@@ -118,7 +119,7 @@ def _is_good_enough(result: dict[str, Any], least: float | None) -> bool:
     return least is None or (result.get("score") is not None and result["score"] >= least)
 
 
-def _item(value: str, metadata: dict[str, Any]) -> LongTermMemoryItem:
+def _item(value: str, metadata: Metadata) -> LongTermMemoryItem:
     fields = {name: field for name, field in metadata.items() if name not in ("task", "agent", "expected_output")}
     return LongTermMemoryItem(
         agent=str(metadata.get("agent", "")),

@@ -20,6 +20,7 @@ from crewgraph.memory.backend import resolve_memory_storage
 from crewgraph.memory.query import RecordFilter
 from crewgraph.memory.records import MemoryConfig, MemoryMatch, MemoryRecord, ScopeInfo, join_scope_paths, scope_parts
 from crewgraph.prompts.book import Book, english
+from crewgraph.schema import Metadata
 
 if TYPE_CHECKING:
     from langchain_core.retrievers import BaseRetriever
@@ -299,7 +300,7 @@ class MemoryWrites(MemoryReads):
         content: str,
         scope: str | None = None,
         categories: list[str] | None = None,
-        metadata: dict[str, Any] | None = None,
+        metadata: Metadata | None = None,
         importance: float | None = None,
         source: str | None = None,
         private: bool = False,
@@ -339,7 +340,7 @@ class MemoryWrites(MemoryReads):
         content: str,
         scope: str | None = None,
         categories: list[str] | None = None,
-        metadata: dict[str, Any] | None = None,
+        metadata: Metadata | None = None,
         importance: float | None = None,
         source: str | None = None,
         private: bool = False,
@@ -356,7 +357,7 @@ class MemoryWrites(MemoryReads):
         contents: list[str],
         scope: str | None = None,
         categories: list[str] | None = None,
-        metadata: dict[str, Any] | None = None,
+        metadata: Metadata | None = None,
         importance: float | None = None,
         source: str | None = None,
         private: bool = False,
@@ -372,7 +373,7 @@ class MemoryWrites(MemoryReads):
         contents: list[str],
         scope: str | None = None,
         categories: list[str] | None = None,
-        metadata: dict[str, Any] | None = None,
+        metadata: Metadata | None = None,
         importance: float | None = None,
         source: str | None = None,
         private: bool = False,
@@ -388,7 +389,7 @@ class MemoryWrites(MemoryReads):
         scope: str | None = None,
         categories: list[str] | None = None,
         older_than: datetime | None = None,
-        metadata_filter: dict[str, Any] | None = None,
+        metadata_filter: Metadata | None = None,
         record_ids: list[str] | None = None,
     ) -> int:
         """Delete the records that match all conditions; without any, all records.
@@ -413,7 +414,7 @@ class MemoryWrites(MemoryReads):
         scope: str | None = None,
         categories: list[str] | None = None,
         older_than: datetime | None = None,
-        metadata_filter: dict[str, Any] | None = None,
+        metadata_filter: Metadata | None = None,
         record_ids: list[str] | None = None,
     ) -> int:
         """Async `forget`."""
@@ -435,7 +436,7 @@ class MemoryWrites(MemoryReads):
         self,
         scope: str | None,
         categories: Sequence[str] | None,
-        metadata: dict[str, Any] | None,
+        metadata: Metadata | None,
         importance: float | None,
         source: str | None,
         private: bool,
@@ -463,7 +464,7 @@ class MemoryWrites(MemoryReads):
         scope: str | None,
         categories: Sequence[str] | None,
         older_than: datetime | None,
-        metadata: dict[str, Any] | None,
+        metadata: Metadata | None,
         record_ids: Sequence[str] | None,
     ) -> object:
         self._refuse_read_only("forget")
@@ -588,7 +589,7 @@ class MemorySlice(MemoryReads, BaseModel):
         content: str,
         scope: str,
         categories: list[str] | None = None,
-        metadata: dict[str, Any] | None = None,
+        metadata: Metadata | None = None,
         importance: float | None = None,
         source: str | None = None,
         private: bool = False,
@@ -612,7 +613,7 @@ class MemorySlice(MemoryReads, BaseModel):
         content: str,
         scope: str,
         categories: list[str] | None = None,
-        metadata: dict[str, Any] | None = None,
+        metadata: Metadata | None = None,
         importance: float | None = None,
         source: str | None = None,
         private: bool = False,
@@ -772,7 +773,7 @@ class Memory(MemoryWrites, MemoryConfig):
         content: str | None = None,
         scope: str | None = None,
         categories: list[str] | None = None,
-        metadata: dict[str, Any] | None = None,
+        metadata: Metadata | None = None,
         importance: float | None = None,
     ) -> MemoryRecord:
         """Change a record; values that are None are left as they are.
@@ -789,7 +790,7 @@ class Memory(MemoryWrites, MemoryConfig):
         content: str | None = None,
         scope: str | None = None,
         categories: list[str] | None = None,
-        metadata: dict[str, Any] | None = None,
+        metadata: Metadata | None = None,
         importance: float | None = None,
     ) -> MemoryRecord:
         """Async `update`."""

@@ -8,6 +8,8 @@ from uuid import uuid4
 
 from pydantic import BaseModel, Field
 
+from crewgraph.schema import Metadata
+
 __all__ = [
     "MemoryConfig",
     "MemoryMatch",
@@ -44,7 +46,7 @@ class MemoryRecord(BaseModel):
     categories: list[str] = Field(default_factory=list[str])
     """Its topics."""
 
-    metadata: dict[str, Any] = Field(default_factory=dict[str, Any])
+    metadata: Metadata = Field(default_factory=Metadata)
     """Further JSON data."""
 
     importance: float = Field(default=0.5, ge=0, le=1)

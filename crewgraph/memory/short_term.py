@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 from crewgraph.core.loops.bridge import call, in_thread
 from crewgraph.memory.events import save_with_events, search_with_events
 from crewgraph.memory.storage import RAGStorage, resolve_storage
+from crewgraph.schema import Metadata
 
 __all__ = ["ShortTermMemory", "StoredMemory"]
 
@@ -79,7 +80,7 @@ class StoredMemory(BaseModel):
         """The task, for events, if used outside a run."""
         self._task = task
 
-    def save(self, value: Any, metadata: dict[str, Any] | None = None) -> None:
+    def save(self, value: Any, metadata: Metadata | None = None) -> None:
         """Save a text.
 
         Args:
@@ -96,7 +97,7 @@ class StoredMemory(BaseModel):
 
         save_with_events(self, self.kind, _text(value), metadata, work)
 
-    async def asave(self, value: Any, metadata: dict[str, Any] | None = None) -> None:
+    async def asave(self, value: Any, metadata: Metadata | None = None) -> None:
         """Async `save`."""
         await in_thread(self.save, value, metadata)
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 from crewgraph.errors import StorageError
 from crewgraph.extras import require
 from crewgraph.lazy import lazy
+from crewgraph.schema import Metadata
 from crewgraph.settings import private_file, storage_dir
 from crewgraph.text import slug
 
@@ -43,7 +44,7 @@ __all__ = [
 class Storage:
     """The storage of a memory; a custom class overrides all three methods, which may be async."""
 
-    def save(self, value: Any, metadata: dict[str, Any]) -> None:
+    def save(self, value: Any, metadata: Metadata) -> None:
         """Save a text with its metadata."""
         raise NotImplementedError(f"`{type(self).__name__}` has no `save(value, metadata)` of its own")
 
@@ -99,7 +100,7 @@ class Mem0Storage(Storage):
                     self._memory.project.update(custom_categories=categories)
         return self._memory
 
-    def save(self, value: Any, metadata: dict[str, Any] | None = None) -> None:
+    def save(self, value: Any, metadata: Metadata | None = None) -> None:
         """Save a text; `messages` in the metadata are the conversation before it."""
         fields = dict(metadata or {})
         last = {"role": "assistant", "content": str(value)}
@@ -221,7 +222,7 @@ class RAGStorage(Storage):
             self._embedder = embedder_of(self.embedder_config)
         return self._embedder
 
-    def save(self, value: Any, metadata: dict[str, Any] | None = None) -> None:
+    def save(self, value: Any, metadata: Metadata | None = None) -> None:
         """Save a text, unless it is blank.
 
         Raises:
@@ -278,12 +279,12 @@ def _team(crew: object) -> str:
     return f"{named[:_MAX_TEAM_LENGTH]}_{hashlib.sha256(named.encode()).hexdigest()[:10]}"
 
 
-def _key(text: str, metadata: dict[str, Any]) -> str:
+def _key(text: str, metadata: Metadata) -> str:
     written = json.dumps([text, metadata], sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(written.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def _plain(metadata: dict[str, Any]) -> dict[str, object]:
+def _plain(metadata: Metadata) -> dict[str, object]:
     return json.loads(json.dumps(metadata, ensure_ascii=False, default=str))
 
 
@@ -302,7 +303,7 @@ class LTMStorage:
         """Its entries."""
         return memory_namespace("long_term", storage=self.storage)
 
-    def save(self, task_description: str, metadata: dict[str, Any], datetime: str, score: int | float | None) -> None:
+    def save(self, task_description: str, metadata: Metadata, datetime: str, score: int | float | None) -> None:
         """Save how well a task was done.
 
         Args:
@@ -372,7 +373,7 @@ class LTMSQLiteStorage:
         self.db_path = str(storage_dir() / _FILE if db_path is None else Path(db_path).expanduser())
         self._lock = threading.Lock()
 
-    def save(self, task_description: str, metadata: dict[str, Any], datetime: str, score: int | float | None) -> None:
+    def save(self, task_description: str, metadata: Metadata, datetime: str, score: int | float | None) -> None:
         """Save how well a task was done; the same task, time and metadata are one row.
 
         Args:

@@ -21,6 +21,7 @@ from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.crew.pending import PendingCrew
 from crewgraph.definitions.flow.feedback import PendingFlow
 from crewgraph.definitions.flow.flow import Flow
+from crewgraph.definitions.run_options import Inputs
 from crewgraph.extensions import extension
 from crewgraph.hooks.points import (
     EXECUTION_BOUNDARY_POINTS,
@@ -141,7 +142,7 @@ class RunObserver(Protocol):
 
 
 def crew_observers(
-    crew: Crew, place: RunPlace, tasks: Sequence[TaskBinding], inputs: Mapping[str, Any], origin: SnapshotOrigin | None
+    crew: Crew, place: RunPlace, tasks: Sequence[TaskBinding], inputs: Inputs, origin: SnapshotOrigin | None
 ) -> list[RunObserver]:
     """What observes a crew's run.
 
@@ -172,7 +173,7 @@ def flow_observers(run: FlowRun, saver: Any) -> list[RunObserver]:
     return observers
 
 
-def agent_observers(agent: BaseAgent, inputs: Mapping[str, Any]) -> tuple[RunPlace | None, list[RunObserver]]:
+def agent_observers(agent: BaseAgent, inputs: Inputs) -> tuple[RunPlace | None, list[RunObserver]]:
     """Where an agent's own kickoff is stored, None for nowhere; and what observes it."""
     console, start = agent_console(agent), agent.take_start()
     observers: list[RunObserver] = [] if console is None else [console]

@@ -30,6 +30,7 @@ from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.method import FlowMethod
+from crewgraph.definitions.run_options import Inputs
 from crewgraph.errors import RunError
 from crewgraph.events.lineage import apart
 from crewgraph.hooks.points import InterceptionPoint, StepContext
@@ -53,7 +54,7 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 
 
 def method_arguments(
-    method: FlowMethod, given: object, triggered: bool, inputs: Mapping[str, Any]
+    method: FlowMethod, given: object, triggered: bool, inputs: Inputs
 ) -> tuple[tuple[object, ...], dict[str, object]]:
     """The arguments, without the flow itself.
 
@@ -89,7 +90,7 @@ def method_arguments(
     return args, keywords
 
 
-def unknown_inputs(definition: FlowDefinition, state: Any, inputs: Mapping[str, Any]) -> list[str]:
+def unknown_inputs(definition: FlowDefinition, state: Any, inputs: Inputs) -> list[str]:
     """What to tell of inputs that lead nowhere: no field of the state's model has the name, and no parameter of a method."""
     if not isinstance(state, BaseModel) or state.model_config.get("extra") == "allow":
         return []

@@ -35,6 +35,7 @@ from crewgraph.core.saving import InlineGraph
 from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.method import texts_in_code
+from crewgraph.definitions.run_options import Inputs
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import CompileError
 
@@ -260,7 +261,7 @@ class FlowGraph(ShownAsFlow, InlineGraph):
             run = self._run_in(ensure_config(config))
         told: object = given
         if isinstance(given, Mapping) and "progress" not in given:
-            inputs: Mapping[str, Any] = cast("Mapping[str, Any]", given).get("inputs") or {}
+            inputs: Inputs = cast("Mapping[str, Any]", given).get("inputs") or {}
             # LangGraph gives a node's input to a graph that goes on, too, and looks at it only where nothing is kept.
             goes_on = run.stored and place_of(ensure_config(config)).again
             told = self.begun(self._run_in(ensure_config(config)) if goes_on else run, inputs)
@@ -277,7 +278,7 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         run.saver, run.thread_id = saver, "/".join(filter(None, [around.thread, around.task]))
         return run
 
-    def begun(self, run: FlowRun, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    def begun(self, run: FlowRun, inputs: Inputs) -> dict[str, Any]:
         """The state of the graph at the beginning of a run."""
         if run.state is None:
             run.state = self.flow.new_state(inputs) if run.is_shown else self.flow.detached_state(inputs)

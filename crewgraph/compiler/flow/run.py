@@ -19,6 +19,7 @@ from crewgraph.compiler.flow.state_changes import KeptState
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.state import CURRENT_WRITER, state_fields, state_id, state_source
+from crewgraph.definitions.run_options import Inputs
 from crewgraph.errors import StorageError
 from crewgraph.events.lineage import Lineage
 from crewgraph.llm.usage import UsageLedger
@@ -101,9 +102,7 @@ class FlowRun:
     usage: UsageLedger
     """What models reported that methods have asked in this process."""
 
-    def __init__(
-        self, flow: "Flow", plan: TriggerPlan, state: object, inputs: Mapping[str, Any], *, stored: bool
-    ) -> None:
+    def __init__(self, flow: "Flow", plan: TriggerPlan, state: object, inputs: Inputs, *, stored: bool) -> None:
         self.flow, self.plan, self.inputs, self.stored = flow, plan, dict(inputs), stored
         self.state = state
         self.values: dict[str, Any] = {}
@@ -227,7 +226,7 @@ class FlowRun:
             if self.state is None:
                 held: Mapping[str, Any] = values.get("state") or {}
                 self.state = self.flow.restored_state({name: self.revived(one) for name, one in held.items()})
-                inputs: Mapping[str, Any] = values.get("inputs") or {}
+                inputs: Inputs = values.get("inputs") or {}
                 self.inputs = {name: self.revived(one) for name, one in inputs.items()} | self.inputs
                 self.feedback = [self.revived(one) for one in of_run(values, "feedback") or ()]
                 said: Mapping[str, object] = of_run(values, "outputs") or {}

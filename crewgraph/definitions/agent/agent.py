@@ -1,7 +1,7 @@
 """Agents: `BaseAgent` holds the fields of every agent, `Agent` is one whose work a language model does."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_validator
@@ -32,6 +32,7 @@ from crewgraph.definitions.fields import (
     validate_rpm_controller,
 )
 from crewgraph.definitions.placeholders import TemplatedDefinition, has_slot, slot, validate_date_format
+from crewgraph.definitions.run_options import Inputs
 from crewgraph.definitions.task.guardrail import Guardrail, validate_guardrail
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.overrides import overridable
@@ -198,7 +199,7 @@ class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, AgentCheckpoints, LastR
         """A digest of role, goal and backstory, the same in every process."""
         return content_key(*(self.template(field) or "" for field in self._text_fields))
 
-    def interpolate_inputs(self, inputs: Mapping[str, Any]) -> None:
+    def interpolate_inputs(self, inputs: Inputs) -> None:
         """Fill the placeholders of role, goal and backstory; runs without inputs use the filled texts.
 
         The templates are preserved: another call, or a kickoff with inputs, fills them again.

@@ -1,10 +1,11 @@
 """Evaluation of crews: the `test` methods and the classes of their results."""
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from crewgraph.definitions.run_options import Inputs
 from crewgraph.lazy import lazy
 from crewgraph.llm.usage import UsageMetrics, total
 
@@ -26,7 +27,7 @@ class CrewEvaluation:
         self,
         n_iterations: int,
         eval_llm: object = None,
-        inputs: Mapping[str, Any] | None = None,
+        inputs: Inputs | None = None,
         *,
         openai_model_name: object = None,
         checkpointer: "Checkpointer" = None,
@@ -56,7 +57,7 @@ class CrewEvaluation:
         self,
         n_iterations: int,
         eval_llm: object = None,
-        inputs: Mapping[str, Any] | None = None,
+        inputs: Inputs | None = None,
         *,
         openai_model_name: object = None,
         checkpointer: "Checkpointer" = None,

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from crewgraph.definitions.checkpoints import ForkVerb
+from crewgraph.definitions.run_options import Inputs
 from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.lazy import lazy
 from crewgraph.text import shorten
@@ -177,7 +178,7 @@ class CrewStep:
     outputs: Mapping[str, TaskOutput]
     """The outputs of all tasks so far."""
 
-    inputs: Mapping[str, Any]
+    inputs: Inputs
     """The inputs of the run."""
 
     next: tuple[str, ...]
@@ -218,7 +219,7 @@ class CrewHistory:
         self,
         step_or_task: "CrewStep | Task | UUID | str | int",
         outputs: Mapping[str, object] | None = None,
-        inputs: Mapping[str, Any] | None = None,
+        inputs: Inputs | None = None,
         *,
         thread_id: str | None = None,
         new_thread_id: str | None = None,
@@ -261,7 +262,7 @@ class CrewHistory:
         self,
         step_or_task: "CrewStep | Task | UUID | str | int",
         outputs: Mapping[str, object] | None = None,
-        inputs: Mapping[str, Any] | None = None,
+        inputs: Inputs | None = None,
         *,
         thread_id: str | None = None,
         new_thread_id: str | None = None,
@@ -283,7 +284,7 @@ class CrewHistory:
     def replay(
         self,
         task_id: "Task | UUID | str | int",
-        inputs: Mapping[str, Any] | None = None,
+        inputs: Inputs | None = None,
         thread_id: str | None = None,
         *,
         new_thread_id: str | None = None,
@@ -310,7 +311,7 @@ class CrewHistory:
     async def areplay(
         self,
         task_id: "Task | UUID | str | int",
-        inputs: Mapping[str, Any] | None = None,
+        inputs: Inputs | None = None,
         thread_id: str | None = None,
         *,
         new_thread_id: str | None = None,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from crewgraph.definitions.run_options import Inputs
 from crewgraph.errors import RunError, StorageError
 from crewgraph.lazy import lazy
 
@@ -41,7 +42,7 @@ class CrewTraining:
         self,
         n_iterations: int,
         filename: str,
-        inputs: Mapping[str, Any] | None = None,
+        inputs: Inputs | None = None,
         *,
         feedback: "Callable[[TaskOutput], Any] | None" = None,
         checkpointer: "Checkpointer" = None,
@@ -75,7 +76,7 @@ class CrewTraining:
         self,
         n_iterations: int,
         filename: str,
-        inputs: Mapping[str, Any] | None = None,
+        inputs: Inputs | None = None,
         *,
         feedback: "Callable[[TaskOutput], Any] | None" = None,
         checkpointer: "Checkpointer" = None,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.definitions.checkpoints import apply_from_checkpoint
-from crewgraph.definitions.run_options import Checkpointer, RunOptions
+from crewgraph.definitions.run_options import Checkpointer, Inputs, RunOptions
 from crewgraph.lazy import lazy
 from crewgraph.overrides import overridable, override_of
 
@@ -47,7 +47,7 @@ class CrewVerbs:
     @overridable
     def kickoff(
         self,
-        inputs: Mapping[str, Any] | None = None,
+        inputs: Inputs | None = None,
         input_files: Mapping[str, object] | None = None,
         from_checkpoint: "CheckpointSettings | None" = None,
         *,
@@ -88,7 +88,7 @@ class CrewVerbs:
     @overridable
     async def akickoff(
         self,
-        inputs: Mapping[str, Any] | None = None,
+        inputs: Inputs | None = None,
         input_files: Mapping[str, Any] | None = None,
         from_checkpoint: "CheckpointSettings | None" = None,
         *,
@@ -107,7 +107,7 @@ class CrewVerbs:
     @overridable
     async def kickoff_async(
         self,
-        inputs: Mapping[str, Any] | None = None,
+        inputs: Inputs | None = None,
         input_files: Mapping[str, Any] | None = None,
         from_checkpoint: "CheckpointSettings | None" = None,
         *,
@@ -190,7 +190,7 @@ class CrewVerbs:
 
     def stream(
         self,
-        inputs: Mapping[str, Any] | None = None,
+        inputs: Inputs | None = None,
         input_files: Any = None,
         *,
         thread_id: str | None = None,
@@ -217,7 +217,7 @@ class CrewVerbs:
 
     def astream(
         self,
-        inputs: Mapping[str, Any] | None = None,
+        inputs: Inputs | None = None,
         input_files: Any = None,
         *,
         thread_id: str | None = None,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, cast
 
 from crewgraph.core.files import FILES, files_in
 from crewgraph.definitions.checkpoints import CheckpointSettings, NextRun, apply_from_checkpoint, validate_checkpoint
-from crewgraph.definitions.run_options import FlowRunOptions
+from crewgraph.definitions.run_options import FlowRunOptions, Inputs
 from crewgraph.errors import RunError
 from crewgraph.extensions import extension
 from crewgraph.lazy import lazy
@@ -103,10 +103,10 @@ extension that reads it."""
 class RunExtension(Protocol):
     """What an extension does in a run that has its input."""
 
-    def state_before(self, flow: object, shown: Any, inputs: Mapping[str, Any]) -> Any:
+    def state_before(self, flow: object, shown: Any, inputs: Inputs) -> Any:
         """The state that a new run takes over; None for `shown`, the one that the flow's object shows."""
 
-    def begin(self, flow: Any, state: object, inputs: Mapping[str, Any]) -> None:
+    def begin(self, flow: Any, state: object, inputs: Inputs) -> None:
         """Change the state that a run begins with."""
 
     def end(self, flow: object, state: object, value: Any) -> None:
@@ -126,7 +126,7 @@ class RunExtension(Protocol):
         """A run has failed."""
 
 
-def run_extension(inputs: Mapping[str, Any]) -> RunExtension | None:
+def run_extension(inputs: Inputs) -> RunExtension | None:
     """The extension that reads one of the inputs; None for a run of the flow alone."""
     for name, reader in RESERVED_INPUTS.items():
         if name in inputs:
@@ -134,7 +134,7 @@ def run_extension(inputs: Mapping[str, Any]) -> RunExtension | None:
     return None
 
 
-def state_inputs(inputs: Mapping[str, Any]) -> dict[str, Any]:
+def state_inputs(inputs: Inputs) -> dict[str, Any]:
     """The inputs that are fields of the state or parameters of methods."""
     apart = (*RESERVED_INPUTS, FILES) if files_in(inputs) else RESERVED_INPUTS
     return {name: value for name, value in inputs.items() if name not in apart}

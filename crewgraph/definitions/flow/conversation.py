@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from crewgraph.definitions.flow.dsl import listen, router, start
 from crewgraph.definitions.flow.method import conversational_only
 from crewgraph.extensions import extension
+from crewgraph.schema import Metadata
 
 if TYPE_CHECKING:
     from crewgraph.definitions.flow.definition import FlowDefinition
@@ -76,7 +77,7 @@ class FlowConversation:
         """Add a message to what was said: `name`, `tool_call_id`, `metadata` and so on are `extra`."""
         _view(self).append_message(role, content, extra)
 
-    def append_assistant_message(self, content: str, *, metadata: dict[str, Any] | None = None) -> None:
+    def append_assistant_message(self, content: str, *, metadata: Metadata | None = None) -> None:
         """Say something to the user."""
         _view(self).append_message("assistant", content, {"metadata": metadata} if metadata else {})
 
@@ -86,7 +87,7 @@ class FlowConversation:
         result: Any,
         *,
         visibility: _Visibility = "private",
-        metadata: dict[str, Any] | None = None,
+        metadata: Metadata | None = None,
     ) -> None:
         """Note what an agent found out, in `events` and in the agent's thread.
 

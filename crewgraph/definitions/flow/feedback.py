@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from crewgraph.definitions.flow.method import ensure_metadata, mark_uncalled
 from crewgraph.errors import DefinitionError
+from crewgraph.schema import Metadata
 
 __all__ = [
     "FEEDBACK_SUFFIX",
@@ -50,7 +51,7 @@ class PendingFeedbackContext:
     default_outcome: str | None = None
     """The outcome of an empty answer."""
 
-    metadata: dict[str, Any] = field(default_factory=dict[str, Any])
+    metadata: Metadata = field(default_factory=dict[str, Any])
     """Additional data."""
 
     llm: dict[str, Any] | str | None = None
@@ -133,7 +134,7 @@ class HumanFeedbackResult:
     method_name: str = ""
     """The method."""
 
-    metadata: dict[str, Any] = field(default_factory=dict[str, Any])
+    metadata: Metadata = field(default_factory=dict[str, Any])
     """The metadata passed to the decorator."""
 
 
@@ -335,7 +336,7 @@ class InputResponse:
     text: str | None
     """The answer, or None."""
 
-    metadata: dict[str, Any] | None = None
+    metadata: Metadata | None = None
     """Additional data, such as who answered."""
 
 
@@ -343,9 +344,7 @@ class InputResponse:
 class InputProvider(Protocol):
     """Protocol of providers that answer questions of `Flow.ask`."""
 
-    def request_input(
-        self, message: str, flow: object, metadata: dict[str, Any] | None = None
-    ) -> str | InputResponse | None:
+    def request_input(self, message: str, flow: object, metadata: Metadata | None = None) -> str | InputResponse | None:
         """Return the answer to a question.
 
         Args:

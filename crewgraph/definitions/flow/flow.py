@@ -28,6 +28,7 @@ from crewgraph.definitions.flow.state import (
     with_new_id,
 )
 from crewgraph.definitions.flow.verbs import FlowVerbs, PendingFlowVerbs
+from crewgraph.definitions.run_options import Inputs
 from crewgraph.errors import DefinitionError
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.flow import FlowCreatedEvent
@@ -213,7 +214,7 @@ class Flow(
         history = self.human_feedback_history
         return history[-1] if history else None
 
-    def new_state(self, inputs: Mapping[str, Any], before: object = None) -> Any:
+    def new_state(self, inputs: Inputs, before: object = None) -> Any:
         """Create the state that a run with these inputs starts with.
 
         Args:
@@ -232,7 +233,7 @@ class Flow(
             extra.begin(self, state, inputs)
         return state
 
-    def detached_state(self, inputs: Mapping[str, Any]) -> Any:
+    def detached_state(self, inputs: Inputs) -> Any:
         """Create the state of a run that is not shown by this object: a copy with its own `id`."""
         return with_inputs(with_new_id(self._state_copy()), inputs, self.flow_name)
 

@@ -3,7 +3,7 @@
 Records which method sets which field. Changes inside a value, such as an append to a list, are not detected.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextvars import ContextVar
 from copy import deepcopy
 from functools import wraps
@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from pydantic import BaseModel, Field
 
+from crewgraph.definitions.run_options import Inputs
 from crewgraph.errors import DefinitionError
 
 __all__ = [
@@ -241,7 +242,7 @@ def with_new_id(state: Any) -> Any:
     return cast("Any", state)
 
 
-def with_inputs(state: Any, inputs: Mapping[str, Any], flow: str) -> Any:
+def with_inputs(state: Any, inputs: Inputs, flow: str) -> Any:
     """The state with values for its fields.
 
     Raises:

@@ -10,7 +10,7 @@ from crewgraph.definitions.checkpoints import CheckpointSettings, ForkVerb
 from crewgraph.definitions.crew.pending import RunFilter, RunInfo, RunStatus
 from crewgraph.definitions.flow.feedback import PendingFeedbackContext, PendingFlow
 from crewgraph.definitions.flow.step import FlowStep
-from crewgraph.definitions.run_options import FlowRunOptions
+from crewgraph.definitions.run_options import FlowRunOptions, Inputs
 from crewgraph.errors import RunError
 from crewgraph.events.frames import AsyncStreamSession, StreamSession
 from crewgraph.lazy import lazy
@@ -150,7 +150,7 @@ class FlowVerbs(FlowDrawings):
 
     def kickoff(
         self,
-        inputs: Mapping[str, Any] | None = None,
+        inputs: Inputs | None = None,
         input_files: Mapping[str, object] | None = None,
         from_checkpoint: CheckpointSettings | None = None,
         restore_from_state_id: str | None = None,
@@ -190,7 +190,7 @@ class FlowVerbs(FlowDrawings):
     @overridable
     async def kickoff_async(
         self,
-        inputs: Mapping[str, Any] | None = None,
+        inputs: Inputs | None = None,
         input_files: Mapping[str, Any] | None = None,
         from_checkpoint: CheckpointSettings | None = None,
         restore_from_state_id: str | None = None,
@@ -206,7 +206,7 @@ class FlowVerbs(FlowDrawings):
 
     async def akickoff(
         self,
-        inputs: Mapping[str, Any] | None = None,
+        inputs: Inputs | None = None,
         input_files: Mapping[str, object] | None = None,
         from_checkpoint: CheckpointSettings | None = None,
         restore_from_state_id: str | None = None,
@@ -215,9 +215,7 @@ class FlowVerbs(FlowDrawings):
         """Run the flow on the current event loop; see `kickoff`."""
         return await self.kickoff_async(inputs, input_files, from_checkpoint, restore_from_state_id, **more)
 
-    def stream(
-        self, inputs: Mapping[str, Any] | None = None, *, feedback: Any = None, **more: Any
-    ) -> "Generator[StreamItem]":
+    def stream(self, inputs: Inputs | None = None, *, feedback: Any = None, **more: Any) -> "Generator[StreamItem]":
         """Run the flow and yield events as they happen; the last one holds the result.
 
         The run advances as items are consumed. Models are asked to stream. Leaving the loop stops the run; if it is stored, the
@@ -235,7 +233,7 @@ class FlowVerbs(FlowDrawings):
         return stream_flow(cast("Flow", self), _merge_inputs(inputs, more), feedback)
 
     def astream(
-        self, inputs: Mapping[str, Any] | None = None, *, feedback: Any = None, **more: Any
+        self, inputs: Inputs | None = None, *, feedback: Any = None, **more: Any
     ) -> "AsyncGenerator[StreamItem]":
         """Run the flow on the current event loop and yield events as they happen; see `stream`.
 
@@ -246,7 +244,7 @@ class FlowVerbs(FlowDrawings):
 
     def stream_events(
         self,
-        inputs: Mapping[str, Any] | None = None,
+        inputs: Inputs | None = None,
         input_files: Mapping[str, object] | None = None,
         from_checkpoint: CheckpointSettings | None = None,
         restore_from_state_id: str | None = None,
@@ -264,7 +262,7 @@ class FlowVerbs(FlowDrawings):
 
     def astream_events(
         self,
-        inputs: Mapping[str, Any] | None = None,
+        inputs: Inputs | None = None,
         input_files: Mapping[str, object] | None = None,
         from_checkpoint: CheckpointSettings | None = None,
         restore_from_state_id: str | None = None,

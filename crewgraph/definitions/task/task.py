@@ -13,6 +13,7 @@ from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.base import content_key
 from crewgraph.definitions.fields import CallbackField, FilesField, OutputModelField, ToolsField
 from crewgraph.definitions.placeholders import TemplatedDefinition, append_chat_history
+from crewgraph.definitions.run_options import Inputs
 from crewgraph.definitions.task.guardrail import Guardrail, validate_guardrail
 from crewgraph.definitions.task.output import OutputFormat, TaskOutput
 from crewgraph.definitions.task.prompt import process_content
@@ -165,7 +166,7 @@ class Task(TaskVerbs, TemplatedDefinition):
     end_time: datetime | None = None
     """When the last run ended, whether it succeeded or failed."""
 
-    def interpolate_inputs_and_add_conversation_history(self, inputs: Mapping[str, Any]) -> None:
+    def interpolate_inputs_and_add_conversation_history(self, inputs: Inputs) -> None:
         """Fill the placeholders of the texts; runs without inputs use the filled texts.
 
         The templates are preserved: another call, or a kickoff with inputs, fills them again.
@@ -194,7 +195,7 @@ class Task(TaskVerbs, TemplatedDefinition):
             self.processed_by_agents.add(agent_name)
         self.delegations += 1
 
-    def _filled(self, field: str, template: str, inputs: Mapping[str, Any]) -> str:
+    def _filled(self, field: str, template: str, inputs: Inputs) -> str:
         if field == "output_file":  # also without inputs: no file is called `{topic}`
             return fill_path(template, inputs, where=f"`output_file` of {self.called}")
         filled = super()._filled(field, template, inputs)

@@ -12,6 +12,7 @@ from crewgraph.deprecations import warn_deprecated
 from crewgraph.errors import SourceError
 from crewgraph.knowledge.files import decode_text, display_name, read_file, resolve_file
 from crewgraph.knowledge.passage import CHUNK_OVERLAP, CHUNK_SIZE, Passage, chunk_size_problem, split_chunks
+from crewgraph.schema import Metadata
 
 __all__ = ["BaseFileKnowledgeSource", "BaseKnowledgeSource", "StringKnowledgeSource", "TextFileKnowledgeSource"]
 
@@ -40,7 +41,7 @@ class BaseKnowledgeSource(BaseModel, ABC):
     storage: Any = None
     """Where its chunks are stored."""
 
-    metadata: dict[str, Any] = Field(default_factory=dict[str, Any])
+    metadata: Metadata = Field(default_factory=Metadata)
     """The metadata of all of its chunks."""
 
     collection_name: str | None = None
@@ -126,7 +127,7 @@ class BaseKnowledgeSource(BaseModel, ABC):
     def _save_documents(self) -> None:
         self._checked_storage().save(self.chunks)
 
-    def save_documents(self, metadata: dict[str, Any] | None = None) -> None:
+    def save_documents(self, metadata: Metadata | None = None) -> None:
         """The former name of `_save_documents`."""
         warn_deprecated("`save_documents` of a knowledge source", "write `self._save_documents()`")
         self.metadata = {**self.metadata, **(metadata or {})}

@@ -16,6 +16,7 @@ from crewgraph.knowledge.source.langchain import (
 )
 from crewgraph.knowledge.source.text_files import CSVKnowledgeSource, JSONKnowledgeSource, MarkdownKnowledgeSource
 from crewgraph.knowledge.source.url import URLKnowledgeSource
+from crewgraph.schema import Metadata
 
 __all__ = ["SourceKinds", "as_sources"]
 
@@ -127,7 +128,7 @@ class SourceKinds:
         return _suffix(file_path) in _BY_SUFFIX
 
     @classmethod
-    def get_source(cls, file_path: str, metadata: dict[str, Any] | None = None) -> BaseKnowledgeSource:
+    def get_source(cls, file_path: str, metadata: Metadata | None = None) -> BaseKnowledgeSource:
         """The source for a file.
 
         Raises:

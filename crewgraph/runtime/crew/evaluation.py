@@ -18,7 +18,7 @@ from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.agent import Agent
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.crew.evaluation import CrewTestResult, ScoredRound, TaskScore, mean
-from crewgraph.definitions.run_options import Checkpointer, RunOptions
+from crewgraph.definitions.run_options import Checkpointer, Inputs, RunOptions
 from crewgraph.definitions.task.output import CrewOutput, TaskOutput
 from crewgraph.definitions.task.task import Task
 from crewgraph.events.crew import (
@@ -85,21 +85,21 @@ _log = logging.getLogger("crewgraph")
 
 
 def evaluate_crew(
-    crew: Crew, n_iterations: int, eval_llm: object, inputs: Mapping[str, Any] | None, checkpointer: Checkpointer
+    crew: Crew, n_iterations: int, eval_llm: object, inputs: Inputs | None, checkpointer: Checkpointer
 ) -> CrewTestResult:
     """Test a crew; see `Crew.test`."""
     return drive(_tested(crew, n_iterations, eval_llm, inputs, checkpointer))
 
 
 async def aevaluate_crew(
-    crew: Crew, n_iterations: int, eval_llm: object, inputs: Mapping[str, Any] | None, checkpointer: Checkpointer
+    crew: Crew, n_iterations: int, eval_llm: object, inputs: Inputs | None, checkpointer: Checkpointer
 ) -> CrewTestResult:
     """Test a crew on this event loop; see `Crew.atest`."""
     return await adrive(_tested(crew, n_iterations, eval_llm, inputs, checkpointer))
 
 
 def _tested(
-    crew: Crew, n_iterations: int, eval_llm: object, inputs: Mapping[str, Any] | None, checkpointer: Checkpointer
+    crew: Crew, n_iterations: int, eval_llm: object, inputs: Inputs | None, checkpointer: Checkpointer
 ) -> Program[CrewTestResult]:
     rounds = checked_rounds(n_iterations)
     given = validate_inputs(inputs or {})

@@ -12,7 +12,7 @@ from crewgraph.compiler.agent.knowledge import load_knowledge_once
 from crewgraph.compiler.agent.models import isolated_tool_cache
 from crewgraph.core.cancellation import giving_up
 from crewgraph.definitions.crew.crew import Crew
-from crewgraph.definitions.run_options import DEFAULT_OPTIONS, RunOptions
+from crewgraph.definitions.run_options import DEFAULT_OPTIONS, Inputs, RunOptions
 from crewgraph.definitions.task.output import CrewOutput
 from crewgraph.llm.usage import total
 from crewgraph.overrides import override_of
@@ -87,7 +87,7 @@ async def akickoff_for_each(
 class _Item:
     """One of the inputs, and the name its run is kept under."""
 
-    def __init__(self, inputs: Mapping[str, Any]) -> None:
+    def __init__(self, inputs: Inputs) -> None:
         self.inputs, self.thread_id = inputs, thread_in_flow() or str(uuid4())
 
 

@@ -22,7 +22,7 @@ from crewgraph.core.plain import NotPlain, plain
 from crewgraph.core.resources import RunResources
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.crew.pending import PendingCrew
-from crewgraph.definitions.run_options import DEFAULT_OPTIONS, Checkpointer, RunOptions
+from crewgraph.definitions.run_options import DEFAULT_OPTIONS, Checkpointer, Inputs, RunOptions
 from crewgraph.definitions.task.guardrail import model_guardrail
 from crewgraph.definitions.task.output import CrewOutput
 from crewgraph.deprecations import user_stacklevel
@@ -77,7 +77,7 @@ _LEAST_STEPS = 10_000
 
 def kickoff_crew(
     crew: Crew,
-    inputs: Mapping[str, Any] | None,
+    inputs: Inputs | None,
     options: RunOptions = DEFAULT_OPTIONS,
 ) -> CrewOutput:
     """Run a crew; see `Crew.kickoff`."""
@@ -86,7 +86,7 @@ def kickoff_crew(
 
 async def akickoff_crew(
     crew: Crew,
-    inputs: Mapping[str, Any] | None,
+    inputs: Inputs | None,
     options: RunOptions = DEFAULT_OPTIONS,
 ) -> CrewOutput:
     """Run a crew on this event loop; see `Crew.akickoff`."""
@@ -107,7 +107,7 @@ async def aresume_crew(
 
 def kickoff_program(
     crew: Crew,
-    inputs: Mapping[str, Any] | None,
+    inputs: Inputs | None,
     options: RunOptions,
     audience: CrewAudience | None = None,
 ) -> Program[CrewOutput]:
@@ -122,7 +122,7 @@ def kickoff_program(
 
 def _begun(
     crew: Crew,
-    inputs: Mapping[str, Any] | None,
+    inputs: Inputs | None,
     options: RunOptions,
     audience: CrewAudience | None,
     opened: RunResources,
@@ -150,7 +150,7 @@ def _begun(
 
 def _prepared(
     crew: Crew,
-    inputs: Mapping[str, Any] | None,
+    inputs: Inputs | None,
     options: RunOptions,
     opened: RunResources,
 ) -> "Program[tuple[CrewRun, dict[str, Any]]]":
@@ -211,7 +211,7 @@ def validate_inputs(inputs: Any) -> dict[str, Any]:
     return dict(inputs)  # pyright: ignore[reportUnknownArgumentType]
 
 
-def plain_inputs(inputs: Mapping[str, Any]) -> dict[str, object]:
+def plain_inputs(inputs: Inputs) -> dict[str, object]:
     """Inputs as checkpoints hold them."""
     made: dict[str, Any] = {}
     for name, value in inputs.items():
@@ -260,7 +260,7 @@ class CrewRun:
         made.origin = self.origin
         return made
 
-    def check_worded(self, inputs: Mapping[str, Any], beginning: int = 0) -> None:
+    def check_worded(self, inputs: Inputs, beginning: int = 0) -> None:
         """Find what the last task misses before the first is paid for.
 
         Raises:
@@ -270,7 +270,7 @@ class CrewRun:
         for one in {id(one): one for work in left for one in (work.task, work.agent)}.values():
             one.rendered_texts(inputs)
 
-    def execute(self, given: object, inputs: Mapping[str, Any]) -> Program[CrewOutput]:
+    def execute(self, given: object, inputs: Inputs) -> Program[CrewOutput]:
         """Run the graph on what is given (None or answers continue), and tell the audience how that goes."""
         crew, inputs = self.crew, inputs_alone(inputs)
         crew.inputs = dict(inputs)
@@ -295,7 +295,7 @@ class CrewRun:
             yield WaitForListeners()
         return output
 
-    def _ran(self, given: Any, inputs: Mapping[str, Any]) -> Program[CrewOutput]:
+    def _ran(self, given: Any, inputs: Inputs) -> Program[CrewOutput]:
         output = yield from with_run_hooks(self.crew, self._played(given, inputs))
         if not isinstance(output, PendingCrew):
             for callback in self.crew.after_kickoff_callbacks:
@@ -303,7 +303,7 @@ class CrewRun:
                 output = output if changed is None else changed
         return output
 
-    def _played(self, given: object, inputs: Mapping[str, Any]) -> Program[CrewOutput]:
+    def _played(self, given: object, inputs: Inputs) -> Program[CrewOutput]:
         place, crew, notes = self.place, self.crew, RunNotes(crew=(str(self.crew.id), self.crew.key))
         own = place.checkpointer if place.detached else None
         retention = Retention(crew.keep_history, f"crew `{crew.name}`", own or None, place.thread_id)
@@ -374,7 +374,7 @@ def _config(crew: Crew, tasks: Sequence[TaskBinding], place: RunPlace) -> Runnab
     return config
 
 
-def _warn_of_open_placeholders(crew: Crew, inputs: Mapping[str, Any]) -> None:
+def _warn_of_open_placeholders(crew: Crew, inputs: Inputs) -> None:
     if inputs:
         return
     found = {name for task in crew.tasks for name in task.open_placeholders("description", "expected_output")}

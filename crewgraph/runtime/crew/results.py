@@ -20,6 +20,7 @@ from crewgraph.core.files import FILES, FileRecord, files_in
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation, Program
 from crewgraph.core.pregel import written_since_start
+from crewgraph.definitions.run_options import Inputs
 from crewgraph.definitions.task.output import CrewOutput, TaskOutput
 from crewgraph.definitions.task.task import Task
 from crewgraph.errors import OutputInvalid, RunError, StorageError, UnknownTask
@@ -128,7 +129,7 @@ def _output(one: TaskBinding, written: Mapping[str, Any], notes: RunNotes) -> Ta
 
 
 def execution_logs(
-    tasks: Sequence[TaskBinding], written: Mapping[str, Any], inputs: Mapping[str, Any], notes: RunNotes
+    tasks: Sequence[TaskBinding], written: Mapping[str, Any], inputs: Inputs, notes: RunNotes
 ) -> list[dict[str, object]]:
     """An entry for each task that has an output: `was_replayed` says that it was kept from before the run was resumed."""
     return [
@@ -254,7 +255,7 @@ class _Given(dict[str, Any]):
     """Files among inputs, until the run notes them."""
 
 
-def with_files(inputs: Mapping[str, Any] | None, files: Any) -> Mapping[str, object] | None:
+def with_files(inputs: Inputs | None, files: Any) -> Mapping[str, object] | None:
     """Inputs with files among them; where none are given, with those of the flow around.
 
     Raises:
@@ -283,7 +284,7 @@ def _one_with_files(inputs: Any, files: object) -> object:
     return with_files(cast("Mapping[str, Any]", inputs), files) if isinstance(inputs, Mapping) else inputs
 
 
-def parted(inputs: Mapping[str, Any]) -> tuple[dict[str, object], object]:
+def parted(inputs: Inputs) -> tuple[dict[str, object], object]:
     """Inputs, and the files that stood among them."""
     found: object = inputs.get(FILES)
     if isinstance(found, _Given):
@@ -291,7 +292,7 @@ def parted(inputs: Mapping[str, Any]) -> tuple[dict[str, object], object]:
     return dict(inputs), None
 
 
-def inputs_alone(inputs: Mapping[str, Any]) -> dict[str, object]:
+def inputs_alone(inputs: Inputs) -> dict[str, object]:
     """Inputs without files."""
     has = isinstance(inputs.get(FILES), _Given) or files_in(inputs)
     return {name: value for name, value in inputs.items() if not has or name != FILES}

@@ -27,7 +27,7 @@ from crewgraph.definitions.crew.training import (
     training_path,
     write_training,
 )
-from crewgraph.definitions.run_options import Checkpointer, RunOptions
+from crewgraph.definitions.run_options import Checkpointer, Inputs, RunOptions
 from crewgraph.definitions.task.output import CrewOutput, TaskOutput
 from crewgraph.errors import RunError
 from crewgraph.events.crew import CrewTrainCompletedEvent, CrewTrainFailedEvent, CrewTrainStartedEvent
@@ -56,7 +56,7 @@ def train_crew(
     crew: Crew,
     n_iterations: int,
     filename: str,
-    inputs: Mapping[str, Any] | None,
+    inputs: Inputs | None,
     feedback: _Ask | None,
     checkpointer: Checkpointer,
 ) -> None:
@@ -68,7 +68,7 @@ async def atrain_crew(
     crew: Crew,
     n_iterations: int,
     filename: str,
-    inputs: Mapping[str, Any] | None,
+    inputs: Inputs | None,
     feedback: _Ask | None,
     checkpointer: Checkpointer,
 ) -> None:
@@ -80,7 +80,7 @@ def _trained(
     crew: Crew,
     n_iterations: int,
     filename: str,
-    inputs: Mapping[str, Any] | None,
+    inputs: Inputs | None,
     feedback: _Ask | None,
     checkpointer: Checkpointer,
 ) -> Program[None]:
@@ -218,7 +218,7 @@ def _by_role(crew: Crew) -> dict[str, BaseAgent]:
     return agents
 
 
-def _ran(crew: Crew, inputs: Mapping[str, Any], thread_id: str, checkpointer: Checkpointer) -> Program[CrewOutput]:
+def _ran(crew: Crew, inputs: Inputs, thread_id: str, checkpointer: Checkpointer) -> Program[CrewOutput]:
     """The run of a round: begun, or gone on with."""
     place = run_place(crew, thread_id, checkpointer)
     if place.checkpointer is not False:

@@ -21,7 +21,7 @@ from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.crew.history import CrewStep
 from crewgraph.definitions.crew.plan import CrewPlan
 from crewgraph.definitions.crew.validation import title
-from crewgraph.definitions.run_options import Checkpointer
+from crewgraph.definitions.run_options import Checkpointer, Inputs
 from crewgraph.definitions.task.output import CrewOutput, TaskOutput, dump_model
 from crewgraph.errors import DefinitionError, RunError
 from crewgraph.llm.structure import read_structure
@@ -45,9 +45,7 @@ def taken_over(output: TaskOutput) -> TaskOutput:
     return output.model_copy(update={name: field.get_default(call_default_factory=True) for name, field in _USED})
 
 
-def given_output(
-    given: Any, assignment: TaskBinding, before: TaskOutput | None, inputs: Mapping[str, Any]
-) -> TaskOutput:
+def given_output(given: Any, assignment: TaskBinding, before: TaskOutput | None, inputs: Inputs) -> TaskOutput:
     """What is given for a task, as its output.
 
     Args:
@@ -103,7 +101,7 @@ def _read(text: str, assignment: TaskBinding, where: str, *, wanted: bool = Fals
     return {"raw": text, "json_dict": found.model_dump(mode="json")}
 
 
-def _undone(assignment: TaskBinding, inputs: Mapping[str, Any]) -> TaskOutput:
+def _undone(assignment: TaskBinding, inputs: Inputs) -> TaskOutput:
     """The frame of an output of a task that was not done, with the texts of a run with these inputs."""
     task, texts = assignment.task, assignment.task.rendered_texts(inputs)
     return TaskOutput(
@@ -126,7 +124,7 @@ class Fork:
     """The run; the latest of the crew, or that of the step, where None."""
 
     outputs: Mapping[str, Any] | None
-    inputs: Mapping[str, Any] | None
+    inputs: Inputs | None
     thread_id: str | None
     """What the new run is kept under."""
 

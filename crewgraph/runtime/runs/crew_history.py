@@ -16,7 +16,7 @@ from crewgraph.compiler.task.binding import bind_tasks
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.crew.history import CrewStep, RunDiff, TaskDiff
-from crewgraph.definitions.run_options import Checkpointer
+from crewgraph.definitions.run_options import Checkpointer, Inputs
 from crewgraph.definitions.task.output import CrewOutput, TaskOutput
 from crewgraph.errors import StorageError
 from crewgraph.runtime.run_target import saver_of
@@ -126,7 +126,7 @@ class _Side:
     """One of the runs."""
 
     thread_id: str | None
-    inputs: Mapping[str, Any] | None
+    inputs: Inputs | None
     outputs: Mapping[str, TaskOutput]
     seconds: Mapping[str, float]
 

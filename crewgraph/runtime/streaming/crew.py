@@ -1,11 +1,10 @@
 """Watched runs of crews: as items, and in CrewAI's form as pieces of answers."""
 
-from collections.abc import AsyncGenerator, Generator, Mapping
-from typing import Any
+from collections.abc import AsyncGenerator, Generator
 
 from crewgraph.definitions.chunks import CrewStreamingOutput
 from crewgraph.definitions.crew.crew import Crew
-from crewgraph.definitions.run_options import DEFAULT_OPTIONS, RunOptions
+from crewgraph.definitions.run_options import DEFAULT_OPTIONS, Inputs, RunOptions
 from crewgraph.definitions.stream import StreamItem
 from crewgraph.runtime.crew.kickoff import kickoff_program
 from crewgraph.runtime.streaming.crew_audience import CrewAudience
@@ -14,34 +13,28 @@ from crewgraph.runtime.streaming.watched import WatchedRun
 __all__ = ["acrew_chunks", "astream_crew", "crew_chunks", "stream_crew"]
 
 
-def _watched(crew: Crew, inputs: Mapping[str, Any] | None, options: RunOptions) -> WatchedRun:
+def _watched(crew: Crew, inputs: Inputs | None, options: RunOptions) -> WatchedRun:
     audience = CrewAudience(crew)
     return WatchedRun(kickoff_program(crew, inputs, options, audience), audience)
 
 
-def stream_crew(
-    crew: Crew, inputs: Mapping[str, Any] | None, options: RunOptions = DEFAULT_OPTIONS
-) -> Generator[StreamItem]:
+def stream_crew(crew: Crew, inputs: Inputs | None, options: RunOptions = DEFAULT_OPTIONS) -> Generator[StreamItem]:
     """Run a crew and report on it; see `Crew.stream`."""
     return _watched(crew, inputs, options).items()
 
 
 def astream_crew(
-    crew: Crew, inputs: Mapping[str, Any] | None, options: RunOptions = DEFAULT_OPTIONS
+    crew: Crew, inputs: Inputs | None, options: RunOptions = DEFAULT_OPTIONS
 ) -> AsyncGenerator[StreamItem]:
     """Run a crew on this event loop and report on it; see `Crew.astream`."""
     return _watched(crew, inputs, options).aitems()
 
 
-def crew_chunks(
-    crew: Crew, inputs: Mapping[str, Any] | None, options: RunOptions = DEFAULT_OPTIONS
-) -> CrewStreamingOutput:
+def crew_chunks(crew: Crew, inputs: Inputs | None, options: RunOptions = DEFAULT_OPTIONS) -> CrewStreamingOutput:
     """What `kickoff` returns for a crew that streams."""
     return _watched(crew, inputs, options).chunks(CrewStreamingOutput)
 
 
-def acrew_chunks(
-    crew: Crew, inputs: Mapping[str, Any] | None, options: RunOptions = DEFAULT_OPTIONS
-) -> CrewStreamingOutput:
+def acrew_chunks(crew: Crew, inputs: Inputs | None, options: RunOptions = DEFAULT_OPTIONS) -> CrewStreamingOutput:
     """What `akickoff` returns for a crew that streams."""
     return _watched(crew, inputs, options).achunks(CrewStreamingOutput)

@@ -5,6 +5,7 @@ from typing import Any
 
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.run_options import Inputs
 from crewgraph.definitions.stream import Finished, Started, StreamItem, TaskItem, TaskStarted
 from crewgraph.events.base import BaseEvent
 from crewgraph.runtime.streaming.audience import Audience
@@ -31,7 +32,7 @@ class CrewAudience(Audience):
         self,
         crew: str | None,
         thread_id: str | None,
-        inputs: Mapping[str, Any],
+        inputs: Inputs,
         tasks: Sequence[TaskBinding],
         planning: TaskBinding | None = None,
     ) -> None:
