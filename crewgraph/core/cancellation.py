@@ -1,8 +1,6 @@
-"""A run that nobody wants to go on: it stops before its next effect, so that nothing is begun and nothing done is lost.
+"""Cancellation. An abandoned run stops before its next effect: nothing new starts, and nothing finished is lost.
 
-Saying to work in threads, which cannot be cancelled, that nobody waits for it any longer.
-
-What passes through user code that may fail: LangGraph's exceptions that steer a graph.
+Threads cannot be cancelled; `giving_up` and `when_given_up` tell their work that nobody waits for it any longer.
 """
 
 import threading
@@ -22,21 +20,21 @@ __all__ = [
 
 
 class RunAbandoned(BaseException):
-    """Raised inside of a run that is left; no `except Exception` holds it."""
+    """Raised inside an abandoned run; no `except Exception` catches it."""
 
     def __init__(self) -> None:
-        super().__init__("whoever watched the run went away before its end")
+        super().__init__("the reader of the run's stream left before its end")
 
 
 ABANDONED: ContextVar[Callable[[], bool] | None] = ContextVar("crewgraph_left", default=None)
-"""Says whether the run of the running code is left; None where nobody can leave it."""
+"""Tells whether the current run is abandoned; None where it cannot be."""
 
 
 def check_cancelled() -> None:
-    """Stop here if the run is left.
+    """Stop if the current run is abandoned.
 
     Raises:
-        RunLeft: it is.
+        RunAbandoned: it is.
     """
     left = ABANDONED.get()
     if left is not None and left():
@@ -44,7 +42,7 @@ def check_cancelled() -> None:
 
 
 class _GivenUp:
-    """Whether the work of some threads is still waited for, and who wants to know."""
+    """Whether some threads are still waited for, and the listeners to notify when not."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -75,7 +73,7 @@ _given_up: ContextVar[_GivenUp | None] = ContextVar("crewgraph_given_up", defaul
 
 @contextmanager
 def giving_up() -> Generator[None]:
-    """A block that begins threads, in copies of its context, and tells them if it ends with an error."""
+    """Notify the threads that a block starts, in copies of its context, when the block fails."""
     given_up = _GivenUp()
     with when_given_up(given_up.say):
         before = _given_up.set(given_up)
@@ -90,7 +88,7 @@ def giving_up() -> Generator[None]:
 
 @contextmanager
 def told_later() -> Generator[Callable[[], None]]:
-    """A block that begins threads which outlive it, and the function that tells them, whenever it is called."""
+    """Yield the function that notifies the threads that a block starts; they may outlive the block."""
     given_up = _GivenUp()
     before = _given_up.set(given_up)
     try:
@@ -101,7 +99,7 @@ def told_later() -> Generator[Callable[[], None]]:
 
 @contextmanager
 def when_given_up(listener: Callable[[], None]) -> Generator[None]:
-    """A block whose thread has a function called, from another thread, once it is not waited for any longer."""
+    """Call a listener, from another thread, when this block's thread is no longer waited for."""
     given_up = _given_up.get()
     if given_up is None:
         yield
@@ -114,5 +112,5 @@ def when_given_up(listener: Callable[[], None]) -> Generator[None]:
 
 
 def is_control_flow(error: BaseException) -> bool:
-    """Whether it is one of LangGraph's, which steer the graph (that package is not imported here)."""
+    """Whether an exception is one that steers a LangGraph graph, such as an interrupt (checked without importing langgraph)."""
     return any(c.__name__ == "GraphBubbleUp" and c.__module__ == "langgraph.errors" for c in type(error).__mro__)

@@ -1,7 +1,4 @@
-"""Digests of requests, the same in every process and on every machine.
-
-A conversation that grows at its end and knows its digest without reading itself again.
-"""
+"""Digests of requests, the same in every process and on every machine; and transcripts with incremental digests."""
 
 import hashlib
 import json
@@ -19,12 +16,12 @@ _SIZE = 12
 
 
 def encoded(value: Any) -> bytes:
-    """A value as bytes that do not depend on the order of keys or on object addresses."""
+    """Encode a value as bytes that depend neither on the order of keys nor on object addresses."""
     return _encode(value).encode("utf-8", "surrogatepass")
 
 
 def digest(*parts: object) -> str:
-    """A short name for a request: 24 hexadecimal digits of BLAKE2b."""
+    """Return the digest of a request: 24 hexadecimal digits of BLAKE2b."""
     return hashlib.blake2b(encoded(parts), digest_size=_SIZE).hexdigest()
 
 
@@ -34,14 +31,14 @@ def _stable(value: Any) -> object:
     return getattr(value, "__qualname__", None) or type(value).__qualname__
 
 
-# One encoder for all: `json.dumps` with settings of one's own makes a new one each time.
+# One shared encoder: `json.dumps` with custom settings creates one for each call.
 _encode = json.JSONEncoder(default=_stable, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode
 
 
 class Transcript:
     """The messages of a conversation, oldest first.
 
-    A message that was added is never changed; so each request hashes only what is new, and nothing where nobody asks.
+    Messages never change once added, so each digest hashes only what is new.
     """
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
@@ -51,7 +48,7 @@ class Transcript:
 
     @property
     def messages(self) -> list[Message]:
-        """The messages, in a list of the caller's own."""
+        """A copy of the messages."""
         return list(self._messages)
 
     def __len__(self) -> int:
@@ -62,7 +59,7 @@ class Transcript:
         self._messages.append(message)
 
     def digest(self, length: int | None = None) -> str:
-        """24 hexadecimal digits over the first `length` messages, all where None."""
+        """Return the digest of the first `length` messages (all if None), as 24 hexadecimal digits."""
         length = len(self._messages) if length is None else length
         if length < self._hashed:
             return Transcript(self._messages[:length]).digest()

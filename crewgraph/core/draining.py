@@ -1,6 +1,6 @@
-"""The nodes of a run that are at work: one that is stopped lets the others come to a stop before its graph hears of it.
+"""Draining: a node that reaches a limit waits for the other active nodes before its graph learns of it.
 
-LangGraph cancels what works beside a node that failed. A request that is under way would be paid for and lost.
+LangGraph cancels the nodes that run in parallel with a failed one; their requests would be paid for and lost.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class ActiveNodes(Meter):
-    """The meter of a run, which knows how many of its nodes are at work."""
+    """The meter of a run, which also counts its active nodes."""
 
     def __init__(self, around: Meter | None = None) -> None:
         super().__init__(around)
@@ -27,12 +27,12 @@ class ActiveNodes(Meter):
         self._door = threading.Lock()
 
     def enter(self) -> None:
-        """A node begins."""
+        """Count a node that starts."""
         with self._door:
             self._playing += 1
 
     def leave(self) -> None:
-        """A node has ended, or has come to a stop."""
+        """Count a node that has ended or stopped."""
         with self._door:
             self._playing -= 1
             woken = () if self._playing else tuple(self._waiting)
@@ -40,7 +40,7 @@ class ActiveNodes(Meter):
             wake()
 
     def at_rest(self, wake: Callable[[], object]) -> None:
-        """Call a function once no node is at work, at once if none is."""
+        """Call a function when no node is active, at once if none is."""
         with self._door:
             self._waiting.append(wake)
             now = not self._playing
@@ -49,7 +49,7 @@ class ActiveNodes(Meter):
 
 
 class _Rest(Operation):
-    """Waits until no node of a run is at work."""
+    """Waits until no node of a run is active."""
 
     def __init__(self, players: ActiveNodes) -> None:
         self.players = players
@@ -66,7 +66,7 @@ class _Rest(Operation):
 
 
 def tracked_node(program: Program[T]) -> Program[T]:
-    """What a node does, known to the meter of its run."""
+    """Run the program of a node, counted as active by the meter of its run."""
     players = METER.get()
     if not isinstance(players, ActiveNodes):
         return (yield from program)

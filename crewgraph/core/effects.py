@@ -1,10 +1,10 @@
-"""Effects: what a body asks for instead of doing it.
+"""Effects: descriptions of I/O that a body yields instead of doing it.
 
 A *body* is a generator: it yields effects, receives their results and returns a state update. It does no I/O itself, so
 one body serves sync and async runs, and a body that runs again is answered from the journal.
 
-A recorded effect is known by its path in the body and by the digest of its request (`key`): an answer that was recorded for
-another question is never used.
+A recorded effect is identified by its path in the body and the digest of its request (`key`), so a record of another request
+is never used.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ T = TypeVar("T")
 
 
 class Effect:
-    """Anything a body may yield."""
+    """The base of everything that a body may yield."""
 
     kind: ClassVar[str] = "effect"
 
@@ -57,7 +57,7 @@ Body = Generator[Effect, Any, T]
 
 
 class Recorded(Effect, ABC):
-    """An effect whose result is kept: performed once, afterwards answered from the journal."""
+    """An effect whose result is recorded: performed once, then answered from the journal."""
 
     asks: ClassVar[bool] = False
     """Whether user code runs in it that may call `interrupt()` or start graphs of its own."""
@@ -75,7 +75,7 @@ class Recorded(Effect, ABC):
     @property
     @abstractmethod
     def label(self) -> str:
-        """What it is, for people."""
+        """A description for people."""
 
     @property
     def shown(self) -> dict[str, object]:
@@ -106,7 +106,7 @@ class ModelCall(Recorded):
     stop: tuple[str, ...] = ()
     stage: str = kind  # pyright: ignore[reportIncompatibleMethodOverride]
     length: int = field(init=False)
-    """How many messages the transcript had when the request was made."""
+    """The number of messages in the transcript when the request was made."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "length", len(self.transcript))
@@ -127,7 +127,7 @@ class ModelCall(Recorded):
 
 @dataclass(frozen=True, kw_only=True)
 class ToolCall(Recorded):
-    """A call of a tool with checked arguments; the result is plain data."""
+    """A tool call with validated arguments; the result is plain data."""
 
     kind: ClassVar[str] = "tools"
     asks: ClassVar[bool] = True
@@ -158,11 +158,11 @@ class ToolCall(Recorded):
 
 @dataclass(frozen=True, kw_only=True)
 class Call(Recorded):
-    """A call of a user's function, sync or async, or of anything that is not deterministic.
+    """A call of a user's function, sync or async, or of anything nondeterministic.
 
-    `about` is the part of the request that decides whether a recorded answer still fits. `encode` reads what the function
-    returned; what it gives is made plain. `enter` is run first, in the context that the function runs in. `afunction` is
-    called in its place in an async run, where it has an async face of its own.
+    `about` identifies the request: a record with another `about` is not used. `encode` converts what the function returned
+    before it becomes plain data. `enter` runs first, in the context of the function. `afunction` is called instead in async
+    runs.
     """
 
     asks: ClassVar[bool] = True
@@ -182,8 +182,7 @@ class Call(Recorded):
     """What the trace shows as its input."""
 
     aside: bool = False
-    """Whether it takes no number of its own among the effects of its body: what was recorded without it is found with it,
-    and the other way round."""
+    """Whether it takes no number of its own in its body: records written without it are found with it, and vice versa."""
 
     @property
     def label(self) -> str:
@@ -228,7 +227,7 @@ class Call(Recorded):
 
 @dataclass(frozen=True, kw_only=True)
 class Mark(Effect):
-    """The beginning of something that is a step of its own; kept among the steps of a task, and nowhere else."""
+    """The beginning of a step; recorded among the steps of a task only."""
 
     kind: ClassVar[str] = "mark"
     stage: str
@@ -238,7 +237,7 @@ class Mark(Effect):
 
 @dataclass(frozen=True)
 class Notify(Effect):
-    """Tells the audience of a run; never recorded, done again when the body runs again."""
+    """Notifies the observers of a run; never recorded, repeated when the body runs again."""
 
     kind: ClassVar[str] = "notify"
     tell: Callable[[], object]
@@ -246,7 +245,7 @@ class Notify(Effect):
 
 @dataclass(frozen=True)
 class Enter(Effect):
-    """Says which step of a task begins; never recorded."""
+    """The beginning of a stage of a task; never recorded."""
 
     kind: ClassVar[str] = "enter"
     stage: str
@@ -256,18 +255,18 @@ class Enter(Effect):
 class Ask(Recorded):
     """A question to a person; the result is the answer, plain data.
 
-    The run stops at it (LangGraph's `interrupt`), and goes on with an answer that was filed for it or that the graph was
-    resumed with. A question that is a dict is shown with its `id`, which no other question has.
+    The run interrupts (LangGraph's `interrupt`), and continues with an answer that was filed or that the graph was resumed
+    with. A question that is a dict is shown with its unique `id`.
     """
 
     kind: ClassVar[str] = "ask"
     question: object
     stage: str = kind  # pyright: ignore[reportIncompatibleMethodOverride]
     asked: Callable[[], Any] | None = None
-    """Is called when it is asked; not again while it waits."""
+    """Called when it is asked; not again while it waits."""
 
     answered: Callable[[object], Any] | None = None
-    """Is called with the answer, once."""
+    """Called with the answer, once."""
 
     @property
     def label(self) -> str:
@@ -294,7 +293,7 @@ class Ask(Recorded):
 class Scope(Effect):
     """A body within the body, one level down in the paths and in the trace.
 
-    Where `seconds` is given, an effect in it that is under way after that time is not waited for any longer.
+    After `seconds`, effects in it are no longer waited for.
     """
 
     kind: ClassVar[str] = "scope"
@@ -306,10 +305,10 @@ class Scope(Effect):
     metadata: dict[str, Any] = field(default_factory=dict[str, Any])
     seconds: float | None = None
     stage: str = ""
-    """The step of a task that it belongs to, where it stands beside others; empty where that does not matter."""
+    """The step of a task that it belongs to, if it runs in parallel with others; otherwise empty."""
 
     shown: dict[str, object] = field(default_factory=dict[str, Any])
-    """What people are shown of it then before it begins, as plain data."""
+    """What people see of it before it begins, as plain data."""
 
 
 @dataclass(frozen=True)
@@ -321,7 +320,7 @@ class Together(Effect):
 
 
 class EffectFailed(RunError):
-    """What a body may catch: the same for a failure that happens and for one that is remembered.
+    """The failure of an effect, which a body may catch; the same live and replayed.
 
     `__cause__` holds the original exception where it happened in this process.
     """
@@ -331,8 +330,8 @@ class EffectFailed(RunError):
         self.type_name = type_name
         self.text = text
         self.package = package
-        """The package that the exception's type comes from: who knows whether trying again makes sense."""
+        """The package of the exception's type, which tells whether a retry makes sense."""
 
 
 class OutcomeUnknown(EffectFailed):
-    """A tool call that must happen at most once was started before a crash; nobody knows whether it ended."""
+    """A tool call that must happen at most once was started before a crash; it is unknown whether it finished."""

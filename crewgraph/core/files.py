@@ -1,4 +1,4 @@
-"""Files of a run: where its inputs hold them, and the marks that stand for them in conversations.
+"""Files of a run: how its inputs hold them, and the marks that represent them in conversations.
 
 Marks are small and hold the digest of the file, so a conversation can be compared with a recorded one without reading it.
 """
@@ -26,28 +26,28 @@ class FileRecord(TypedDict):
     """Its content type."""
 
     size: int
-    """In bytes; 0 where it is behind an address."""
+    """In bytes; 0 for a URL."""
 
     digest: str
-    """SHA-256 of its content, in hexadecimal; empty where it is behind an address."""
+    """SHA-256 of its content in hexadecimal; empty for a URL."""
 
     mode: str
     path: NotRequired[str]
-    """Where it is; absolute."""
+    """Its absolute path."""
 
     data: NotRequired[str]
-    """Its content in base64, where it has no path."""
+    """Its content in base64, if it has no path."""
 
     url: NotRequired[str]
-    """Where the provider fetches it."""
+    """The URL that the provider fetches it from."""
 
 
 def files_in(inputs: Mapping[str, Any]) -> dict[str, FileRecord]:
-    """The files among a run's inputs; none where something else has their name."""
-    found: object = inputs.get(FILES)
-    if not isinstance(found, Mapping):
+    """Return the files among a run's inputs by name; empty if the input holds something else."""
+    value: object = inputs.get(FILES)
+    if not isinstance(value, Mapping):
         return {}
-    records = cast("Mapping[str, Any]", found)
+    records = cast("Mapping[str, Any]", value)
     if not all(_is_record(record) for record in records.values()):
         return {}
     return {name: cast("FileRecord", record) for name, record in records.items()}
@@ -58,26 +58,26 @@ def _is_record(value: Any) -> bool:
 
 
 def mark_of(name: str, record: FileRecord) -> dict[str, object]:
-    """What stands for a file in a conversation."""
+    """Return the content part that represents a file in a conversation."""
     return {"type": _MARK, "name": name, "file": dict(record)}
 
 
 def is_file_mark(part: object) -> bool:
-    """Whether a part of a message's content stands for a file."""
+    """Whether a content part represents a file."""
     return isinstance(part, Mapping) and cast("Mapping[str, Any]", part).get("type") == _MARK
 
 
 def expanded(messages: Sequence[Message]) -> Sequence[Message]:
-    """A conversation with the content of its files, in the form of OpenAI's blocks. Reads them.
+    """Return a conversation with its file marks replaced by the files' content, as OpenAI content blocks. Reads the files.
 
     Raises:
-        FileChanged: one is gone, or is another one now.
+        FileChanged: a file is gone or has changed.
     """
     return extension("files.expand")(messages) if _has_files(messages) else messages
 
 
 async def aexpanded(messages: Sequence[Message]) -> Sequence[Message]:
-    """The same, read in a thread."""
+    """Async face of `expanded`; reads the files in a thread."""
     return await in_thread(extension("files.expand"), messages) if _has_files(messages) else messages
 
 

@@ -1,4 +1,7 @@
-"""The rules of performing and recording effects: one generator of operations for every body, sync and async."""
+"""Runs bodies: performs their effects, records the results and answers recorded effects from the journal.
+
+`run_body` is the only interpreter. It yields operations, so one copy serves sync and async runs.
+"""
 
 import time
 from collections.abc import Callable
@@ -38,10 +41,10 @@ T = TypeVar("T")
 
 
 def run_body(body: Body[T], journal: Journal) -> Program[T]:
-    """A body from its first effect to its result, answered from the journal where it ran before."""
+    """Run a body to its result; effects that were recorded before are answered from the journal."""
     yield from journal.load()
     try:
-        return (yield from _played(body, _Frame(journal), ""))
+        return (yield from _run(body, _Frame(journal), ""))
     except GeneratorExit:
         raise
     except BaseException as error:
@@ -53,36 +56,36 @@ def run_body(body: Body[T], journal: Journal) -> Program[T]:
 
 @dataclass(frozen=True)
 class _Frame:
-    """What the effects of a body are performed in."""
+    """The context in which the effects of a body or scope are performed."""
 
     journal: Journal
     own: RunnableConfig | None = None
-    """The config of the span around them, where there is one."""
+    """The config of the enclosing span; None outside of spans."""
 
     deadline: float | None = None
-    """When they are not waited for any longer, on the monotonic clock."""
+    """When to stop waiting for them, on the monotonic clock; None for no limit."""
 
     @property
     def config(self) -> RunnableConfig:
         return self.journal.config if self.own is None else self.own
 
     def within(self, seconds: float | None) -> "_Frame":
-        """The same with less time, if any bound is given."""
+        """Return this frame with at most `seconds` left; None changes nothing."""
         if seconds is None:
             return self
         deadline = time.monotonic() + seconds
         return replace(self, deadline=deadline if self.deadline is None else min(deadline, self.deadline))
 
 
-class _Places:
-    """The paths of a body's effects, as they come up."""
+class _EffectPaths:
+    """Numbers the effects of a body in the order in which it yields them; the numbers are their paths in the journal."""
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._position = self._passed = self._aside = 0
 
     def of(self, effect: Effect) -> str:
-        """Where an effect is recorded: the number it has in the body, or beside the number of what follows it."""
+        """Return the path of an effect. `aside` calls take a suffix of the next number: adding one renumbers nothing."""
         here = f"{self._path}{self._position}"
         if isinstance(effect, Call) and effect.aside:
             self._aside += 1
@@ -91,39 +94,41 @@ class _Places:
         return here
 
     def passing(self) -> str:
-        """The place of what is told and not recorded."""
+        """Return the path of an effect that is not recorded."""
         self._passed += 1
         return f"{self._path}{self._position}-{self._passed}"
 
 
-def _played(body: Body[T], frame: _Frame, path: str) -> Program[T]:
+def _run(body: Body[T], frame: _Frame, path: str) -> Program[T]:
     send: Callable[[Any], Effect] = body.send
     value: Any = None
-    places = _Places(path)
+    places = _EffectPaths(path)
     failed: tuple[str, Recorded, Record] | None = None
     try:
         while True:
             effect = send(value)
             if isinstance(effect, (Notify, Enter)):
-                value, send = (yield from _passing(effect, frame, places.passing())), body.send
+                value, send = (yield from _perform_unrecorded(effect, frame, places.passing())), body.send
                 continue
-            if failed:  # the body went on, with more than telling: the failure is a part of its story
+            if (
+                failed
+            ):  # the body handled the failure and continued with a recorded effect: the failure must replay, too
                 yield from frame.journal.write(*failed)
                 failed = None
             here = places.of(effect)
             try:
-                value, send = (yield from _performed(effect, frame, here)), body.send
+                value, send = (yield from _perform(effect, frame, here)), body.send
             except (GraphBubbleUp, JournalError):
                 raise
-            except Exception as error:  # noqa: BLE001 - thrown into the body as what it may see
-                seen = _seen(error)
+            except Exception as error:  # noqa: BLE001 - thrown into the body as an EffectFailed
+                seen = _as_effect_failure(error)
                 value, send = seen, body.throw
                 if isinstance(effect, Recorded):
                     failed = (here, effect, {"error": [seen.type_name, seen.text, seen.package]})
     except StopIteration as stop:
         return stop.value
     except EffectFailed as failure:
-        # The body let it pass: the caller gets the original, whose type says whether a retry makes sense.
+        # The body did not handle it: raise the original, whose type says whether a retry makes sense.
         if failure.__cause__ is not None and not isinstance(failure, OutcomeUnknown):
             raise failure.__cause__ from failure.__cause__.__cause__
         raise
@@ -131,47 +136,47 @@ def _played(body: Body[T], frame: _Frame, path: str) -> Program[T]:
         body.close()
 
 
-def _passing(effect: Notify | Enter, frame: _Frame, here: str) -> Program[object]:
-    """What has no place in the record."""
+def _perform_unrecorded(effect: Notify | Enter, frame: _Frame, here: str) -> Program[object]:
+    """Perform an effect that is never recorded."""
     if isinstance(effect, Notify):
-        told = REPORTED.get()
-        return effect.tell() if told is None else report_once(effect.tell, f"{frame.journal.body}#{here}", told)
+        reported = REPORTED.get()
+        return effect.tell() if reported is None else report_once(effect.tell, f"{frame.journal.body}#{here}", reported)
     if frame.journal.stepwise:
         yield Boundary(effect.stage)
     return None
 
 
-def _seen(error: Exception) -> EffectFailed:
+def _as_effect_failure(error: Exception) -> EffectFailed:
     if isinstance(error, EffectFailed):
         return error
     kind = type(error)
-    seen = EffectFailed(kind.__name__, str(error), kind.__module__.partition(".")[0])
-    seen.__cause__ = error
-    return seen
+    failure = EffectFailed(kind.__name__, str(error), kind.__module__.partition(".")[0])
+    failure.__cause__ = error
+    return failure
 
 
-def _performed(effect: Effect, frame: _Frame, here: str) -> Program[Any]:
-    """One effect at the path `here`: answered, or performed and recorded."""
+def _perform(effect: Effect, frame: _Frame, here: str) -> Program[Any]:
+    """Answer an effect from its record at the path `here`, or perform and record it."""
     if isinstance(effect, Ask):
-        return (yield from _asked(effect, frame, here))
+        return (yield from _ask(effect, frame, here))
     if isinstance(effect, Recorded):
-        return (yield from _recorded(effect, frame, here))
+        return (yield from _perform_recorded(effect, frame, here))
     if isinstance(effect, Mark):
         return (yield from frame.journal.mark(here, effect))
     if isinstance(effect, Scope):
-        return (yield from _scoped(effect, frame, here))
+        return (yield from _run_scope(effect, frame, here))
     if isinstance(effect, Together):
-        return (yield from _together(effect, frame, here))
-    raise TypeError(f"a body yielded `{type(effect).__name__}`, which is no effect to be performed here")
+        return (yield from _perform_together(effect, frame, here))
+    raise TypeError(f"a body yielded `{type(effect).__name__}`, which is not an effect")
 
 
-def _remembered(effect: Recorded, frame: _Frame, here: str) -> Program[Record | None]:
-    """The record of an effect, if there is one; what it used of the node's counters is counted."""
+def _find_record(effect: Recorded, frame: _Frame, here: str) -> Program[Record | None]:
+    """Return the record of an effect, None without one; advance the node's counters by what the effect used of them."""
     journal = frame.journal
     record = journal.answer(here, effect)
     if record is None and journal.stepwise:
         yield Boundary(effect.stage, {here: effect})
-        record = journal.answer(here, effect)  # whoever stopped here may have answered it himself
+        record = journal.answer(here, effect)  # whoever resumed the run may have answered it
     if record is not None:
         counted(frame.config, record)
         journal.spent.count(record)
@@ -180,16 +185,16 @@ def _remembered(effect: Recorded, frame: _Frame, here: str) -> Program[Record | 
     return record
 
 
-def _recorded(effect: Recorded, frame: _Frame, here: str) -> Program[object]:
+def _perform_recorded(effect: Recorded, frame: _Frame, here: str) -> Program[object]:
     journal = frame.journal
-    record = yield from _remembered(effect, frame, here)
+    record = yield from _find_record(effect, frame, here)
     if record is not None:
         return record["value"]
     check_cancelled()
     if effect.once:
         if journal.started(here, effect) is not None:
             raise OutcomeUnknown(
-                "OutcomeUnknown", f"{effect.label} was started before a crash, and nobody knows whether it ended"
+                "OutcomeUnknown", f"{effect.label} was started before a crash, and it is unknown whether it finished"
             )
         yield from journal.start(here, effect)
     own, used = inside_effect(frame.config, here) if effect.asks else (frame.config, dict)
@@ -205,91 +210,91 @@ def _recorded(effect: Recorded, frame: _Frame, here: str) -> Program[object]:
     return value
 
 
-def _asked(ask: Ask, frame: _Frame, here: str) -> Program[Any]:
+def _ask(ask: Ask, frame: _Frame, here: str) -> Program[Any]:
     journal = frame.journal
-    record = yield from _remembered(ask, frame, here)
+    record = yield from _find_record(ask, frame, here)
     if record is not None:
         return record["value"]
     check_cancelled()
     if journal.saver is None:
         raise RunError(
-            f"{_text_of(ask)}: there is nobody to ask, and the run is kept nowhere, so it cannot wait for an answer. Run "
-            "it where its runs are kept (a crew without `checkpointer=False`, a graph with a checkpointer), or at a terminal."
+            f"{_question_text(ask)}: nobody is there to answer, and the run is not checkpointed, so it cannot wait. "
+            "Run it with a checkpointer (a crew without `checkpointer=False`, a graph with a checkpointer), or in a terminal."
         )
     name = question_id(journal.place.task, here, ask.key())
-    found = yield from journal.filed(name)
-    record = {"value": found["value"]} if found else (yield from _interrupted(ask, frame, here, name))
+    answer = yield from journal.filed(name)
+    record = {"value": answer["value"]} if answer else (yield from _interrupt(ask, frame, here, name))
     yield from journal.write(here, ask, record)
     if ask.answered is not None:
         ask.answered(record["value"])
     return record["value"]
 
 
-def _interrupted(ask: Ask, frame: _Frame, here: str, name: str) -> Program[Record]:
-    """The answer that the graph was resumed with; where there is none, the run stops.
+def _interrupt(ask: Ask, frame: _Frame, here: str, name: str) -> Program[Record]:
+    """Return the record of the answer that the graph was resumed with, or interrupt the run.
 
-    LangGraph hands out answers by position. So that this question gets no answer that was given to another one, which an
-    edited definition no longer asks, it takes none before it was asked.
+    LangGraph hands out answers by position. A question takes no answer before it was asked, so that it never takes the
+    answer to another question, which an edited definition no longer asks.
     """
     journal = frame.journal
     posed = ask
     if isinstance(ask.question, dict):
         posed = replace(ask, question={**cast("dict[str, Any]", ask.question), "id": name})
-    asked, passed = journal.started(here, ask), 0
+    position, passed = journal.started(here, ask), 0
     while True:
         try:
             value = posed.perform(frame.config)
         except GraphInterrupt:
-            if asked is None:
+            if position is None:
                 yield from journal.pose(here, ask, passed)
                 if ask.asked is not None:
                     ask.asked()
             raise
         passed += 1
-        if asked is not None and passed > asked:
+        if position is not None and passed > position:
             return {"value": value, "asks": passed}
 
 
-def _text_of(ask: Ask) -> str:
+def _question_text(ask: Ask) -> str:
     return str(ask.shown.get("text") or ask.question)
 
 
-def _scoped(scope: Scope, frame: _Frame, here: str) -> Program[Any]:
+def _run_scope(scope: Scope, frame: _Frame, here: str) -> Program[Any]:
     frame = frame.within(scope.seconds)
-    # Nobody would see the span; and a span cannot be open across the steps of a graph.
+    # Without handlers nobody would see the span, and a span cannot stay open across the steps of a graph.
     if frame.journal.stepwise or not is_traced(frame.config):
-        return (yield from _played(scope.body(), frame, f"{here}."))
-    return (yield Spanned(scope, frame.config, lambda own: _played(scope.body(), replace(frame, own=own), f"{here}.")))
+        return (yield from _run(scope.body(), frame, f"{here}."))
+    return (yield Spanned(scope, frame.config, lambda own: _run(scope.body(), replace(frame, own=own), f"{here}.")))
 
 
-def _together(effect: Together, frame: _Frame, here: str) -> Program[list[Any]]:
+def _perform_together(effect: Together, frame: _Frame, here: str) -> Program[list[Any]]:
     if frame.journal.stepwise:
-        branches = {f"{here}.{n}": one for n, one in enumerate(effect.effects) if isinstance(one, (Recorded, Scope))}
-        left = {path: one for path, one in branches.items() if not _begun(one, frame.journal, path)}
+        branches = {f"{here}.{n}": item for n, item in enumerate(effect.effects) if isinstance(item, (Recorded, Scope))}
+        left = {path: item for path, item in branches.items() if not _is_begun(item, frame.journal, path)}
         for first in list(left.values())[:1]:
             yield Boundary(first.stage, left)
-    branches = [_performed(one, frame, f"{here}.{n}") for n, one in enumerate(effect.effects)]
+    branches = [_perform(item, frame, f"{here}.{n}") for n, item in enumerate(effect.effects)]
     if len(branches) > 1 and not answers_waiting(frame.config):
-        return _settled((yield Parallel(branches)))
+        return _results_of((yield Parallel(branches)))
     outcomes: list[object] = []
     for branch in branches:
         try:
             outcomes.append((yield from branch))
         except (GraphBubbleUp, JournalError):
-            raise  # the next question waits for this answer
-        except Exception as error:  # noqa: BLE001 - thrown once every branch has ended
+            raise  # the next branch may ask only after this one is answered
+        except Exception as error:  # noqa: BLE001 - raised after every branch has ended
             outcomes.append(error)
-    return _settled(outcomes)
+    return _results_of(outcomes)
 
 
-def _begun(effect: Recorded | Scope, journal: Journal, path: str) -> bool:
-    """Whether another step of the graph has done it, or a part of it."""
+def _is_begun(effect: Recorded | Scope, journal: Journal, path: str) -> bool:
+    """Whether another step of the graph has performed it, or a part of it."""
     if isinstance(effect, Recorded):
         return journal.answer(path, effect) is not None
     return not effect.stage or journal.holds(path)
 
 
-def _settled(outcomes: list[object]) -> list[Any]:
+def _results_of(outcomes: list[object]) -> list[Any]:
     failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
     for failure in failures:
         if not isinstance(failure, Exception) or isinstance(failure, (GraphBubbleUp, JournalError)):

@@ -1,7 +1,7 @@
-"""What models use while something is done: a meter for each effect, and one for each run, which may have bounds.
+"""Meters count what models use: one for each effect, and one for each run, which may have limits.
 
-Meters stand within each other: what is used inside of an effect is used by the run around it, too, and by the runs around
-that. Each record of the journal holds what its effect used, so that a run that is gone on with knows what it spent before.
+Meters nest: what an effect uses is used by the enclosing runs, too. Each record of the journal holds what its effect used, so
+that a resumed run knows what it spent before.
 """
 
 from collections.abc import Callable, Generator, Iterable, Mapping
@@ -16,7 +16,7 @@ __all__ = ["ASKING", "METER", "SPENT", "Meter", "Place", "Stopped", "check_limit
 
 
 SPENT = "spent"
-"""Where records and outputs hold what was spent for them: a dict with "used" and "at", both left out where empty."""
+"""The key under which records and outputs hold what was spent: a dict with "used" and "at", both left out when empty."""
 
 
 Place = tuple[str, str]
@@ -24,29 +24,29 @@ Place = tuple[str, str]
 
 
 class Stopped(BaseException):
-    """Raised where something that costs would be begun, and a run may not begin it; no `except Exception` holds it.
+    """Raised before something that costs, when a run has reached a limit; no `except Exception` catches it.
 
     Args:
-        meter: the run's.
-        why: makes what the run raises in its place, once everything in it has come to a stop.
+        meter: the meter of that run.
+        why: creates the exception that the run raises instead, once everything in it has stopped.
     """
 
     def __init__(self, meter: "Meter", why: Callable[[], Exception]) -> None:
-        super().__init__("a bound of the run is met")
+        super().__init__("the run has reached a limit")
         self.meter, self.why = meter, why
 
 
 class Meter:
-    """What models use while something is done.
+    """Counts what models use.
 
     Args:
-        around: the meter of what this is a part of.
+        around: the enclosing meter.
     """
 
     def __init__(self, around: "Meter | None" = None) -> None:
         self.around = around
         self.at = 0.0
-        """After how many seconds of its run the last part of it was done."""
+        """Seconds from the start of the run to the end of the last counted part."""
         self._usage = UsageCounter()
 
     @property
@@ -55,35 +55,35 @@ class Meter:
         return self._usage.entries
 
     def add(self, used: Iterable[object]) -> None:
-        """Add sums, here alone."""
+        """Add entries to this meter only."""
         self._usage.add(used)
 
     def charge(self, used: Iterable[object]) -> None:
-        """Add sums, here and in all meters around."""
-        told = list(used)
+        """Add entries to this and all enclosing meters."""
+        entries = list(used)
         for meter in self.chain:
-            meter.add(told)
+            meter.add(entries)
 
     def answered(self, who: str, model: str, usage: Usage | None) -> None:
-        """Count an answered request, here and in all meters around; None where the provider reported nothing."""
+        """Count an answered request in this and all enclosing meters; `usage` is None if the provider reported none."""
         self.charge([request_entry(who, model, usage)])
 
     def count(self, record: Mapping[str, Any]) -> None:
-        """Add what a record or an output says was spent for it, here alone."""
+        """Add what a record or an output holds as spent, to this meter only."""
         spent: Mapping[str, Any] = record.get(SPENT) or {}
         self.add(spent.get("used", ()))
         self.at = max(self.at, spent.get("at", 0.0))
 
     @property
     def told(self) -> dict[str, object]:
-        """What a record or an output says of it; nothing where there is nothing."""
-        spent = {"used": [list(one) for one in self.used], "at": round(self.at, 3)}
+        """The "spent" item for a record or an output; empty if nothing was spent."""
+        spent = {"used": [list(meter) for meter in self.used], "at": round(self.at, 3)}
         spent = {name: value for name, value in spent.items() if value}
         return {SPENT: spent} if spent else {}
 
     @property
     def chain(self) -> "Generator[Meter]":
-        """This meter and those around, innermost first."""
+        """This meter and the enclosing ones, innermost first."""
         meter: Meter | None = self
         while meter is not None:
             yield meter
@@ -91,49 +91,49 @@ class Meter:
 
     @property
     def clock(self) -> float:
-        """How many seconds the innermost run has taken so far; 0 where there is none."""
+        """Seconds that the innermost run has taken so far; 0 outside of runs."""
         return 0.0 if self.around is None else self.around.clock
 
     @property
     def deadline(self) -> float | None:
-        """When the time of a run around is up, on the monotonic clock."""
+        """When the time of an enclosing run is up, on the monotonic clock; None without a limit."""
         return None if self.around is None else self.around.deadline
 
     def check(self, model: str | None) -> None:
-        """Stop if this may not go on, or not with a model."""
+        """Raise `Stopped` if a limit is reached, or does not allow requests to a model."""
 
     def recalls(self, place: Place, above: Iterable[Place]) -> bool:
-        """Whether the innermost run has yet to hear what was spent at a checkpoint.
+        """Whether the innermost run has not yet counted what was spent at a checkpoint.
 
         Args:
             place: the checkpoint.
-            above: all from the outermost graph's to the one that a node was started from.
+            above: the checkpoints from that of the outermost graph to the one that the node started from.
         """
         return self.around is not None and self.around.recalls(place, above)
 
     def remember(self, place: Place, spent: Iterable[Mapping[str, object]]) -> None:
-        """Hear what the records and outputs at a checkpoint say was spent for them."""
+        """Count what the records and outputs at a checkpoint hold as spent."""
         before = Meter()
-        for one in spent:
-            before.count(one)
+        for meter in spent:
+            before.count(meter)
         self.hear(place, before, lambda: self.charge(before.used))
 
     def hear(self, place: Place, before: "Meter", charge: Callable[[], None]) -> None:
-        """Let the innermost run hear what was spent at a checkpoint, once."""
+        """Let the innermost run count what was spent at a checkpoint, once."""
         if self.around is not None:
             self.around.hear(place, before, charge)
 
 
 METER: ContextVar[Meter | None] = ContextVar("crewgraph_meter", default=None)
-"""The meter of what the running code is a part of; None where nobody counts."""
+"""The meter of the running code; None outside of metered runs."""
 
 ASKING: ContextVar[bool] = ContextVar("crewgraph_asking", default=False)
-"""Whether the running code is a part of a request that is counted as a whole."""
+"""Whether the running code belongs to a request that is counted as a whole."""
 
 
 @contextmanager
 def metering(meter: Meter | None) -> Generator[None]:
-    """A block whose requests are counted by a meter."""
+    """Count the requests of a block with a meter."""
     token = METER.set(meter)
     try:
         yield
@@ -142,10 +142,13 @@ def metering(meter: Meter | None) -> Generator[None]:
 
 
 def check_limits(model: str | None = None) -> None:
-    """Stop here if a run around may not go on, or not ask a model.
+    """Check the limits of all enclosing runs.
+
+    Args:
+        model: the model that is about to be asked, if any.
 
     Raises:
-        Stopped: it may not.
+        Stopped: a limit is reached.
     """
     meter = METER.get()
     if meter is not None:

@@ -1,4 +1,4 @@
-"""What goes to a model and comes back, as plain data: the same live, recorded and replayed."""
+"""Messages to and from models as plain data: the same live, recorded and replayed."""
 
 from typing import Any, NotRequired, TypedDict
 
@@ -9,12 +9,12 @@ Content = str | list[str | dict[str, Any]]
 
 
 class ToolRequest(TypedDict):
-    """A model's wish to have a tool called."""
+    """A tool call that a model requests."""
 
     id: str
     name: str
     args: dict[str, Any] | str
-    """The arguments; a string where the model wrote something that is no JSON object."""
+    """The arguments; a string if the model wrote something that is not a JSON object."""
 
 
 class Message(TypedDict):
@@ -25,16 +25,16 @@ class Message(TypedDict):
 
     content: Content
     tool_calls: NotRequired[list[ToolRequest]]
-    """On an assistant's entry: what it asked for."""
+    """On an assistant's entry: the tool calls it requested."""
 
     tool_call_id: NotRequired[str]
-    """On a tool's entry: which request this answers."""
+    """On a tool's entry: the id of the request it answers."""
 
     name: NotRequired[str]
     """On a tool's entry: the tool."""
 
     extra: NotRequired[dict[str, Any]]
-    """What a provider wants back with an assistant's entry (LangChain's `additional_kwargs`)."""
+    """Provider data to send back with an assistant's entry (LangChain's `additional_kwargs`)."""
 
 
 class ToolSpec(TypedDict):
@@ -47,7 +47,7 @@ class ToolSpec(TypedDict):
 
 
 class Usage(TypedDict):
-    """What a provider reported for one request, in tokens."""
+    """The usage that a provider reported for one request, in tokens."""
 
     prompt_tokens: int
     completion_tokens: int
@@ -58,13 +58,13 @@ class Usage(TypedDict):
 
 
 class Hooked(TypedDict):
-    """How a conversation goes on that hooks have changed."""
+    """How hooks changed a conversation."""
 
     kept: int
-    """How many messages from its beginning stay."""
+    """The number of messages from its beginning that stay."""
 
     then: list[Message]
-    """What follows them."""
+    """The messages after them."""
 
 
 class Reply(TypedDict):
@@ -79,7 +79,7 @@ class Reply(TypedDict):
     """LangChain's `additional_kwargs`, to be sent back with the history."""
 
     model: NotRequired[str]
-    """The model that answered, where it is another than the one that was asked."""
+    """The model that answered, if it is not the one that was asked."""
 
     hooked: NotRequired[Hooked]
-    """What hooks made of the conversation that was answered, where they changed it."""
+    """The change that hooks made to the conversation, if any."""

@@ -9,7 +9,7 @@ from langchain_core.runnables.config import ensure_config
 from crewgraph.core.draining import tracked_node
 from crewgraph.core.effects import Body
 from crewgraph.core.interpreter import run_body
-from crewgraph.core.journal import Journal, sealed_id
+from crewgraph.core.journal import Journal, with_spent
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.resources import closing_resources
 
@@ -17,17 +17,16 @@ __all__ = ["BodyNode"]
 
 
 class BodyNode(Runnable[Any, Any]):
-    """Plays `body(state)` and returns its state update.
+    """Runs `body(state)` and returns its state update.
 
-    It is a Runnable of its own rather than a function, because LangGraph disassembles a node's function in search of
-    graphs it might call, which is a third of the cost of compiling; and it makes no run in the trace, because LangGraph
-    makes the run of a node itself.
+    It is a Runnable rather than a function, because LangGraph disassembles a node's function in search of graphs that it might
+    call, which is a third of the cost of compiling. It opens no run in the trace: LangGraph opens that of the node.
 
     Args:
         name: the node's name in drawings and traces.
-        body: makes the generator of effects from the node's input.
-        stored: False where the graph is compiled to keep nothing.
-        seals: whether its outputs are to say what was spent for them.
+        body: creates the generator of effects from the node's input.
+        stored: False if the graph is compiled without a checkpointer.
+        seals: whether to add to the outputs what was spent for them.
     """
 
     def __init__(
@@ -54,4 +53,4 @@ class BodyNode(Runnable[Any, Any]):
     def _played(self, input: Any, config: RunnableConfig) -> Program[object]:
         journal = Journal(config, stored=self._stored)
         update = yield from run_body(self._body(input), journal)
-        return sealed_id(update, journal.spent.told) if self._seals else update
+        return with_spent(update, journal.spent.told) if self._seals else update

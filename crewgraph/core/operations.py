@@ -1,6 +1,6 @@
-"""Operations: all the I/O there is, each with a sync and an async face; and the two drivers that carry them out.
+"""Operations, the only code that does I/O, each with a sync and an async face; and the two drivers that run them.
 
-A *program* is a generator that yields operations and receives their results. It holds rules and does nothing itself.
+A *program* is a generator that yields operations and receives their results. It holds the rules and does no I/O itself.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ Program = Generator[Operation, Any, T]
 
 
 def drive(program: Program[T]) -> T:
-    """Carry out a program on this thread."""
+    """Run a program on this thread."""
     reply: Any = None
     step: Callable[[Any], Operation] = program.send
     try:
@@ -60,7 +60,7 @@ def drive(program: Program[T]) -> T:
 
 
 async def adrive(program: Program[T]) -> T:
-    """Carry out a program on this event loop."""
+    """Run a program on this event loop."""
     reply: Any = None
     step: Callable[[Any], Operation] = program.send
     try:
@@ -75,7 +75,7 @@ async def adrive(program: Program[T]) -> T:
 
 
 class Saving(Operation):
-    """A method of a checkpointer, or of a graph that writes to it, by its sync name."""
+    """Calls a method of a checkpointer, or of a graph that writes to one, given by its sync name."""
 
     def __init__(self, saver: Any, method: str, *args: Any) -> None:
         self.saver, self.method, self.args = saver, method, args
@@ -88,7 +88,7 @@ class Saving(Operation):
 
 
 class Sleep(Operation):
-    """A pause, in seconds."""
+    """Pauses for some seconds."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -101,12 +101,12 @@ class Sleep(Operation):
 
 
 class Boundary(Operation):
-    """Between two steps of a task: nothing, unless whoever carries the program out stops here."""
+    """The boundary between two steps of a task: does nothing, unless the driver stops there."""
 
     def __init__(self, stage: str, effects: Mapping[str, Mark | Recorded | Scope] | None = None) -> None:
         self.stage = stage
         self.effects: Mapping[str, Mark | Recorded | Scope] = effects or {}
-        """What comes behind it, by path."""
+        """The effects after it, by path."""
 
     def run(self) -> None:
         return None
@@ -116,16 +116,16 @@ class Boundary(Operation):
 
 
 class Perform(Operation):
-    """A recorded effect, carried out for the first time; not waited for beyond a deadline on the monotonic clock.
+    """Performs a recorded effect; stops waiting for it at a deadline on the monotonic clock.
 
-    Nor is it waited for, or begun, when the time of a run around it is up.
+    It is neither started nor waited for after the time of an enclosing run is up.
     """
 
     def __init__(self, effect: Recorded, config: RunnableConfig, deadline: float | None = None) -> None:
         self.effect, self.config, self.deadline = effect, config, deadline
         around = METER.get()
         self.meter = None if around is None else Meter(around)
-        """What models use for it; None where nobody counts."""
+        """Counts what models use for it; None outside of metered runs."""
 
     def run(self) -> Any:
         with metering(self.meter):
@@ -145,14 +145,14 @@ class Perform(Operation):
 
     @property
     def spent(self) -> dict[str, Any]:
-        """What its record says was spent for it."""
+        """What its record holds as spent for it."""
         if self.meter is None:
             return {}
         self.meter.at = self.meter.clock
         return self.meter.told
 
     def _deadline(self) -> tuple[float | None, float | None]:
-        """When it is not waited for any longer, and whether that is the run's time: then once more."""
+        """Return the deadline of the effect, and the same again if it is the deadline of the run."""
         of_run = None if self.meter is None else self.meter.deadline
         if of_run is None:
             return self.deadline, None
@@ -173,11 +173,11 @@ class Perform(Operation):
             if of_run is not None:
                 time.sleep(max(of_run - time.monotonic(), 0))  # clocks are read, and waits end, a little early
                 check_limits()
-            raise TimeLimitReached(f"{self.effect.label} was still under way when the time was up") from None
+            raise TimeLimitReached(f"{self.effect.label} was still running when the time was up") from None
 
 
 class Spanned(Operation):
-    """What `program` gives for a config, inside a run of its own in the trace."""
+    """Runs `program` inside a span of the trace."""
 
     def __init__(
         self, scope: Scope, config: RunnableConfig, program: Callable[[RunnableConfig], Program[object]]
@@ -201,7 +201,7 @@ class Spanned(Operation):
 
 
 class Parallel(Operation):
-    """Every program to its end: what each returned, or the exception it raised."""
+    """Runs programs in parallel, each to its end; the results are what each returned or raised."""
 
     def __init__(self, programs: Sequence[Program[Any]]) -> None:
         self.programs = programs
@@ -210,7 +210,7 @@ class Parallel(Operation):
         def branch(program: Program[Any]) -> Any:
             try:
                 return drive(program)
-            except BaseException as error:  # noqa: BLE001 - an outcome like any other, the rules look at it
+            except BaseException as error:  # noqa: BLE001 - a result like any other, for the interpreter
                 return error
 
         # A pool of its own: a shared one deadlocks when a branch holds branches.

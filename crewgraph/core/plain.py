@@ -1,4 +1,4 @@
-"""Plain data: what the journal keeps and what bodies see, the same in a live run, in a record and in a replay."""
+"""Plain data: the values that the journal stores and bodies see, the same live, recorded and replayed."""
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass
@@ -15,18 +15,18 @@ _INT_LIMIT = 1 << 63
 
 
 class NotPlain(TypeError, ValueError):
-    """A value has no plain form; the message says what it is, to follow on a name: "bytes, which ..."."""
+    """A value has no plain form. The message continues a sentence that names the value: "... is bytes, which ..."."""
 
 
 def plain(value: Any) -> Any:
-    """A value as str, int, float, bool, None, or lists and dicts of these.
+    """Convert a value to str, int, float, bool, None, or lists and dicts of these.
 
     Tuples and sets become lists (sets sorted), pydantic models and dataclasses dicts, enums their values, dates
     ISO texts. Whole numbers of more than 64 bits become texts, since records cannot hold them. Anything else
-    becomes what its own `__str__` says.
+    becomes its `__str__` text.
 
     Raises:
-        NotPlain: It is bytes, or an object that has no text, or it contains itself.
+        NotPlain: It is bytes, an object without a text, or contains itself.
     """
     return _plain(value, 0)
 
@@ -84,8 +84,8 @@ def _mapping(value: Mapping[Any, Any], depth: int) -> dict[str, object]:
 
 
 def _key(key: Any, depth: int) -> str:
-    told = _plain(key, depth + 1)
-    return told if isinstance(told, str) else str(told)
+    text = _plain(key, depth + 1)
+    return text if isinstance(text, str) else str(text)
 
 
 def _items(value: Any, depth: int) -> object:

@@ -1,8 +1,8 @@
-"""LangGraph's private parts that crewgraph needs, all in this file; `tests/core/test_pregel_contract.py` holds each of them.
+"""The private parts of LangGraph that crewgraph uses; `tests/core/test_pregel_contract.py` checks each of them.
 
-Where a node stands: its checkpointer, its task, the checkpoint it was started from. And the positional counters that
-LangGraph keeps for `interrupt()`, `@task` and nested graphs inside a node, which effects must make their own: an effect that
-is answered from the record runs no user code, so what that code would have counted has to be counted for it.
+They tell a node its place (checkpointer, task, checkpoint), and give access to the positional counters that LangGraph keeps
+for `interrupt()`, `@task` and nested graphs inside a node. An effect that is answered from its record runs no user code, so
+the counters must be advanced for it. `saving.py` holds what concerns LangGraph's loop.
 """
 
 import asyncio
@@ -62,33 +62,33 @@ _JOIN = "join:"
 _QUESTION = "__interrupt__"
 
 KEPT_NOWHERE: RunnableConfig = {"configurable": {_DURABILITY: "async"}}
-"""For a graph with `checkpointer=False` inside a run: LangGraph fails where it inherits "sync", having nothing to wait for."""
+"""The config for a graph with `checkpointer=False` inside a run: LangGraph fails if it inherits the durability "sync"."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where a node stands in a run."""
+    """The place of a node in a run."""
 
     saver: "BaseCheckpointSaver[Any] | None"
     durability: str | None
-    """sync, async or exit; None where the run has no checkpointer."""
+    """"sync", "async" or "exit"; None without a checkpointer."""
 
     task: str
-    """LangGraph's id of this execution of the node; the same after a crash, another in a fork."""
+    """LangGraph's id of this execution of the node; the same after a crash, different in a fork."""
 
     again: bool
     """Whether the node may have run before: a resume, or a retry in this process."""
 
     thread: str
     home: RunnableConfig | None
-    """The address of the checkpoint the node was started from."""
+    """The address of the checkpoint that the node started from."""
 
     above: tuple[RunnableConfig, ...]
-    """The addresses of that checkpoint and of its parents' ones, outermost first."""
+    """The addresses of that checkpoint and those of the parent graphs, outermost first."""
 
 
 def place_of(config: RunnableConfig) -> Place:
-    """Where the node that got this config stands."""
+    """Return the place of the node with this config."""
     conf: Mapping[str, Any] = config.get("configurable") or {}
     thread = str(conf.get(_THREAD, ""))
     task, again = str(conf.get(_TASK, "")), bool(conf.get(_RESUMING))
@@ -120,7 +120,7 @@ def place_of(config: RunnableConfig) -> Place:
 
 
 class _Counted:
-    """A positional counter that still counts for the node, and also for one effect."""
+    """Wraps a positional counter of the node to also count for one effect."""
 
     def __init__(self, counter: Callable[..., object]) -> None:
         self._counter = counter
@@ -132,7 +132,7 @@ class _Counted:
 
 
 class _ByPath:
-    """Numbers for nested graphs from the effect's path, not from who came first or was skipped."""
+    """Numbers nested graphs by the effect's path, so that the order of effects and skipped ones do not matter."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -145,14 +145,14 @@ class _ByPath:
 
 
 def with_answers(config: RunnableConfig, answers: Sequence[object]) -> RunnableConfig:
-    """The config for user code whose calls of `interrupt` these are the answers to, in their order."""
+    """Return a config for user code whose calls of `interrupt` get these answers, in order."""
     conf: Mapping[str, Any] = config.get("configurable") or {}
     pad = conf.get(_SCRATCHPAD)
     if pad is None:
         return config
 
     def no_other(consume: bool = False) -> None:
-        """What the run was resumed with is for whom it was asked by."""
+        """Keep the resume value of the run for the question it answers."""
 
     own = replace(
         pad,
@@ -170,11 +170,11 @@ def with_answers(config: RunnableConfig, answers: Sequence[object]) -> RunnableC
 
 
 Used = Callable[[], dict[str, int]]
-"""How often an effect asked a human ("asks") and called `@task` functions ("tasks"); only what is not zero."""
+"""Returns how often an effect interrupted ("asks") and called `@task` functions ("tasks"), without zeros."""
 
 
 def inside_effect(config: RunnableConfig, path: str) -> tuple[RunnableConfig, Used]:
-    """The config for user code inside the effect at `path`, and what that code used of the node's counters."""
+    """Return the config for user code inside the effect at `path`, and a function that returns what it used of the counters."""
     conf: Mapping[str, Any] = config.get("configurable") or {}
     pad = conf.get(_SCRATCHPAD)
     if pad is None:
@@ -196,15 +196,15 @@ def inside_effect(config: RunnableConfig, path: str) -> tuple[RunnableConfig, Us
 
 
 def counted(config: RunnableConfig, record: Mapping[str, Any]) -> None:
-    """Count for the node what an effect answered from its record had used."""
+    """Advance the node's counters by what a recorded effect had used."""
     conf: Mapping[str, Any] = config.get("configurable") or {}
     pad = conf.get(_SCRATCHPAD)
     if pad is None:
         return
     numbers = [pad.interrupt_counter() for _ in range(record.get("asks", 0))]
     if numbers and (lost := max(numbers) + 1 - len(pad.resume)) > 0:
-        # LangGraph keeps a node's answers when the node ends or asks; a process that dies before that loses them, and the
-        # numbers of later questions would have no answers below them.
+        # LangGraph stores a node's answers when the node ends or interrupts. A process that dies before that loses them, and
+        # later questions would find no answers at their positions.
         pad.resume.extend([None] * lost)
         if (send := conf.get(_SEND)) is not None:
             send([(_RESUME, list(pad.resume))])
@@ -213,7 +213,7 @@ def counted(config: RunnableConfig, record: Mapping[str, Any]) -> None:
 
 
 def written_since_start(saved: CheckpointTuple) -> dict[str, Any]:
-    """The values at a checkpoint that were written since the run in it was begun; others are of earlier runs in its thread."""
+    """Return the values at a checkpoint that its run wrote; others are from earlier runs of the thread."""
     versions: Mapping[str, object] = saved.checkpoint["channel_versions"]
     start: Any = versions.get(_INPUT)
     values: Mapping[str, Any] = saved.checkpoint["channel_values"]
@@ -221,28 +221,28 @@ def written_since_start(saved: CheckpointTuple) -> dict[str, Any]:
 
 
 def leads_on(channel: str) -> bool:
-    """Whether a channel says what is to run, or what is asked: `goes_on` and `asked_in` look at these alone."""
+    """Whether a channel decides what runs next or what is asked: `has_next` and `asked_in` read only these."""
     return channel in (_INPUT, _QUESTION, _RESUME) or channel.startswith((_BRANCH, _JOIN))
 
 
 def has_next(values: Mapping[str, object]) -> bool:
-    """Whether a graph has something to run at a checkpoint with these values, all of whose writes were applied."""
+    """Whether a graph has something to run at a checkpoint with these values, all of whose writes are applied."""
     return _INPUT in values or bool(coming(values))
 
 
 def given_to(values: Mapping[str, Any]) -> Any:
-    """The input that a graph has not taken yet at such a checkpoint; None where it has."""
+    """Return the input that a graph has not yet taken at such a checkpoint; None if it has."""
     return values.get(_INPUT)
 
 
 def coming(values: Mapping[str, Any]) -> list[str]:
-    """The nodes that a graph runs next at such a checkpoint; none where it has not taken its input yet."""
+    """Return the nodes that a graph runs next at such a checkpoint; empty if it has not yet taken its input."""
     found: list[str] = []
     for channel, value in values.items():
         if channel.startswith(_BRANCH):
             found.append(channel[len(_BRANCH) :])
         elif channel.startswith(_JOIN):
-            # The name of a join holds the names of all that are waited for; its value those that have come.
+            # The name of a join lists the nodes it waits for; its value those that have ended.
             awaited, _, node = channel[len(_JOIN) :].rpartition(":")
             if len("+".join(value)) == len(awaited):
                 found.append(node)
@@ -250,22 +250,22 @@ def coming(values: Mapping[str, Any]) -> list[str]:
 
 
 def asked_in(writes: Iterable[tuple[str, str, Any]]) -> list[Interrupt]:
-    """What was asked last by each task, among what was written since a checkpoint.
+    """Return the last question of each task among the writes since a checkpoint.
 
-    A task that was answered and asks again holds both answer and question. So whether the answer is that to the question, the
-    answer does not tell: a run that was killed right after it was answered seems to ask still.
+    A task that was answered and asks again has both an answer and a question, and the answer does not say which question it
+    belongs to: a run that was killed right after an answer still seems to ask.
     """
     return [one for _, channel, asked in writes if channel == _QUESTION for one in asked]
 
 
 def answers_waiting(config: RunnableConfig) -> bool:
-    """Whether a human's answers are there for this node: parallel branches would race for them."""
+    """Whether answers wait for this node; parallel branches would race for them."""
     pad = (config.get("configurable") or {}).get(_SCRATCHPAD)
     return pad is not None and bool(pad.resume or pad.get_null_resume(False) is not None)
 
 
 class _Untraced(Runnable[Any, Any]):
-    """The steps of a node, what it does and what it writes, without the run that LangGraph makes of them in the trace."""
+    """The steps of a node (its runnable and its writers) without the run that LangGraph opens for them in the trace."""
 
     def __init__(self, steps: Sequence[Runnable[object, Any]]) -> None:
         self._first, *self._writers = steps
@@ -291,7 +291,7 @@ class _Untraced(Runnable[Any, Any]):
 
 
 class _TracedOnDemand(_Untraced):
-    """The steps of a node: with their run in the trace where somebody watches, without it elsewhere."""
+    """The steps of a node, with a run in the trace only if there are callback handlers."""
 
     def __init__(self, traced: RunnableSeq) -> None:
         super().__init__(cast("Sequence[Runnable[Any, Any]]", traced.steps))
@@ -309,14 +309,14 @@ class _TracedOnDemand(_Untraced):
 
 
 def trace_on_demand(nodes: "Mapping[str, PregelNode]") -> None:
-    """Let the nodes of a compiled graph make no run for a trace that nobody sees."""
+    """Let the nodes of a compiled graph open a run in the trace only if there are callback handlers."""
     for node in nodes.values():
         if type(node.node) is RunnableSeq:
             vars(node)["node"] = _TracedOnDemand(node.node)  # in the place of the cached one
 
 
 def untraced(graph: "Pregel[Any]", *names: str) -> None:
-    """Let traces show no runs of some nodes of a compiled graph, which make those that are to be seen themselves."""
+    """Let some nodes of a compiled graph open no run in the trace, because they open their own."""
     for name in names:
         node = graph.nodes[name]
         vars(node)["node"] = _Untraced(getattr(node.node, "steps"))  # noqa: B009 - in the place of the cached one

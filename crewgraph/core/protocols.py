@@ -1,4 +1,4 @@
-"""What the effects need of the rooms above: a model and a tool, each with a sync and an async face."""
+"""The protocols of models and tools that effects call, each with a sync and an async face."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
@@ -51,7 +51,7 @@ class Model(Protocol):
 
 
 class Tool(Protocol):
-    """Something that an agent may have done."""
+    """A tool that an agent may call."""
 
     @property
     def name(self) -> str:
@@ -60,7 +60,7 @@ class Tool(Protocol):
 
     @property
     def spec(self) -> ToolSpec:
-        """How a model sees it."""
+        """The tool as models see it."""
         ...
 
     @property

@@ -1,8 +1,7 @@
-"""Questions to people, and the answers that are filed for them.
+"""Questions to people, and the answers filed for them.
 
-An answer is one write of the checkpointer's own `put_writes`, at the checkpoint of the run that the question was asked from, and
-under the question's id: savers ignore a second write to the same id, so the first answer counts. Whoever asks finds it there
-when its node runs again.
+An answer is one `put_writes` of the checkpointer at the checkpoint that the question was asked from, under the question's id.
+Savers ignore a second write with the same id, so the first answer counts. The node finds it when it runs again.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,7 +21,7 @@ ANSWER = "__answer__"
 """The channel name of an answer's write."""
 
 _OWN = {"kind", "text", "task", "agent", "id"}
-"""What every question of ours tells; what user code asks may be any dict."""
+"""The keys of the questions that bodies ask; user code may interrupt with any dict."""
 
 _TASK = "answer#"
 _LENGTH = 8
@@ -31,7 +30,7 @@ _Writes = Iterable[tuple[str, str, Any]]
 
 
 def question_id(task: str, here: str, key: str) -> str:
-    """The name of the question that a body asks at a path: it is the question's alone, in its run.
+    """Return the id of the question that a body asks at a path, unique within its run.
 
     Args:
         task: LangGraph's id of the node's execution.
@@ -42,34 +41,38 @@ def question_id(task: str, here: str, key: str) -> str:
 
 
 def own_id(asked: Interrupt) -> str | None:
-    """The id of a question that a body asks; None for what user code asks with `interrupt`."""
+    """Return the id of a question that a body asked; None for an `interrupt` of user code."""
     value: Any = asked.value
-    told: Mapping[str, object] = cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
-    return str(told["id"]) if set(told) >= _OWN else None
+    question: Mapping[str, object] = cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+    return str(question["id"]) if set(question) >= _OWN else None
 
 
 def questions_in(writes: _Writes) -> list[Interrupt]:
-    """The questions that wait, among what was written since a checkpoint."""
-    told = list(writes)
-    return [one for one in asked_in(told) if (name := own_id(one)) is None or filed_in(told, name) is None]
+    """Return the unanswered questions among the writes since a checkpoint."""
+    pending = list(writes)
+    return [
+        question
+        for question in asked_in(pending)
+        if (name := own_id(question)) is None or filed_in(pending, name) is None
+    ]
 
 
 def filed_in(writes: _Writes, name: str) -> Mapping[str, object] | None:
-    """The answer to a question, as a dict with `value`; None where there is none."""
+    """Return the filed answer to a question, as a dict with `value`; None without one."""
     return next((value for task, channel, value in writes if channel == ANSWER and task == f"{_TASK}{name}"), None)
 
 
 def file_answer(saver: object, address: RunnableConfig, name: str, answer: object) -> Program[bool]:
-    """Keep the answer to a question; False where somebody has answered it before.
+    """File the answer to a question; False if it was answered before.
 
     Args:
-        saver: where the run is kept.
+        saver: the checkpointer of the run.
         address: the run's latest checkpoint.
         name: the question's id.
         answer: plain data.
     """
-    ours = uuid4().hex
-    yield Saving(saver, "put_writes", address, [(ANSWER, {"value": answer, "by": ours})], f"{_TASK}{name}")
-    kept = yield Saving(saver, "get_tuple", address)
-    found = filed_in((kept.pending_writes or ()) if kept else (), name)
-    return found is not None and found["by"] == ours
+    author = uuid4().hex
+    yield Saving(saver, "put_writes", address, [(ANSWER, {"value": answer, "by": author})], f"{_TASK}{name}")
+    saved = yield Saving(saver, "get_tuple", address)
+    stored = filed_in((saved.pending_writes or ()) if saved else (), name)
+    return stored is not None and stored["by"] == author

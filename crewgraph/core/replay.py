@@ -1,9 +1,7 @@
-"""What has been told already by a run that goes on within the same call, after somebody has answered its question.
+"""Replay within one call: a run that continues after its question was answered in the same process.
 
-The body of a task is played again then, from its first effect. Its effects are answered from the record; what it tells on the
-way was told a moment ago, to the same audience.
-
-Whether anybody watches a run through LangChain's callbacks: traces, streams, handlers of the user's own.
+The body of the task then runs again from its first effect. Its effects are answered from the journal, and notifications that
+the observers have already received must not be repeated.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,18 +14,18 @@ __all__ = ["REPORTED", "is_replayed", "is_traced", "report_once"]
 T = TypeVar("T")
 
 REPORTED: ContextVar[set[str] | None] = ContextVar("crewgraph_told", default=None)
-"""The places in bodies at which something was told; None where nothing is told a second time, or where it is told anew."""
+"""The places of the notifications sent so far; None where notifications cannot repeat, or should."""
 
 _AGAIN: ContextVar[bool] = ContextVar("crewgraph_told_again", default=False)
 
 
 def is_replayed() -> bool:
-    """Whether the running code tells what the audience has heard."""
+    """Whether the running notification repeats one that the observers have received."""
     return _AGAIN.get()
 
 
 def report_once(tell: Callable[[], T], place: str, told: set[str]) -> T:
-    """Have something told at a place in a body; whoever tells finds out by `is_told_again` whether it was."""
+    """Run the notification of a place in a body; during it, `is_replayed` tells whether it ran before."""
     token = _AGAIN.set(place in told)
     told.add(place)
     try:
@@ -37,6 +35,6 @@ def report_once(tell: Callable[[], T], place: str, told: set[str]) -> T:
 
 
 def is_traced(config: Mapping[str, object]) -> bool:
-    """Whether a config carries callback handlers; runs that nobody sees need not be opened."""
+    """Whether a config has callback handlers; without them, nobody would see a trace."""
     callbacks = config.get("callbacks")
     return bool(getattr(callbacks, "handlers", callbacks))

@@ -1,4 +1,4 @@
-"""What a run opens on its way, is used by all of it, and is closed at its end: sessions with servers."""
+"""Resources that a run opens, shares and closes at its end, such as sessions with MCP servers."""
 
 from collections.abc import Callable, Generator, Hashable
 from contextlib import contextmanager
@@ -12,10 +12,10 @@ __all__ = ["RunResources", "closing_resources", "enclosing_resources"]
 
 
 class _Closable(Protocol):
-    """Something that can be closed, without waiting for it."""
+    """A resource that can be closed without waiting."""
 
     def close(self) -> None:
-        """Let it come to its end."""
+        """Close it, without waiting."""
         ...
 
 
@@ -25,7 +25,7 @@ _around: ContextVar["RunResources | None"] = ContextVar("crewgraph_opened", defa
 
 
 class RunResources:
-    """What one run has opened."""
+    """The open resources of one run."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -33,45 +33,45 @@ class RunResources:
         self._is_over = False
 
     def of(self, key: Hashable, make: Callable[[], _C]) -> _C:
-        """What is open under a key; made where there is nothing yet.
+        """Return the resource of a key, opening it with `make` the first time.
 
         Raises:
             RunError: the run is over.
         """
         with self._lock:
             if self._is_over:
-                raise RunError("the run that this was done for is over")
+                raise RunError("the run that needs this resource has ended")
             if key not in self._open:
                 self._open[key] = make()
             return self._open[key]
 
     def close(self) -> None:
-        """Let everything come to its end."""
+        """Close all resources; later calls of `of` fail."""
         with self._lock:
             self._is_over = True
             closing, self._open = list(self._open.values()), {}
-        for one in closing:
-            one.close()
+        for resource in closing:
+            resource.close()
 
     @contextmanager
     def used(self) -> Generator[None]:
-        """A block that finds this around it."""
+        """Make these the enclosing resources of a block."""
         before = _around.get()
         _around.set(self)
         try:
             yield
         finally:
-            _around.set(before)  # not by a token: a generator may go on in another context
+            _around.set(before)  # not by a token: a generator may resume in another context
 
 
 def enclosing_resources() -> RunResources | None:
-    """What the run around the code has opened; None outside of any run."""
+    """Return the resources of the enclosing run; None outside of runs."""
     return _around.get()
 
 
 @contextmanager
 def closing_resources() -> Generator[None]:
-    """A block that closes at its end what is opened in it, unless the run around it does."""
+    """Close at the end of a block what it opened, unless it belongs to an enclosing run."""
     if _around.get() is not None:
         yield
         return

@@ -1,7 +1,7 @@
-"""A body as several nodes of a graph: each performs the effects of one stage, and stops before those of another.
+"""A body as several nodes of a graph: each performs the effects of one stage and stops before those of another.
 
-What was performed stands in a channel of the graph (`STEPS`), so it is seen in the history and can be edited there; what
-comes next stands in another (`PENDING`), which the graph's edges look at.
+Performed effects are in a channel of the graph (`STEPS`), so they are visible in the history and can be edited there; the
+next effects are in another (`PENDING`), which the graph's edges read.
 """
 
 import atexit
@@ -16,7 +16,7 @@ from langchain_core.runnables.config import ensure_config
 from crewgraph.core.draining import tracked_node
 from crewgraph.core.effects import Body, Mark, Recorded
 from crewgraph.core.interpreter import run_body
-from crewgraph.core.journal import CHANNEL, Journal, Record, sealed_id
+from crewgraph.core.journal import CHANNEL, Journal, Record, with_spent
 from crewgraph.core.limits import SPENT
 from crewgraph.core.operations import Boundary, Operation, Program, adrive, drive
 from crewgraph.core.resources import closing_resources
@@ -24,13 +24,13 @@ from crewgraph.core.resources import closing_resources
 __all__ = ["PENDING", "STEPS", "StepJournal", "StepNode", "Stepper"]
 
 STEPS = "steps"
-"""The channel of what was performed: dicts with "path", "key", "what", "value" or "error", and what was "spent" for it.
+"""The channel of performed effects: dicts with "path", "key", "what", "value" or "error", and "spent".
 
-One without a "key" answers whatever is asked at its path: that is how somebody answers in the place of a tool.
+An entry without a "key" answers any effect at its path: that is how a person answers in place of a tool.
 """
 
 PENDING = "pending"
-"""The channel of what comes next: a dict with "stage" and "effects", which have "path", "what" and, for a tool, "tool" and
+"""The channel of the next effects: a dict with "stage" and "effects", which have "path", "what" and, for a tool, "tool" and
 "args"; None at the end."""
 
 _PROGRAMS = 256
@@ -38,7 +38,7 @@ _KEPT = ("value", "error", SPENT)
 
 
 class StepJournal(Journal):
-    """The record of a body that is played in several nodes: the channel's entries, and the running node's own journal."""
+    """The journal of a body that runs in several nodes: the channel's entries and the journal of the running node."""
 
     stepwise = True
 
@@ -46,27 +46,27 @@ class StepJournal(Journal):
         super().__init__(config, stored=stored)
         self.entries: list[Record] = list(entries)
         self.added: list[Record] = []
-        """What the running node adds to the channel."""
+        """The entries that the running node adds to the channel."""
         self._filed: dict[str, list[Record]] = {}
         for entry in entries:
             self._file(entry)
 
     def _spent_in(self, saved: Any) -> list[Record]:
         # The other channels of a task's own graph are copies of its crew's.
-        kept: list[Record] = [] if saved is None else list(saved.checkpoint["channel_values"].get(STEPS) or [])
+        outcome: list[Record] = [] if saved is None else list(saved.checkpoint["channel_values"].get(STEPS) or [])
         pending = () if saved is None else (saved.pending_writes or ())
-        return [*kept, *(value for _, channel, value in pending if channel == CHANNEL)]
+        return [*outcome, *(value for _, channel, value in pending if channel == CHANNEL)]
 
     def move(self, config: RunnableConfig) -> None:
-        """Go on in another node."""
+        """Continue in another node."""
         self.settle(config)
         self._known = {}
         self.entries, self.added = [*self.entries, *self.added], []
 
     def answer(self, here: str, effect: Recorded) -> Record | None:
-        """As the base; what another node performed comes from the channel."""
+        """See the base class; the records of other nodes come from the channel."""
         record = super().answer(here, effect)
-        if record is not None:  # of an earlier attempt at this node: the channel does not have it yet
+        if record is not None:  # of an earlier attempt at this node: not in the channel yet
             if all(entry["path"] != here or entry["key"] != effect.key() for entry in self.added):
                 self._add(here, effect, record)
             return record
@@ -76,7 +76,7 @@ class StepJournal(Journal):
         return None
 
     def mark(self, here: str, mark: Mark) -> Program[None]:
-        """Stop before something that is a step of its own, and note that it began."""
+        """Stop before a step, and record its beginning."""
         if here not in self._filed:
             yield Boundary(mark.stage, {here: mark})
             self.added.append({"path": here, "key": "", "what": mark.shown["what"], "value": None})
@@ -84,22 +84,22 @@ class StepJournal(Journal):
 
     @property
     def body(self) -> str:
-        """What the body is called that is played in several nodes: after the graph that they are in."""
+        """The id of the body: the namespace of the graph of its nodes."""
         home = self.place.home
         return self.place.task if home is None else str((home.get("configurable") or {}).get("checkpoint_ns", ""))
 
     def holds(self, path: str) -> bool:
-        """As the base, for all nodes."""
+        """See the base class; for all nodes."""
         return super().holds(path) or any(filed.startswith(f"{path}.") for filed in self._filed)
 
     def write(self, here: str, effect: Recorded, record: Record) -> Program[None]:
-        """As the base, and into the channel."""
+        """See the base class; also adds the record to the channel."""
         yield from super().write(here, effect, record)
         self._add(here, effect, record)
 
     def _add(self, here: str, effect: Recorded, record: Record) -> None:
-        kept = {name: record[name] for name in _KEPT if name in record}
-        self.added.append({"path": here, "key": effect.key(), "what": effect.label, **kept})
+        outcome = {name: record[name] for name in _KEPT if name in record}
+        self.added.append({"path": here, "key": effect.key(), "what": effect.label, **outcome})
         self._file(self.added[-1])
 
     def _file(self, entry: Record) -> None:
@@ -110,16 +110,15 @@ _Suspended = tuple[Program[Any], StepJournal]
 
 
 class Stepper:
-    """The nodes of one body.
+    """Runs one body across its nodes.
 
-    A body that stopped before a node's end is kept, and goes on in the next node if the channel holds the very same
-    entries; else it is played again from its start, answered from them. So a long task costs as much as a short one for
-    each of its steps.
+    A body that stopped at the end of a node is suspended, and resumes in the next node if the channel holds the very same
+    entries; otherwise it runs again from its start, answered from them. So a step costs the same in long and short tasks.
 
     Args:
-        body: makes the generator of effects from the graph's state.
-        stages: the nodes there are; effects of other stages are performed wherever they come up.
-        stored: False where the graph is compiled to keep nothing.
+        body: creates the generator of effects from the graph's state.
+        stages: the stages that have nodes; effects of other stages are performed in whichever node they come up.
+        stored: False if the graph is compiled without a checkpointer.
     """
 
     def __init__(
@@ -132,7 +131,7 @@ class Stepper:
         self._body, self._stages, self._stored = body, frozenset(stages), stored
 
     def play(self, stage: str, state: Mapping[str, Any], config: RunnableConfig) -> Program[dict[str, object]]:
-        """The effects of a stage; the update of the graph's state."""
+        """Perform the effects of a stage and return the state update."""
         entries: Sequence[Record] = state.get(STEPS) or []
         suspended = _suspended.take(self, entries)
         if suspended is None:
@@ -144,12 +143,12 @@ class Stepper:
             yield from journal.load()
         stopped = yield from self._until(program, stage)
         if not isinstance(stopped, Boundary):
-            return {**sealed_id(stopped, journal.spent.told), STEPS: journal.added, PENDING: None}
+            return {**with_spent(stopped, journal.spent.told), STEPS: journal.added, PENDING: None}
         _suspended.put(self, [*journal.entries, *journal.added], (program, journal))
-        return {STEPS: journal.added, PENDING: _told(stopped)}
+        return {STEPS: journal.added, PENDING: _pending_effects(stopped)}
 
     def _until(self, program: Program[object], stage: str) -> Program[Any]:
-        """Carry a program out to its result, or to the first effect of another node's stage."""
+        """Run a program to its result, or to the boundary before another node's stage."""
         reply: Any = None
         step: Callable[[Any], Operation] = program.send
         try:
@@ -186,26 +185,26 @@ class StepNode(Runnable[Any, Any]):
             return await adrive(tracked_node(self._stepper.play(self._stage, input, config)))
 
 
-def _told(boundary: Boundary) -> dict[str, object]:
+def _pending_effects(boundary: Boundary) -> dict[str, object]:
     effects = [{"path": path, **effect.shown} for path, effect in boundary.effects.items()]
     return {"stage": boundary.stage, "effects": effects}
 
 
 class _Programs:
-    """Programs that stopped between two nodes, the latest ones, by the entries they have seen."""
+    """The most recent suspended programs, by the entries they have seen."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        # The entries are kept with the program, so that no other entry gets an id of theirs.
+        # Holding the entries keeps their ids from being reused.
         self._kept: OrderedDict[int, tuple[Stepper, Sequence[Record], _Suspended]] = OrderedDict()
 
     def take(self, owner: Stepper, entries: Sequence[Record]) -> _Suspended | None:
         with self._lock:
-            found = self._kept.pop(id(entries[-1]), None) if entries else None
-        if found is None:
+            entry = self._kept.pop(id(entries[-1]), None) if entries else None
+        if entry is None:
             return None
-        by, seen, suspended = found
-        same = by is owner and len(seen) == len(entries) and all(map(_is, seen, entries))
+        by, seen, suspended = entry
+        same = by is owner and len(seen) == len(entries) and all(map(_is_same, seen, entries))
         return suspended if same else None
 
     def put(self, owner: Stepper, entries: Sequence[Record], suspended: _Suspended) -> None:
@@ -217,14 +216,14 @@ class _Programs:
                 self._kept.popitem(last=False)
 
     def clear(self) -> None:
-        """Let go of all of them."""
+        """Drop all of them."""
         with self._lock:
             self._kept.clear()
 
 
-def _is(one: object, other: object) -> bool:
-    return one is other
+def _is_same(first: object, second: object) -> bool:
+    return first is second
 
 
 _suspended = _Programs()
-atexit.register(_suspended.clear)  # generators that end with the interpreter find its modules gone
+atexit.register(_suspended.clear)  # a generator that is finalized at interpreter exit would find modules gone

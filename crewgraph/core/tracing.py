@@ -1,9 +1,7 @@
-"""A piece of work as a run of its own in the trace: traces, streams and handlers see what it was given and what it gave.
+"""Spans: work as a run of its own in the trace, with its input and output.
 
-The requests and tool calls that are open in the trace while an effect is under way.
-
-LangChain leaves them open for ever when the task that awaits them is cancelled: because a parallel task failed, because the
-time is up, because whoever watched the run went away.
+`closing_runs` ends the requests and tool calls that are open in the trace when the task that awaits them is cancelled, because
+a parallel task failed, the time is up or the reader of a stream left. LangChain leaves them open.
 """
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -24,7 +22,7 @@ __all__ = ["aspanned", "closing_runs", "spanned"]
 
 
 def spanned(name: str, given: Any, config: RunnableConfig, work: Callable[[RunnableConfig], object]) -> object:
-    """What `work` gives for the config of a run called `name`, whose input is shown as `given`."""
+    """Run `work` in a span called `name` that shows `given` as its input."""
 
     def inner(_: object, config: RunnableConfig) -> Any:
         return work(config)
@@ -35,7 +33,7 @@ def spanned(name: str, given: Any, config: RunnableConfig, work: Callable[[Runna
 async def aspanned(
     name: str, given: Any, config: RunnableConfig, work: Callable[[RunnableConfig], Awaitable[object]]
 ) -> object:
-    """The same for work that is awaited."""
+    """Async face of `spanned`."""
 
     async def inner(_: object, config: RunnableConfig) -> Any:
         return await work(config)
@@ -46,7 +44,7 @@ async def aspanned(
 def _named(name: str, config: RunnableConfig) -> RunnableConfig:
     callbacks: object = config.get("callbacks")
     if isinstance(callbacks, BaseCallbackManager):
-        # LangGraph marks the runs below a node as the first of a sequence, which says nothing here.
+        # Drop the tag that LangGraph gives to runs below a node ("first of a sequence"), which does not apply here.
         callbacks = callbacks.copy()
         callbacks.tags = list(callbacks.inheritable_tags)
     named: RunnableConfig = {**config, "run_name": name, "callbacks": callbacks}
@@ -58,7 +56,7 @@ _RunKind = type[AsyncCallbackManagerForLLMRun] | type[AsyncCallbackManagerForToo
 
 @asynccontextmanager
 async def closing_runs(config: RunnableConfig) -> AsyncGenerator[RunnableConfig]:
-    """The config for awaited work whose runs are to end when it is cancelled."""
+    """Yield a config whose open runs end in the trace when the block is cancelled or fails."""
     manager = get_async_callback_manager_for_config(config)
     runs = _OpenRuns()
     manager.add_handler(runs, inherit=True)
@@ -71,7 +69,7 @@ async def closing_runs(config: RunnableConfig) -> AsyncGenerator[RunnableConfig]
 
 
 class _OpenRuns(BaseCallbackHandler):
-    """Knows which runs have begun and not ended."""
+    """Tracks the runs that have begun and not ended."""
 
     run_inline = True  # noted before anything else can happen
 
@@ -79,7 +77,7 @@ class _OpenRuns(BaseCallbackHandler):
         self._open: dict[UUID, _RunKind] = {}
 
     async def end(self, manager: BaseCallbackManager, error: BaseException) -> None:
-        """Tell all handlers that what is open was ended by an error, the innermost first."""
+        """Report an error for all open runs to the handlers, innermost first."""
         handlers = [handler for handler in manager.handlers if handler is not self]
         for run_id, kind in reversed(list(self._open.items())):
             run = kind(run_id=run_id, handlers=handlers, inheritable_handlers=[])

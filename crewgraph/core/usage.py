@@ -1,4 +1,4 @@
-"""Usage as it is counted and stored: sums by who asked and which model, as plain data."""
+"""Usage as it is counted and stored: sums by caller and model, as plain data."""
 
 from collections.abc import Iterable, Mapping
 from threading import Lock
@@ -9,25 +9,25 @@ from crewgraph.core.messages import Usage
 __all__ = ["UsageCounter", "UsageEntry", "request_entry"]
 
 UsageEntry = tuple[str, str, dict[str, int]]
-"""Who asked, which model, and the sums of what it reported, zeros left out; with "successful_requests"."""
+"""The caller, the model and the sums by field, zeros left out; with "successful_requests"."""
 
 
 def request_entry(who: str, model: str, usage: Usage | None) -> UsageEntry:
-    """The entry of one answered request; where the provider reported nothing (None), the request alone counts."""
+    """Return the entry of one answered request; `usage` is None if the provider reported none, and the request still counts."""
     reported = cast("Mapping[str, int]", usage or {})
     tokens = {name: number for name, number in reported.items() if number}
     return who, model, {**tokens, "successful_requests": 1}
 
 
 class UsageCounter:
-    """Sums of usage by who asked and which model; any number of threads may add to them."""
+    """Sums of usage by caller and model. Thread-safe."""
 
     def __init__(self) -> None:
         self._sums: dict[tuple[str, str], dict[str, int]] = {}
         self._lock = Lock()
 
     def add(self, entries: Iterable[Any]) -> None:
-        """Add entries, also as the lists that records hold them as."""
+        """Add entries, which records hold as lists."""
         with self._lock:
             for who, model, tokens in entries:
                 sums = self._sums.setdefault((who, model), {})
@@ -36,6 +36,6 @@ class UsageCounter:
 
     @property
     def entries(self) -> list[UsageEntry]:
-        """The sums so far, which later requests do not change; in the order of the first requests."""
+        """A copy of the sums so far, in the order of the first requests."""
         with self._lock:
             return [(who, model, dict(sums)) for (who, model), sums in self._sums.items()]
