@@ -7,7 +7,7 @@ __all__ = ["Outdated", "user_stacklevel", "warn_deprecated"]
 
 _LIBRARIES = ("crewgraph", "crewgraph_compat", "pydantic", "langgraph")
 
-_warned: set[str] = set()
+_already_warned: set[str] = set()
 
 
 class Outdated(UserWarning):
@@ -22,9 +22,9 @@ def warn_deprecated(what: str, instead: str, *, by_hand: bool = False) -> None:
         instead: what to write: "write `verbose=True`".
         by_hand: whether only people can rewrite it; `crewgraph migrate` leaves it, then.
     """
-    if what in _warned:
+    if what in _already_warned:
         return
-    _warned.add(what)
+    _already_warned.add(what)
     who = "It is to be done by hand." if by_hand else "`crewgraph migrate` rewrites it in code."
     warnings.warn(f"{what}: {instead}. {who}", Outdated, stacklevel=user_stacklevel())
 

@@ -108,17 +108,17 @@ class DefinitionError(CrewgraphError, ValueError):
     """What is wrong, in the order of the definition."""
 
     def __init__(self, errors: "Sequence[Fault] | Sequence[str] | str") -> None:
-        given = [errors] if isinstance(errors, str) else list(errors)
-        self.faults = tuple(one for one in given if isinstance(one, Fault))
-        super().__init__(_told(self.faults) if self.faults else "\n".join(str(one) for one in given))
+        items = [errors] if isinstance(errors, str) else list(errors)
+        self.faults = tuple(item for item in items if isinstance(item, Fault))
+        super().__init__(_fault_report(self.faults) if self.faults else "\n".join(str(item) for item in items))
 
     @property
     def errors(self) -> list[str]:
         """What is wrong, as texts."""
-        return [str(one) for one in self.faults] or str(self).split("\n")
+        return [str(fault) for fault in self.faults] or str(self).split("\n")
 
 
-def _told(faults: Sequence[Fault]) -> str:
+def _fault_report(faults: Sequence[Fault]) -> str:
     if len(faults) == 1:
         return str(faults[0])
     return f"{len(faults)} faults:\n" + "\n".join(f"  {n}. {fault}" for n, fault in enumerate(faults, 1))

@@ -19,5 +19,5 @@ def overridable(method: T) -> T:
 
 def override_of(definition: Any, method: str) -> Callable[..., Any] | None:
     """What a subclass or a patch has in the place of a method; None where the method is still crewgraph's own."""
-    found = getattr(definition, method, None)
-    return None if found is None or getattr(found, "__func__", None) in OVERRIDABLE else found
+    current = getattr(definition, method, None)
+    return None if current is None or getattr(current, "__func__", None) in OVERRIDABLE else current

@@ -18,12 +18,12 @@ from crewgraph.errors import DefinitionError
 
 __all__ = [
     "call_arguments",
-    "described",
     "flat_schema",
     "from_json_schema",
     "from_signature",
     "json_schema",
-    "outline",
+    "model_outline",
+    "schema_outline",
     "texts",
     "validated",
 ]
@@ -31,7 +31,7 @@ __all__ = [
 _M = TypeVar("_M", bound=BaseModel)
 _Schema = dict[str, Any]
 _Schemas = Mapping[str, _Schema]
-_UNSPEAKABLE = (PydanticInvalidForJsonSchema, PydanticSchemaGenerationError, PydanticUserError)
+_SCHEMA_ERRORS = (PydanticInvalidForJsonSchema, PydanticSchemaGenerationError, PydanticUserError)
 
 
 class _Arguments(BaseModel):
@@ -47,7 +47,7 @@ class _OpenArguments(_Arguments):
 
 
 # ---------------------------------------------------------------- JSON schema
-class _Quiet(GenerateJsonSchema):
+class _QuietGenerator(GenerateJsonSchema):
     """A default that is no JSON (a sentinel) is left out, without a warning to someone who cannot help it."""
 
     ignored_warning_kinds: set[JsonSchemaWarningKind] = {
@@ -65,8 +65,8 @@ def json_schema(model: type[BaseModel]) -> dict[str, Any]:
         DefinitionError: A field has a type that JSON cannot express.
     """
     try:
-        schema = model.model_json_schema(schema_generator=_Quiet)
-    except _UNSPEAKABLE as error:
+        schema = model.model_json_schema(schema_generator=_QuietGenerator)
+    except _SCHEMA_ERRORS as error:
         raise DefinitionError(
             f"the model `{model.__name__}` has no JSON schema: {error.message} "
             f"Use types that JSON can express, or leave the field out."
@@ -89,27 +89,33 @@ def _inlined(node: Any, definitions: _Schemas, above: tuple[str, ...], recurring
     if not isinstance(node, dict):
         return node
     schema = cast(_Schema, node)
-    kept = {key: value for key, value in schema.items() if key not in ("$ref", "title") and not _is_empty(key, value)}
-    kept = {key: _part(key, value, definitions, above, recurring) for key, value in kept.items()}
+    result = {
+        key: value
+        for key, value in schema.items()
+        if key not in ("$ref", "title") and not _is_unset_keyword(key, value)
+    }
+    result = {key: _inlined_value(key, value, definitions, above, recurring) for key, value in result.items()}
     if "$ref" not in schema:
-        return kept
+        return result
     name = str(schema["$ref"]).rpartition("/")[2]
     if name not in definitions:  # it leads elsewhere, and stays as it is
-        return {"$ref": schema["$ref"], **kept}
+        return {"$ref": schema["$ref"], **result}
     if name not in above:
-        return {**_inlined(definitions[name], definitions, (*above, name), recurring), **kept}
+        return {**_inlined(definitions[name], definitions, (*above, name), recurring), **result}
     if name not in recurring:
         recurring[name] = {}  # first, for it leads back to itself
         recurring[name] = _inlined(definitions[name], definitions, (*above, name), recurring)
-    return {"$ref": f"#/$defs/{name}", **kept}
+    return {"$ref": f"#/$defs/{name}", **result}
 
 
-def _is_empty(key: str, value: Any) -> bool:
+def _is_unset_keyword(key: str, value: Any) -> bool:
     """Whether a word of a schema says nothing, as in schemas that were written with all their words."""
     return (value is None and key not in ("default", "const")) or (value == [] and key in ("anyOf", "oneOf", "allOf"))
 
 
-def _part(key: str, value: Any, definitions: _Schemas, above: tuple[str, ...], recurring: dict[str, _Schema]) -> Any:
+def _inlined_value(
+    key: str, value: Any, definitions: _Schemas, above: tuple[str, ...], recurring: dict[str, _Schema]
+) -> Any:
     if key in ("default", "const", "enum", "examples"):
         return value
     if key in ("properties", "patternProperties"):  # its keys are names, one may well be `title`
@@ -118,18 +124,18 @@ def _part(key: str, value: Any, definitions: _Schemas, above: tuple[str, ...], r
 
 
 # ---------------------------------------------------------------- a sketch for prompts
-def described(model: type[BaseModel]) -> str:
+def model_outline(model: type[BaseModel]) -> str:
     """A model as a sketch of the JSON it wants: a line for each field, with its type and meaning."""
-    return outline(json_schema(model))
+    return schema_outline(json_schema(model))
 
 
-def outline(schema: Mapping[str, Any]) -> str:
+def schema_outline(schema: Mapping[str, Any]) -> str:
     """A JSON schema as such a sketch."""
     definitions: dict[str, _Schema] = schema.get("$defs", {})
-    return _sketch(schema, definitions, "")
+    return _outline(schema, definitions, "")
 
 
-def _sketch(schema: Mapping[str, Any], definitions: _Schemas, indent: str) -> str:
+def _outline(schema: Mapping[str, Any], definitions: _Schemas, indent: str) -> str:
     if "$ref" in schema:
         return f"another {str(schema['$ref']).rpartition('/')[2]}"
     if "const" in schema:
@@ -137,38 +143,38 @@ def _sketch(schema: Mapping[str, Any], definitions: _Schemas, indent: str) -> st
     if "enum" in schema:
         return " or ".join(json.dumps(value, ensure_ascii=False) for value in schema["enum"])
     if choices := schema.get("anyOf") or schema.get("oneOf") or schema.get("allOf"):
-        return " or ".join(dict.fromkeys(_sketch(choice, definitions, indent) for choice in choices))
+        return " or ".join(dict.fromkeys(_outline(choice, definitions, indent) for choice in choices))
     kind: Any = schema.get("type", "anything")
     if isinstance(kind, list):
-        return " or ".join(str(one) for one in cast(list[Any], kind))
+        return " or ".join(str(name) for name in cast(list[Any], kind))
     if kind == "array":
-        return _list_sketch(schema, definitions, indent)
+        return _array_outline(schema, definitions, indent)
     if kind == "object":
-        return _object_sketch(schema, definitions, indent)
+        return _object_outline(schema, definitions, indent)
     return f"{kind} ({schema['format']})" if "format" in schema else str(kind)
 
 
-def _list_sketch(schema: Mapping[str, Any], definitions: _Schemas, indent: str) -> str:
+def _array_outline(schema: Mapping[str, Any], definitions: _Schemas, indent: str) -> str:
     if "prefixItems" in schema:
-        return f"[{', '.join(_sketch(item, definitions, indent) for item in schema['prefixItems'])}]"
+        return f"[{', '.join(_outline(item, definitions, indent) for item in schema['prefixItems'])}]"
     items: _Schema | bool | None = schema.get("items")
-    return f"[{_sketch(items, definitions, indent)}, ...]" if isinstance(items, dict) and items else "[...]"
+    return f"[{_outline(items, definitions, indent)}, ...]" if isinstance(items, dict) and items else "[...]"
 
 
-def _object_sketch(schema: Mapping[str, Any], definitions: _Schemas, indent: str) -> str:
+def _object_outline(schema: Mapping[str, Any], definitions: _Schemas, indent: str) -> str:
     fields: Mapping[str, _Schema] = schema.get("properties", {})
     if not fields:
         values: _Schema | bool | None = schema.get("additionalProperties")
         if not isinstance(values, dict) or not values:
             return "{}"
-        return f"{{name: {_sketch(values, definitions, indent)}, ...}}"
+        return f"{{name: {_outline(values, definitions, indent)}, ...}}"
     required: list[str] = schema.get("required", [])
     inner = indent + "  "
     lines: list[str] = []
     for name, field in fields.items():
         note = "; ".join(_notes(field, name in required))
-        written = f"{inner}{json.dumps(name, ensure_ascii=False)}: {_sketch(field, definitions, inner)}"
-        lines.append(f"{written}  // {note}" if note else written)
+        line = f"{inner}{json.dumps(name, ensure_ascii=False)}: {_outline(field, definitions, inner)}"
+        lines.append(f"{line}  // {note}" if note else line)
     return "{\n" + "\n".join(lines) + f"\n{indent}}}"
 
 
@@ -217,7 +223,7 @@ def from_signature(function: Callable[..., Any], *, name: str) -> type[BaseModel
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError) as error:
         raise DefinitionError(f"the signature of {function!r} cannot be read: {error}. Give `args_schema`.") from error
-    hints, notes = _hints(function), _parameter_notes(inspect.getdoc(function) or "")
+    hints, notes = _hints(function), _parameter_descriptions(inspect.getdoc(function) or "")
     fields: dict[str, Any] = {}
     is_open = False
     for position, parameter in enumerate(parameters):
@@ -275,47 +281,47 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
         ) from error
 
 
-def _field(function: Callable[..., Any], parameter: inspect.Parameter, hint: Any, note: str | None) -> Any:
+def _field(function: Callable[..., Any], parameter: inspect.Parameter, hint: Any, description: str | None) -> Any:
     has_default = parameter.default is not parameter.empty
     where = f"the parameter `{parameter.name}` of `{getattr(function, '__qualname__', function)}`"
     if parameter.kind is parameter.POSITIONAL_ONLY:
         if has_default:
             return None
         raise DefinitionError(f"{where} is positional-only, but models name every argument. Remove the `/`.")
-    if not _speakable(hint):
+    if not _has_json_schema(hint):
         if has_default:
             return None
         raise DefinitionError(
             f"{where} has the type {hint!r}, which a model cannot write. "
             f"Give it a default, take it from the tool's own fields, or give `args_schema`."
         )
-    if has_default and parameter.default is None and not _takes_none(hint):
+    if has_default and parameter.default is None and not _accepts_none(hint):
         hint = Optional[hint]  # noqa: UP045  (`hint | None` fails where a hint is a string or Any-like object)
-    settings: dict[str, Any] = {"default": parameter.default if has_default else ...}
-    if meaning := _annotated_note(hint) or note:
-        settings["description"] = meaning
+    options: dict[str, Any] = {"default": parameter.default if has_default else ...}
+    if meaning := _annotated_description(hint) or description:
+        options["description"] = meaning
     if _field_name(parameter.name) != parameter.name:
-        settings["alias"] = parameter.name
-    return (hint, Field(**settings))
+        options["alias"] = parameter.name
+    return (hint, Field(**options))
 
 
-def _speakable(hint: Any) -> bool:
+def _has_json_schema(hint: Any) -> bool:
     try:
-        TypeAdapter(hint).json_schema(schema_generator=_Quiet)
-    except _UNSPEAKABLE:
+        TypeAdapter(hint).json_schema(schema_generator=_QuietGenerator)
+    except _SCHEMA_ERRORS:
         return False
     return True
 
 
-def _takes_none(hint: Any) -> bool:
+def _accepts_none(hint: Any) -> bool:
     if hint is Any or hint is NoneType or hint is None:
         return True
     if get_origin(hint) is Annotated:
-        return _takes_none(get_args(hint)[0])
+        return _accepts_none(get_args(hint)[0])
     return NoneType in get_args(hint)
 
 
-def _annotated_note(hint: Any) -> str | None:
+def _annotated_description(hint: Any) -> str | None:
     if get_origin(hint) is not Annotated:
         return None
     for extra in get_args(hint)[1:]:
@@ -335,25 +341,25 @@ _ENTRY = re.compile(r"^\*{0,2}(\w+)[ \t]*(?:\([^)]*\))?[ \t]*:[ \t]*(.*)$")
 _REST_ENTRY = re.compile(r"^[ \t]*:param(?:[ \t]+[^:]*?)?[ \t]+(\w+):[ \t]*(.*)$")
 
 
-def _parameter_notes(docstring: str) -> dict[str, str]:
+def _parameter_descriptions(docstring: str) -> dict[str, str]:
     """What a docstring says of each parameter (an `Args:` section, or `:param x:` lines)."""
     notes: dict[str, list[str]] = {}
     section_indent: int | None = None
     entry_indent, current = 0, None
     for line in docstring.splitlines():
         indent, text = len(line) - len(line.lstrip()), line.strip()
-        if found := _REST_ENTRY.match(line):
-            current, entry_indent, section_indent = found[1], indent, None
-            notes[current] = [found[2]]
+        if match := _REST_ENTRY.match(line):
+            current, entry_indent, section_indent = match[1], indent, None
+            notes[current] = [match[2]]
         elif _SECTION.match(text):
             section_indent, entry_indent, current = indent, 0, None
         elif not text:
             current = None if section_indent is None else current
         elif current and indent > entry_indent:
             notes[current].append(text)
-        elif section_indent is not None and indent > section_indent and (found := _ENTRY.match(text)):
-            current, entry_indent = found[1], indent
-            notes[current] = [found[2]]
+        elif section_indent is not None and indent > section_indent and (match := _ENTRY.match(text)):
+            current, entry_indent = match[1], indent
+            notes[current] = [match[2]]
         elif section_indent is not None and indent <= section_indent:
             section_indent, current = None, None
     return {name: " ".join(" ".join(lines).split()) for name, lines in notes.items() if any(lines)}
@@ -380,5 +386,5 @@ def call_arguments(instance: BaseModel) -> dict[str, Any]:
     if not isinstance(instance, _Arguments):
         return instance.model_dump()
     fields = type(instance).model_fields
-    named = {info.alias or name: getattr(instance, name) for name, info in fields.items()}
-    return named | (instance.model_extra or {})
+    arguments = {info.alias or name: getattr(instance, name) for name, info in fields.items()}
+    return arguments | (instance.model_extra or {})

@@ -29,8 +29,8 @@ _BYTE_LIMIT = 1 << 30
 def storage_dir() -> Path:
     """The folder for what crewgraph keeps between runs; not created here."""
     for name in ("CREWGRAPH_STORAGE_DIR", "CREWAI_STORAGE_DIR"):
-        if chosen := os.environ.get(name):
-            return Path(chosen).expanduser()
+        if configured := os.environ.get(name):
+            return Path(configured).expanduser()
     home = Path.home()
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "crewgraph"
@@ -46,7 +46,7 @@ def private_file(path: str | Path) -> None:
         OSError: it cannot be made.
     """
     file = Path(path)
-    for folder in reversed([one for one in (file.parent, *file.parent.parents) if not one.exists()]):
+    for folder in reversed([parent for parent in (file.parent, *file.parent.parents) if not parent.exists()]):
         folder.mkdir(mode=0o700, exist_ok=True)
     if not file.exists():
         os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
@@ -64,8 +64,8 @@ def size_cap() -> int:
 
 def prices_file() -> Path | None:
     """A JSON file with prices of models (`CREWGRAPH_PRICES`), laid over ours."""
-    chosen = os.environ.get("CREWGRAPH_PRICES")
-    return Path(chosen).expanduser() if chosen else None
+    configured = os.environ.get("CREWGRAPH_PRICES")
+    return Path(configured).expanduser() if configured else None
 
 
 def longest_retry_after() -> float:

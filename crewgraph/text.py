@@ -36,8 +36,8 @@ def fill(template: str, inputs: Mapping[str, Any], *, where: str) -> str:
     if "{" not in template:
         return template
     if missing := [name for name in _names(template) if name not in inputs]:
-        raise MissingInput(_told_missing(missing, inputs, where))
-    return _PLACEHOLDER.sub(lambda found: _shown(found[1], inputs[found[1]], where), template)
+        raise MissingInput(_missing_message(missing, inputs, where))
+    return _PLACEHOLDER.sub(lambda match: _rendered(match[1], inputs[match[1]], where), template)
 
 
 def fill_path(template: str, inputs: Mapping[str, Any], *, where: str) -> str:
@@ -47,12 +47,12 @@ def fill_path(template: str, inputs: Mapping[str, Any], *, where: str) -> str:
         MissingInput: A placeholder has no value.
         DefinitionError: A value is of another type; see `fill`.
     """
-    return fill(template, {name: _as_name(value) for name, value in inputs.items()}, where=where)
+    return fill(template, {name: _as_path_part(value) for name, value in inputs.items()}, where=where)
 
 
-def _as_name(value: Any) -> Any:
-    shown: Any = str(value) if isinstance(value, (list, dict)) else value  # pyright: ignore[reportUnknownArgumentType]
-    return _SEPARATORS.sub("_", shown) if isinstance(shown, str) else shown
+def _as_path_part(value: Any) -> Any:
+    text: Any = str(value) if isinstance(value, (list, dict)) else value  # pyright: ignore[reportUnknownArgumentType]
+    return _SEPARATORS.sub("_", text) if isinstance(text, str) else text
 
 
 def placeholders(template: str) -> set[str]:
@@ -64,18 +64,18 @@ def _names(template: str) -> list[str]:
     return list(dict.fromkeys(_PLACEHOLDER.findall(template)))
 
 
-def _told_missing(missing: list[str], inputs: Mapping[str, Any], where: str) -> str:
-    needs = ", ".join(f"`{name}`" for name in missing)
-    given = ", ".join(f"`{name}`" for name in inputs) or "none"
+def _missing_message(missing: list[str], inputs: Mapping[str, Any], where: str) -> str:
+    names = ", ".join(f"`{name}`" for name in missing)
+    available = ", ".join(f"`{name}`" for name in inputs) or "none"
     example = ", ".join(f'"{name}": ...' for name in missing)
     inputs_are = "the input" if len(missing) == 1 else "the inputs"
     return (
-        f"{where} needs {inputs_are} {needs}, which nobody gave. Inputs given: {given}. "
+        f"{where} needs {inputs_are} {names}, which nobody gave. Inputs given: {available}. "
         f"Pass inputs={{{example}}}, or take the braces away if the text is meant literally."
     )
 
 
-def _shown(name: str, value: Any, where: str) -> str:
+def _rendered(name: str, value: Any, where: str) -> str:
     if isinstance(value, Enum) and isinstance(value, str):
         return str(value.value)
     if type(value) is not str:
@@ -117,17 +117,17 @@ def slug(text: str, *, taken: Collection[str] = ()) -> str:
         1 to 48 characters, cut at a word where possible; "task" where the text has neither letter nor digit.
     """
     lowered = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).lower())
-    kept = "".join(c if unicodedata.category(c)[0] in "LNM" else " " for c in lowered)
-    base = _cut("_".join(kept.split()), _SLUG_LIMIT) or "task"
+    words = "".join(c if unicodedata.category(c)[0] in "LNM" else " " for c in lowered)
+    base = _truncate_name("_".join(words.split()), _SLUG_LIMIT) or "task"
     name, number = base, 1
     while name in taken:
         number += 1
-        ending = f"_{number}"
-        name = _cut(base, _SLUG_LIMIT - len(ending)) + ending
+        suffix = f"_{number}"
+        name = _truncate_name(base, _SLUG_LIMIT - len(suffix)) + suffix
     return name
 
 
-def _cut(name: str, limit: int) -> str:
+def _truncate_name(name: str, limit: int) -> str:
     if len(name) <= limit:
         return name
     head = name[: limit + 1].rpartition("_")[0]
@@ -136,18 +136,18 @@ def _cut(name: str, limit: int) -> str:
 
 def printable(text: str) -> str:
     """A text for a terminal: without what moves the cursor, hides something or turns the direction of writing."""
-    return "".join(one if one.isprintable() or one in "\n\t" else "\N{REPLACEMENT CHARACTER}" for one in text)
+    return "".join(char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}" for char in text)
 
 
 def shorten(text: str, limit: int) -> str:
     """At most `limit` characters of a text, with a mark that says how many were left out."""
     if len(text) <= limit:
         return text
-    room = limit - len(_mark(len(text)))
-    return text[:room] + _mark(len(text) - room) if room > 0 else text[: max(limit, 0)]
+    room = limit - len(_truncation_mark(len(text)))
+    return text[:room] + _truncation_mark(len(text) - room) if room > 0 else text[: max(limit, 0)]
 
 
-def _mark(left_out: int) -> str:
+def _truncation_mark(left_out: int) -> str:
     return f"… [{left_out} characters more]"
 
 
@@ -186,9 +186,9 @@ _TOKEN = re.compile(
     | (?P<number>-?\d++(?:\.\d++)?(?:[eE][+-]?\d++)?(?![\w.]))""",
     re.VERBOSE | re.DOTALL,
 )
-_WORDS = {"True": "true", "False": "false", "None": "null"}
+_JSON_LITERALS = {"True": "true", "False": "false", "None": "null"}
 _ESCAPE = re.compile(r"""\\(.)|(")""", re.DOTALL)
-_PASSES = 4
+_MAX_PASSES = 4
 """How often a text may be read before the search is given up."""
 
 
@@ -210,10 +210,10 @@ class _Scan:
 
 
 def _values(text: str) -> Iterator[tuple[int, int, Any]]:
-    budget = _PASSES * len(text) + 1000
-    found = _START.search(text)
-    while found and budget > 0:
-        scan = _scan(text, found.start())
+    budget = _MAX_PASSES * len(text) + 1000
+    bracket = _START.search(text)
+    while bracket and budget > 0:
+        scan = _scan(text, bracket.start())
         budget -= scan.read + 1
         covered = 0
         for start, end, first, last in sorted(scan.spans, key=lambda span: (span[0], -span[1])):
@@ -226,48 +226,48 @@ def _values(text: str) -> Iterator[tuple[int, int, Any]]:
                 continue
             covered = end
             yield start, end, value
-        found = _START.search(text, scan.stop)
+        bracket = _START.search(text, scan.stop)
 
 
 def _scan(text: str, start: int) -> _Scan:
     pieces: list[str] = []
     spans: list[tuple[int, int, int, int]] = []
-    opened: list[tuple[int, int]] = []
+    open_brackets: list[tuple[int, int]] = []
     hidden: int | None = None
     position = start
     while (token := _TOKEN.match(text, position)) is not None:
         kind = token.lastgroup
         if kind == "open":
-            opened.append((position, len(pieces)))
+            open_brackets.append((position, len(pieces)))
         elif kind in ("double", "single") and hidden is None and (inner := _START.search(token[0])):
             hidden = position + inner.start()
-        pieces.append(_translated(token))
+        pieces.append(_strict_token(token))
         position = token.end()
         if kind == "close":
-            begun, first = opened.pop()
-            spans.append((begun, position, first, len(pieces)))
-            if not opened:
+            opened_at, first = open_brackets.pop()
+            spans.append((opened_at, position, first, len(pieces)))
+            if not open_brackets:
                 return _Scan(pieces, spans, position - start, position)
     # The quote before a hidden bracket was perhaps no string's beginning: the search goes on behind it.
     return _Scan(pieces, spans, position - start, hidden or max(position, start + 1))
 
 
-def _translated(token: re.Match[str]) -> str:
-    written = token[0]
+def _strict_token(token: re.Match[str]) -> str:
+    text = token[0]
     match token.lastgroup:
         case "word":
-            return _WORDS.get(written, written)
+            return _JSON_LITERALS.get(text, text)
         case "last":
             return ""
         case "single":
-            return '"' + _ESCAPE.sub(_requoted, written[1:-1]) + '"'
-        case "double" if "\\'" in written:
-            return '"' + _ESCAPE.sub(_requoted, written[1:-1]) + '"'
+            return '"' + _ESCAPE.sub(_requoted, text[1:-1]) + '"'
+        case "double" if "\\'" in text:
+            return '"' + _ESCAPE.sub(_requoted, text[1:-1]) + '"'
         case _:
-            return written
+            return text
 
 
-def _requoted(found: re.Match[str]) -> str:
-    if found[2]:
+def _requoted(match: re.Match[str]) -> str:
+    if match[2]:
         return '\\"'
-    return "'" if found[1] == "'" else found[0]
+    return "'" if match[1] == "'" else match[0]

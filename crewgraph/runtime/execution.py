@@ -270,7 +270,7 @@ def _writer() -> Callable[[Any], None] | None:
 def _sorted(written: list[Any], audience: Audience, up: Callable[[Any], None] | None) -> Generator[Any]:
     """What is for a reader; the rest goes to those around."""
     for one in written:
-        if audience.concerns(one):
+        if audience.accepts(one):
             yield one
         elif up is not None:
             up(one)

@@ -127,7 +127,7 @@ def test_nothing_is_kept_where_that_was_asked_for(mode: Mode, storage: Path):
 @pytest.mark.parametrize("wish", ["checkpoints.db", 5, 0, InMemorySaver, {}])
 def test_what_is_no_checkpointer_is_refused(mode: Mode, wish: Any):
     llm = ScriptedLLM([])
-    with pytest.raises(TypeError, match="give a LangGraph checkpointer, False to keep nothing, or None"):
+    with pytest.raises(TypeError, match="give a LangGraph checkpointer, False to store nothing, or None"):
         mode.kickoff(crew(task("a", agent(llm))), checkpointer=wish)
     assert llm.requests == []
 

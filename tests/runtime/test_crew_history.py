@@ -167,7 +167,7 @@ def test_a_run_inside_a_flow_tells_which_flow(mode: Mode):
 
 def test_what_is_no_run_of_the_crew_is_refused(mode: Mode):
     made, other = three(ScriptedLLM(list("abc")), name="ours"), three(ScriptedLLM(list("abc")), name="theirs")
-    with pytest.raises(RunError, match=r"no run of crew `ours` is kept in the SqliteCheckpointer"):
+    with pytest.raises(RunError, match=r"no run of crew `ours` is stored in the SqliteCheckpointer"):
         past(mode, made)
     with pytest.raises(RunError, match=r"there is no run of thread `nowhere` in the SqliteCheckpointer"):
         past(mode, made, "nowhere")

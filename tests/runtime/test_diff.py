@@ -106,5 +106,5 @@ def test_what_is_no_run_is_refused(mode: Mode):
     with pytest.raises(RunError, match=r"no run of thread `nowhere`"):
         between(mode, made, result, "nowhere")
     for wrong in (None, "", 1.5, True, made):
-        with pytest.raises(TypeError, match=r"is no run; give its `thread_id` or its `CrewOutput`"):
+        with pytest.raises(TypeError, match=r"is not a run; give its `thread_id` or its `CrewOutput`"):
             between(mode, made, wrong, result)

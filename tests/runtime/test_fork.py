@@ -398,12 +398,12 @@ def refused(mode: Mode, made: Crew, *args: Any, kind: type[Exception] = RunError
 def test_bad_points_are_refused(mode: Mode):
     llm = counting()
     made = three(llm)
-    assert "no run of crew `crew` is kept" in refused(mode, made, "two")
+    assert "no run of crew `crew` is stored" in refused(mode, made, "two")
     mode.kickoff(made, {"topic": "rain"}, thread_id="t")
     mode.kickoff(made, {"topic": "rain"}, thread_id="u")
     step = made.history("t")[1]
-    assert "step 1 is one of thread `t`, not of `u`" in refused(mode, made, step, thread_id="u")
-    assert "thread `u` holds a run already" in refused(mode, made, "two", new_thread_id="u")
+    assert "step 1 belongs to thread `t`, not to `u`" in refused(mode, made, step, thread_id="u")
+    assert "thread `u` already holds a run" in refused(mode, made, "two", new_thread_id="u")
     assert "no run of thread `x`" in refused(mode, made, "two", thread_id="x")
     for bad in ("", "  ", "four", 3, -1, task("one", made.agents[0])):
         assert "0. one  id" in refused(mode, made, bad, kind=UnknownTask)
@@ -418,15 +418,15 @@ def test_bad_outputs_are_refused(mode: Mode):
     made = crew(task("town", worker, output_pydantic=Town), task("two", worker), task("three", worker))
     mode.kickoff(made)
     assert "`four` is none of the crew's tasks" in refused(mode, made, "two", {"four": "x"}, kind=UnknownTask)
-    assert "given for `three`, which runs behind `two`" in refused(mode, made, "two", {"three": "x"})
+    assert "given for `three`, which runs after `two`" in refused(mode, made, "two", {"three": "x"})
     assert "does not fit `Town`" in refused(mode, made, "two", {"town": "somewhere"}, kind=DefinitionError)
     assert "does not fit `Town`" in refused(mode, made, "two", {"town": {"name": 1}}, kind=DefinitionError)
-    assert "gives a text" in refused(mode, made, "three", {"two": {"a": 1}}, kind=DefinitionError)
+    assert "the task returns text" in refused(mode, made, "three", {"two": {"a": 1}}, kind=DefinitionError)
     assert "`colour`, which" in refused(mode, made, "three", {"two": {"raw": "a", "colour": 1}}, kind=DefinitionError)
     assert "does not fit" in refused(mode, made, "three", {"two": {"raw": 7}}, kind=DefinitionError)
     for wrong in (7, None, ["x"]):
         assert "give a text, a dict or a `TaskOutput`" in refused(mode, made, "three", {"two": wrong}, kind=TypeError)
-    assert "give a dict of tasks and outputs" in refused(mode, made, "three", "two", kind=TypeError)
+    assert "give a dict from task names to outputs" in refused(mode, made, "three", "two", kind=TypeError)
     assert "several outputs" in refused(mode, made, "three", {"two": "x", 1: "y"})
     assert "give a dict of names and values" in refused(mode, made, "three", inputs="x", kind=TypeError)
     assert len(llm.requests) == 3 and len(made.runs()) == 1
@@ -436,7 +436,7 @@ def test_a_run_that_has_not_come_to_the_point_is_told(mode: Mode):
     made = three(ScriptedLLM(["a", ConnectionError("down"), *"bcde"]))
     with pytest.raises(ConnectionError):
         mode.kickoff(made, {"topic": "rain"})
-    assert "has no output of `two`, which comes before that point. Done are: `one`" in refused(mode, made, "three")
+    assert "has no output of `two`, which comes before that point. Tasks done: `one`" in refused(mode, made, "three")
     assert raws(forked(mode, made, "two")) == ["a", "b", "c"]
 
 

@@ -151,7 +151,7 @@ def test_a_run_under_a_manager_is_replayed(mode: Mode):
 def test_what_is_no_task_is_refused(mode: Mode):
     llm = counting()
     made = three(llm, name="ours")
-    with pytest.raises(RunError, match=r"no run of crew `ours` is kept"):
+    with pytest.raises(RunError, match=r"no run of crew `ours` is stored"):
         replayed(mode, made, "two")
     mode.kickoff(made, {"topic": "rain"})
     with pytest.raises(ValueError, match=r"task `nope` is none of the crew's tasks. Give a name, an id") as caught:
@@ -320,7 +320,7 @@ def test_a_run_that_is_going_on_in_another_process_is_replayed_as_far_as_it_is(p
             made.agents[0].role = "clerk"
             until(lambda: any(run.last == "one" for run in made.runs()))
             with pytest.raises(
-                RunError, match=r"has no output of `two`.* Done are: `one`. It is still going on, has failed"
+                RunError, match=r"has no output of `two`.* Tasks done: `one`. The run is in progress, has failed"
             ):
                 made.replay("three")
             assert raws(made.replay("two", thread_id="t")) == ["one by other", "answer 1", "answer 2"]
