@@ -1,4 +1,4 @@
-"""Schemas of models and functions: as JSON schema, as a sketch for a prompt, as a model to validate with."""
+"""Schemas of models and functions: JSON schemas, outlines for prompts, and models that validate arguments."""
 
 import inspect
 import json
@@ -24,7 +24,7 @@ __all__ = [
     "json_schema",
     "model_outline",
     "schema_outline",
-    "texts",
+    "text_fields_model",
     "validated",
 ]
 
@@ -35,20 +35,20 @@ _SCHEMA_ERRORS = (PydanticInvalidForJsonSchema, PydanticSchemaGenerationError, P
 
 
 class _Arguments(BaseModel):
-    """The base of the models made from signatures; an argument no field may be named after has an alias."""
+    """The base of models created from signatures; arguments whose names cannot be field names have aliases."""
 
     model_config = ConfigDict(coerce_numbers_to_str=True)
 
 
 class _OpenArguments(_Arguments):
-    """The same for a function that takes `**kwargs`."""
+    """The arguments of a function that accepts `**kwargs`."""
 
     model_config = ConfigDict(extra="allow")
 
 
 # ---------------------------------------------------------------- JSON schema
 class _QuietGenerator(GenerateJsonSchema):
-    """A default that is no JSON (a sentinel) is left out, without a warning to someone who cannot help it."""
+    """Leaves out defaults that JSON cannot express (sentinels) without a warning, which the user could not act on."""
 
     ignored_warning_kinds: set[JsonSchemaWarningKind] = {
         "skipped-choice",
@@ -57,9 +57,9 @@ class _QuietGenerator(GenerateJsonSchema):
 
 
 def json_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """The JSON schema of a model as providers want it: definitions put in their places, no titles.
+    """Return the JSON schema of a model as providers accept it: definitions inlined, without titles.
 
-    A model that contains itself keeps `$ref` and `$defs` for the part that recurs.
+    A recursive model keeps `$ref` and `$defs` for its recursive part.
 
     Raises:
         DefinitionError: A field has a type that JSON cannot express.
@@ -75,7 +75,7 @@ def json_schema(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def flat_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A JSON schema, whoever wrote it, as providers want it; see `json_schema`."""
+    """Convert any JSON schema to the form that `json_schema` returns."""
     own = {key: value for key, value in schema.items() if key not in ("$defs", "definitions", "$schema")}
     definitions: dict[str, _Schema] = {**schema.get("definitions", {}), **schema.get("$defs", {})}
     recurring: dict[str, _Schema] = {}
@@ -98,18 +98,18 @@ def _inlined(node: Any, definitions: _Schemas, above: tuple[str, ...], recurring
     if "$ref" not in schema:
         return result
     name = str(schema["$ref"]).rpartition("/")[2]
-    if name not in definitions:  # it leads elsewhere, and stays as it is
+    if name not in definitions:  # it points outside of the schema and stays as it is
         return {"$ref": schema["$ref"], **result}
     if name not in above:
         return {**_inlined(definitions[name], definitions, (*above, name), recurring), **result}
     if name not in recurring:
-        recurring[name] = {}  # first, for it leads back to itself
+        recurring[name] = {}  # before recursing, since it refers to itself
         recurring[name] = _inlined(definitions[name], definitions, (*above, name), recurring)
     return {"$ref": f"#/$defs/{name}", **result}
 
 
 def _is_unset_keyword(key: str, value: Any) -> bool:
-    """Whether a word of a schema says nothing, as in schemas that were written with all their words."""
+    """Return whether a keyword has no effect, as in schemas serialized with all keywords."""
     return (value is None and key not in ("default", "const")) or (value == [] and key in ("anyOf", "oneOf", "allOf"))
 
 
@@ -118,19 +118,19 @@ def _inlined_value(
 ) -> Any:
     if key in ("default", "const", "enum", "examples"):
         return value
-    if key in ("properties", "patternProperties"):  # its keys are names, one may well be `title`
+    if key in ("properties", "patternProperties"):  # the keys are names, which may include `title`
         return {name: _inlined(item, definitions, above, recurring) for name, item in value.items()}
     return _inlined(value, definitions, above, recurring)
 
 
-# ---------------------------------------------------------------- a sketch for prompts
+# ---------------------------------------------------------------- outlines for prompts
 def model_outline(model: type[BaseModel]) -> str:
-    """A model as a sketch of the JSON it wants: a line for each field, with its type and meaning."""
+    """Outline the JSON that a model accepts, for a prompt: one line for each field, with its type and description."""
     return schema_outline(json_schema(model))
 
 
 def schema_outline(schema: Mapping[str, Any]) -> str:
-    """A JSON schema as such a sketch."""
+    """Outline the JSON that a schema accepts; see `model_outline`."""
     definitions: dict[str, _Schema] = schema.get("$defs", {})
     return _outline(schema, definitions, "")
 
@@ -172,13 +172,13 @@ def _object_outline(schema: Mapping[str, Any], definitions: _Schemas, indent: st
     inner = indent + "  "
     lines: list[str] = []
     for name, field in fields.items():
-        note = "; ".join(_notes(field, name in required))
+        note = "; ".join(_field_notes(field, name in required))
         line = f"{inner}{json.dumps(name, ensure_ascii=False)}: {_outline(field, definitions, inner)}"
         lines.append(f"{line}  // {note}" if note else line)
     return "{\n" + "\n".join(lines) + f"\n{indent}}}"
 
 
-def _notes(field: Mapping[str, Any], required: bool) -> Iterator[str]:
+def _field_notes(field: Mapping[str, Any], required: bool) -> Iterator[str]:
     if meaning := str(field.get("description", "")).strip():
         yield " ".join(meaning.split())
     for key, words in _BOUNDS.items():
@@ -205,11 +205,11 @@ _BOUNDS = {
 
 # ---------------------------------------------------------------- models from functions
 def from_signature(function: Callable[..., Any], *, name: str) -> type[BaseModel]:
-    """A model of what a function takes, from its annotations, defaults and docstring.
+    """Create a model of the arguments of a function from its annotations, defaults and docstring.
 
-    A parameter without an annotation takes anything; one with the default None takes None too. `*args` is
-    left out, `**kwargs` lets any further argument in. A parameter of a type that no JSON expresses (a
-    connection, a callback) is left out if it has a default. What the docstring says of a parameter becomes
+    A parameter without an annotation accepts anything; one with the default None also accepts None. `*args` is
+    left out, and `**kwargs` allows any further argument. A parameter of a type that JSON cannot express (a
+    connection, a callback) is left out if it has a default. The text about a parameter in the docstring becomes
     its description.
 
     Args:
@@ -217,13 +217,13 @@ def from_signature(function: Callable[..., Any], *, name: str) -> type[BaseModel
         name: The model's name.
 
     Raises:
-        DefinitionError: The signature cannot be read, or it asks for something that a model cannot write.
+        DefinitionError: The signature cannot be read, or requires an argument that a model cannot write.
     """
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError) as error:
         raise DefinitionError(f"the signature of {function!r} cannot be read: {error}. Give `args_schema`.") from error
-    hints, notes = _hints(function), _parameter_descriptions(inspect.getdoc(function) or "")
+    hints, descriptions = _hints(function), _parameter_descriptions(inspect.getdoc(function) or "")
     fields: dict[str, Any] = {}
     is_open = False
     for position, parameter in enumerate(parameters):
@@ -231,13 +231,13 @@ def from_signature(function: Callable[..., Any], *, name: str) -> type[BaseModel
             is_open = True
         elif parameter.kind is parameter.VAR_POSITIONAL or _is_receiver(parameter, position):
             continue
-        elif field := _field(function, parameter, hints.get(parameter.name, Any), notes.get(parameter.name)):
+        elif field := _field(function, parameter, hints.get(parameter.name, Any), descriptions.get(parameter.name)):
             fields[_field_name(parameter.name)] = field
     return create_model(name, __base__=_OpenArguments if is_open else _Arguments, **fields)
 
 
 def from_json_schema(schema: Mapping[str, Any], *, name: str) -> type[BaseModel]:
-    """A model that takes what a JSON schema tells of, and passes it on as it is: who wrote the schema checks the values."""
+    """Create a model with the given JSON schema that passes its values on unchecked, for a function that checks them itself."""
 
     def model_json_schema(_: type[BaseModel], *args: Any, **kwargs: Any) -> dict[str, Any]:
         return deepcopy(dict(schema))
@@ -246,11 +246,16 @@ def from_json_schema(schema: Mapping[str, Any], *, name: str) -> type[BaseModel]
     return cast(type[BaseModel], type(name, (_OpenArguments,), {**members, "__module__": __name__}))
 
 
-def texts(name: str, meanings: Mapping[str, str]) -> type[BaseModel]:
-    """A model of texts, all required, each by its name and with its meaning; what is read are the names given here."""
+def text_fields_model(name: str, meanings: Mapping[str, str]) -> type[BaseModel]:
+    """Create a model of required text fields, whose aliases are the given names.
+
+    Args:
+        name: The model's name.
+        meanings: The description of each text, by name.
+    """
     fields: dict[str, Any] = {
-        f"text_{number}": (str, Field(alias=one, description=meaning))
-        for number, (one, meaning) in enumerate(meanings.items())
+        f"text_{number}": (str, Field(alias=field_name, description=meaning))
+        for number, (field_name, meaning) in enumerate(meanings.items())
     }
     return create_model(name, __base__=_Arguments, **fields)
 
@@ -277,7 +282,7 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
         where = getattr(function, "__qualname__", repr(function))
         raise DefinitionError(
             f"an annotation of `{where}` cannot be understood: {error}. "
-            f"Import what it names where the module is loaded, or give `args_schema`."
+            f"Import the names it uses at the top of the module, or give `args_schema`."
         ) from error
 
 
@@ -331,7 +336,7 @@ def _annotated_description(hint: Any) -> str | None:
 
 
 def _field_name(name: str) -> str:
-    """The argument's name, or another where a field of that name would hide a part of BaseModel."""
+    """Return the name of an argument's field: prefixed if the argument's name would shadow a member of BaseModel."""
     is_hiding = name.startswith(("_", "model_")) or hasattr(BaseModel, name)
     return f"argument_{name.lstrip('_')}" if is_hiding else name
 
@@ -342,7 +347,7 @@ _REST_ENTRY = re.compile(r"^[ \t]*:param(?:[ \t]+[^:]*?)?[ \t]+(\w+):[ \t]*(.*)$
 
 
 def _parameter_descriptions(docstring: str) -> dict[str, str]:
-    """What a docstring says of each parameter (an `Args:` section, or `:param x:` lines)."""
+    """Return the text about each parameter in a docstring (an `Args:` section or `:param x:` lines)."""
     notes: dict[str, list[str]] = {}
     section_indent: int | None = None
     entry_indent, current = 0, None
@@ -367,10 +372,10 @@ def _parameter_descriptions(docstring: str) -> dict[str, str]:
 
 # ---------------------------------------------------------------- validation
 def validated(model: type[_M], data: Any) -> _M:
-    """Data as an instance of a model; a string is read as JSON.
+    """Validate data as an instance of a model; a string is parsed as JSON.
 
     Raises:
-        pydantic.ValidationError: It does not fit (also ValueError).
+        pydantic.ValidationError: The data do not fit (also ValueError).
     """
     if isinstance(data, str):
         return model.model_validate_json(data)
@@ -378,10 +383,10 @@ def validated(model: type[_M], data: Any) -> _M:
 
 
 def call_arguments(instance: BaseModel) -> dict[str, Any]:
-    """What a function is called with, from the validated arguments.
+    """Return the keyword arguments of a function call from the validated arguments.
 
-    A model made by `from_signature` gives what the annotations promise. Any other gives nested models as
-    dicts, which is what tools written for CrewAI expect. Fields that nobody set have their defaults.
+    A model created by `from_signature` yields values of the annotated types. Any other yields nested models as
+    dicts, which tools written for CrewAI expect. Unset fields have their defaults.
     """
     if not isinstance(instance, _Arguments):
         return instance.model_dump()

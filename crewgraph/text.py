@@ -1,4 +1,4 @@
-"""Texts: filling placeholders, naming nodes, cutting to length, finding JSON in what a model wrote."""
+"""Text helpers: filling placeholders, naming nodes, truncating, and extracting JSON from model output."""
 
 import json
 import re
@@ -22,11 +22,11 @@ def fill(template: str, inputs: Mapping[str, Any], *, where: str) -> str:
     """Put inputs into the `{placeholders}` of a text.
 
     Only names are placeholders: `{"a": 1}`, `{x.y}`, `{x[0]}` and `{ x }` stay text, nothing is ever
-    evaluated, and what was inserted is not looked at again.
+    evaluated, and inserted values are not scanned for placeholders.
 
     Args:
         template: The text.
-        inputs: Values by name: str, int, float, bool, None, or dicts and lists of these (shown as by `str`).
+        inputs: Values by name: str, int, float, bool, None, or dicts and lists of these (formatted with `str`).
         where: What the text is, for errors: "the description of task `report`".
 
     Raises:
@@ -41,7 +41,7 @@ def fill(template: str, inputs: Mapping[str, Any], *, where: str) -> str:
 
 
 def fill_path(template: str, inputs: Mapping[str, Any], *, where: str) -> str:
-    """Put inputs into a path: as names alone, so that none of them can lead to another folder.
+    """Put inputs into a path, with path separators and `..` replaced so that no input can lead to another folder.
 
     Raises:
         MissingInput: A placeholder has no value.
@@ -56,7 +56,7 @@ def _as_path_part(value: Any) -> Any:
 
 
 def placeholders(template: str) -> set[str]:
-    """The names that `fill` needs for a text."""
+    """Return the names of the placeholders in a text."""
     return set(_names(template)) if "{" in template else set()
 
 
@@ -68,10 +68,10 @@ def _missing_message(missing: list[str], inputs: Mapping[str, Any], where: str) 
     names = ", ".join(f"`{name}`" for name in missing)
     available = ", ".join(f"`{name}`" for name in inputs) or "none"
     example = ", ".join(f'"{name}": ...' for name in missing)
-    inputs_are = "the input" if len(missing) == 1 else "the inputs"
+    inputs_are, were = ("the input", "was") if len(missing) == 1 else ("the inputs", "were")
     return (
-        f"{where} needs {inputs_are} {names}, which nobody gave. Inputs given: {available}. "
-        f"Pass inputs={{{example}}}, or take the braces away if the text is meant literally."
+        f"{where} needs {inputs_are} {names}, which {were} not given. Inputs given: {available}. "
+        f"Pass inputs={{{example}}}, or remove the braces if the text is meant literally."
     )
 
 
@@ -97,7 +97,7 @@ def _check(value: Any, name: str, path: str, where: str) -> None:
             [
                 Fault(
                     where=where,
-                    what=f"the input `{name}` cannot be shown: `{path}` is of type {type(value).__name__}.",
+                    what=f"the input `{name}` cannot be formatted: `{path}` has type {type(value).__name__}.",
                     remedy="Give a str, int, float, bool, None, or a dict or list of these.",
                     code="input",
                 )
@@ -107,14 +107,14 @@ def _check(value: Any, name: str, path: str, where: str) -> None:
 
 # ---------------------------------------------------------------- names and lengths
 def slug(text: str, *, taken: Collection[str] = ()) -> str:
-    """A name for a graph node: lower-case letters and digits of any script, joined by `_`.
+    """Derive the name of a graph node from a text: lower-case letters and digits of any script, joined by `_`.
 
     Args:
-        text: What to name it after.
-        taken: Names in use; `_2`, `_3` ... makes the new one different.
+        text: The text.
+        taken: Names in use; a suffix `_2`, `_3` ... avoids them.
 
     Returns:
-        1 to 48 characters, cut at a word where possible; "task" where the text has neither letter nor digit.
+        1 to 48 characters, cut at a word where possible; "task" if the text has neither letters nor digits.
     """
     lowered = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).lower())
     words = "".join(c if unicodedata.category(c)[0] in "LNM" else " " for c in lowered)
@@ -135,12 +135,12 @@ def _truncate_name(name: str, limit: int) -> str:
 
 
 def printable(text: str) -> str:
-    """A text for a terminal: without what moves the cursor, hides something or turns the direction of writing."""
+    """Replace characters that could move the cursor, hide text or change the writing direction in a terminal."""
     return "".join(char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}" for char in text)
 
 
 def shorten(text: str, limit: int) -> str:
-    """At most `limit` characters of a text, with a mark that says how many were left out."""
+    """Truncate a text to `limit` characters, ending with a note of how many were left out."""
     if len(text) <= limit:
         return text
     room = limit - len(_truncation_mark(len(text)))
@@ -153,18 +153,18 @@ def _truncation_mark(left_out: int) -> str:
 
 # ---------------------------------------------------------------- JSON in mixed text
 def extract_json(text: str) -> Any | None:
-    """The JSON object or array in what a model wrote, or None.
+    """Extract the JSON object or array from model output; None if there is none.
 
-    Prose and code fences around it do no harm. Trailing commas, single quotes, `True`, `False`, `None` and
-    raw line breaks in strings are read too. Of several values one in a code fence wins, then one that is not
-    empty, then the longest, then the first. Never raises, and gives up rather than read a hostile text many
-    times.
+    Surrounding prose and code fences are ignored. Trailing commas, single quotes, `True`, `False`, `None` and
+    raw line breaks in strings are accepted. Of several values one in a code fence wins, then one that is not
+    empty, then the longest, then the first. Never raises, and gives up on a text that would have to be read
+    many times.
     """
     stripped = text.strip()
     if stripped[:1] in ("{", "["):
         try:
             return json.loads(stripped, strict=False)
-        except (RecursionError, ValueError):  # prose follows, or it is JSON in a wider sense
+        except (RecursionError, ValueError):  # prose follows, or it is not strict JSON
             pass
     best: tuple[tuple[bool, bool, int], Any] | None = None
     for start, end, value in _values(text):
@@ -189,24 +189,24 @@ _TOKEN = re.compile(
 _JSON_LITERALS = {"True": "true", "False": "false", "None": "null"}
 _ESCAPE = re.compile(r"""\\(.)|(")""", re.DOTALL)
 _MAX_PASSES = 4
-"""How often a text may be read before the search is given up."""
+"""How many times the length of a text may be read before the search gives up."""
 
 
 @dataclass(slots=True)
 class _Scan:
-    """What was read from one bracket on, until it closed or something came that is no JSON."""
+    """The tokens from one bracket until it is closed or followed by something that is not JSON."""
 
     pieces: list[str]
-    """The tokens, as strict JSON writes them."""
+    """The tokens, converted to strict JSON."""
 
     spans: list[tuple[int, int, int, int]]
-    """Every bracket that closed: where in the text (from, to), and which pieces (from, to)."""
+    """For every closed bracket its range in the text and its range in `pieces`: (start, end, first, last)."""
 
     read: int
-    """How many characters it took."""
+    """The number of characters read."""
 
     stop: int
-    """Where to look on."""
+    """Where to continue the search."""
 
 
 def _values(text: str) -> Iterator[tuple[int, int, Any]]:
@@ -222,7 +222,7 @@ def _values(text: str) -> Iterator[tuple[int, int, Any]]:
             budget -= end - start
             try:
                 value = json.loads("".join(scan.pieces[first:last]), strict=False)
-            except (RecursionError, ValueError):  # the brackets within it are tried next
+            except (RecursionError, ValueError):  # the brackets inside it are tried next
                 continue
             covered = end
             yield start, end, value
@@ -248,7 +248,7 @@ def _scan(text: str, start: int) -> _Scan:
             spans.append((opened_at, position, first, len(pieces)))
             if not open_brackets:
                 return _Scan(pieces, spans, position - start, position)
-    # The quote before a hidden bracket was perhaps no string's beginning: the search goes on behind it.
+    # The quote before a hidden bracket may not have begun a string, so the search continues at the bracket.
     return _Scan(pieces, spans, position - start, hidden or max(position, start + 1))
 
 
