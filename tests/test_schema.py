@@ -138,8 +138,8 @@ def test_a_signature_becomes_a_model():
 
 def test_arguments_come_back_by_the_names_and_types_of_the_function():
     model = from_signature(cast(Any, search), name="Search")
-    given = {"query": 1, "schema": 4, "_deep": "true", "books": [{"name": "Eco"}], "more": 5}
-    assert call_arguments(validated(model, given)) == {
+    arguments = {"query": 1, "schema": 4, "_deep": "true", "books": [{"name": "Eco"}], "more": 5}
+    assert call_arguments(validated(model, arguments)) == {
         "query": 1,
         "limit": None,
         "schema": "4",

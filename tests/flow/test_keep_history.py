@@ -117,9 +117,9 @@ def test_questions_answers_and_what_completed_beside_them_stay(mode: Mode, saver
     waiting = kickoff(mode, Asking(checkpointer=saver))
     assert kept(saver, waiting.flow_id) == 1
     (listed,) = Asking(checkpointer=saver).pending()
-    assert [one.message for one in listed.questions] == ["Which colour?"]
+    assert [question.message for question in listed.questions] == ["Which colour?"]
     waiting = resume(mode, Asking(checkpointer=saver), waiting.flow_id, "blue")
-    assert [one.message for one in waiting.questions] == ["Why?"]
+    assert [question.message for question in waiting.questions] == ["Why?"]
     assert resume(mode, Asking(checkpointer=saver), waiting.flow_id, "the sea") == "blue the sea 1"
     assert list(saver.threads()) == [waiting.flow_id]
 
@@ -130,9 +130,9 @@ class Team(Flow[dict[str, Any]]):
     @start("again")
     def work(self) -> str:
         self.state["n"] = self.state.get("n", 0) + 1
-        told = crew("a", *(["b"] if self.state["n"] != 70 else [OSError("down"), "b"])).kickoff().raw
+        answer = crew("a", *(["b"] if self.state["n"] != 70 else [OSError("down"), "b"])).kickoff().raw
         self.state["seen"] = max(self.state.get("seen", 0), len(self.checkpointer.threads()))
-        return told
+        return answer
 
     @router(work)
     def enough(self) -> str:
@@ -175,12 +175,12 @@ def test_with_all_of_the_past_the_runs_inside_stay(mode: Mode, saver: SqliteChec
 def test_a_crew_keeps_its_latest_checkpoint_and_goes_on_from_it(
     mode: Mode, saver: SqliteCheckpointer, granularity: str
 ):
-    made = crew("a", OSError("down"), "b", keep_history="latest", checkpointer=saver)
+    team = crew("a", OSError("down"), "b", keep_history="latest", checkpointer=saver)
     with pytest.raises(OSError, match="down"):
-        mode.kickoff(made, thread_id="t", granularity=granularity)
-    assert mode.resume(made, "t").raw == "b"
+        mode.kickoff(team, thread_id="t", granularity=granularity)
+    assert mode.resume(team, "t").raw == "b"
     assert kept(saver, "t") == 1
-    assert mode.resume(made, "t").raw == "b"
+    assert mode.resume(team, "t").raw == "b"
     assert mode.kickoff(crew("a", "b", keep_history=3), thread_id="u", checkpointer=saver).raw == "b"
     assert kept(saver, "u") == 3
     assert len(list(mode.told(crew("a", "b", keep_history=1), thread_id="v", checkpointer=saver))) > 2
@@ -200,9 +200,9 @@ def test_other_wishes_are_refused(mode: Mode, wish: Any):
 def test_where_checkpoints_cannot_be_removed_that_is_told_once_and_all_is_kept(mode: Mode):
     saver = InMemorySaver()
     flow = Loop(checkpointer=saver, keep_history="latest")
-    with pytest.warns(UserWarning, match="of flow `Loop` has no effect: a `InMemorySaver` cannot .* single") as told:
+    with pytest.warns(UserWarning, match="of flow `Loop` has no effect: a `InMemorySaver` cannot .* single") as answer:
         kickoff(mode, flow, {"rounds": 40})
-    assert len(told) == 1
+    assert len(answer) == 1
     assert len(flow.history()) == 82
     with pytest.warns(UserWarning, match="of crew `crew` has no effect: a `InMemorySaver`"):
         mode.kickoff(crew("a", "b", keep_history=5), checkpointer=saver)
@@ -240,8 +240,8 @@ POINTS = {
 def test_a_process_killed_while_it_removes_the_past_loses_nothing(tmp_path: Path, mode: Mode, granularity: str):
     rounds, points = POINTS[granularity, mode.name]
     for point in points:
-        status, told = played(tmp_path, mode, rounds, point)
-        assert status == -9, told
+        status, answer = played(tmp_path, mode, rounds, point)
+        assert status == -9, answer
     assert played(tmp_path, mode, rounds, 0) == (0, f"{rounds} ['rounds'] 1")
     lines = Counter((tmp_path / "ledger").read_text().splitlines())
     steps = [lines[f"step {n}"] for n in range(1, rounds + 1)]

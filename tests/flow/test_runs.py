@@ -86,16 +86,16 @@ def test_runs_of_a_flow_are_listed_with_how_far_they_are(mode: Mode, saver: Any)
         kickoff(mode, stormy, {"storm": True})
     waiting = kickoff(mode, lost, {"lost": True})
     kickoff(mode, Other(checkpointer=saver))
-    found = listed(mode, Voyage(checkpointer=saver))
-    assert [(run.flow_id, run.kind, run.name, run.status, run.last) for run in found] == [
+    runs = listed(mode, Voyage(checkpointer=saver))
+    assert [(run.flow_id, run.kind, run.name, run.status, run.last) for run in runs] == [
         (lost.flow_id, "flow", "Voyage", "pending", "leave"),
         (stormy.flow_id, "flow", "Voyage", "open", "leave"),
         (done.flow_id, "flow", "Voyage", "finished", "arrive"),
     ]
-    assert [run.questions for run in found] == [waiting.questions, (), ()]
-    assert [run.created_at is not None and begun <= run.created_at <= run.updated_at for run in found] == [True] * 3
-    assert listed(mode, Voyage(checkpointer=saver), limit=2) == found[:2]
-    assert listed(mode, Voyage(checkpointer=saver), status="open") == found[1:2]
+    assert [run.questions for run in runs] == [waiting.questions, (), ()]
+    assert [run.created_at is not None and begun <= run.created_at <= run.updated_at for run in runs] == [True] * 3
+    assert listed(mode, Voyage(checkpointer=saver), limit=2) == runs[:2]
+    assert listed(mode, Voyage(checkpointer=saver), status="open") == runs[1:2]
     assert [run.name for run in listed(mode, Other(checkpointer=saver))] == ["elsewhere"]
     assert resume(mode, Voyage(checkpointer=saver), lost.flow_id, "home") == "home"
     assert [run.status for run in listed(mode, Voyage(checkpointer=saver))] == ["finished", "open", "finished"]
@@ -140,7 +140,7 @@ def test_a_crew_whose_tool_asks_is_pending(mode: Mode, saver: Any):
     made = crew(ToolUse("person", {"question": "Which?"}), "a", "b", name="asking", tools=[person])
     mode.kickoff(made, thread_id="t", checkpointer=saver)
     (waits,) = listed(mode, made, checkpointer=saver)
-    assert (waits.status, [one.text for one in waits.questions]) == ("pending", ["Which?"])
+    assert (waits.status, [question.text for question in waits.questions]) == ("pending", ["Which?"])
 
 
 class Deep(Flow[dict[str, Any]]):

@@ -426,11 +426,15 @@ def test_a_question_is_an_item_and_its_answer_goes_on_in_another_stream(mode: Mo
     draft = Draft()
     items = list(told(mode, draft))
     assert [item.kind for item in items] == ["flow_started", "method_started", "asked", "flow_paused"]
-    asked = of(Asked, items)[0]
-    assert (asked.execution, asked.question.message, asked.question.output) == ("write#1", "Good enough?", "a draft")
-    assert asked.question.outcomes == ("yes", "no")
+    question = of(Asked, items)[0]
+    assert (question.execution, question.question.message, question.question.output) == (
+        "write#1",
+        "Good enough?",
+        "a draft",
+    )
+    assert question.question.outcomes == ("yes", "no")
     assert of(FlowPaused, items)[0].pending.flow_id == draft.flow_id
-    assert of(FlowPaused, items)[0].pending.questions[0].id == asked.question.id
+    assert of(FlowPaused, items)[0].pending.questions[0].id == question.question.id
     waits = list(told(mode, Draft(), {"id": draft.flow_id}))
     assert [item.kind for item in waits] == ["flow_paused"]
     gone_on = list(told(mode, Draft(), {"id": draft.flow_id}, feedback="yes"))
@@ -586,7 +590,7 @@ def test_a_cancelled_reader_cancels_the_run():
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(read(), 0.5)
         await asyncio.sleep(0)
-        assert [one for one in asyncio.all_tasks() if one is not asyncio.current_task()] == []
+        assert [running for running in asyncio.all_tasks() if running is not asyncio.current_task()] == []
 
     asyncio.run(cancelled())
 
@@ -605,12 +609,12 @@ def test_nothing_of_the_stream_stays_in_the_readers_context(mode: Mode):
 def test_every_item_is_json_and_is_in_the_package():
     sent = [json.loads(json.dumps(item.to_dict())) for item in Both().stream()]
     assert sent[-1] == {"kind": "flow_finished", "result": "both"}
-    finished = next(one for one in sent if one["kind"] == "crew_finished")
+    finished = next(message for message in sent if message["kind"] == "crew_finished")
     assert finished["output"]["raw"] in ("high tide", "full moon")
     names = [name for name in stream_items.__all__ if name not in crewgraph.__all__]
     classes = [getattr(crewgraph.flow, name) for name in names]
     leaves = [one for one in classes if "kind" in vars(one)]
-    assert len({one.kind for one in leaves}) == len(leaves) == len(classes) - 1
+    assert len({step.kind for step in leaves}) == len(leaves) == len(classes) - 1
 
 
 # ---------------------------------------------------------------------------------------------- CrewAI's form

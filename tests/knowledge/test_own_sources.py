@@ -79,7 +79,7 @@ def test_a_source_that_does_nothing_says_what_it_needs():
     class Empty(BaseKnowledgeSource):
         pass
 
-    with pytest.raises(SourceError, match="`Empty` has nothing to be kept: give its class a `load_content`"):
+    with pytest.raises(SourceError, match="`Empty` has no content: give its class a `load_content`"):
         Knowledge("x", [Empty()]).load()
     with pytest.raises(ValueError, match="`Loading` has no `storage`"):
         Loading().add()
@@ -109,7 +109,7 @@ def test_a_retriever_is_asked_with_each_query_and_stands_beside_what_is_kept(mod
     assert [(one["content"], one["metadata"]) for one in found][1] == ("Live one.", {"score": 0.9})
     assert found[0]["content"] == "The mill closes at noon." and found[1]["score"] == 0.9
     alone = Knowledge("mill", [RetrieverKnowledgeSource(retriever=retriever)])
-    assert [one["score"] for one in mode.run(alone.query, alone.aquery, "mill")] == [0.9, 1.0]
+    assert [item["score"] for item in mode.run(alone.query, alone.aquery, "mill")] == [0.9, 1.0]
     assert retriever.asked == ["mill", "mill"]
 
 

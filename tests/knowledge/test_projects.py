@@ -65,7 +65,7 @@ def test_sources_stand_in_json_files(folder: Path):
     made, _ = load_crew(home / "crew.jsonc")
     assert isinstance(made.agents[0].knowledge_sources[0], MarkdownKnowledgeSource)
     assert isinstance(made.knowledge_sources[0], StringKnowledgeSource)
-    assert [one["content"] for one in made.query_knowledge(["bells"]) or ()] == ["Six bells."]
+    assert [item["content"] for item in made.query_knowledge(["bells"]) or ()] == ["Six bells."]
 
 
 def test_knowledge_is_shared_by_copies_of_what_has_it():

@@ -66,7 +66,7 @@ def test_what_is_found_stands_in_the_prompt_and_is_told(mode: Mode):
         MILL,
         HARBOUR,
     )
-    found = [one for one in events if isinstance(one, KnowledgeEventBase)]
+    found = [event for event in events if isinstance(event, KnowledgeEventBase)]
     assert [one.type for one in found] == [
         "knowledge_search_query_started",
         "knowledge_query_started",
@@ -93,7 +93,7 @@ def test_a_query_that_cannot_be_worded_is_the_task_itself(mode: Mode, answer: An
     worker = clerk(answer, "noon", knowledge_sources=[MILL])
     with heard() as events:
         mode.kickoff(asking(worker), INPUTS)
-    assert "knowledge_query_failed" in [one.type for one in events]
+    assert "knowledge_query_failed" in [event.type for event in events]
     assert worker.knowledge_search_query == "When does the mill close?" and MILL in told(worker)[1]
 
 
@@ -121,7 +121,7 @@ def test_a_storage_that_fails_is_told_and_the_work_goes_on(mode: Mode, caplog: p
     worker = clerk(WORDS, "noon", knowledge=Knowledge("mill", [MILL], storage=Shelf(fails=True)))
     with heard() as events:
         assert mode.kickoff(asking(worker), INPUTS).raw == "noon"
-    assert "knowledge_search_query_failed" in [one.type for one in events]
+    assert "knowledge_search_query_failed" in [event.type for event in events]
     assert "could not be searched, it continues without" in caplog.text and "the shelf is gone" in caplog.text
 
 

@@ -123,7 +123,7 @@ def test_a_file_that_has_changed_is_read_again(folder: Path):
     source = TextFileKnowledgeSource(file_paths=["a.txt"])
     file.write_text("at seven")
     source.refresh()
-    assert [one.text for one in source.passages()] == ["at seven"]
+    assert [passage.text for passage in source.passages()] == ["at seven"]
     file.unlink()
     with pytest.raises(FileNotFoundError):
         source.refresh()
@@ -148,7 +148,7 @@ def test_what_stands_for_a_source_becomes_one(folder: Path):
         "https://example.org/x",
         {"source_type": "string", "content": "x"},
     ]
-    kinds: list[Any] = [type(one) for one in as_sources(given)]
+    kinds: list[Any] = [type(item) for item in as_sources(given)]
     assert kinds == [
         StringKnowledgeSource,
         TextFileKnowledgeSource,
@@ -165,7 +165,7 @@ def test_what_stands_for_a_source_becomes_one(folder: Path):
     [
         (3, "is not a source of knowledge"),
         (Path("x.exe"), "files that end as `x.exe` are not read"),
-        ({"content": "x"}, "says its `source_type`"),
+        ({"content": "x"}, "needs a `source_type`"),
     ],
 )
 def test_what_is_no_source_is_refused(given: Any, told: str):

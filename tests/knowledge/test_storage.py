@@ -30,7 +30,7 @@ def store_of(embed: Counting, path: str | Path = ":memory:") -> FaissStore:
 def found(mode: Mode, knowledge: Knowledge, query: str, **more: Any) -> list[str]:
     given: dict[str, Any] = {"score_threshold": 0.0, **more}
     results = mode.run(lambda: knowledge.query([query], **given), lambda: knowledge.aquery([query], **given))
-    return [one["content"] for one in results]
+    return [result["content"] for result in results]
 
 
 def test_what_is_near_is_found_first_and_says_where_it_is_from(mode: Mode, folder: Path):

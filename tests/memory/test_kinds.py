@@ -61,7 +61,7 @@ KINDS = [ShortTermMemory, ExternalMemory]
 
 
 def told(events: list[BaseEvent]) -> list[tuple[Any, ...]]:
-    return [(one.type, one.source_type) for one in events]
+    return [(event.type, event.source_type) for event in events]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -133,7 +133,7 @@ def test_an_entity_that_cannot_be_kept_does_not_keep_the_others_away():
 
     storage = Picky()
     items = [EntityMemoryItem(name, "t", "d", "") for name in ("Bonn", "Ada")]
-    with heard() as events, pytest.raises(StorageError, match="1 of 2 entities could not be kept: Bonn: no towns"):
+    with heard() as events, pytest.raises(StorageError, match="1 of 2 entities could not be saved: Bonn: no towns"):
         EntityMemory(storage=storage).save(items)
     assert storage.calls == [("save", "Ada(t): d", {"relationships": ""})]
     assert told(events) == [("memory_save_started", "entity_memory"), ("memory_save_failed", "entity_memory")]
@@ -144,8 +144,8 @@ def test_how_many_entities_were_kept_is_told():
     with heard() as events:
         EntityMemory(storage=Noted()).save(items)
         EntityMemory(storage=Noted()).save(items[0])
-    saved: list[Any] = [one for one in events if one.type == "memory_save_completed"]
-    assert [(one.value, one.metadata) for one in saved] == [
+    saved: list[Any] = [event for event in events if event.type == "memory_save_completed"]
+    assert [(record.value, record.metadata) for record in saved] == [
         ("2 entities", {"entity_count": 2}),
         ("Bonn(t): d", {"entity_count": 1}),
     ]
@@ -227,7 +227,7 @@ def test_kinds_crews_and_projects_do_not_see_each_others_entries(tmp_path: Path,
     ]
     for number, shelf in enumerate(shelves):
         shelf.save(f"boats {number}")
-    assert [[one["content"] for one in shelf.search("boats", score_threshold=0)] for shelf in shelves] == [
+    assert [[record["content"] for record in shelf.search("boats", score_threshold=0)] for shelf in shelves] == [
         ["boats 0"],
         ["boats 1"],
         ["boats 2"],
@@ -245,17 +245,17 @@ def test_a_path_of_ones_own_is_where_entries_are(tmp_path: Path, storage: Path):
     EntityMemory(path=tmp_path / "memory").save(EntityMemoryItem("boat", "thing", "one of three", ""))
     assert (tmp_path / "memory" / "memory.db").is_file()
     again = ShortTermMemory(path=tmp_path / "memory")
-    assert [one["content"] for one in again.search("three boats")] == ["three boats"]
+    assert [record["content"] for record in again.search("three boats")] == ["three boats"]
     assert not (storage / "memory.db").exists()
 
 
 def test_a_langgraph_store_is_a_storage():
-    store = InMemoryStore(index={"dims": 2, "embed": lambda texts: [[1.0, len(one) % 2] for one in texts]})
+    store = InMemoryStore(index={"dims": 2, "embed": lambda texts: [[1.0, len(text) % 2] for text in texts]})
     short, long = ShortTermMemory(storage=store), LongTermMemory(storage=store)
     short.save("boats")
     long.save(LongTermMemoryItem("a", "look", "e", "1.5", 3))
-    assert [one["content"] for one in short.search("boats")] == ["boats"]
-    assert [one["score"] for one in long.search("look")] == [3]
+    assert [record["content"] for record in short.search("boats")] == ["boats"]
+    assert [record["score"] for record in long.search("look")] == [3]
     assert {namespace[0] for namespace in store.list_namespaces()} == {"memories"}
 
 
@@ -370,7 +370,7 @@ def test_what_all_know_is_one_text_in_the_order_of_their_weight():
     )
     text = memory.build_context_for_task(_Task(), "in Bonn")
     order = ["- closer", "- three boats", "- Ada(boat): red", "- likes tea\n- x"]
-    assert [text.index(one) for one in order] == sorted(text.index(one) for one in order)
+    assert [text.index(name) for name in order] == sorted(text.index(name) for name in order)
     assert text.count("closer") == 1
     assert [storage.calls for storage in storages] == [[("search", "look in Bonn", 5, 0.6)]] * 3
 

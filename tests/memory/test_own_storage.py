@@ -118,8 +118,8 @@ def test_records_that_are_there_are_updated_and_not_saved_again(mode: Mode):
     mode.run(memory.remember, memory.aremember, "cats like fish", "/a", ["more"])
     changed = mode.run(memory.update, memory.aupdate, record.id, "cats eat fish", "/b")
     assert (changed.id, changed.scope) == (record.id, "/b")
-    assert [one.scope for one in memory.list_records()] == ["/b"]
-    assert [one for one in storage.called if one != "search"] == ["save", "update", "update"]
+    assert [record.scope for record in memory.list_records()] == ["/b"]
+    assert [call for call in storage.called if call != "search"] == ["save", "update", "update"]
     assert mode.run(memory.forget, memory.aforget, "/b") == 1
     assert storage.records == {}
 
@@ -165,7 +165,9 @@ def test_what_it_raises_is_a_storage_error(mode: Mode):
             raise EmbeddingDimensionMismatchError(256, 64)
 
     memory = Memory(storage=Full(), embedder=words)
-    with pytest.raises(StorageError, match="`save` for the storage `Full` failed: .*256 numbers are kept"):
+    with pytest.raises(
+        StorageError, match="`save` for the storage `Full` failed: .*stored vectors have 256 dimensions"
+    ):
         mode.run(memory.remember, memory.aremember, "cats")
 
 

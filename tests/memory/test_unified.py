@@ -281,7 +281,7 @@ def test_a_root_is_above_everything(mode: Mode):
     assert team.tree() == "/team/x (1 record)\n  /team/x/y (1 record)"
     team.reset()
     whole = Memory(embedder=words)
-    assert [one.content for one in whole.list_records()] == ["b"]
+    assert [record.content for record in whole.list_records()] == ["b"]
     team.reset_all()
     assert whole.list_records() == []
 

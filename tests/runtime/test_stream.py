@@ -100,7 +100,7 @@ def test_the_output_is_that_of_a_kickoff_and_kept_like_it(mode: Mode):
     team = crew(task("a", agent(ScriptedLLM(["x"]))), task("b", agent(ScriptedLLM(["y"]))))
     last = list(mode.told(team, thread_id="one"))[-1]
     assert isinstance(last, Finished)
-    assert [one.raw for one in last.output.tasks_output] == ["x", "y"]
+    assert [output.raw for output in last.output.tasks_output] == ["x", "y"]
     assert last.output.token_usage.successful_requests == 2
     assert team.token_usage == last.output.token_usage
     assert mode.resume(team, "one").raw == "y"
@@ -168,8 +168,8 @@ def test_parallel_tasks_tell_in_turns_and_each_in_its_own_order(mode: Mode):
 
 
 def test_parallel_calls_of_a_tool_are_told_each(mode: Mode, serve: Serve):
-    wanted = calls(("look", {"what": "sea"}), ("look", {"what": "moon"}))
-    items = list(mode.told(crew(task("a", agent(served(serve([wanted, "x"]).url), tools=[look])))))
+    tool_calls = calls(("look", {"what": "sea"}), ("look", {"what": "moon"}))
+    items = list(mode.told(crew(task("a", agent(served(serve([tool_calls, "x"]).url), tools=[look])))))
     written = {item.index: item for item in of(ToolCallToken, items)}
     assert [json.loads(written[n].arguments) for n in (0, 1)] == [{"what": "sea"}, {"what": "moon"}]
     assert {item.id for item in written.values()} == {"call_0_look", "call_1_look"}
@@ -207,22 +207,22 @@ def test_usage_is_what_the_provider_reports_also_where_it_streams(mode: Mode, se
 
 def test_a_langchain_model_for_another_server_reports_its_usage_too(mode: Mode, serve: Serve):
     server = serve(["one two", "one two"])
-    given = ChatOpenAI(model="test", base_url=server.url, api_key=SecretStr("key"))
-    used = of(ModelFinished, mode.told(crew(task("a", agent(given)))))[0].usage
+    chat_model = ChatOpenAI(model="test", base_url=server.url, api_key=SecretStr("key"))
+    used = of(ModelFinished, mode.told(crew(task("a", agent(chat_model)))))[0].usage
     assert used is not None and used.completion_tokens == 2
     own = ChatOpenAI(model="test", base_url=server.url, api_key=SecretStr("key"), stream_usage=False)
     assert of(ModelFinished, mode.told(crew(task("a", agent(own)))))[0].usage is None
 
 
 def test_any_langchain_model_streams(mode: Mode):
-    given = GenericFakeChatModel(messages=iter([AIMessage("one two")]))
-    assert [item.text for item in of(Token, mode.told(crew(task("a", agent(given)))))] == ["one", " ", "two"]
+    chat_model = GenericFakeChatModel(messages=iter([AIMessage("one two")]))
+    assert [item.text for item in of(Token, mode.told(crew(task("a", agent(chat_model)))))] == ["one", " ", "two"]
 
 
 def test_a_model_that_is_not_to_stream_does_not(mode: Mode, serve: Serve):
     server = serve(["one two"])
-    given = ChatOpenAI(model="test", base_url=server.url, api_key=SecretStr("key"), disable_streaming=True)
-    items = list(mode.told(crew(task("a", agent(given)))))
+    chat_model = ChatOpenAI(model="test", base_url=server.url, api_key=SecretStr("key"), disable_streaming=True)
+    items = list(mode.told(crew(task("a", agent(chat_model)))))
     assert (of(Token, items), of(ModelFinished, items)[0].text) == ([], "one two")
 
 
@@ -230,8 +230,8 @@ def test_a_model_with_fallbacks_streams_the_one_that_answers(mode: Mode, serve: 
     def model(script: list[Any]) -> ChatOpenAI:
         return ChatOpenAI(model="test", base_url=serve(script).url, api_key=SecretStr("key"), max_retries=0)
 
-    given = model([error(500)]).with_fallbacks([model(["one two"])])
-    assert [item.text for item in of(Token, mode.told(crew(task("a", agent(given)))))] == ["one", " two"]
+    chat_model = model([error(500)]).with_fallbacks([model(["one two"])])
+    assert [item.text for item in of(Token, mode.told(crew(task("a", agent(chat_model)))))] == ["one", " two"]
 
 
 def test_a_structured_answer_streams(mode: Mode, serve: Serve):
@@ -489,6 +489,6 @@ def test_every_kind_of_item_is_in_the_package_and_no_two_are_called_the_same():
     classes = [getattr(crewgraph, name) for name in names]
     assert all(getattr(stream, name) is one for name, one in zip(names, classes, strict=True))
     leaves = [one for one in classes if "kind" in vars(one)]
-    assert len({one.kind for one in leaves}) == len(leaves) == len(names) - 2
+    assert len({step.kind for step in leaves}) == len(leaves) == len(names) - 2
     with pytest.raises(AttributeError, match="no attribute `Nothing`"):
         getattr(crewgraph, "Nothing")  # noqa: B009

@@ -121,7 +121,7 @@ def test_a_cancelled_reader_cancels_the_run(serve: Serve):
     async def cancelled() -> None:
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(read(), 0.5)
-        assert [one for one in asyncio.all_tasks() if one is not asyncio.current_task()] == []
+        assert [running for running in asyncio.all_tasks() if running is not asyncio.current_task()] == []
 
     asyncio.run(cancelled())
 
@@ -150,7 +150,7 @@ def test_no_thread_is_left_behind(mode: Mode):
     def threads() -> set[str]:
         # The default database stays open for as long as the process lives, and so do threads that are used again.
         shared = ("crewgraph-call", "crewgraph-database", "asyncio_")
-        return {one.name for one in threading.enumerate() if not one.name.startswith(shared)}
+        return {thread.name for thread in threading.enumerate() if not thread.name.startswith(shared)}
 
     left_at(mode, two(ScriptedLLM(["x y"], stream=True), ScriptedLLM([])), Token, thread_id="first")
     before = threads()

@@ -163,7 +163,7 @@ def test_a_chat_is_put_below_a_description_by_hand(given: Any):
 
 
 @pytest.mark.parametrize(
-    ("given", "why"), [("{nope", "it is no JSON"), ('{"a": 1}', "it is {'a': 1}."), (5, "it is 5.")]
+    ("given", "why"), [("{nope", "it is not JSON"), ('{"a": 1}', "it is {'a': 1}."), (5, "it is 5.")]
 )
 def test_a_chat_that_is_none_is_refused_by_the_inputs_name(mode: Mode, given: Any, why: str):
     model = ScriptedLLM(["x"])

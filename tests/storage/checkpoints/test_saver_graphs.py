@@ -87,7 +87,7 @@ def is_stored(saver: SqliteCheckpointer, node: str) -> bool:
     """Whether what a node of a step that has not ended wrote is stored."""
     with saver:
         found = saver.get_tuple(on("t"))
-    return found is not None and ("log", [node]) in [one[1:] for one in found.pending_writes or ()]
+    return found is not None and ("log", [node]) in [write[1:] for write in found.pending_writes or ()]
 
 
 def test_a_failed_node_runs_again_and_its_siblings_do_not(tmp_path: Path):

@@ -24,8 +24,8 @@ def test_the_latest_of_each_thread_comes_with_what_was_asked_for(tmp_path: Path)
         assert [sorted(one.checkpoint.checkpoint["channel_values"]) for one in found] == [["inputs", "t1"]] * 3
         assert all(one.created and before <= one.created <= time.time() for one in found)
         assert found[0].checkpoint.checkpoint["id"] == graph_id(saver, "a")
-        assert [name_of(one) for one in saver.latest(filter={"owner": "x"})] == ["a", "c"]
-        assert [name_of(one) for one in saver.latest(threads=lambda name: name != "a")] == ["c", "b"]
+        assert [name_of(checkpoint) for checkpoint in saver.latest(filter={"owner": "x"})] == ["a", "c"]
+        assert [name_of(checkpoint) for checkpoint in saver.latest(threads=lambda name: name != "a")] == ["c", "b"]
         assert list(saver.latest(filter={"owner": "nobody"})) == []
 
 
@@ -44,7 +44,7 @@ def test_many_threads_are_read_in_pages(tmp_path: Path):
         graph = chain(1, saver, "x")
         for n in range(150):
             run(graph, {"inputs": "i"}, on(f"t{n:03}"))
-        assert [name_of(one) for one in saver.latest()] == [f"t{n:03}" for n in reversed(range(150))]
+        assert [name_of(checkpoint) for checkpoint in saver.latest()] == [f"t{n:03}" for n in reversed(range(150))]
 
 
 def test_subgraphs_and_their_past_are_no_threads_of_their_own(tmp_path: Path):
@@ -73,7 +73,7 @@ def test_pruning_keeps_so_many_of_the_latest(tmp_path: Path, count: int):
         saver.prune(["t"], count=count)
         kept = list(graph.get_state_history(on("t")))
         assert [(one.values, one.next, one.config) for one in kept] == [
-            (one.values, one.next, one.config) for one in past[:count]
+            (step.values, step.next, step.config) for step in past[:count]
         ]
         assert kept[-1].parent_config is None
         run(graph, None, graph.update_state(kept[-1].config, {"inputs": "other"}))

@@ -91,7 +91,7 @@ def told(one: CheckpointTuple) -> Put:
 
 
 def check(saver: SqliteCheckpointer, thread: str, puts: dict[str, Put]) -> None:
-    listed = {one.checkpoint["id"]: told(one) for one in saver.list(on(thread))}
+    listed = {checkpoint.checkpoint["id"]: told(checkpoint) for checkpoint in saver.list(on(thread))}
     assert listed == puts
     assert list(listed) == sorted(puts, reverse=True)
     for id, put in puts.items():

@@ -29,7 +29,7 @@ def filled(file: Path, ages: dict[str, float], text: str = "x") -> None:
 
 
 def threads(saver: SqliteCheckpointer) -> list[str]:
-    places: list[dict[str, Any]] = [one.config.get("configurable", {}) for one in saver.list(None)]
+    places: list[dict[str, Any]] = [checkpoint.config.get("configurable", {}) for checkpoint in saver.list(None)]
     return sorted({place["thread_id"] for place in places})
 
 

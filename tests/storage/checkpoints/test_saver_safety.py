@@ -95,7 +95,7 @@ def test_an_encrypting_serializer_leaves_no_value_and_no_metadata_in_the_clear(t
     assert b"secret" not in file.read_bytes()
     with SqliteCheckpointer(file, serde=serde) as saver:
         assert chain(3, saver).get_state(on("t")).values == end
-        assert [one.metadata.get("whose") for one in saver.list(on("t"), limit=1)] == ["another secret"]
+        assert [checkpoint.metadata.get("whose") for checkpoint in saver.list(on("t"), limit=1)] == ["another secret"]
 
 
 def test_a_class_comes_back_as_its_fields_unless_it_is_allowed():
@@ -249,7 +249,7 @@ def test_a_thread_may_have_any_name_and_meets_no_other(thread: str, other: str):
         if other != thread:
             assert saver.get_tuple(on(other)) is None
             saver.delete_thread(other)
-        assert [one.checkpoint["channel_values"] for one in saver.list(on(thread))] == [{"c": "mine"}]
+        assert [checkpoint.checkpoint["channel_values"] for checkpoint in saver.list(on(thread))] == [{"c": "mine"}]
         saver.delete_thread(thread)
         assert list(saver.list(None)) == []
 

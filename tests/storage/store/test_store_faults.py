@@ -127,7 +127,9 @@ def test_an_index_that_is_behind_catches_up(filled: Path, tmp_path: Path):
 def test_what_is_written_is_for_its_owner_alone(filled: Path):
     for path in (filled, index_of(filled)):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert sorted(one.name for one in filled.parent.iterdir() if "wal" not in one.name and "shm" not in one.name) == [
+    assert sorted(
+        path.name for path in filled.parent.iterdir() if "wal" not in path.name and "shm" not in path.name
+    ) == [
         "s.db",
         "s.db.1.index",
     ]

@@ -238,7 +238,7 @@ def test_what_a_function_raises_passes(mode: Mode):
             "nonsense/model",
             "`nonsense` is not a supported provider of embeddings. Supported: amazon-bedrock, azure, cohere, custom,",
         ),
-        ({"provider": "anthropic"}, "no embeddings of its own, and recommends `voyageai`"),
+        ({"provider": "anthropic"}, "no embedding models, and recommends `voyageai`"),
         ({"provider": "onnx"}, "sentence-transformer"),
         (
             {"provider": "ollama", "config": {"dimensions": "many"}},
