@@ -28,7 +28,7 @@ ROOT = Path(__file__).parent.parent.parent
 BETWEEN = 64 + 2  # steps between two looks at the past
 
 
-def kept(saver: Any, thread_id: str) -> int:
+def stored_checkpoints(saver: Any, thread_id: str) -> int:
     return len(list(saver.list({"configurable": {"thread_id": thread_id}})))
 
 
@@ -49,7 +49,7 @@ class Loop(Flow[dict[str, Any]]):
         if self.state["n"] == self.state.get("broken"):
             raise OSError("broken")
         if self.state.get("seen") is not None and self.state["n"] % 7 == 0:
-            self.state["seen"] = max(self.state["seen"], kept(self.checkpointer, self.flow_id))
+            self.state["seen"] = max(self.state["seen"], stored_checkpoints(self.checkpointer, self.flow_id))
 
     @router(step)
     def enough(self) -> str:
@@ -67,7 +67,7 @@ def test_so_many_checkpoints_are_kept_at_the_end_and_few_more_meanwhile(
     whole = granularity == "flow"  # a checkpoint after a thousand methods, which are its steps
     flow = Loop(checkpointer=saver, keep_history=wish)
     assert kickoff(mode, flow, {"rounds": 150, "seen": 0}) == 150
-    assert kept(saver, flow.flow_id) == (min(count, 3) if whole else count)
+    assert stored_checkpoints(saver, flow.flow_id) == (min(count, 3) if whole else count)
     assert flow.state["seen"] <= 3 if whole else count < flow.state["seen"] <= count + max(BETWEEN, count + 2)
     assert len(flow.history()) == (1 if count == 1 else 302 if whole else count)
     assert [step.completed for step in flow.history()][-1] == "end"
@@ -87,9 +87,9 @@ def test_a_run_that_failed_goes_on_from_the_one_checkpoint_that_is_kept(mode: Mo
     flow = Latest(checkpointer=saver)
     with pytest.raises(OSError, match="broken"):
         kickoff(mode, flow, {"rounds": 130, "broken": 120})
-    assert 1 < kept(saver, flow.flow_id) <= BETWEEN
+    assert 1 < stored_checkpoints(saver, flow.flow_id) <= BETWEEN
     flow.fork(flow.history()[-1], {"broken": None, "seen": 0})
-    assert (flow.state["n"], kept(saver, flow.flow_id)) == (130, 1)
+    assert (flow.state["n"], stored_checkpoints(saver, flow.flow_id)) == (130, 1)
     assert flow.state["seen"] < 30  # what the attempt before left was removed at once
 
 
@@ -115,7 +115,7 @@ class Asking(Flow[dict[str, Any]]):
 
 def test_questions_answers_and_what_completed_beside_them_stay(mode: Mode, saver: SqliteCheckpointer):
     waiting = kickoff(mode, Asking(checkpointer=saver))
-    assert kept(saver, waiting.flow_id) == 1
+    assert stored_checkpoints(saver, waiting.flow_id) == 1
     (listed,) = Asking(checkpointer=saver).pending()
     assert [question.message for question in listed.questions] == ["Which colour?"]
     waiting = resume(mode, Asking(checkpointer=saver), waiting.flow_id, "blue")
@@ -168,7 +168,7 @@ def test_with_all_of_the_past_the_runs_inside_stay(mode: Mode, saver: SqliteChec
     flow = Outer(checkpointer=saver)
     assert kickoff(mode, flow) == 40
     (inner,) = Inner(checkpointer=saver).runs(inside=True)
-    assert (inner.inside, kept(saver, inner.thread_id)) == (flow.flow_id, 1)
+    assert (inner.inside, stored_checkpoints(saver, inner.thread_id)) == (flow.flow_id, 1)
 
 
 @pytest.mark.parametrize("granularity", ["task", "step"])
@@ -179,12 +179,12 @@ def test_a_crew_keeps_its_latest_checkpoint_and_goes_on_from_it(
     with pytest.raises(OSError, match="down"):
         mode.kickoff(team, thread_id="t", granularity=granularity)
     assert mode.resume(team, "t").raw == "b"
-    assert kept(saver, "t") == 1
+    assert stored_checkpoints(saver, "t") == 1
     assert mode.resume(team, "t").raw == "b"
     assert mode.kickoff(crew("a", "b", keep_history=3), thread_id="u", checkpointer=saver).raw == "b"
-    assert kept(saver, "u") == 3
+    assert stored_checkpoints(saver, "u") == 3
     assert len(list(mode.told(crew("a", "b", keep_history=1), thread_id="v", checkpointer=saver))) > 2
-    assert kept(saver, "v") == 1
+    assert stored_checkpoints(saver, "v") == 1
 
 
 @pytest.mark.parametrize("wish", ["newest", 0, -1, True, 1.5])
@@ -213,7 +213,7 @@ def test_postgres_keeps_the_latest_alone_or_all(postgres: "Postgres"):
         saver.setup()
         flow = Loop(checkpointer=saver, keep_history="latest")
         assert flow.kickoff(rounds=100, seen=0) == 100
-        assert (kept(saver, flow.flow_id), flow.state["seen"] <= BETWEEN) == (1, True)
+        assert (stored_checkpoints(saver, flow.flow_id), flow.state["seen"] <= BETWEEN) == (1, True)
         with pytest.warns(UserWarning, match="cannot keep or remove the latest 5 checkpoints"):
             Loop(checkpointer=saver, keep_history=5).kickoff(rounds=2)
 

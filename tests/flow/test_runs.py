@@ -45,9 +45,9 @@ def saver(request: pytest.FixtureRequest, mode: Mode, tmp_path: Path) -> Iterato
 
 def crew(*answers: Any, name: str | None = None, tasks: tuple[str, ...] = ("one", "two"), **more: Any) -> Crew:
     worker = Agent(role="r", goal="g", backstory="b", llm=ScriptedLLM([*answers]), max_retry_limit=0, **more)
-    named: dict[str, Any] = {} if name is None else {"name": name}
-    made = [Task(name=task, description=f"do {task}", expected_output="a word", agent=worker) for task in tasks]
-    return Crew(agents=[worker], tasks=made, **named)
+    name_field: dict[str, Any] = {} if name is None else {"name": name}
+    team = [Task(name=task, description=f"do {task}", expected_output="a word", agent=worker) for task in tasks]
+    return Crew(agents=[worker], tasks=team, **name_field)
 
 
 class Voyage(Flow[dict[str, Any]]):
@@ -74,8 +74,8 @@ class Other(Flow[dict[str, Any]]):
         return "done"
 
 
-def listed(mode: Mode, what: Any, **asked: Any) -> list[Any]:
-    return mode.run(lambda: what.runs(**asked), lambda: what.aruns(**asked))
+def listed(mode: Mode, definition: Any, **options: Any) -> list[Any]:
+    return mode.run(lambda: definition.runs(**options), lambda: definition.aruns(**options))
 
 
 def test_runs_of_a_flow_are_listed_with_how_far_they_are(mode: Mode, saver: Any):
@@ -103,14 +103,14 @@ def test_runs_of_a_flow_are_listed_with_how_far_they_are(mode: Mode, saver: Any)
 
 
 def test_runs_of_a_crew_are_listed_with_how_far_they_are(mode: Mode, saver: Any):
-    made = crew("a", "b", "c", ConnectionError("down"), name="desk")
-    mode.kickoff(made, thread_id="done", checkpointer=saver)
+    team = crew("a", "b", "c", ConnectionError("down"), name="desk")
+    mode.kickoff(team, thread_id="done", checkpointer=saver)
     with pytest.raises(ConnectionError):
-        mode.kickoff(made, thread_id="half", checkpointer=saver)
+        mode.kickoff(team, thread_id="half", checkpointer=saver)
     mode.kickoff(crew("a", "b", name="another"), checkpointer=saver)
     again = crew("d", name="desk")
-    told = listed(mode, again, checkpointer=saver)
-    assert [(run.thread_id, run.kind, run.name, run.status, run.last) for run in told] == [
+    runs = listed(mode, again, checkpointer=saver)
+    assert [(run.thread_id, run.kind, run.name, run.status, run.last) for run in runs] == [
         ("half", "crew", "desk", "open", "one"),
         ("done", "crew", "desk", "finished", "two"),
     ]
@@ -137,9 +137,9 @@ def test_a_crew_whose_tool_asks_is_pending(mode: Mode, saver: Any):
         """Ask a person."""
         return str(interrupt(question))
 
-    made = crew(ToolUse("person", {"question": "Which?"}), "a", "b", name="asking", tools=[person])
-    mode.kickoff(made, thread_id="t", checkpointer=saver)
-    (waits,) = listed(mode, made, checkpointer=saver)
+    team = crew(ToolUse("person", {"question": "Which?"}), "a", "b", name="asking", tools=[person])
+    mode.kickoff(team, thread_id="t", checkpointer=saver)
+    (waits,) = listed(mode, team, checkpointer=saver)
     assert (waits.status, [question.text for question in waits.questions]) == ("pending", ["Which?"])
 
 
@@ -172,16 +172,16 @@ def test_a_flow_inside_a_tool_of_a_crew_is_no_run_of_the_crew(mode: Mode, saver:
         """Look elsewhere."""
         return str(Other(checkpointer=saver).kickoff())
 
-    made = crew(ToolUse("elsewhere", {"what": "x"}), "a", "b", name="looking", tools=[elsewhere])
-    mode.kickoff(made, thread_id="t", checkpointer=saver)
-    assert [run.thread_id for run in listed(mode, made, checkpointer=saver)] == ["t"]
+    team = crew(ToolUse("elsewhere", {"what": "x"}), "a", "b", name="looking", tools=[elsewhere])
+    mode.kickoff(team, thread_id="t", checkpointer=saver)
+    assert [run.thread_id for run in listed(mode, team, checkpointer=saver)] == ["t"]
     assert [run.kind for run in listed(mode, Other(checkpointer=saver))] == ["flow"]
 
 
 def test_where_nothing_is_kept_there_are_no_runs(mode: Mode):
-    made = Voyage(checkpointer=False)
-    kickoff(mode, made)
-    assert listed(mode, made) == [] == listed(mode, crew(), checkpointer=False)
+    voyage = Voyage(checkpointer=False)
+    kickoff(mode, voyage)
+    assert listed(mode, voyage) == [] == listed(mode, crew(), checkpointer=False)
 
 
 @persist

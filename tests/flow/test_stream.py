@@ -284,13 +284,13 @@ def test_a_flow_whose_events_are_suppressed_streams_all_the_same(mode: Mode):
 def test_two_streams_of_one_flow_do_not_mix(mode: Mode):
     flow = Plain()
     streams = [told(mode, flow, {"n": n}) for n in (1, 20)]
-    taken: list[list[StreamItem]] = [[], []]
+    received: list[list[StreamItem]] = [[], []]
     for _ in range(10):
-        for items, stream in zip(taken, streams, strict=True):
+        for items, stream in zip(received, streams, strict=True):
             if (item := next(stream, None)) is not None:
                 items.append(item)
-    assert [len(of(MethodStarted, items)) for items in taken] == [3, 2]
-    assert [of(FlowFinished, items)[0].result for items in taken] == ["went on", "off"]
+    assert [len(of(MethodStarted, items)) for items in received] == [3, 2]
+    assert [of(FlowFinished, items)[0].result for items in received] == ["went on", "off"]
 
 
 def test_a_stream_in_a_method_tells_its_reader_and_the_one_around(mode: Mode):

@@ -39,8 +39,8 @@ def clerk(*script: Any, **more: Any) -> Agent:
 
 def asking(*agents: Agent, **more: Any) -> Crew:
     tasks = [
-        Task(name=f"ask{n}", description="When does the {place} close?", expected_output="A time", agent=one)
-        for n, one in enumerate(agents)
+        Task(name=f"ask{n}", description="When does the {place} close?", expected_output="A time", agent=worker)
+        for n, worker in enumerate(agents)
     ]
     return Crew(agents=list(dict.fromkeys(agents)), tasks=tasks, **more)
 
@@ -66,15 +66,15 @@ def test_what_is_found_stands_in_the_prompt_and_is_told(mode: Mode):
         MILL,
         HARBOUR,
     )
-    found = [event for event in events if isinstance(event, KnowledgeEventBase)]
-    assert [one.type for one in found] == [
+    knowledge_events = [event for event in events if isinstance(event, KnowledgeEventBase)]
+    assert [one.type for one in knowledge_events] == [
         "knowledge_search_query_started",
         "knowledge_query_started",
         "knowledge_query_completed",
         "knowledge_search_query_completed",
     ]
-    assert all(one.from_agent is worker and one.from_task is crew.tasks[0] for one in found)
-    assert isinstance(last := found[-1], KnowledgeRetrievalCompletedEvent)
+    assert all(one.from_agent is worker and one.from_task is crew.tasks[0] for one in knowledge_events)
+    assert isinstance(last := knowledge_events[-1], KnowledgeRetrievalCompletedEvent)
     assert last.retrieved_knowledge == f"{MILL}\n\n{HARBOUR}"
 
 
@@ -278,5 +278,5 @@ def test_knowledge_is_reset_by_its_names(mode: Mode):
     mode.kickoff(crew, INPUTS)
     for kind, left in (("agent_knowledge", 1), ("knowledge", 0)):
         crew.reset_memories(kind)
-        kept = [Knowledge(name).query("mill harbour", 5, 0.0) for name in ("Clerk", "crew")]
-        assert sum(map(len, kept)) == left
+        matches = [Knowledge(name).query("mill harbour", 5, 0.0) for name in ("Clerk", "crew")]
+        assert sum(map(len, matches)) == left

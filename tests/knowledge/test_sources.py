@@ -141,14 +141,14 @@ def test_a_class_of_files_may_load_its_content_in_a_way_of_its_own(folder: Path)
 def test_what_stands_for_a_source_becomes_one(folder: Path):
     (folder / "a.txt").write_text("x")
     (folder / "b.md").write_text("x")
-    given = [
+    sources = [
         "The mill. It closes.",
         "a.txt",
         Path("b.md"),
         "https://example.org/x",
         {"source_type": "string", "content": "x"},
     ]
-    kinds: list[Any] = [type(item) for item in as_sources(given)]
+    kinds: list[Any] = [type(item) for item in as_sources(sources)]
     assert kinds == [
         StringKnowledgeSource,
         TextFileKnowledgeSource,

@@ -93,9 +93,9 @@ def test_the_verbs_for_event_loops_do_the_same(kind: type[StoredMemory]):
 
     async def used() -> Any:
         await memory.asave("v", {"a": 1})
-        found = await memory.asearch("q", 2, 0.5)
+        matches = await memory.asearch("q", 2, 0.5)
         await memory.areset()
-        return found
+        return matches
 
     assert asyncio.run(used()) == ["tea"]
     assert storage.calls == [("save", "v", {"a": 1}), ("search", "q", 2, 0.5), "reset"]
@@ -166,12 +166,12 @@ def test_events_tell_of_everything_with_how_long_it_took():
         ("memory_query_started", kind),
         ("memory_query_completed", kind),
     ]
-    saved, found = events[1], events[3]
+    saved, searched = events[1], events[3]
     assert (saved.value, saved.metadata, saved.from_agent) == ("v", {"a": 1}, "an agent")  # pyright: ignore[reportAttributeAccessIssue]
     assert 0 <= saved.save_time_ms <= took  # pyright: ignore[reportAttributeAccessIssue]
-    assert (found.query, found.limit, found.score_threshold) == ("q", 2, 0.6)  # pyright: ignore[reportAttributeAccessIssue]
-    assert found.results == [{"content": "tea"}]  # pyright: ignore[reportAttributeAccessIssue]
-    assert 0 <= found.query_time_ms <= took  # pyright: ignore[reportAttributeAccessIssue]
+    assert (searched.query, searched.limit, searched.score_threshold) == ("q", 2, 0.6)  # pyright: ignore[reportAttributeAccessIssue]
+    assert searched.results == [{"content": "tea"}]  # pyright: ignore[reportAttributeAccessIssue]
+    assert 0 <= searched.query_time_ms <= took  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def test_what_a_storage_raises_is_told_and_raised():
@@ -195,10 +195,10 @@ def test_what_is_near_is_found_with_its_score_and_metadata(storage: Path):
     kept = RAGStorage(type="short_term")
     kept.save("the harbour of Bonn has three boats", {"agent": "Clerk"})
     kept.save("bread is baked at night", {"agent": "Baker"})
-    (found,) = kept.search("boats in the harbour", limit=1)
-    assert found["content"] == "the harbour of Bonn has three boats"
-    assert found["metadata"] == {"agent": "Clerk"}
-    assert 0.6 <= found["score"] <= 1
+    (match,) = kept.search("boats in the harbour", limit=1)
+    assert match["content"] == "the harbour of Bonn has three boats"
+    assert match["metadata"] == {"agent": "Clerk"}
+    assert 0.6 <= match["score"] <= 1
     assert kept.search("boats in the harbour", filter={"agent": "Baker"}, score_threshold=0)[0]["content"].startswith(
         "bread"
     )
@@ -207,12 +207,12 @@ def test_what_is_near_is_found_with_its_score_and_metadata(storage: Path):
 
 
 def test_the_same_text_with_the_same_metadata_is_one_entry():
-    kept = RAGStorage(type="short_term")
+    storage = RAGStorage(type="short_term")
     for _ in range(3):
-        kept.save("three boats", {"a": 1})
-    kept.save("three boats", {"a": 2})
-    kept.save("", {})
-    assert len(kept.search("three boats", score_threshold=0)) == 2
+        storage.save("three boats", {"a": 1})
+    storage.save("three boats", {"a": 2})
+    storage.save("", {})
+    assert len(storage.search("three boats", score_threshold=0)) == 2
 
 
 def test_kinds_crews_and_projects_do_not_see_each_others_entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -314,8 +314,8 @@ def test_the_same_item_saved_again_is_kept_once(long_term: LongTermMemory):
 
 def test_it_takes_the_words_of_the_other_memories(long_term: LongTermMemory):
     long_term.save("three boats", metadata={"task": "look", "agent": "Clerk", "quality": 8})
-    (found,) = long_term.search(query="look", limit=1, score_threshold=7)
-    assert (found["score"], found["metadata"]["output"]) == (8, "three boats")
+    (match,) = long_term.search(query="look", limit=1, score_threshold=7)
+    assert (match["score"], match["metadata"]["output"]) == (8, "three boats")
     assert asyncio.run(long_term.asearch("look", score_threshold=9)) == []
 
 

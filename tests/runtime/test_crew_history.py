@@ -1,4 +1,4 @@
-"""What a kept run of a crew did, step by step."""
+"""The history of a crew's run: its steps, in order."""
 
 import dataclasses
 from datetime import UTC, datetime
@@ -30,21 +30,19 @@ def three(llm: ScriptedLLM, **more: Any) -> Crew:
     )
 
 
-def past(mode: Mode, made: Crew, *args: Any, **options: Any) -> list[CrewStep]:
-    return mode.run(
-        lambda *given: made.history(*given, **options), lambda *given: made.ahistory(*given, **options), *args
-    )
+def past(mode: Mode, team: Crew, *args: Any, **options: Any) -> list[CrewStep]:
+    return mode.run(lambda *ids: team.history(*ids, **options), lambda *ids: team.ahistory(*ids, **options), *args)
 
 
-def told(steps: list[CrewStep]) -> list[Any]:
-    return [(step.tasks, step.next, {name: one.raw for name, one in step.outputs.items()}) for step in steps]
+def summary(steps: list[CrewStep]) -> list[Any]:
+    return [(step.tasks, step.next, {name: output.raw for name, output in step.outputs.items()}) for step in steps]
 
 
 def test_the_history_tells_the_steps_in_their_order(mode: Mode):
     team, before = three(ScriptedLLM(["a", "b", "c"])), datetime.now(UTC)
     result = mode.kickoff(team, {"topic": "rain"})
     steps = past(mode, team, result.thread_id)
-    assert told(steps) == [
+    assert summary(steps) == [
         ((), ("one",), {}),
         (("one",), ("two",), {"one": "a"}),
         (("two",), ("three",), {"one": "a", "two": "b"}),
@@ -84,7 +82,7 @@ def test_of_a_thread_with_several_runs_the_last_one_counts(mode: Mode):
     with pytest.raises(ConnectionError):
         mode.kickoff(team, {"topic": "sun"}, thread_id="t")
     steps = past(mode, team, "t")
-    assert told(steps) == [((), ("one",), {}), (("one",), ("two",), {"one": "d"})]
+    assert summary(steps) == [((), ("one",), {}), (("one",), ("two",), {"one": "d"})]
     assert steps[0].inputs == {"topic": "sun"}
 
 
@@ -144,7 +142,7 @@ def test_a_graph_run_by_hand_has_a_history(mode: Mode):
     team = three(ScriptedLLM(["a", "b", "c"]), checkpointer=saver)
     graph = mode.compile(team, checkpointer=saver)
     mode.invoke(graph, {"inputs": {"topic": "rain"}}, {"configurable": {"thread_id": "t"}})
-    assert told(past(mode, team, "t"))[-1] == (("three",), (), {"one": "a", "two": "b", "three": "c"})
+    assert summary(past(mode, team, "t"))[-1] == (("three",), (), {"one": "a", "two": "b", "three": "c"})
 
 
 def test_a_run_inside_a_flow_tells_which_flow(mode: Mode):

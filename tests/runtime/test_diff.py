@@ -1,4 +1,4 @@
-"""Two runs of a crew beside each other."""
+"""Differences between two runs of a crew."""
 
 from typing import Any
 
@@ -24,8 +24,8 @@ def three(llm: ScriptedLLM, **more: Any) -> Crew:
     )
 
 
-def between(mode: Mode, made: Crew, a: Any, b: Any, **options: Any) -> RunDiff:
-    return mode.run(lambda: made.diff(a, b, **options), lambda: made.adiff(a, b, **options))
+def between(mode: Mode, team: Crew, a: Any, b: Any, **options: Any) -> RunDiff:
+    return mode.run(lambda: team.diff(a, b, **options), lambda: team.adiff(a, b, **options))
 
 
 def test_the_same_run_twice_does_not_differ(mode: Mode):
@@ -33,12 +33,12 @@ def test_the_same_run_twice_does_not_differ(mode: Mode):
     first, second = (mode.kickoff(team, {"topic": "rain"}) for _ in range(2))
     diff = between(mode, team, first, second)
     assert diff.same and diff.inputs == {} and (diff.a, diff.b) == (first.thread_id, second.thread_id)
-    assert [(assigned.task, assigned.status, assigned.differs, assigned.tokens) for assigned in diff.tasks] == [
+    assert [(entry.task, entry.status, entry.differs, entry.tokens) for entry in diff.tasks] == [
         ("one", "same", (), 0),
         ("two", "same", (), 0),
         ("three", "same", (), 0),
     ]
-    assert all(assigned.seconds_a and assigned.seconds_b and abs(assigned.seconds or 0) < 60 for assigned in diff.tasks)
+    assert all(entry.seconds_a and entry.seconds_b and abs(entry.seconds or 0) < 60 for entry in diff.tasks)
 
 
 def test_what_differs_is_told_task_by_task(mode: Mode):
@@ -68,8 +68,8 @@ def test_tasks_of_one_run_alone_are_told(mode: Mode):
     with pytest.raises(ConnectionError):
         mode.kickoff(team, {"topic": "rain"}, thread_id="part")
     diff = between(mode, team, "whole", "part")
-    assert [assigned.status for assigned in diff.tasks] == ["same", "only a", "only a"]
-    assert [assigned.status for assigned in between(mode, team, "part", "whole").tasks] == ["same", "only b", "only b"]
+    assert [entry.status for entry in diff.tasks] == ["same", "only a", "only a"]
+    assert [entry.status for entry in between(mode, team, "part", "whole").tasks] == ["same", "only b", "only b"]
     assert "three: only a (-" in str(diff) and diff.tasks[1].differs == ()
 
 
@@ -80,7 +80,7 @@ def test_another_agent_is_told(mode: Mode):
     team.agents.append(team.tasks[1].agent)
     mode.kickoff(team, {"topic": "rain"}, thread_id="second")
     diff = between(mode, team, "first", "second")
-    assert [assigned.differs for assigned in diff.tasks] == [(), ("agent", "usage"), ()]
+    assert [entry.differs for entry in diff.tasks] == [(), ("agent", "usage"), ()]
     assert "two: same (worker -> somebody else, +" in str(diff)
 
 
@@ -96,7 +96,7 @@ def test_outputs_of_runs_that_are_kept_nowhere_are_compared(mode: Mode):
     team = three(ScriptedLLM(["a", "b", "c", "a", "x", "c"]))
     first, second = (mode.kickoff(team, {"topic": "rain"}, checkpointer=False) for _ in range(2))
     diff = between(mode, team, first, second, checkpointer=False)
-    assert [assigned.status for assigned in diff.tasks] == ["same", "changed", "same"]
+    assert [entry.status for entry in diff.tasks] == ["same", "changed", "same"]
     assert diff.a is diff.b is None and diff.tasks[0].seconds is None
 
 

@@ -1,4 +1,4 @@
-"""Running on from a point in the past of a crew's run, in a thread of its own."""
+"""Forks: new runs of a crew that start at an earlier point of a run."""
 
 import asyncio
 from typing import TYPE_CHECKING, Any
@@ -130,7 +130,7 @@ def test_tools_of_earlier_tasks_are_not_used_again_and_those_behind_are(mode: Mo
     assert used == ["one", "two", "two"]
 
 
-def beside(llm: ScriptedLLM, **more: Any) -> Crew:
+def parallel_tasks(llm: ScriptedLLM, **more: Any) -> Crew:
     worker = agent(llm)
     names = ("first", "a", "b", "c", "last")
     return crew(*(task(name, worker, async_execution=name in "abc") for name in names), **more)
@@ -157,7 +157,7 @@ def by_name(counts: dict[str, int]) -> ScriptedLLM:
     ],
 )
 def test_of_asynchronous_tasks_those_before_the_point_are_kept(mode: Mode, point: str, expected: str):
-    team = beside(by_name({}))
+    team = parallel_tasks(by_name({}))
     mode.kickoff(team)
     assert raws(forked(mode, team, point)) == expected.split()
 
@@ -241,10 +241,10 @@ def test_outputs_are_texts_objects_and_fields(mode: Mode):
         Town(name="Bonn", people=8).model_dump_json(),
         TaskOutput(description="d", agent="x", raw="Bonn", pydantic=Town(name="Bonn", people=8)),
     ]
-    outputs = [forked(mode, team, "last", {"town": one}, thread_id="t").tasks_output[0] for one in overrides]
-    assert [one.pydantic for one in outputs] == [Town(name="Bonn", people=8)] * 5
-    assert [one.agent for one in outputs] == ["worker", "worker", "a person", "worker", "x"]
-    assert [one.name for one in outputs[:4]] == ["town"] * 4
+    outputs = [forked(mode, team, "last", {"town": override}, thread_id="t").tasks_output[0] for override in overrides]
+    assert [output.pydantic for output in outputs] == [Town(name="Bonn", people=8)] * 5
+    assert [output.agent for output in outputs] == ["worker", "worker", "a person", "worker", "x"]
+    assert [output.name for output in outputs[:4]] == ["town"] * 4
 
 
 def test_json_is_given_as_its_fields(mode: Mode):
@@ -465,7 +465,7 @@ def test_a_missing_input_is_told_before_anything_is_done(mode: Mode):
 
 
 def test_many_forks_at_once(mode: Mode):
-    team = beside(by_name({}))
+    team = parallel_tasks(by_name({}))
     mode.kickoff(team, thread_id="t")
 
     async def all_of_them() -> list[CrewOutput]:

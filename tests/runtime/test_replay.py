@@ -82,7 +82,7 @@ def test_earlier_tasks_show_their_outputs(mode: Mode):
     mode.kickoff(team, {"topic": "rain"})
     again = three(counting())
     replayed(mode, again, "two")
-    assert [assigned.output.raw if assigned.output else None for assigned in again.tasks] == [
+    assert [crew_task.output.raw if crew_task.output else None for crew_task in again.tasks] == [
         "answer 1",
         "answer 1",
         "answer 2",
@@ -116,27 +116,27 @@ def test_any_run_may_be_replayed_those_of_kickoff_for_each_too(mode: Mode):
     team = three(counting())
     inputs = [{"topic": topic} for topic in ("rain", "snow", "hail")]
     each = mode.run(lambda: team.kickoff_for_each(inputs), lambda: team.akickoff_for_each(inputs))
-    for one, topic in zip(each, ("rain", "snow", "hail"), strict=True):
-        result = replayed(mode, team, "three", thread_id=one.thread_id)
-        assert raws(result)[:2] == raws(one)[:2]
+    for earlier, topic in zip(each, ("rain", "snow", "hail"), strict=True):
+        result = replayed(mode, team, "three", thread_id=earlier.thread_id)
+        assert raws(result)[:2] == raws(earlier)[:2]
         assert result.tasks_output[2].description == f"do three on {topic}"
 
 
 def test_functions_before_a_kickoff_are_not_called_and_those_behind_it_are(mode: Mode):
-    told: list[str] = []
+    calls: list[str] = []
 
     def before(inputs: dict[str, Any]) -> dict[str, Any]:
-        told.append("before")
+        calls.append("before")
         return {"topic": inputs["topic"] + "!"}
 
     def after(_: CrewOutput) -> None:
-        told.append("after")
+        calls.append("after")
 
     team = three(counting(), before_kickoff_callbacks=[before], after_kickoff_callbacks=[after])
     mode.kickoff(team, {"topic": "rain"})
     result = replayed(mode, team, "three")
     assert result.tasks_output[2].description == "do three on rain!"
-    assert told == ["before", "after", "after"]
+    assert calls == ["before", "after", "after"]
 
 
 def test_a_run_under_a_manager_is_replayed(mode: Mode):
@@ -164,8 +164,8 @@ def test_what_is_no_task_is_refused(mode: Mode):
     mode.kickoff(team, {"topic": "rain"})
     with pytest.raises(ValueError, match=r"task `nope` is none of the crew's tasks. Give a name, an id") as caught:
         replayed(mode, team, "nope")
-    for assigned in team.tasks:
-        assert f"{assigned.name}  id {assigned.id}  key {assigned.key}" in str(caught.value)
+    for crew_task in team.tasks:
+        assert f"{crew_task.name}  id {crew_task.id}  key {crew_task.key}" in str(caught.value)
     for bad in ("", str(uuid4()), "7"):
         with pytest.raises(UnknownTask, match=r"0. one"):
             replayed(mode, team, bad)
@@ -205,21 +205,21 @@ def test_a_replay_is_told_as_a_kickoff(mode: Mode):
 
     team = three(counting())
     mode.kickoff(team, {"topic": "rain"})
-    told: list[Any] = []
+    events: list[Any] = []
     with crewai_event_bus.scoped_handlers():
         for kind in (CrewKickoffStartedEvent, TaskStartedEvent, CrewKickoffCompletedEvent):
 
             @crewai_event_bus.on(kind)
             def _(source: Any, event: Any) -> None:
-                told.append(event)
+                events.append(event)
 
         result = replayed(mode, team, "three", {"topic": "snow"})
-    assert [type(one).__name__ for one in told] == [
+    assert [type(event).__name__ for event in events] == [
         "CrewKickoffStartedEvent",
         "TaskStartedEvent",
         "CrewKickoffCompletedEvent",
     ]
-    assert (told[0].inputs, told[0].thread_id) == ({"topic": "snow"}, result.thread_id)
+    assert (events[0].inputs, events[0].thread_id) == ({"topic": "snow"}, result.thread_id)
 
 
 PROGRAM = """
@@ -286,7 +286,7 @@ def test_another_process_finds_a_task_by_the_id_that_it_had(program: Any):
 
 
 def test_keys_are_the_same_in_every_process(program: Any):
-    found = [
+    keys = [
         program("kickoff", "x", inputs={"topic": "rain"}, own={"PYTHONHASHSEED": seed})["keys"] for seed in ("1", "2")
     ]
     clerk = Agent(role="clerk", goal="g", backstory="b", llm=ScriptedLLM([]))
@@ -294,8 +294,8 @@ def test_keys_are_the_same_in_every_process(program: Any):
         Task(name=n, description=f"do {n} on {{topic}}", expected_output="e", agent=clerk)
         for n in ("one", "two", "three")
     ]
-    here = [clerk.key, Crew(agents=[clerk], tasks=tasks).key, *(assigned.key for assigned in tasks)]
-    assert found == [here, here] and len(set(here)) == 5
+    here = [clerk.key, Crew(agents=[clerk], tasks=tasks).key, *(crew_task.key for crew_task in tasks)]
+    assert keys == [here, here] and len(set(here)) == 5
 
 
 def test_keys_and_ids_stay_when_placeholders_are_filled(mode: Mode):

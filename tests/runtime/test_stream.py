@@ -71,10 +71,10 @@ def test_a_run_is_told_in_order_from_its_start_to_its_output(mode: Mode, serve: 
     clerk = agent(served(serve([call("look", {"what": "sea"}), "it is high"]).url), "Clerk of {what}", tools=[look])
     team = crew(task("mail", clerk, description="How is the {what}?"), name="desk")
     items = list(mode.told(team, {"what": "sea"}, thread_id="one"))
-    whose = {"task": "mail", "agent": "Clerk of sea"}
+    fields = {"task": "mail", "agent": "Clerk of sea"}
     assert items[:2] == [
         Started(crew="desk", thread_id="one", inputs={"what": "sea"}),
-        TaskStarted(**whose, index=0, name="mail", description="How is the sea?"),
+        TaskStarted(**fields, index=0, name="mail", description="How is the sea?"),
     ]
     assert [item.kind for item in items[2:]] == [
         *("model_started", "tool_call_token", "tool_call_token", "model_finished"),
@@ -83,11 +83,11 @@ def test_a_run_is_told_in_order_from_its_start_to_its_output(mode: Mode, serve: 
         *("task_finished", "finished"),
     ]
     assert all(item.task == "mail" and item.agent == "Clerk of sea" for item in of(TaskItem, items))
-    assert of(ToolStarted, items) == [ToolStarted(**whose, tool="look", args={"what": "sea"})]
+    assert of(ToolStarted, items) == [ToolStarted(**fields, tool="look", args={"what": "sea"})]
     assert of(ToolFinished, items) == [
-        ToolFinished(**whose, tool="look", args={"what": "sea"}, output="the sea is high", failed=False)
+        ToolFinished(**fields, tool="look", args={"what": "sea"}, output="the sea is high", failed=False)
     ]
-    assert of(Token, items) == [Token(**whose, text=piece) for piece in ("it", " is", " high")]
+    assert of(Token, items) == [Token(**fields, text=piece) for piece in ("it", " is", " high")]
     assert [type(item.step) for item in of(Step, items)] == [AgentAction, AgentFinish]
     assert [item.number for item in of(Step, items)] == [1, 2]
     last = items[-1]
@@ -181,8 +181,8 @@ def test_guardrails_tell_their_verdicts(mode: Mode):
         return (False, "too short") if len(output.raw) < 2 else (True, output.raw)
 
     items = list(mode.told(crew(task("a", agent(ScriptedLLM(["x", "xx"])), guardrail=long_enough))))
-    told = [(item.accepted, item.reason, item.retries) for item in of(Judged, items)]
-    assert told == [(False, "too short", 0), (True, None, 1)]
+    verdicts = [(item.accepted, item.reason, item.retries) for item in of(Judged, items)]
+    assert verdicts == [(False, "too short", 0), (True, None, 1)]
 
 
 # ----------------------------------------------------------------------------------------------------- models
@@ -245,10 +245,10 @@ def test_a_structured_answer_streams(mode: Mode, serve: Serve):
 
 
 def test_a_scripted_model_streams_word_by_word_where_it_is_told_to(mode: Mode):
-    def told(**options: Any) -> list[str]:
+    def tokens(**options: Any) -> list[str]:
         return [item.text for item in of(Token, mode.told(crew(task("a", agent(ScriptedLLM(["a b"], **options))))))]
 
-    assert (told(stream=True), told()) == (["a", " b"], [])
+    assert (tokens(stream=True), tokens()) == (["a", " b"], [])
 
 
 # --------------------------------------------------------------------------------------------------- failures
@@ -285,8 +285,8 @@ def test_a_failing_tool_and_a_wrong_call_are_told(mode: Mode):
     script = [ToolUse("broken"), ToolUse("nothing"), "Final Answer: x"]
     items = list(mode.told(crew(task("a", agent(ScriptedLLM(script), tools=[broken])))))
     assert [item.tool for item in of(ToolStarted, items)] == ["broken"]
-    told = [(item.tool, item.failed) for item in of(ToolFinished, items)]
-    assert told == [("broken", True), ("nothing", True)]
+    results = [(item.tool, item.failed) for item in of(ToolFinished, items)]
+    assert results == [("broken", True), ("nothing", True)]
     assert "no such tide" in of(ToolFinished, items)[0].output
 
 
@@ -379,13 +379,13 @@ def test_two_streams_of_one_crew_do_not_mix(mode: Mode):
 
     team = crew(task("a", agent(ScriptedLLM(answer, stream=True)), description="{what}"))
     first, second = (mode.told(team, {"what": what}) for what in ("sea", "moon"))
-    taken: list[list[StreamItem]] = [[], []]
+    received: list[list[StreamItem]] = [[], []]
     for _ in range(50):
-        for items, stream in zip(taken, (first, second), strict=True):
+        for items, stream in zip(received, (first, second), strict=True):
             if (item := next(stream, None)) is not None:
                 items.append(item)
-    assert [[item.text for item in of(Token, items)] for items in taken] == [["sea"], ["moon"]]
-    assert [of(Finished, items)[0].output.raw for items in taken] == ["sea", "moon"]
+    assert [[item.text for item in of(Token, items)] for items in received] == [["sea"], ["moon"]]
+    assert [of(Finished, items)[0].output.raw for items in received] == ["sea", "moon"]
 
 
 def test_what_the_reader_does_between_items_is_not_a_part_of_the_stream(mode: Mode):
