@@ -61,7 +61,7 @@ def test_a_model_that_contains_itself_keeps_its_reference():
     assert schema["$defs"]["Node"]["properties"]["value"] == {"type": "integer"}
 
 
-def test_a_field_that_json_cannot_express_is_told():
+def test_field_that_json_cannot_express_is_reported():
     class Odd(BaseModel, arbitrary_types_allowed=True):
         frame: inspect.Signature
 

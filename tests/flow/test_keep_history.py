@@ -1,4 +1,4 @@
-"""How much of the past of runs is kept: bounded while they go on, and never less than a resume needs."""
+"""`keep_history`: the number of stored checkpoints is bounded, and always sufficient for a resume."""
 
 import os
 import sqlite3
@@ -61,7 +61,7 @@ class Loop(Flow[dict[str, Any]]):
 
 
 @pytest.mark.parametrize(("wish", "count"), [("latest", 1), (20, 20), (100, 100)])
-def test_so_many_checkpoints_are_kept_at_the_end_and_few_more_meanwhile(
+def test_requested_number_of_checkpoints_remains_and_few_more_meanwhile(
     mode: Mode, saver: SqliteCheckpointer, wish: Any, count: int, granularity: str
 ):
     whole = granularity == "flow"  # a checkpoint after a thousand methods, which are its steps
@@ -74,13 +74,13 @@ def test_so_many_checkpoints_are_kept_at_the_end_and_few_more_meanwhile(
     assert kickoff(mode, flow, {"id": flow.flow_id, "n": 0}) == 150
 
 
-def test_all_is_kept_where_nothing_else_is_said(mode: Mode, saver: SqliteCheckpointer):
+def test_all_checkpoints_remain_by_default(mode: Mode, saver: SqliteCheckpointer):
     flow = Loop(checkpointer=saver)
     kickoff(mode, flow, {"rounds": 80})
     assert len(flow.history()) == 162
 
 
-def test_a_run_that_failed_goes_on_from_the_one_checkpoint_that_is_kept(mode: Mode, saver: SqliteCheckpointer):
+def test_failed_run_resumes_from_its_only_checkpoint(mode: Mode, saver: SqliteCheckpointer):
     class Latest(Loop):
         keep_history = "latest"
 
@@ -113,7 +113,7 @@ class Asking(Flow[dict[str, Any]]):
         return f"{answers} {self.state['begun']}"
 
 
-def test_questions_answers_and_what_completed_beside_them_stay(mode: Mode, saver: SqliteCheckpointer):
+def test_questions_answers_and_parallel_completions_remain(mode: Mode, saver: SqliteCheckpointer):
     waiting = kickoff(mode, Asking(checkpointer=saver))
     assert stored_checkpoints(saver, waiting.flow_id) == 1
     (listed,) = Asking(checkpointer=saver).pending()
@@ -172,9 +172,7 @@ def test_with_all_of_the_past_the_runs_inside_stay(mode: Mode, saver: SqliteChec
 
 
 @pytest.mark.parametrize("granularity", ["task", "step"])
-def test_a_crew_keeps_its_latest_checkpoint_and_goes_on_from_it(
-    mode: Mode, saver: SqliteCheckpointer, granularity: str
-):
+def test_crew_resumes_from_its_latest_checkpoint(mode: Mode, saver: SqliteCheckpointer, granularity: str):
     team = crew("a", OSError("down"), "b", keep_history="latest", checkpointer=saver)
     with pytest.raises(OSError, match="down"):
         mode.kickoff(team, thread_id="t", granularity=granularity)
@@ -188,7 +186,7 @@ def test_a_crew_keeps_its_latest_checkpoint_and_goes_on_from_it(
 
 
 @pytest.mark.parametrize("wish", ["newest", 0, -1, True, 1.5])
-def test_other_wishes_are_refused(mode: Mode, wish: Any):
+def test_invalid_keep_history_is_refused(mode: Mode, wish: Any):
     with pytest.raises(
         DefinitionError, match=r'`keep_history` of flow `Loop` is .*; give "all", "latest", or a number'
     ):
@@ -197,7 +195,7 @@ def test_other_wishes_are_refused(mode: Mode, wish: Any):
         crew(keep_history=wish)
 
 
-def test_where_checkpoints_cannot_be_removed_that_is_told_once_and_all_is_kept(mode: Mode):
+def test_checkpointer_without_removal_warns_once_and_keeps_all(mode: Mode):
     saver = InMemorySaver()
     flow = Loop(checkpointer=saver, keep_history="latest")
     with pytest.warns(UserWarning, match="of flow `Loop` has no effect: a `InMemorySaver` cannot .* single") as answer:
@@ -265,9 +263,7 @@ class Weighed(Loop):
         self.sizes.append((pages - free) * size)
 
 
-def test_each_round_costs_the_same_and_none_where_the_past_is_not_kept(
-    mode: Mode, saver: SqliteCheckpointer, tmp_path: Path, granularity: str
-):
+def test_cost_per_round_is_constant(mode: Mode, saver: SqliteCheckpointer, tmp_path: Path, granularity: str):
     rounds = 600 if granularity == "method" else 2_400  # the past is looked at after 64 methods, or after 1,000
     sizes: dict[str, list[int]] = {}
     for wish in ("all", "latest"):

@@ -1,4 +1,4 @@
-"""The index of runs: crews and flows, kept anywhere, listed and gone on with in any process."""
+"""The index of runs: crews and flows in any checkpointer, listed and resumed in any process."""
 
 import asyncio
 import os
@@ -131,7 +131,7 @@ def test_a_crew_without_a_name_is_known_by_its_tasks(mode: Mode, saver: Any):
     assert [run.thread_id for run in listed(mode, changed, checkpointer=saver)] == ["mine"]
 
 
-def test_a_crew_whose_tool_asks_is_pending(mode: Mode, saver: Any):
+def test_crew_with_an_interrupting_tool_is_pending(mode: Mode, saver: Any):
     @tool
     def person(question: str) -> str:
         """Ask a person."""
@@ -153,7 +153,7 @@ class Deep(Flow[dict[str, Any]]):
         return str(Other().kickoff())
 
 
-def test_runs_inside_methods_are_listed_where_that_is_asked_for(mode: Mode, saver: Any):
+def test_nested_runs_are_listed_on_request(mode: Mode, saver: Any):
     flow = Deep(checkpointer=saver)
     kickoff(mode, flow)
     divers, other = crew(name="divers"), Other(checkpointer=saver)
@@ -178,7 +178,7 @@ def test_a_flow_inside_a_tool_of_a_crew_is_no_run_of_the_crew(mode: Mode, saver:
     assert [run.kind for run in listed(mode, Other(checkpointer=saver))] == ["flow"]
 
 
-def test_where_nothing_is_kept_there_are_no_runs(mode: Mode):
+def test_without_a_checkpointer_there_are_no_runs(mode: Mode):
     voyage = Voyage(checkpointer=False)
     kickoff(mode, voyage)
     assert listed(mode, voyage) == [] == listed(mode, crew(), checkpointer=False)
@@ -191,7 +191,7 @@ class Draft(Flow[dict[str, Any]]):
         return self.ask("A title?")
 
 
-def test_a_class_tells_of_its_runs_too(mode: Mode):
+def test_runs_can_be_listed_from_the_class(mode: Mode):
     assert listed(mode, Draft) == []
     waiting = kickoff(mode, Draft())
     assert mode.run(Draft.pending, Draft.apending) == [waiting]
@@ -199,7 +199,7 @@ def test_a_class_tells_of_its_runs_too(mode: Mode):
     assert mode.run(Draft().pending, Draft().apending) == [waiting]
 
 
-def test_a_saver_for_event_loops_alone_is_asked_there(tmp_path: Path):
+def test_async_only_saver_is_called_on_the_event_loop(tmp_path: Path):
     async def played() -> list[str]:
         async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "theirs.db")) as saver:
             flow = Voyage(checkpointer=saver)
@@ -247,7 +247,7 @@ TOLD = (
 
 
 @pytest.mark.parametrize("how", ["sync", "async"])
-def test_a_killed_run_is_open_and_another_process_finds_it_and_goes_on(tmp_path: Path, how: str):
+def test_killed_run_is_open_and_resumed_by_another_process(tmp_path: Path, how: str):
     assert elsewhere(tmp_path, KILLED.format(mode=how, point="model gull")) == ""
     assert elsewhere(tmp_path, TOLD).splitlines() == [
         "[('journey', 'open', 'swim')] [('open', 'wave')]",

@@ -1,4 +1,4 @@
-"""Where runs are kept: the default database, a checkpointer of one's own, PostgreSQL, nowhere."""
+"""Storage of runs: in the default database, a custom checkpointer, PostgreSQL, or nowhere."""
 
 import asyncio
 import json
@@ -50,13 +50,13 @@ def check_resumed(mode: Mode, llm: ScriptedLLM, made: Crew, **options: Any) -> N
     assert (len(llm.requests), result.thread_id) == (3, "t")
 
 
-def test_runs_are_kept_in_the_storage_folder_in_a_file_for_its_owner_alone(mode: Mode, storage: Path):
+def test_runs_are_stored_in_a_private_file_in_the_storage_folder(mode: Mode, storage: Path):
     llm = script()
     check_resumed(mode, llm, failing(llm))
     assert stat.S_IMODE((storage / "checkpoints.db").stat().st_mode) == 0o600
 
 
-def test_runs_are_kept_in_a_given_sqlite_file_and_found_there_again(mode: Mode, storage: Path, tmp_path: Path):
+def test_runs_are_stored_in_and_read_from_a_given_sqlite_file(mode: Mode, storage: Path, tmp_path: Path):
     llm = script()
     with SqliteCheckpointer(tmp_path / "mine.db") as saver, pytest.raises(ConnectionError):
         mode.kickoff(failing(llm), thread_id="t", checkpointer=saver)
@@ -66,7 +66,7 @@ def test_runs_are_kept_in_a_given_sqlite_file_and_found_there_again(mode: Mode, 
     assert not (storage / "checkpoints.db").exists()
 
 
-def test_runs_are_kept_in_memory(mode: Mode):
+def test_runs_are_stored_in_memory(mode: Mode):
     llm = script()
     check_resumed(mode, llm, failing(llm), checkpointer=InMemorySaver())
 
@@ -77,7 +77,7 @@ def test_the_crews_own_checkpointer_counts_where_none_is_passed(mode: Mode, stor
     assert not (storage / "checkpoints.db").exists()
 
 
-def test_runs_are_kept_in_postgres(postgres: "Postgres"):
+def test_runs_are_stored_in_postgres(postgres: "Postgres"):
     from langgraph.checkpoint.postgres import PostgresSaver
 
     llm = script()
@@ -89,7 +89,7 @@ def test_runs_are_kept_in_postgres(postgres: "Postgres"):
     assert len(llm.requests) == 3
 
 
-def test_runs_are_kept_in_postgres_by_its_saver_for_event_loops(postgres: "Postgres"):
+def test_runs_are_stored_in_postgres_by_its_async_saver(postgres: "Postgres"):
     from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 
     llm = script()
@@ -117,7 +117,7 @@ def test_a_checkpointer_for_sync_runs_alone_is_named_in_an_async_run(postgres: "
     assert llm.requests == []
 
 
-def test_nothing_is_kept_where_that_was_asked_for(mode: Mode, storage: Path):
+def test_checkpointer_false_stores_nothing(mode: Mode, storage: Path):
     result = mode.kickoff(crew(task("a", agent(ScriptedLLM(["done"])))), checkpointer=False)
     assert (result.raw, result.thread_id) == ("done", None)
     assert mode.kickoff(crew(task("a", agent(ScriptedLLM(["done"]))), checkpointer=False)).thread_id is None
@@ -125,7 +125,7 @@ def test_nothing_is_kept_where_that_was_asked_for(mode: Mode, storage: Path):
 
 
 @pytest.mark.parametrize("wish", ["checkpoints.db", 5, 0, InMemorySaver, {}])
-def test_what_is_no_checkpointer_is_refused(mode: Mode, wish: Any):
+def test_values_other_than_checkpointers_are_refused(mode: Mode, wish: Any):
     llm = ScriptedLLM([])
     with pytest.raises(TypeError, match="give a LangGraph checkpointer, False to store nothing, or None"):
         mode.kickoff(crew(task("a", agent(llm))), checkpointer=wish)
@@ -145,7 +145,7 @@ def test_the_state_is_plain_data(mode: Mode):
     assert sorted(values) == ["first", "inputs", "second"]
 
 
-def test_runs_are_kept_and_resumed_where_langgraph_reads_known_types_only(storage: Path):
+def test_runs_are_stored_and_resumed_with_strict_deserialization(storage: Path):
     program = """
 from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.tools import tool

@@ -38,7 +38,7 @@ def summary(steps: list[CrewStep]) -> list[Any]:
     return [(step.tasks, step.next, {name: output.raw for name, output in step.outputs.items()}) for step in steps]
 
 
-def test_the_history_tells_the_steps_in_their_order(mode: Mode):
+def test_history_lists_the_steps_in_order(mode: Mode):
     team, before = three(ScriptedLLM(["a", "b", "c"])), datetime.now(UTC)
     result = mode.kickoff(team, {"topic": "rain"})
     steps = past(mode, team, result.thread_id)
@@ -130,7 +130,7 @@ def test_a_run_in_memory_has_a_history(mode: Mode):
     assert [step.tasks for step in past(mode, team, "t")] == [(), ("one",), ("two",), ("three",)]
 
 
-def test_of_a_run_whose_past_is_not_kept_the_rest_is_told(mode: Mode):
+def test_history_of_a_trimmed_run_lists_the_remaining_steps(mode: Mode):
     team = three(ScriptedLLM(["a", "b", "c"]), keep_history="latest")
     mode.kickoff(team, {"topic": "rain"}, thread_id="t")
     (step,) = past(mode, team, "t")
@@ -145,7 +145,7 @@ def test_a_graph_run_by_hand_has_a_history(mode: Mode):
     assert summary(past(mode, team, "t"))[-1] == (("three",), (), {"one": "a", "two": "b", "three": "c"})
 
 
-def test_a_run_inside_a_flow_tells_which_flow(mode: Mode):
+def test_nested_run_names_its_flow(mode: Mode):
     team = three(ScriptedLLM(["a", "b", "c"]))
 
     @persist
@@ -163,7 +163,7 @@ def test_a_run_inside_a_flow_tells_which_flow(mode: Mode):
         past(mode, team, week.flow_id)
 
 
-def test_what_is_no_run_of_the_crew_is_refused(mode: Mode):
+def test_runs_of_other_crews_are_refused(mode: Mode):
     team, other = three(ScriptedLLM(list("abc")), name="ours"), three(ScriptedLLM(list("abc")), name="theirs")
     with pytest.raises(RunError, match=r"no run of crew `ours` is stored in the SqliteCheckpointer"):
         past(mode, team)
@@ -176,7 +176,7 @@ def test_what_is_no_run_of_the_crew_is_refused(mode: Mode):
         past(mode, team, checkpointer=False)
 
 
-def test_an_output_that_was_changed_into_something_else_is_told(mode: Mode, storage: Path):
+def test_invalid_stored_output_is_reported(mode: Mode, storage: Path):
     team = three(ScriptedLLM(["a", "b", "c"]))
     mode.kickoff(team, {"topic": "rain"}, thread_id="t")
     with SqliteCheckpointer(storage / "checkpoints.db") as saver:

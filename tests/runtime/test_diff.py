@@ -41,7 +41,7 @@ def test_the_same_run_twice_does_not_differ(mode: Mode):
     assert all(entry.seconds_a and entry.seconds_b and abs(entry.seconds or 0) < 60 for entry in diff.tasks)
 
 
-def test_what_differs_is_told_task_by_task(mode: Mode):
+def test_diff_lists_the_differences_by_task(mode: Mode):
     team = three(ScriptedLLM(["a", "b", "c", "another b", "c"]))
     first = mode.kickoff(team, {"topic": "rain"}, thread_id="first")
     mode.run(
@@ -62,7 +62,7 @@ def test_what_differs_is_told_task_by_task(mode: Mode):
     assert lines[4:6] == ["  - b", "  + another b"]
 
 
-def test_tasks_of_one_run_alone_are_told(mode: Mode):
+def test_diff_lists_tasks_of_only_one_run(mode: Mode):
     team = three(ScriptedLLM(["a", "b", "c", "a", ConnectionError("down")]), name="ours")
     mode.kickoff(team, {"topic": "rain"}, thread_id="whole")
     with pytest.raises(ConnectionError):
@@ -73,7 +73,7 @@ def test_tasks_of_one_run_alone_are_told(mode: Mode):
     assert "three: only a (-" in str(diff) and diff.tasks[1].differs == ()
 
 
-def test_another_agent_is_told(mode: Mode):
+def test_diff_reports_another_agent(mode: Mode):
     team = three(ScriptedLLM(["a", "b", "c"] * 2))
     mode.kickoff(team, {"topic": "rain"}, thread_id="first")
     team.tasks[1].agent = agent(team.agents[0].llm, role="somebody else")
@@ -92,7 +92,7 @@ def test_structures_are_compared(mode: Mode):
     assert diff.tasks[0].status == "changed"  # by its text
 
 
-def test_outputs_of_runs_that_are_kept_nowhere_are_compared(mode: Mode):
+def test_outputs_of_runs_that_are_not_stored_are_compared(mode: Mode):
     team = three(ScriptedLLM(["a", "b", "c", "a", "x", "c"]))
     first, second = (mode.kickoff(team, {"topic": "rain"}, checkpointer=False) for _ in range(2))
     diff = between(mode, team, first, second, checkpointer=False)
@@ -100,7 +100,7 @@ def test_outputs_of_runs_that_are_kept_nowhere_are_compared(mode: Mode):
     assert diff.a is diff.b is None and diff.tasks[0].seconds is None
 
 
-def test_what_is_no_run_is_refused(mode: Mode):
+def test_values_other_than_runs_are_refused(mode: Mode):
     team = three(ScriptedLLM(["a", "b", "c"]))
     result = mode.kickoff(team, {"topic": "rain"})
     with pytest.raises(RunError, match=r"no run of thread `nowhere`"):

@@ -46,7 +46,7 @@ def raws(result: CrewOutput) -> list[str]:
     return [output.raw for output in result.tasks_output]
 
 
-def test_a_fork_goes_on_with_another_output_and_leaves_the_run_as_it_is(mode: Mode):
+def test_fork_continues_from_an_override_and_leaves_the_source_run_unchanged(mode: Mode):
     llm = counting()
     team = three(llm)
     first = mode.kickoff(team, {"topic": "rain"})
@@ -64,7 +64,7 @@ def test_a_fork_goes_on_with_another_output_and_leaves_the_run_as_it_is(mode: Mo
     ]
 
 
-def test_a_fork_goes_on_behind_a_step(mode: Mode):
+def test_fork_continues_after_a_step(mode: Mode):
     team = three(counting())
     mode.kickoff(team, {"topic": "rain"})
     steps = team.history()
@@ -73,7 +73,7 @@ def test_a_fork_goes_on_behind_a_step(mode: Mode):
     assert raws(forked(mode, team, steps[3])) == ["answer 1", "answer 2", "answer 3"]
 
 
-def test_an_output_that_is_given_for_the_task_itself_stands_for_its_work(mode: Mode):
+def test_override_of_the_forked_task_replaces_its_work(mode: Mode):
     llm = counting()
     team = three(llm)
     mode.kickoff(team, {"topic": "rain"})
@@ -82,7 +82,7 @@ def test_an_output_that_is_given_for_the_task_itself_stands_for_its_work(mode: M
     assert len(llm.requests) == 4
 
 
-def test_other_inputs_fill_the_texts_of_what_is_done_again(mode: Mode):
+def test_other_inputs_fill_the_texts_of_repeated_tasks(mode: Mode):
     llm = counting()
     team = three(llm)
     mode.kickoff(team, {"topic": "rain", "place": "Ulm"})
@@ -156,13 +156,13 @@ def by_name(counts: dict[str, int]) -> ScriptedLLM:
         ("last", "first1 a1 b1 c1 last2"),
     ],
 )
-def test_of_asynchronous_tasks_those_before_the_point_are_kept(mode: Mode, point: str, expected: str):
+def test_asynchronous_tasks_before_the_point_keep_their_outputs(mode: Mode, point: str, expected: str):
     team = parallel_tasks(by_name({}))
     mode.kickoff(team)
     assert raws(forked(mode, team, point)) == expected.split()
 
 
-def test_an_asynchronous_task_that_had_completed_beside_a_failing_one_is_kept(mode: Mode):
+def test_asynchronous_task_completed_in_parallel_to_a_failed_one_keeps_its_output(mode: Mode):
     counts: dict[str, int] = {}
     llm = by_name(counts)
 
@@ -222,7 +222,7 @@ def test_the_condition_of_a_task_behind_the_point_judges_the_other_output(mode: 
 
 
 @pytest.mark.parametrize("together", [False, True])
-def test_a_condition_before_the_point_is_not_asked_again(mode: Mode, together: bool):
+def test_condition_before_the_point_is_not_evaluated_again(mode: Mode, together: bool):
     judged: list[str] = []
     team = perhaps(by_name({}), judged, together=together)
     mode.kickoff(team)
@@ -266,7 +266,7 @@ def test_a_task_that_was_never_done_may_be_given(mode: Mode):
     assert other.tasks_output[1].description == "do two on rain" and other.tasks_output[1].agent == "worker"
 
 
-def test_a_crew_whose_later_tasks_changed_goes_on_with_those(mode: Mode):
+def test_fork_runs_the_changed_later_tasks_of_the_crew(mode: Mode):
     llm = counting()
     team = three(llm, name="ours")
     mode.kickoff(team, {"topic": "rain"})
@@ -295,7 +295,7 @@ def test_forks_of_forks(mode: Mode):
     assert team.history()[0].forked_from == results[1].thread_id
 
 
-def test_a_fork_is_kept_where_it_is_told(mode: Mode):
+def test_fork_is_stored_in_the_given_checkpointer(mode: Mode):
     team, saver = three(counting()), InMemorySaver()
     mode.kickoff(team, {"topic": "rain"}, checkpointer=saver)
     other = forked(mode, team, "two", checkpointer=saver)
@@ -357,7 +357,7 @@ def test_a_saver_for_sync_runs_alone_is_named(postgres: "Postgres"):
                 asyncio.run(begun)
 
 
-def test_a_failed_fork_is_gone_on_with(mode: Mode):
+def test_failed_fork_can_be_resumed(mode: Mode):
     team = three(ScriptedLLM(["a", "b", "c", "d", ConnectionError("down"), "e"]))
     mode.kickoff(team, {"topic": "rain"})
     with pytest.raises(ConnectionError):
@@ -366,7 +366,7 @@ def test_a_failed_fork_is_gone_on_with(mode: Mode):
     assert raws(mode.resume(team, "fork")) == ["other", "d", "e"]
 
 
-def test_a_fork_that_fails_at_once_tells_what_it_took_over(mode: Mode):
+def test_fork_failing_in_its_first_task_lists_the_copied_outputs(mode: Mode):
     team = three(ScriptedLLM(["a", "b", "c", ConnectionError("down"), "d"]))
     mode.kickoff(team, {"topic": "rain"})
     with pytest.raises(ConnectionError):
@@ -375,7 +375,7 @@ def test_a_fork_that_fails_at_once_tells_what_it_took_over(mode: Mode):
     assert raws(mode.resume(team, "fork")) == ["a", "b", "d"]
 
 
-def test_a_fork_inside_a_flow_goes_on_where_it_was(mode: Mode):
+def test_fork_inside_a_flow_resumes(mode: Mode):
     llm = ScriptedLLM(["a", "b", "c", "d", ConnectionError("down"), "e"])
     team = three(llm)
 
@@ -436,7 +436,7 @@ def test_bad_outputs_are_refused(mode: Mode):
     assert len(llm.requests) == 3 and len(team.runs()) == 1
 
 
-def test_a_run_that_has_not_come_to_the_point_is_told(mode: Mode):
+def test_run_that_did_not_reach_the_point_is_refused(mode: Mode):
     team = three(ScriptedLLM(["a", ConnectionError("down"), *"bcde"]))
     with pytest.raises(ConnectionError):
         mode.kickoff(team, {"topic": "rain"})
@@ -444,7 +444,7 @@ def test_a_run_that_has_not_come_to_the_point_is_told(mode: Mode):
     assert raws(forked(mode, team, "two")) == ["a", "b", "c"]
 
 
-def test_a_run_of_other_tasks_is_told(mode: Mode):
+def test_run_with_other_tasks_is_refused(mode: Mode):
     team = three(counting(), name="ours")
     mode.kickoff(team, {"topic": "rain"})
     step = team.history()[2]
@@ -454,7 +454,7 @@ def test_a_run_of_other_tasks_is_told(mode: Mode):
     assert "the crew's tasks are now `zero`, `one`, `two`, `three`" in refused(mode, changed, step)
 
 
-def test_a_missing_input_is_told_before_anything_is_done(mode: Mode):
+def test_missing_input_is_reported_before_any_task_runs(mode: Mode):
     llm = counting()
     worker = agent(llm)
     team = crew(task("one", worker), task("two", worker, description="do {this}"))

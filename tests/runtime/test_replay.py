@@ -1,4 +1,4 @@
-"""Doing a task of a run again, and all behind it."""
+"""Replays: running a task of a run again, and all tasks after it."""
 
 import json
 import os
@@ -67,7 +67,7 @@ def test_a_replay_is_the_latest_run_then(mode: Mode):
     assert len(team.runs()) == 4
 
 
-def test_the_logs_tell_what_was_taken_over(mode: Mode):
+def test_execution_logs_mark_replayed_outputs(mode: Mode):
     team = three(counting())
     mode.kickoff(team, {"topic": "rain"})
     assert [entry["was_replayed"] for entry in team.execution_logs] == [False, False, False]
@@ -101,7 +101,7 @@ def test_a_task_goes_by_each_of_its_names(mode: Mode):
         assert raws(replayed(mode, team, name, thread_id="t"))[0] != "answer 1"
 
 
-def test_tasks_with_the_same_name_are_told_apart_by_their_place_or_id(mode: Mode):
+def test_tasks_with_the_same_name_are_distinguished_by_position_or_id(mode: Mode):
     worker = agent(counting())
     team = crew(task("x y", worker), task("x y", worker))
     mode.kickoff(team, thread_id="t")
@@ -156,7 +156,7 @@ def test_a_run_under_a_manager_is_replayed(mode: Mode):
     assert result.token_usage.successful_requests == 3 and list(result.usage_by_agent) == ["Crew Manager", "Digger"]
 
 
-def test_what_is_no_task_is_refused(mode: Mode):
+def test_unknown_task_is_refused(mode: Mode):
     llm = counting()
     team = three(llm, name="ours")
     with pytest.raises(RunError, match=r"no run of crew `ours` is stored"):
@@ -200,7 +200,7 @@ def test_a_replay_in_memory(mode: Mode):
     assert raws(replayed(mode, team, "two")) == ["answer 1", "answer 4", "answer 5"]
 
 
-def test_a_replay_is_told_as_a_kickoff(mode: Mode):
+def test_replay_emits_the_events_of_a_kickoff(mode: Mode):
     from crewgraph.events import CrewKickoffCompletedEvent, CrewKickoffStartedEvent, TaskStartedEvent, crewai_event_bus
 
     team = three(counting())
@@ -309,7 +309,7 @@ def test_keys_and_ids_stay_when_placeholders_are_filled(mode: Mode):
 
 
 @pytest.mark.parametrize("point", ["two", "three"])
-def test_a_replay_that_is_killed_is_gone_on_with(program: Any, tmp_path: Path, point: str):
+def test_killed_replay_can_be_resumed(program: Any, tmp_path: Path, point: str):
     program("kickoff", "first", inputs={"topic": "rain"}, thread_id="t")
     program("replay", "second", killed=True, kill=point, task_id="two", new_thread_id="again")
     done = program("resume", "third", thread_id="again", own={"PYTHONHASHSEED": "random"})

@@ -1,4 +1,4 @@
-"""`crew.stream` and `crew.astream`: what is told of a run, in which order, and when."""
+"""`crew.stream` and `crew.astream`: the items of a run, their order and timing."""
 
 import asyncio
 import dataclasses
@@ -67,7 +67,7 @@ def of(kind: type[T], items: Iterable[StreamItem]) -> list[T]:
 
 
 # ------------------------------------------------------------------------------------------------------ order
-def test_a_run_is_told_in_order_from_its_start_to_its_output(mode: Mode, serve: Serve):
+def test_run_is_streamed_in_order_from_start_to_output(mode: Mode, serve: Serve):
     clerk = agent(served(serve([call("look", {"what": "sea"}), "it is high"]).url), "Clerk of {what}", tools=[look])
     team = crew(task("mail", clerk, description="How is the {what}?"), name="desk")
     items = list(mode.told(team, {"what": "sea"}, thread_id="one"))
@@ -96,7 +96,7 @@ def test_a_run_is_told_in_order_from_its_start_to_its_output(mode: Mode, serve: 
     assert of(TaskFinished, items)[0].output == last.output.tasks_output[0]
 
 
-def test_the_output_is_that_of_a_kickoff_and_kept_like_it(mode: Mode):
+def test_output_equals_and_is_stored_like_that_of_a_kickoff(mode: Mode):
     team = crew(task("a", agent(ScriptedLLM(["x"]))), task("b", agent(ScriptedLLM(["y"]))))
     last = list(mode.told(team, thread_id="one"))[-1]
     assert isinstance(last, Finished)
@@ -106,7 +106,7 @@ def test_the_output_is_that_of_a_kickoff_and_kept_like_it(mode: Mode):
     assert mode.resume(team, "one").raw == "y"
 
 
-def test_nothing_is_kept_where_nothing_is_to_be_kept(mode: Mode):
+def test_nothing_is_stored_without_a_checkpointer(mode: Mode):
     items = list(mode.told(crew(task("a", agent(ScriptedLLM(["x"])))), checkpointer=False))
     assert of(Started, items)[0].thread_id is None
 
@@ -146,7 +146,7 @@ def test_pieces_are_there_while_the_model_still_writes(mode: Mode):
     assert read == ["a", "b", "c"]
 
 
-def test_parallel_tasks_tell_in_turns_and_each_in_its_own_order(mode: Mode):
+def test_items_of_parallel_tasks_interleave_in_order_per_task(mode: Mode):
     both = threading.Barrier(2, timeout=LONG)
 
     class Meeting(BaseLLM):
@@ -167,7 +167,7 @@ def test_parallel_tasks_tell_in_turns_and_each_in_its_own_order(mode: Mode):
     assert [item.index for item in of(TaskStarted, items)][-1] == 2
 
 
-def test_parallel_calls_of_a_tool_are_told_each(mode: Mode, serve: Serve):
+def test_parallel_tool_calls_are_each_streamed(mode: Mode, serve: Serve):
     tool_calls = calls(("look", {"what": "sea"}), ("look", {"what": "moon"}))
     items = list(mode.told(crew(task("a", agent(served(serve([tool_calls, "x"]).url), tools=[look])))))
     written = {item.index: item for item in of(ToolCallToken, items)}
@@ -176,7 +176,7 @@ def test_parallel_calls_of_a_tool_are_told_each(mode: Mode, serve: Serve):
     assert sorted(item.output for item in of(ToolFinished, items)) == ["the moon is high", "the sea is high"]
 
 
-def test_guardrails_tell_their_verdicts(mode: Mode):
+def test_guardrail_verdicts_are_streamed(mode: Mode):
     def long_enough(output: TaskOutput) -> tuple[bool, str]:
         return (False, "too short") if len(output.raw) < 2 else (True, output.raw)
 
@@ -244,7 +244,7 @@ def test_a_structured_answer_streams(mode: Mode, serve: Serve):
     assert of(TaskFinished, items)[0].output.pydantic == Tide(height=3)
 
 
-def test_a_scripted_model_streams_word_by_word_where_it_is_told_to(mode: Mode):
+def test_scripted_model_streams_word_by_word_on_request(mode: Mode):
     def tokens(**options: Any) -> list[str]:
         return [item.text for item in of(Token, mode.told(crew(task("a", agent(ScriptedLLM(["a b"], **options))))))]
 
@@ -276,7 +276,7 @@ def test_a_failed_run_can_be_resumed(mode: Mode):
     assert mode.resume(team, "one").raw == "y"
 
 
-def test_a_failing_tool_and_a_wrong_call_are_told(mode: Mode):
+def test_failing_tool_and_unknown_tool_are_streamed(mode: Mode):
     @tool
     def broken() -> str:
         """Fail."""
@@ -299,7 +299,7 @@ def test_a_guardrail_that_refuses_every_attempt_raises(mode: Mode):
     assert isinstance(items[-1], TaskFailed)
 
 
-def test_a_missing_input_is_raised_before_anything_is_told(mode: Mode):
+def test_missing_input_is_raised_before_any_item(mode: Mode):
     items: list[StreamItem] = []
     with pytest.raises(MissingInput):
         for item in mode.told(crew(task("a", agent(ScriptedLLM([])), description="{x} {y}")), {"x": 1}):
@@ -307,7 +307,7 @@ def test_a_missing_input_is_raised_before_anything_is_told(mode: Mode):
     assert items == []
 
 
-def test_nothing_runs_before_the_first_item_is_asked_for(mode: Mode):
+def test_nothing_runs_before_the_first_item_is_requested(mode: Mode):
     llm = ScriptedLLM(["x"])
     items = mode.told(crew(task("a", agent(llm))))
     assert llm.requests == []
@@ -335,7 +335,7 @@ def test_callbacks_change_inputs_and_output_as_in_a_kickoff(mode: Mode):
     assert of(Finished, items)[0].output.raw == "X"
 
 
-def test_what_a_tool_writes_for_langgraphs_custom_stream_is_told(mode: Mode):
+def test_custom_stream_data_of_a_tool_is_streamed(mode: Mode):
     @tool
     def slow() -> str:
         """Work."""
@@ -348,7 +348,7 @@ def test_what_a_tool_writes_for_langgraphs_custom_stream_is_told(mode: Mode):
     assert at.index("tool_started") < at.index("custom") < at.index("tool_finished")
 
 
-def test_a_crew_that_a_tool_kicks_off_is_not_told_of(mode: Mode):
+def test_crew_kicked_off_by_a_tool_is_not_streamed(mode: Mode):
     inner = crew(task("inner", agent(ScriptedLLM(["y"], stream=True))))
 
     @tool
@@ -362,7 +362,7 @@ def test_a_crew_that_a_tool_kicks_off_is_not_told_of(mode: Mode):
     assert len(of(Started, items)) == len(of(Finished, items)) == 1
 
 
-def test_a_users_own_version_of_a_verb_that_calls_ours_is_told_of(mode: Mode):
+def test_overridden_kickoff_that_calls_super_is_streamed(mode: Mode):
     class Careful(Agent):
         def execute_task(self, task: Task, context: str | None = None, tools: Any = None) -> str:
             return super().execute_task(task, context, tools).upper()

@@ -1,4 +1,4 @@
-"""`Crew(stream=True)`: CrewAI's view of a run while it lasts, and events of pieces."""
+"""`Crew(stream=True)`: CrewAI's streaming output, and chunk events."""
 
 import asyncio
 import importlib

@@ -1,4 +1,4 @@
-"""Going back in a run: its history, forks with another state, a task done afresh."""
+"""Time travel: histories, forks with another state, and repeated tasks."""
 
 from typing import Any
 
