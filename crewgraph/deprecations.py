@@ -1,4 +1,4 @@
-"""Warnings that point at a line of the user's program; among them those for programs written for an older CrewAI."""
+"""Warnings attributed to the user's code, including those about usage of older CrewAI versions."""
 
 import sys
 import warnings
@@ -7,30 +7,30 @@ __all__ = ["Outdated", "user_stacklevel", "warn_deprecated"]
 
 _LIBRARIES = ("crewgraph", "crewgraph_compat", "pydantic", "langgraph")
 
-_warned: set[str] = set()
+_already_warned: set[str] = set()
 
 
 class Outdated(UserWarning):
-    """A program is written for an older CrewAI; it runs, and the message says what to write instead."""
+    """The program uses an API of an older CrewAI, which still works; the message names the replacement."""
 
 
 def warn_deprecated(what: str, instead: str, *, by_hand: bool = False) -> None:
-    """Warn, once in a process, of deprecated usage that still works.
+    """Warn once per process about deprecated usage that still works.
 
     Args:
-        what: what the program does, as the beginning of a sentence: "`verbose=2` of a crew is a number".
-        instead: what to write: "write `verbose=True`".
-        by_hand: whether only people can rewrite it; `crewgraph migrate` leaves it, then.
+        what: the deprecated usage, as the beginning of a sentence: "`verbose=2` of a crew is a number".
+        instead: the replacement: "write `verbose=True`".
+        by_hand: whether it must be rewritten manually because `crewgraph migrate` cannot do it.
     """
-    if what in _warned:
+    if what in _already_warned:
         return
-    _warned.add(what)
-    who = "It is to be done by hand." if by_hand else "`crewgraph migrate` rewrites it in code."
-    warnings.warn(f"{what}: {instead}. {who}", Outdated, stacklevel=user_stacklevel())
+    _already_warned.add(what)
+    how = "Change it by hand." if by_hand else "`crewgraph migrate` rewrites it in code."
+    warnings.warn(f"{what}: {instead}. {how}", Outdated, stacklevel=user_stacklevel())
 
 
 def user_stacklevel() -> int:
-    """The `stacklevel` with which a warning of the calling function points at the user's program."""
+    """Return the `stacklevel` that attributes a warning of the calling function to the user's code."""
     frame, level = sys._getframe(1), 1  # pyright: ignore[reportPrivateUsage]
     while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] in _LIBRARIES:
         frame, level = frame.f_back, level + 1

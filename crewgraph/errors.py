@@ -1,37 +1,37 @@
-"""Every error crewgraph raises on purpose; each message says what is wrong, where, and what to do.
+"""The exceptions of crewgraph; each message says what is wrong, where, and what to do.
 
 CrewgraphError
-├── DefinitionError      a definition is not meaningful (also ValueError); `.faults` lists all of them
-│   └── UnknownName      a name in a configuration leads nowhere (also KeyError)
-├── CompileError         a definition cannot become a graph (also ValueError)
+├── DefinitionError      a definition is invalid (also ValueError); `.faults` lists all its faults
+│   └── UnknownName      a configuration refers to a name that does not exist (also KeyError)
+├── CompileError         a definition cannot be compiled to a graph (also ValueError)
 ├── MissingExtra         an optional package is not installed (also ImportError)
-├── UnknownPrompt        a text of the prompts is asked for that is not there (also KeyError)
-├── ModelError           no model, or an answer of a model that cannot be used
+├── UnknownPrompt        a prompt does not exist (also KeyError)
+├── ModelError           a model cannot be created, or its answer cannot be used
 │   └── NoModelError     neither a model nor a key was given (also ValueError)
-├── EmbedderError        an embedder cannot be made, or gave what are no vectors (also ValueError)
-├── ExpressionError      an expression of a declared flow cannot be read, or has no value (also ValueError)
+├── EmbedderError        an embedder cannot be created, or returned invalid vectors (also ValueError)
+├── ExpressionError      an expression of a declared flow cannot be parsed or evaluated (also ValueError)
 ├── VectorInvalid        a vector or its id cannot be indexed (also ValueError)
-├── StorageError         what was stored cannot be read, or nothing can be written (also RuntimeError)
-│   └── TornIndex        the file of a vector index is not whole, or no such file
+├── StorageError         stored data cannot be read or written (also RuntimeError)
+│   └── TornIndex        the file of a vector index is damaged or of another kind
 └── RunError             a run failed (also RuntimeError)
     ├── MissingInput     a placeholder has no value (also ValueError and KeyError)
-    ├── GuardrailFailed  a guardrail refused every attempt (also ValueError)
-    ├── ModelCallBlocked a hook has blocked a request to a model (also ValueError)
+    ├── GuardrailFailed  a guardrail rejected every attempt (also ValueError)
+    ├── ModelCallBlocked a hook blocked a request to a model (also ValueError)
     ├── OutputInvalid    an output is empty or cannot be converted (also ValueError)
-    │   └── ConverterError   a converter's model did not write what was asked for
-    ├── StateInvalid     a method left something in a flow's state that does not fit it (also ValueError)
-    ├── UnknownTask      a task is named that the crew does not have (also ValueError)
-    ├── ScriptRefused    a declared flow holds a script, and scripts are not allowed
-    ├── ToolFailed       a tool call cannot be carried out
-    ├── UnknownPrice     a run with a `max_cost` asks a model whose price is unknown (also ValueError)
-    ├── SourceError      a source of knowledge cannot be used
-    │   ├── SourceNotFound   its file is not there (also FileNotFoundError)
-    │   └── SourceRefused    it lies where none may (also PermissionError)
-    ├── RemoteAgentError an agent elsewhere is not there, or does not answer (also ConnectionError)
-    ├── MCPServerError   an MCP server is not there, or not what it should be (also ConnectionError)
-    └── LimitReached     a bound on calls, time or money was met
+    │   └── ConverterError   a converter's model did not return the requested structure
+    ├── StateInvalid     a method left an invalid value in a flow's state (also ValueError)
+    ├── UnknownTask      the crew has no task with a given name (also ValueError)
+    ├── ScriptRefused    a declared flow contains a script, and scripts are not allowed
+    ├── ToolFailed       a tool call failed
+    ├── UnknownPrice     a run with a `max_cost` uses a model with an unknown price (also ValueError)
+    ├── SourceError      a knowledge source cannot be used
+    │   ├── SourceNotFound   its file does not exist (also FileNotFoundError)
+    │   └── SourceRefused    its location is not allowed (also PermissionError)
+    ├── RemoteAgentError a remote agent is unreachable or does not answer (also ConnectionError)
+    ├── MCPServerError   an MCP server is unreachable or lacks something requested (also ConnectionError)
+    └── LimitReached     a limit on calls, time or cost was reached
         ├── BudgetExceeded     a run has used up its `max_tokens`, `max_cost` or `max_seconds`
-        └── TimeLimitReached   `max_execution_time` is over (also TimeoutError)
+        └── TimeLimitReached   `max_execution_time` has passed (also TimeoutError)
 """
 
 from collections.abc import Mapping, Sequence
@@ -78,15 +78,15 @@ __all__ = [
 
 
 class CrewgraphError(Exception):
-    """The base of every error that crewgraph raises on purpose."""
+    """The base class of crewgraph's exceptions."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """One thing that is wrong with a definition."""
+    """One problem with a definition."""
 
     where: str
-    """The part of the definition, as its author named it: "task `report`"."""
+    """The part of the definition, by the name the user gave it: "task `report`"."""
 
     what: str
     """What is wrong with it, one sentence."""
@@ -95,57 +95,57 @@ class Fault:
     """What to change, one sentence."""
 
     code: str = "invalid"
-    """A stable name of the rule, for programs that look at faults."""
+    """A stable name of the violated rule, for programs that handle faults."""
 
     def __str__(self) -> str:
         return f"{self.where}: {self.what} {self.remedy}"
 
 
 class DefinitionError(CrewgraphError, ValueError):
-    """A definition is not meaningful; every fault is reported at once."""
+    """A definition is invalid; all its faults are reported together."""
 
     faults: tuple[Fault, ...]
-    """What is wrong, in the order of the definition."""
+    """The faults, in the order of the definition."""
 
     def __init__(self, errors: "Sequence[Fault] | Sequence[str] | str") -> None:
-        given = [errors] if isinstance(errors, str) else list(errors)
-        self.faults = tuple(one for one in given if isinstance(one, Fault))
-        super().__init__(_told(self.faults) if self.faults else "\n".join(str(one) for one in given))
+        items = [errors] if isinstance(errors, str) else list(errors)
+        self.faults = tuple(item for item in items if isinstance(item, Fault))
+        super().__init__(_fault_report(self.faults) if self.faults else "\n".join(str(item) for item in items))
 
     @property
     def errors(self) -> list[str]:
-        """What is wrong, as texts."""
-        return [str(one) for one in self.faults] or str(self).split("\n")
+        """The faults as texts."""
+        return [str(fault) for fault in self.faults] or str(self).split("\n")
 
 
-def _told(faults: Sequence[Fault]) -> str:
+def _fault_report(faults: Sequence[Fault]) -> str:
     if len(faults) == 1:
         return str(faults[0])
     return f"{len(faults)} faults:\n" + "\n".join(f"  {n}. {fault}" for n, fault in enumerate(faults, 1))
 
 
 class UnknownName(DefinitionError, KeyError):
-    """A name in a configuration leads nowhere; the message lists where it could."""
+    """A configuration refers to a name that does not exist; the message lists the choices."""
 
     __str__ = Exception.__str__  # a KeyError shows its message in quotes
 
 
 class CompileError(CrewgraphError, ValueError):
-    """A definition cannot become a graph."""
+    """A definition cannot be compiled to a graph."""
 
 
 class MissingExtra(CrewgraphError, ImportError):
-    """An optional package is not installed; the message holds the pip line."""
+    """An optional package is not installed; the message contains the install command."""
 
 
 class UnknownPrompt(CrewgraphError, KeyError):
-    """A text of the prompts is asked for that is not there; the message lists those that are."""
+    """A prompt does not exist; the message lists the existing ones."""
 
     __str__ = Exception.__str__  # a KeyError shows its message in quotes
 
 
 class ModelError(CrewgraphError):
-    """No model can be made, or a model's answer cannot be used."""
+    """A model cannot be created, or its answer cannot be used."""
 
 
 class NoModelError(ModelError, ValueError):
@@ -153,11 +153,11 @@ class NoModelError(ModelError, ValueError):
 
 
 class EmbedderError(CrewgraphError, ValueError):
-    """An embedder cannot be made of what was given, or gave what are no vectors."""
+    """An embedder cannot be created from its configuration, or returned invalid vectors."""
 
 
 class ExpressionError(CrewgraphError, ValueError):
-    """An expression of a declared flow cannot be read, or has no value."""
+    """An expression of a declared flow cannot be parsed or evaluated."""
 
 
 class VectorInvalid(CrewgraphError, ValueError):
@@ -165,15 +165,15 @@ class VectorInvalid(CrewgraphError, ValueError):
 
 
 class StorageError(CrewgraphError, RuntimeError):
-    """What was stored cannot be read, or nothing can be written."""
+    """Stored data cannot be read or written."""
 
 
 class TornIndex(StorageError):
-    """The file of a vector index is cut off, damaged, of another kind or for other vectors; it can be made anew."""
+    """The file of a vector index is truncated, damaged, of another kind or for other vectors; it can be rebuilt."""
 
 
 class RunError(CrewgraphError, RuntimeError):
-    """A run failed; what was finished stays in its checkpoints."""
+    """A run failed; its finished work stays in its checkpoints."""
 
 
 class MissingInput(RunError, ValueError, KeyError):
@@ -183,11 +183,11 @@ class MissingInput(RunError, ValueError, KeyError):
 
 
 class GuardrailFailed(RunError, ValueError):
-    """A guardrail refused every attempt."""
+    """A guardrail rejected every attempt."""
 
 
 class ModelCallBlocked(RunError, ValueError):
-    """A hook has blocked a request to a model."""
+    """A hook blocked a request to a model."""
 
 
 class OutputInvalid(RunError, ValueError):
@@ -195,7 +195,7 @@ class OutputInvalid(RunError, ValueError):
 
 
 class ConverterError(OutputInvalid):
-    """The model of a converter did not write the structure that was asked for."""
+    """The model of a converter did not return the requested structure."""
 
     def __init__(self, message: str, *args: object) -> None:
         super().__init__(message, *args)
@@ -216,11 +216,11 @@ class OutputNotSaved(RunError):
 
 
 class StateInvalid(RunError, ValueError):
-    """A method of a flow left something in the state that does not fit the state's model.
+    """A method of a flow left a value in the state that does not fit the state's model.
 
     Args:
-        message: what does not fit, and where.
-        execution: the run of the method, by its name in the flow's run.
+        message: the invalid value, and where it is.
+        execution: the name of the method's execution in the flow's run.
     """
 
     def __init__(self, message: str, execution: str = "") -> None:
@@ -229,22 +229,22 @@ class StateInvalid(RunError, ValueError):
 
 
 class UnknownTask(RunError, ValueError):
-    """A task is named that the crew does not have; the message lists those it has."""
+    """The crew has no task with a given name; the message lists its tasks."""
 
 
 class ScriptRefused(RunError):
-    """A declared flow holds a script, and scripts are not allowed: they can do whatever Python can."""
+    """A declared flow contains a script, and scripts are not allowed: they can run any Python code."""
 
 
 class ToolFailed(RunError):
-    """A tool call cannot be carried out."""
+    """A tool call failed."""
 
 
 class MCPServerError(RunError, ConnectionError):
-    """An MCP server is not there, does not answer in time, or does not have what is asked for."""
+    """An MCP server is unreachable, does not answer in time, or lacks a requested tool or resource."""
 
     status_code: int | None
-    """The HTTP status that it answered with, where that is known."""
+    """The HTTP status of its answer, if known."""
 
     def __init__(self, message: str, status_code: int | None = None) -> None:
         super().__init__(message)
@@ -252,43 +252,43 @@ class MCPServerError(RunError, ConnectionError):
 
 
 class RemoteAgentError(RunError, ConnectionError):
-    """A remote agent is not there, refuses to talk, or does not answer in time."""
+    """A remote agent is unreachable, refuses the request, or does not answer in time."""
 
 
 class SourceError(RunError):
-    """A source of knowledge cannot be used; the message says which, and what to do.
+    """A knowledge source cannot be used; the message says which, and what to do.
 
-    No ValueError: pydantic would wrap it where a source is made, and programs that wait for FileNotFoundError would not see it.
+    Not a ValueError: pydantic would wrap one raised while a source is created, and `except FileNotFoundError` would miss it.
     """
 
 
 class SourceNotFound(SourceError, FileNotFoundError):
-    """The file of a source is not there."""
+    """The file of a source does not exist."""
 
 
 class SourceRefused(SourceError, PermissionError):
-    """A source lies where none may: outside of the folder for knowledge, or at a private address."""
+    """The location of a source is not allowed: it is outside of the knowledge folder, or at a private address."""
 
 
 class LimitReached(RunError):
-    """A bound on calls, time or money was met."""
+    """A limit on calls, time or cost was reached."""
 
 
 class UnknownPrice(RunError, ValueError):
-    """A run with a `max_cost` asks a model whose price is unknown; the message says how to give one."""
+    """A run with a `max_cost` uses a model with an unknown price; the message says how to set one."""
 
 
 class BudgetExceeded(LimitReached):
-    """A run has used up a budget of its crew, and stopped before its next model request; what was done is kept.
+    """A run has used up a budget of its crew, and stopped before its next model request; finished work is kept.
 
     Args:
-        message: what was spent, by whom, and what to do.
+        message: the amount spent, by which agents, and what to do.
         budget: the crew's field: "max_tokens", "max_cost" or "max_seconds".
-        spent: how much was spent, in tokens, USD or seconds, in all parts of the run.
+        spent: the amount spent by all parts of the run, in tokens, USD or seconds.
         limit: the budget.
-        thread_id: the thread the run is kept under; None where nothing is kept, or a graph around keeps it.
-        used: the usage of all parts of the run, by the roles of agents and the names of models; "" is for who is no agent.
-        output: the tasks that are done, as a `CrewOutput`; None where a graph around ran the crew.
+        thread_id: the thread of the run; None if it is not stored, or stored by an enclosing graph.
+        used: the usage of all parts of the run, by agent role and model name; the role "" is for usage outside of agents.
+        output: the finished tasks, as a `CrewOutput`; None if an enclosing graph ran the crew.
     """
 
     def __init__(

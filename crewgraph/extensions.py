@@ -1,4 +1,4 @@
-"""Extension points: what lives in `crewgraph.contrib` and is loaded when a definition uses it."""
+"""Extension points: objects in `crewgraph.contrib` that are imported when a definition uses them."""
 
 import importlib
 from functools import cache
@@ -32,15 +32,11 @@ EXTENSIONS: Final[dict[str, str]] = {
     "snapshots.restore_into": "crewgraph.contrib.snapshots.restore:restore_into",
     "snapshots.saver": "crewgraph.contrib.snapshots.recording:run_saver",
 }
-"""Where each extension is: "module:attribute"."""
+"""The location of each extension by name: "module:attribute"."""
 
 
 @cache
 def extension(name: str) -> Any:
-    """An extension, imported when it is first used.
-
-    Args:
-        name: its name in `EXTENSIONS`.
-    """
+    """Import an extension by its name in `EXTENSIONS`."""
     module, _, attribute = EXTENSIONS[name].partition(":")
     return getattr(importlib.import_module(module), attribute)

@@ -1,4 +1,4 @@
-"""Packages loaded on first use: heavy ones, and optional ones that are refused with the pip line where missing."""
+"""Imports on first use: heavy packages, and optional ones with an install command in the error if missing."""
 
 import importlib
 from functools import cache
@@ -11,7 +11,7 @@ __all__ = ["load", "require"]
 
 @cache
 def load(module: str) -> ModuleType:
-    """Import a heavy package that is always installed, when it is first needed."""
+    """Import a required package whose import is slow."""
     return importlib.import_module(module)
 
 
@@ -19,7 +19,7 @@ def require(module: str, *, extra: str, purpose: str) -> ModuleType:
     """Import an optional package.
 
     Raises:
-        MissingExtra: it is not installed; the message says how to install it.
+        MissingExtra: the package is not installed; the message contains the install command.
     """
     try:
         return importlib.import_module(module)

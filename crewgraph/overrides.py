@@ -1,4 +1,4 @@
-"""Methods that users may override, and whether they have done so."""
+"""Methods that users may override, and detection of such overrides."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -12,12 +12,12 @@ OVERRIDABLE: set[object] = set()
 
 
 def overridable(method: T) -> T:
-    """Mark a method that a subclass or a patch may replace, and that the runtime then calls instead of its own way."""
+    """Mark a method as replaceable: the runtime calls an override instead of its own implementation."""
     OVERRIDABLE.add(method)
     return method
 
 
-def override_of(definition: object, method: str) -> Callable[..., Any] | None:
-    """What a subclass or a patch has in the place of a method; None where the method is still crewgraph's own."""
-    found = getattr(definition, method, None)
-    return None if found is None or getattr(found, "__func__", None) in OVERRIDABLE else found
+def override_of(definition: Any, method: str) -> Callable[..., Any] | None:
+    """Return the override of a method by a subclass or a patch; None if the method is still crewgraph's."""
+    current = getattr(definition, method, None)
+    return None if current is None or getattr(current, "__func__", None) in OVERRIDABLE else current

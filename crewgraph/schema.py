@@ -1,4 +1,4 @@
-"""Schemas of models and functions: as JSON schema, as a sketch for a prompt, as a model to validate with."""
+"""Schemas of models and functions: JSON schemas, outlines for prompts, and models that validate arguments."""
 
 import inspect
 import json
@@ -19,13 +19,13 @@ from crewgraph.errors import DefinitionError
 __all__ = [
     "Metadata",
     "call_arguments",
-    "described",
     "flat_schema",
     "from_json_schema",
     "from_signature",
     "json_schema",
-    "outline",
-    "texts",
+    "model_outline",
+    "schema_outline",
+    "text_fields_model",
     "validated",
 ]
 
@@ -35,24 +35,24 @@ Metadata: TypeAlias = dict[str, Any]
 _M = TypeVar("_M", bound=BaseModel)
 _Schema = dict[str, Any]
 _Schemas = Mapping[str, _Schema]
-_UNSPEAKABLE = (PydanticInvalidForJsonSchema, PydanticSchemaGenerationError, PydanticUserError)
+_SCHEMA_ERRORS = (PydanticInvalidForJsonSchema, PydanticSchemaGenerationError, PydanticUserError)
 
 
 class _Arguments(BaseModel):
-    """The base of the models made from signatures; an argument no field may be named after has an alias."""
+    """The base of models created from signatures; arguments whose names cannot be field names have aliases."""
 
     model_config = ConfigDict(coerce_numbers_to_str=True)
 
 
 class _OpenArguments(_Arguments):
-    """The same for a function that takes `**kwargs`."""
+    """The arguments of a function that accepts `**kwargs`."""
 
     model_config = ConfigDict(extra="allow")
 
 
 # ---------------------------------------------------------------- JSON schema
-class _Quiet(GenerateJsonSchema):
-    """A default that is no JSON (a sentinel) is left out, without a warning to someone who cannot help it."""
+class _QuietGenerator(GenerateJsonSchema):
+    """Leaves out defaults that JSON cannot express (sentinels) without a warning, which the user could not act on."""
 
     ignored_warning_kinds: set[JsonSchemaWarningKind] = {
         "skipped-choice",
@@ -61,16 +61,16 @@ class _Quiet(GenerateJsonSchema):
 
 
 def json_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """The JSON schema of a model as providers want it: definitions put in their places, no titles.
+    """Return the JSON schema of a model as providers accept it: definitions inlined, without titles.
 
-    A model that contains itself keeps `$ref` and `$defs` for the part that recurs.
+    A recursive model keeps `$ref` and `$defs` for its recursive part.
 
     Raises:
         DefinitionError: A field has a type that JSON cannot express.
     """
     try:
-        schema = model.model_json_schema(schema_generator=_Quiet)
-    except _UNSPEAKABLE as error:
+        schema = model.model_json_schema(schema_generator=_QuietGenerator)
+    except _SCHEMA_ERRORS as error:
         raise DefinitionError(
             f"the model `{model.__name__}` has no JSON schema: {error.message} "
             f"Use types that JSON can express, or leave the field out."
@@ -79,7 +79,7 @@ def json_schema(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def flat_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A JSON schema, whoever wrote it, as providers want it; see `json_schema`."""
+    """Convert any JSON schema to the form that `json_schema` returns."""
     own = {key: value for key, value in schema.items() if key not in ("$defs", "definitions", "$schema")}
     definitions: dict[str, _Schema] = {**schema.get("definitions", {}), **schema.get("$defs", {})}
     recurring: dict[str, _Schema] = {}
@@ -93,47 +93,53 @@ def _inlined(node: object, definitions: _Schemas, above: tuple[str, ...], recurr
     if not isinstance(node, dict):
         return node
     schema = cast(_Schema, node)
-    kept = {key: value for key, value in schema.items() if key not in ("$ref", "title") and not _is_empty(key, value)}
-    kept = {key: _part(key, value, definitions, above, recurring) for key, value in kept.items()}
+    result = {
+        key: value
+        for key, value in schema.items()
+        if key not in ("$ref", "title") and not _is_unset_keyword(key, value)
+    }
+    result = {key: _inlined_value(key, value, definitions, above, recurring) for key, value in result.items()}
     if "$ref" not in schema:
-        return kept
+        return result
     name = str(schema["$ref"]).rpartition("/")[2]
-    if name not in definitions:  # it leads elsewhere, and stays as it is
-        return {"$ref": schema["$ref"], **kept}
+    if name not in definitions:  # it points outside of the schema and stays as it is
+        return {"$ref": schema["$ref"], **result}
     if name not in above:
-        return {**_inlined(definitions[name], definitions, (*above, name), recurring), **kept}
+        return {**_inlined(definitions[name], definitions, (*above, name), recurring), **result}
     if name not in recurring:
-        recurring[name] = {}  # first, for it leads back to itself
+        recurring[name] = {}  # before recursing, since it refers to itself
         recurring[name] = _inlined(definitions[name], definitions, (*above, name), recurring)
-    return {"$ref": f"#/$defs/{name}", **kept}
+    return {"$ref": f"#/$defs/{name}", **result}
 
 
-def _is_empty(key: str, value: Any) -> bool:
-    """Whether a word of a schema says nothing, as in schemas that were written with all their words."""
+def _is_unset_keyword(key: str, value: Any) -> bool:
+    """Return whether a keyword has no effect, as in schemas serialized with all keywords."""
     return (value is None and key not in ("default", "const")) or (value == [] and key in ("anyOf", "oneOf", "allOf"))
 
 
-def _part(key: str, value: Any, definitions: _Schemas, above: tuple[str, ...], recurring: dict[str, _Schema]) -> object:
+def _inlined_value(
+    key: str, value: Any, definitions: _Schemas, above: tuple[str, ...], recurring: dict[str, _Schema]
+) -> Any:
     if key in ("default", "const", "enum", "examples"):
         return value
-    if key in ("properties", "patternProperties"):  # its keys are names, one may well be `title`
+    if key in ("properties", "patternProperties"):  # the keys are names, which may include `title`
         return {name: _inlined(item, definitions, above, recurring) for name, item in value.items()}
     return _inlined(value, definitions, above, recurring)
 
 
-# ---------------------------------------------------------------- a sketch for prompts
-def described(model: type[BaseModel]) -> str:
-    """A model as a sketch of the JSON it wants: a line for each field, with its type and meaning."""
-    return outline(json_schema(model))
+# ---------------------------------------------------------------- outlines for prompts
+def model_outline(model: type[BaseModel]) -> str:
+    """Outline the JSON that a model accepts, for a prompt: one line for each field, with its type and description."""
+    return schema_outline(json_schema(model))
 
 
-def outline(schema: Mapping[str, Any]) -> str:
-    """A JSON schema as such a sketch."""
+def schema_outline(schema: Mapping[str, Any]) -> str:
+    """Outline the JSON that a schema accepts; see `model_outline`."""
     definitions: dict[str, _Schema] = schema.get("$defs", {})
-    return _sketch(schema, definitions, "")
+    return _outline(schema, definitions, "")
 
 
-def _sketch(schema: Mapping[str, Any], definitions: _Schemas, indent: str) -> str:
+def _outline(schema: Mapping[str, Any], definitions: _Schemas, indent: str) -> str:
     if "$ref" in schema:
         return f"another {str(schema['$ref']).rpartition('/')[2]}"
     if "const" in schema:
@@ -141,42 +147,42 @@ def _sketch(schema: Mapping[str, Any], definitions: _Schemas, indent: str) -> st
     if "enum" in schema:
         return " or ".join(json.dumps(value, ensure_ascii=False) for value in schema["enum"])
     if choices := schema.get("anyOf") or schema.get("oneOf") or schema.get("allOf"):
-        return " or ".join(dict.fromkeys(_sketch(choice, definitions, indent) for choice in choices))
-    kind: object = schema.get("type", "anything")
+        return " or ".join(dict.fromkeys(_outline(choice, definitions, indent) for choice in choices))
+    kind: Any = schema.get("type", "anything")
     if isinstance(kind, list):
-        return " or ".join(str(one) for one in cast(list[Any], kind))
+        return " or ".join(str(name) for name in cast(list[Any], kind))
     if kind == "array":
-        return _list_sketch(schema, definitions, indent)
+        return _array_outline(schema, definitions, indent)
     if kind == "object":
-        return _object_sketch(schema, definitions, indent)
+        return _object_outline(schema, definitions, indent)
     return f"{kind} ({schema['format']})" if "format" in schema else str(kind)
 
 
-def _list_sketch(schema: Mapping[str, Any], definitions: _Schemas, indent: str) -> str:
+def _array_outline(schema: Mapping[str, Any], definitions: _Schemas, indent: str) -> str:
     if "prefixItems" in schema:
-        return f"[{', '.join(_sketch(item, definitions, indent) for item in schema['prefixItems'])}]"
+        return f"[{', '.join(_outline(item, definitions, indent) for item in schema['prefixItems'])}]"
     items: _Schema | bool | None = schema.get("items")
-    return f"[{_sketch(items, definitions, indent)}, ...]" if isinstance(items, dict) and items else "[...]"
+    return f"[{_outline(items, definitions, indent)}, ...]" if isinstance(items, dict) and items else "[...]"
 
 
-def _object_sketch(schema: Mapping[str, Any], definitions: _Schemas, indent: str) -> str:
+def _object_outline(schema: Mapping[str, Any], definitions: _Schemas, indent: str) -> str:
     fields: Mapping[str, _Schema] = schema.get("properties", {})
     if not fields:
         values: _Schema | bool | None = schema.get("additionalProperties")
         if not isinstance(values, dict) or not values:
             return "{}"
-        return f"{{name: {_sketch(values, definitions, indent)}, ...}}"
+        return f"{{name: {_outline(values, definitions, indent)}, ...}}"
     required: list[str] = schema.get("required", [])
     inner = indent + "  "
     lines: list[str] = []
     for name, field in fields.items():
-        note = "; ".join(_notes(field, name in required))
-        written = f"{inner}{json.dumps(name, ensure_ascii=False)}: {_sketch(field, definitions, inner)}"
-        lines.append(f"{written}  // {note}" if note else written)
+        note = "; ".join(_field_notes(field, name in required))
+        line = f"{inner}{json.dumps(name, ensure_ascii=False)}: {_outline(field, definitions, inner)}"
+        lines.append(f"{line}  // {note}" if note else line)
     return "{\n" + "\n".join(lines) + f"\n{indent}}}"
 
 
-def _notes(field: Mapping[str, object], required: bool) -> Iterator[str]:
+def _field_notes(field: Mapping[str, Any], required: bool) -> Iterator[str]:
     if meaning := str(field.get("description", "")).strip():
         yield " ".join(meaning.split())
     for key, words in _BOUNDS.items():
@@ -203,11 +209,11 @@ _BOUNDS = {
 
 # ---------------------------------------------------------------- models from functions
 def from_signature(function: Callable[..., Any], *, name: str) -> type[BaseModel]:
-    """A model of what a function takes, from its annotations, defaults and docstring.
+    """Create a model of the arguments of a function from its annotations, defaults and docstring.
 
-    A parameter without an annotation takes anything; one with the default None takes None too. `*args` is
-    left out, `**kwargs` lets any further argument in. A parameter of a type that no JSON expresses (a
-    connection, a callback) is left out if it has a default. What the docstring says of a parameter becomes
+    A parameter without an annotation accepts anything; one with the default None also accepts None. `*args` is
+    left out, and `**kwargs` allows any further argument. A parameter of a type that JSON cannot express (a
+    connection, a callback) is left out if it has a default. The text about a parameter in the docstring becomes
     its description.
 
     Args:
@@ -215,13 +221,13 @@ def from_signature(function: Callable[..., Any], *, name: str) -> type[BaseModel
         name: The model's name.
 
     Raises:
-        DefinitionError: The signature cannot be read, or it asks for something that a model cannot write.
+        DefinitionError: The signature cannot be read, or requires an argument that a model cannot write.
     """
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError) as error:
         raise DefinitionError(f"the signature of {function!r} cannot be read: {error}. Give `args_schema`.") from error
-    hints, notes = _hints(function), _parameter_notes(inspect.getdoc(function) or "")
+    hints, descriptions = _hints(function), _parameter_descriptions(inspect.getdoc(function) or "")
     fields: dict[str, Any] = {}
     is_open = False
     for position, parameter in enumerate(parameters):
@@ -229,13 +235,13 @@ def from_signature(function: Callable[..., Any], *, name: str) -> type[BaseModel
             is_open = True
         elif parameter.kind is parameter.VAR_POSITIONAL or _is_receiver(parameter, position):
             continue
-        elif field := _field(function, parameter, hints.get(parameter.name, Any), notes.get(parameter.name)):
+        elif field := _field(function, parameter, hints.get(parameter.name, Any), descriptions.get(parameter.name)):
             fields[_field_name(parameter.name)] = field
     return create_model(name, __base__=_OpenArguments if is_open else _Arguments, **fields)
 
 
 def from_json_schema(schema: Mapping[str, Any], *, name: str) -> type[BaseModel]:
-    """A model that takes what a JSON schema tells of, and passes it on as it is: who wrote the schema checks the values."""
+    """Create a model with the given JSON schema that passes its values on unchecked, for a function that checks them itself."""
 
     def model_json_schema(_: type[BaseModel], *args: Any, **kwargs: object) -> dict[str, Any]:
         return deepcopy(dict(schema))
@@ -244,11 +250,16 @@ def from_json_schema(schema: Mapping[str, Any], *, name: str) -> type[BaseModel]
     return cast(type[BaseModel], type(name, (_OpenArguments,), {**members, "__module__": __name__}))
 
 
-def texts(name: str, meanings: Mapping[str, str]) -> type[BaseModel]:
-    """A model of texts, all required, each by its name and with its meaning; what is read are the names given here."""
+def text_fields_model(name: str, meanings: Mapping[str, str]) -> type[BaseModel]:
+    """Create a model of required text fields, whose aliases are the given names.
+
+    Args:
+        name: The model's name.
+        meanings: The description of each text, by name.
+    """
     fields: dict[str, Any] = {
-        f"text_{number}": (str, Field(alias=one, description=meaning))
-        for number, (one, meaning) in enumerate(meanings.items())
+        f"text_{number}": (str, Field(alias=field_name, description=meaning))
+        for number, (field_name, meaning) in enumerate(meanings.items())
     }
     return create_model(name, __base__=_Arguments, **fields)
 
@@ -275,51 +286,51 @@ def _hints(function: Callable[..., Any]) -> dict[str, object]:
         where = getattr(function, "__qualname__", repr(function))
         raise DefinitionError(
             f"an annotation of `{where}` cannot be understood: {error}. "
-            f"Import what it names where the module is loaded, or give `args_schema`."
+            f"Import the names it uses at the top of the module, or give `args_schema`."
         ) from error
 
 
-def _field(function: Callable[..., Any], parameter: inspect.Parameter, hint: object, note: str | None) -> object:
+def _field(function: Callable[..., Any], parameter: inspect.Parameter, hint: Any, description: str | None) -> Any:
     has_default = parameter.default is not parameter.empty
     where = f"the parameter `{parameter.name}` of `{getattr(function, '__qualname__', function)}`"
     if parameter.kind is parameter.POSITIONAL_ONLY:
         if has_default:
             return None
         raise DefinitionError(f"{where} is positional-only, but models name every argument. Remove the `/`.")
-    if not _speakable(hint):
+    if not _has_json_schema(hint):
         if has_default:
             return None
         raise DefinitionError(
             f"{where} has the type {hint!r}, which a model cannot write. "
             f"Give it a default, take it from the tool's own fields, or give `args_schema`."
         )
-    if has_default and parameter.default is None and not _takes_none(hint):
+    if has_default and parameter.default is None and not _accepts_none(hint):
         hint = Optional[hint]  # noqa: UP045  (`hint | None` fails where a hint is a string or Any-like object)
-    settings: dict[str, Any] = {"default": parameter.default if has_default else ...}
-    if meaning := _annotated_note(hint) or note:
-        settings["description"] = meaning
+    options: dict[str, Any] = {"default": parameter.default if has_default else ...}
+    if meaning := _annotated_description(hint) or description:
+        options["description"] = meaning
     if _field_name(parameter.name) != parameter.name:
-        settings["alias"] = parameter.name
-    return (hint, Field(**settings))
+        options["alias"] = parameter.name
+    return (hint, Field(**options))
 
 
-def _speakable(hint: Any) -> bool:
+def _has_json_schema(hint: Any) -> bool:
     try:
-        TypeAdapter(hint).json_schema(schema_generator=_Quiet)
-    except _UNSPEAKABLE:
+        TypeAdapter(hint).json_schema(schema_generator=_QuietGenerator)
+    except _SCHEMA_ERRORS:
         return False
     return True
 
 
-def _takes_none(hint: object) -> bool:
+def _accepts_none(hint: Any) -> bool:
     if hint is Any or hint is NoneType or hint is None:
         return True
     if get_origin(hint) is Annotated:
-        return _takes_none(get_args(hint)[0])
+        return _accepts_none(get_args(hint)[0])
     return NoneType in get_args(hint)
 
 
-def _annotated_note(hint: object) -> str | None:
+def _annotated_description(hint: Any) -> str | None:
     if get_origin(hint) is not Annotated:
         return None
     for extra in get_args(hint)[1:]:
@@ -329,7 +340,7 @@ def _annotated_note(hint: object) -> str | None:
 
 
 def _field_name(name: str) -> str:
-    """The argument's name, or another where a field of that name would hide a part of BaseModel."""
+    """Return the name of an argument's field: prefixed if the argument's name would shadow a member of BaseModel."""
     is_hiding = name.startswith(("_", "model_")) or hasattr(BaseModel, name)
     return f"argument_{name.lstrip('_')}" if is_hiding else name
 
@@ -339,36 +350,36 @@ _ENTRY = re.compile(r"^\*{0,2}(\w+)[ \t]*(?:\([^)]*\))?[ \t]*:[ \t]*(.*)$")
 _REST_ENTRY = re.compile(r"^[ \t]*:param(?:[ \t]+[^:]*?)?[ \t]+(\w+):[ \t]*(.*)$")
 
 
-def _parameter_notes(docstring: str) -> dict[str, str]:
-    """What a docstring says of each parameter (an `Args:` section, or `:param x:` lines)."""
+def _parameter_descriptions(docstring: str) -> dict[str, str]:
+    """Return the text about each parameter in a docstring (an `Args:` section or `:param x:` lines)."""
     notes: dict[str, list[str]] = {}
     section_indent: int | None = None
     entry_indent, current = 0, None
     for line in docstring.splitlines():
         indent, text = len(line) - len(line.lstrip()), line.strip()
-        if found := _REST_ENTRY.match(line):
-            current, entry_indent, section_indent = found[1], indent, None
-            notes[current] = [found[2]]
+        if match := _REST_ENTRY.match(line):
+            current, entry_indent, section_indent = match[1], indent, None
+            notes[current] = [match[2]]
         elif _SECTION.match(text):
             section_indent, entry_indent, current = indent, 0, None
         elif not text:
             current = None if section_indent is None else current
         elif current and indent > entry_indent:
             notes[current].append(text)
-        elif section_indent is not None and indent > section_indent and (found := _ENTRY.match(text)):
-            current, entry_indent = found[1], indent
-            notes[current] = [found[2]]
+        elif section_indent is not None and indent > section_indent and (match := _ENTRY.match(text)):
+            current, entry_indent = match[1], indent
+            notes[current] = [match[2]]
         elif section_indent is not None and indent <= section_indent:
             section_indent, current = None, None
     return {name: " ".join(" ".join(lines).split()) for name, lines in notes.items() if any(lines)}
 
 
 # ---------------------------------------------------------------- validation
-def validated(model: type[_M], data: object) -> _M:
-    """Data as an instance of a model; a string is read as JSON.
+def validated(model: type[_M], data: Any) -> _M:
+    """Validate data as an instance of a model; a string is parsed as JSON.
 
     Raises:
-        pydantic.ValidationError: It does not fit (also ValueError).
+        pydantic.ValidationError: The data do not fit (also ValueError).
     """
     if isinstance(data, str):
         return model.model_validate_json(data)
@@ -376,13 +387,13 @@ def validated(model: type[_M], data: object) -> _M:
 
 
 def call_arguments(instance: BaseModel) -> dict[str, Any]:
-    """What a function is called with, from the validated arguments.
+    """Return the keyword arguments of a function call from the validated arguments.
 
-    A model made by `from_signature` gives what the annotations promise. Any other gives nested models as
-    dicts, which is what tools written for CrewAI expect. Fields that nobody set have their defaults.
+    A model created by `from_signature` yields values of the annotated types. Any other yields nested models as
+    dicts, which tools written for CrewAI expect. Unset fields have their defaults.
     """
     if not isinstance(instance, _Arguments):
         return instance.model_dump()
     fields = type(instance).model_fields
-    named = {info.alias or name: getattr(instance, name) for name, info in fields.items()}
-    return named | (instance.model_extra or {})
+    arguments = {info.alias or name: getattr(instance, name) for name, info in fields.items()}
+    return arguments | (instance.model_extra or {})

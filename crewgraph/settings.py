@@ -1,4 +1,4 @@
-"""Where things are kept and which switches the environment sets; read when asked for, never cached.
+"""Settings from the environment: folders, limits and flags; read on every call, never cached.
 
 `CREWGRAPH_STORAGE_DIR` (else `CREWAI_STORAGE_DIR`, else the platform's data folder) holds the checkpoint database.
 """
@@ -27,10 +27,10 @@ _BYTE_LIMIT = 1 << 30
 
 
 def storage_dir() -> Path:
-    """The folder for what crewgraph keeps between runs; not created here."""
+    """Return the folder for persistent data; it may not exist yet."""
     for name in ("CREWGRAPH_STORAGE_DIR", "CREWAI_STORAGE_DIR"):
-        if chosen := os.environ.get(name):
-            return Path(chosen).expanduser()
+        if configured := os.environ.get(name):
+            return Path(configured).expanduser()
     home = Path.home()
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "crewgraph"
@@ -40,51 +40,51 @@ def storage_dir() -> Path:
 
 
 def private_file(path: str | Path) -> None:
-    """Make a file for its owner alone (0600), with the folders that are missing (0700), where it is not there.
+    """Create a file readable only by its owner (0600), with missing folders (0700), unless it exists.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: the file or a folder cannot be created.
     """
     file = Path(path)
-    for folder in reversed([one for one in (file.parent, *file.parent.parents) if not one.exists()]):
+    for folder in reversed([parent for parent in (file.parent, *file.parent.parents) if not parent.exists()]):
         folder.mkdir(mode=0o700, exist_ok=True)
     if not file.exists():
         os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
 
 
 def retention_days() -> float:
-    """Runs older than this many days are forgotten (`CREWGRAPH_RETENTION_DAYS`, 0 keeps all)."""
+    """Return the age in days at which stored runs are deleted (`CREWGRAPH_RETENTION_DAYS`; 0 keeps all)."""
     return _number("CREWGRAPH_RETENTION_DAYS", _DAY_LIMIT)
 
 
 def size_cap() -> int:
-    """The checkpoint database's greatest size in bytes (`CREWGRAPH_MAX_BYTES`, 0 sets no bound)."""
+    """Return the maximum size of the checkpoint database in bytes (`CREWGRAPH_MAX_BYTES`; 0 means no limit)."""
     return int(_number("CREWGRAPH_MAX_BYTES", _BYTE_LIMIT))
 
 
 def prices_file() -> Path | None:
-    """A JSON file with prices of models (`CREWGRAPH_PRICES`), laid over ours."""
-    chosen = os.environ.get("CREWGRAPH_PRICES")
-    return Path(chosen).expanduser() if chosen else None
+    """Return the JSON file of model prices that override the built-in ones (`CREWGRAPH_PRICES`)."""
+    configured = os.environ.get("CREWGRAPH_PRICES")
+    return Path(configured).expanduser() if configured else None
 
 
 def longest_retry_after() -> float:
-    """The longest wait that a provider may ask for, in seconds (`CREWGRAPH_MAX_RETRY_AFTER`, 0 never waits)."""
+    """Return the longest `Retry-After` to honour, in seconds (`CREWGRAPH_MAX_RETRY_AFTER`; 0 never waits)."""
     return _number("CREWGRAPH_MAX_RETRY_AFTER", _RETRY_AFTER)
 
 
 def code_image() -> str:
-    """The Docker image that agents' code runs in (`CREWGRAPH_CODE_IMAGE`)."""
+    """Return the Docker image for code that agents run (`CREWGRAPH_CODE_IMAGE`)."""
     return os.environ.get("CREWGRAPH_CODE_IMAGE") or _CODE_IMAGE
 
 
 def knowledge_dir() -> Path:
-    """The folder that files of knowledge lie in (`CREWGRAPH_KNOWLEDGE_DIR`); `knowledge` in the working directory."""
+    """Return the folder of knowledge files (`CREWGRAPH_KNOWLEDGE_DIR`; `knowledge` in the working directory by default)."""
     return Path(os.environ.get("CREWGRAPH_KNOWLEDGE_DIR") or "knowledge").expanduser()
 
 
 def flag(name: str) -> bool:
-    """Whether an environment variable says yes."""
+    """Return whether an environment variable is set to 1, true, yes or on."""
     return os.environ.get(name, "").strip().lower() in {"1", "true", "yes", "on"}
 
 

@@ -1,4 +1,4 @@
-"""Texts: filling placeholders, naming nodes, cutting to length, finding JSON in what a model wrote."""
+"""Text helpers: filling placeholders, naming nodes, truncating, and extracting JSON from model output."""
 
 import json
 import re
@@ -22,11 +22,11 @@ def fill(template: str, inputs: Mapping[str, Any], *, where: str) -> str:
     """Put inputs into the `{placeholders}` of a text.
 
     Only names are placeholders: `{"a": 1}`, `{x.y}`, `{x[0]}` and `{ x }` stay text, nothing is ever
-    evaluated, and what was inserted is not looked at again.
+    evaluated, and inserted values are not scanned for placeholders.
 
     Args:
         template: The text.
-        inputs: Values by name: str, int, float, bool, None, or dicts and lists of these (shown as by `str`).
+        inputs: Values by name: str, int, float, bool, None, or dicts and lists of these (formatted with `str`).
         where: What the text is, for errors: "the description of task `report`".
 
     Raises:
@@ -36,27 +36,27 @@ def fill(template: str, inputs: Mapping[str, Any], *, where: str) -> str:
     if "{" not in template:
         return template
     if missing := [name for name in _names(template) if name not in inputs]:
-        raise MissingInput(_told_missing(missing, inputs, where))
-    return _PLACEHOLDER.sub(lambda found: _shown(found[1], inputs[found[1]], where), template)
+        raise MissingInput(_missing_message(missing, inputs, where))
+    return _PLACEHOLDER.sub(lambda match: _rendered(match[1], inputs[match[1]], where), template)
 
 
 def fill_path(template: str, inputs: Mapping[str, Any], *, where: str) -> str:
-    """Put inputs into a path: as names alone, so that none of them can lead to another folder.
+    """Put inputs into a path, with path separators and `..` replaced so that no input can lead to another folder.
 
     Raises:
         MissingInput: A placeholder has no value.
         DefinitionError: A value is of another type; see `fill`.
     """
-    return fill(template, {name: _as_name(value) for name, value in inputs.items()}, where=where)
+    return fill(template, {name: _as_path_part(value) for name, value in inputs.items()}, where=where)
 
 
-def _as_name(value: Any) -> object:
-    shown: Any = str(value) if isinstance(value, (list, dict)) else value  # pyright: ignore[reportUnknownArgumentType]
-    return _SEPARATORS.sub("_", shown) if isinstance(shown, str) else shown
+def _as_path_part(value: Any) -> Any:
+    text: Any = str(value) if isinstance(value, (list, dict)) else value  # pyright: ignore[reportUnknownArgumentType]
+    return _SEPARATORS.sub("_", text) if isinstance(text, str) else text
 
 
 def placeholders(template: str) -> set[str]:
-    """The names that `fill` needs for a text."""
+    """Return the names of the placeholders in a text."""
     return set(_names(template)) if "{" in template else set()
 
 
@@ -64,18 +64,18 @@ def _names(template: str) -> list[str]:
     return list(dict.fromkeys(_PLACEHOLDER.findall(template)))
 
 
-def _told_missing(missing: list[str], inputs: Mapping[str, Any], where: str) -> str:
-    needs = ", ".join(f"`{name}`" for name in missing)
-    given = ", ".join(f"`{name}`" for name in inputs) or "none"
+def _missing_message(missing: list[str], inputs: Mapping[str, Any], where: str) -> str:
+    names = ", ".join(f"`{name}`" for name in missing)
+    available = ", ".join(f"`{name}`" for name in inputs) or "none"
     example = ", ".join(f'"{name}": ...' for name in missing)
-    inputs_are = "the input" if len(missing) == 1 else "the inputs"
+    inputs_are, were = ("the input", "was") if len(missing) == 1 else ("the inputs", "were")
     return (
-        f"{where} needs {inputs_are} {needs}, which nobody gave. Inputs given: {given}. "
-        f"Pass inputs={{{example}}}, or take the braces away if the text is meant literally."
+        f"{where} needs {inputs_are} {names}, which {were} not given. Inputs given: {available}. "
+        f"Pass inputs={{{example}}}, or remove the braces if the text is meant literally."
     )
 
 
-def _shown(name: str, value: Any, where: str) -> str:
+def _rendered(name: str, value: Any, where: str) -> str:
     if isinstance(value, Enum) and isinstance(value, str):
         return str(value.value)
     if type(value) is not str:
@@ -97,7 +97,7 @@ def _check(value: Any, name: str, path: str, where: str) -> None:
             [
                 Fault(
                     where=where,
-                    what=f"the input `{name}` cannot be shown: `{path}` is of type {type(value).__name__}.",
+                    what=f"the input `{name}` cannot be formatted: `{path}` has type {type(value).__name__}.",
                     remedy="Give a str, int, float, bool, None, or a dict or list of these.",
                     code="input",
                 )
@@ -107,27 +107,27 @@ def _check(value: Any, name: str, path: str, where: str) -> None:
 
 # ---------------------------------------------------------------- names and lengths
 def slug(text: str, *, taken: Collection[str] = ()) -> str:
-    """A name for a graph node: lower-case letters and digits of any script, joined by `_`.
+    """Derive the name of a graph node from a text: lower-case letters and digits of any script, joined by `_`.
 
     Args:
-        text: What to name it after.
-        taken: Names in use; `_2`, `_3` ... makes the new one different.
+        text: The text.
+        taken: Names in use; a suffix `_2`, `_3` ... avoids them.
 
     Returns:
-        1 to 48 characters, cut at a word where possible; "task" where the text has neither letter nor digit.
+        1 to 48 characters, cut at a word where possible; "task" if the text has neither letters nor digits.
     """
     lowered = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).lower())
-    kept = "".join(c if unicodedata.category(c)[0] in "LNM" else " " for c in lowered)
-    base = _cut("_".join(kept.split()), _SLUG_LIMIT) or "task"
+    words = "".join(c if unicodedata.category(c)[0] in "LNM" else " " for c in lowered)
+    base = _truncate_name("_".join(words.split()), _SLUG_LIMIT) or "task"
     name, number = base, 1
     while name in taken:
         number += 1
-        ending = f"_{number}"
-        name = _cut(base, _SLUG_LIMIT - len(ending)) + ending
+        suffix = f"_{number}"
+        name = _truncate_name(base, _SLUG_LIMIT - len(suffix)) + suffix
     return name
 
 
-def _cut(name: str, limit: int) -> str:
+def _truncate_name(name: str, limit: int) -> str:
     if len(name) <= limit:
         return name
     head = name[: limit + 1].rpartition("_")[0]
@@ -135,36 +135,36 @@ def _cut(name: str, limit: int) -> str:
 
 
 def printable(text: str) -> str:
-    """A text for a terminal: without what moves the cursor, hides something or turns the direction of writing."""
-    return "".join(one if one.isprintable() or one in "\n\t" else "\N{REPLACEMENT CHARACTER}" for one in text)
+    """Replace characters that could move the cursor, hide text or change the writing direction in a terminal."""
+    return "".join(char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}" for char in text)
 
 
 def shorten(text: str, limit: int) -> str:
-    """At most `limit` characters of a text, with a mark that says how many were left out."""
+    """Truncate a text to `limit` characters, ending with a note of how many were left out."""
     if len(text) <= limit:
         return text
-    room = limit - len(_mark(len(text)))
-    return text[:room] + _mark(len(text) - room) if room > 0 else text[: max(limit, 0)]
+    room = limit - len(_truncation_mark(len(text)))
+    return text[:room] + _truncation_mark(len(text) - room) if room > 0 else text[: max(limit, 0)]
 
 
-def _mark(left_out: int) -> str:
+def _truncation_mark(left_out: int) -> str:
     return f"… [{left_out} characters more]"
 
 
 # ---------------------------------------------------------------- JSON in mixed text
 def extract_json(text: str) -> Any | None:
-    """The JSON object or array in what a model wrote, or None.
+    """Extract the JSON object or array from model output; None if there is none.
 
-    Prose and code fences around it do no harm. Trailing commas, single quotes, `True`, `False`, `None` and
-    raw line breaks in strings are read too. Of several values one in a code fence wins, then one that is not
-    empty, then the longest, then the first. Never raises, and gives up rather than read a hostile text many
-    times.
+    Surrounding prose and code fences are ignored. Trailing commas, single quotes, `True`, `False`, `None` and
+    raw line breaks in strings are accepted. Of several values one in a code fence wins, then one that is not
+    empty, then the longest, then the first. Never raises, and gives up on a text that would have to be read
+    many times.
     """
     stripped = text.strip()
     if stripped[:1] in ("{", "["):
         try:
             return json.loads(stripped, strict=False)
-        except (RecursionError, ValueError):  # prose follows, or it is JSON in a wider sense
+        except (RecursionError, ValueError):  # prose follows, or it is not strict JSON
             pass
     best: tuple[tuple[bool, bool, int], object] | None = None
     for start, end, value in _values(text):
@@ -186,34 +186,34 @@ _TOKEN = re.compile(
     | (?P<number>-?\d++(?:\.\d++)?(?:[eE][+-]?\d++)?(?![\w.]))""",
     re.VERBOSE | re.DOTALL,
 )
-_WORDS = {"True": "true", "False": "false", "None": "null"}
+_JSON_LITERALS = {"True": "true", "False": "false", "None": "null"}
 _ESCAPE = re.compile(r"""\\(.)|(")""", re.DOTALL)
-_PASSES = 4
-"""How often a text may be read before the search is given up."""
+_MAX_PASSES = 4
+"""How many times the length of a text may be read before the search gives up."""
 
 
 @dataclass(slots=True)
 class _Scan:
-    """What was read from one bracket on, until it closed or something came that is no JSON."""
+    """The tokens from one bracket until it is closed or followed by something that is not JSON."""
 
     pieces: list[str]
-    """The tokens, as strict JSON writes them."""
+    """The tokens, converted to strict JSON."""
 
     spans: list[tuple[int, int, int, int]]
-    """Every bracket that closed: where in the text (from, to), and which pieces (from, to)."""
+    """For every closed bracket its range in the text and its range in `pieces`: (start, end, first, last)."""
 
     read: int
-    """How many characters it took."""
+    """The number of characters read."""
 
     stop: int
-    """Where to look on."""
+    """Where to continue the search."""
 
 
-def _values(text: str) -> Iterator[tuple[int, int, object]]:
-    budget = _PASSES * len(text) + 1000
-    found = _START.search(text)
-    while found and budget > 0:
-        scan = _scan(text, found.start())
+def _values(text: str) -> Iterator[tuple[int, int, Any]]:
+    budget = _MAX_PASSES * len(text) + 1000
+    bracket = _START.search(text)
+    while bracket and budget > 0:
+        scan = _scan(text, bracket.start())
         budget -= scan.read + 1
         covered = 0
         for start, end, first, last in sorted(scan.spans, key=lambda span: (span[0], -span[1])):
@@ -222,52 +222,52 @@ def _values(text: str) -> Iterator[tuple[int, int, object]]:
             budget -= end - start
             try:
                 value = json.loads("".join(scan.pieces[first:last]), strict=False)
-            except (RecursionError, ValueError):  # the brackets within it are tried next
+            except (RecursionError, ValueError):  # the brackets inside it are tried next
                 continue
             covered = end
             yield start, end, value
-        found = _START.search(text, scan.stop)
+        bracket = _START.search(text, scan.stop)
 
 
 def _scan(text: str, start: int) -> _Scan:
     pieces: list[str] = []
     spans: list[tuple[int, int, int, int]] = []
-    opened: list[tuple[int, int]] = []
+    open_brackets: list[tuple[int, int]] = []
     hidden: int | None = None
     position = start
     while (token := _TOKEN.match(text, position)) is not None:
         kind = token.lastgroup
         if kind == "open":
-            opened.append((position, len(pieces)))
+            open_brackets.append((position, len(pieces)))
         elif kind in ("double", "single") and hidden is None and (inner := _START.search(token[0])):
             hidden = position + inner.start()
-        pieces.append(_translated(token))
+        pieces.append(_strict_token(token))
         position = token.end()
         if kind == "close":
-            begun, first = opened.pop()
-            spans.append((begun, position, first, len(pieces)))
-            if not opened:
+            opened_at, first = open_brackets.pop()
+            spans.append((opened_at, position, first, len(pieces)))
+            if not open_brackets:
                 return _Scan(pieces, spans, position - start, position)
-    # The quote before a hidden bracket was perhaps no string's beginning: the search goes on behind it.
+    # The quote before a hidden bracket may not have begun a string, so the search continues at the bracket.
     return _Scan(pieces, spans, position - start, hidden or max(position, start + 1))
 
 
-def _translated(token: re.Match[str]) -> str:
-    written = token[0]
+def _strict_token(token: re.Match[str]) -> str:
+    text = token[0]
     match token.lastgroup:
         case "word":
-            return _WORDS.get(written, written)
+            return _JSON_LITERALS.get(text, text)
         case "last":
             return ""
         case "single":
-            return '"' + _ESCAPE.sub(_requoted, written[1:-1]) + '"'
-        case "double" if "\\'" in written:
-            return '"' + _ESCAPE.sub(_requoted, written[1:-1]) + '"'
+            return '"' + _ESCAPE.sub(_requoted, text[1:-1]) + '"'
+        case "double" if "\\'" in text:
+            return '"' + _ESCAPE.sub(_requoted, text[1:-1]) + '"'
         case _:
-            return written
+            return text
 
 
-def _requoted(found: re.Match[str]) -> str:
-    if found[2]:
+def _requoted(match: re.Match[str]) -> str:
+    if match[2]:
         return '\\"'
-    return "'" if found[1] == "'" else found[0]
+    return "'" if match[1] == "'" else match[0]

@@ -57,7 +57,7 @@ def storage(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monkey
     monkeypatch.setenv("LANGSMITH_TRACING", "false")
     yield folder
     opened = sys.modules.get("crewgraph.runtime.runs.storage")  # what a process keeps open, thousands of tests need not
-    database = None if opened is None else opened._opened.pop(folder / opened.DATABASE, None)
+    database = None if opened is None else opened._checkpointers.pop(folder / opened.DATABASE, None)
     if database is not None:
         database.close()
     stores = sys.modules.get("crewgraph.storage.store.namespace")
@@ -71,7 +71,7 @@ def nothing_told_yet() -> Iterator[None]:
     from crewgraph import deprecations
     from crewgraph.definitions import base
 
-    sets: list[set[Any]] = [vars(base)["_told"], vars(deprecations)["_warned"]]
+    sets: list[set[Any]] = [vars(base)["_told"], vars(deprecations)["_already_warned"]]
     before = [set(told) for told in sets]
     for told in sets:
         told.clear()

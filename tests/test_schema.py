@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel, Field, ValidationError
 
 from crewgraph.errors import DefinitionError
-from crewgraph.schema import call_arguments, described, from_signature, json_schema, validated
+from crewgraph.schema import call_arguments, from_signature, json_schema, model_outline, validated
 
 
 class Tone(Enum):
@@ -61,7 +61,7 @@ def test_a_model_that_contains_itself_keeps_its_reference():
     assert schema["$defs"]["Node"]["properties"]["value"] == {"type": "integer"}
 
 
-def test_a_field_that_json_cannot_express_is_told():
+def test_field_that_json_cannot_express_is_reported():
     class Odd(BaseModel, arbitrary_types_allowed=True):
         frame: inspect.Signature
 
@@ -70,7 +70,7 @@ def test_a_field_that_json_cannot_express_is_told():
 
 
 def test_a_model_is_described_as_a_sketch_of_its_json():
-    assert described(Book) == (
+    assert model_outline(Book) == (
         "{\n"
         '  "author": {\n'
         '    "name": string  // the full name; characters at least 1\n'
@@ -87,7 +87,7 @@ def test_a_model_is_described_as_a_sketch_of_its_json():
         '  "kind": "novel" or "poem"\n'
         "}"
     )
-    assert described(Node) == '{\n  "value": integer\n  "children": [another Node, ...]  // default []\n}'
+    assert model_outline(Node) == '{\n  "value": integer\n  "children": [another Node, ...]  // default []\n}'
 
 
 class Connection:
@@ -138,8 +138,8 @@ def test_a_signature_becomes_a_model():
 
 def test_arguments_come_back_by_the_names_and_types_of_the_function():
     model = from_signature(cast(Any, search), name="Search")
-    given = {"query": 1, "schema": 4, "_deep": "true", "books": [{"name": "Eco"}], "more": 5}
-    assert call_arguments(validated(model, given)) == {
+    arguments = {"query": 1, "schema": 4, "_deep": "true", "books": [{"name": "Eco"}], "more": 5}
+    assert call_arguments(validated(model, arguments)) == {
         "query": 1,
         "limit": None,
         "schema": "4",

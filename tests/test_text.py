@@ -54,21 +54,21 @@ def test_a_missing_input_is_named_with_its_place_and_what_was_given():
     with pytest.raises(MissingInput) as caught:
         fill("{x} {topic} {year} {topic}", {"x": 1, "z": 2}, where=WHERE)
     assert str(caught.value) == (
-        "the description of task `x` needs the inputs `topic`, `year`, which nobody gave. "
+        "the description of task `x` needs the inputs `topic`, `year`, which were not given. "
         "Inputs given: `x`, `z`. "
-        'Pass inputs={"topic": ..., "year": ...}, or take the braces away if the text is meant literally.'
+        'Pass inputs={"topic": ..., "year": ...}, or remove the braces if the text is meant literally.'
     )
     assert isinstance(caught.value, ValueError)
-    with pytest.raises(MissingInput, match="needs the input `q`, which nobody gave. Inputs given: none"):
+    with pytest.raises(MissingInput, match="needs the input `q`, which was not given. Inputs given: none"):
         fill("{q}", {}, where=WHERE)
 
 
 @pytest.mark.parametrize(
     ("value", "told"),
     [
-        (Decimal(1), "`v` is of type Decimal"),
-        ((1, 2), "`v` is of type tuple"),
-        (b"x", "`v` is of type bytes"),
+        (Decimal(1), "`v` has type Decimal"),
+        ((1, 2), "`v` has type tuple"),
+        (b"x", "`v` has type bytes"),
     ],
 )
 def test_a_value_of_another_type_is_refused(value: object, told: str):
@@ -78,7 +78,7 @@ def test_a_value_of_another_type_is_refused(value: object, told: str):
 
 
 def test_a_value_deep_inside_is_named_by_its_path():
-    with pytest.raises(DefinitionError, match=r"the input `v` cannot be shown: `v\['a'\]\[1\]` is of type set"):
+    with pytest.raises(DefinitionError, match=r"the input `v` cannot be formatted: `v\['a'\]\[1\]` has type set"):
         fill("{v}", {"v": {"a": [1, {2}]}}, where=WHERE)
 
 

@@ -24,11 +24,11 @@ __all__ = ["approve"]
 
 if TYPE_CHECKING:
     from crewgraph.runtime.runs import storage
-    from crewgraph.runtime.runs.index import waiting
+    from crewgraph.runtime.runs.index import pending_runs
     from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 else:
     SqliteCheckpointer = lazy("crewgraph.storage.checkpoints.sqlite:SqliteCheckpointer")
-    waiting = lazy("crewgraph.runtime.runs.index:waiting")
+    pending_runs = lazy("crewgraph.runtime.runs.index:pending_runs")
     storage = lazy_module("crewgraph.runtime.runs.storage")
 
 _WAITS = 3
@@ -162,7 +162,7 @@ def _list(saver: object) -> None:
     if saver is None and not (storage_dir() / storage.DATABASE).is_file():
         typer.echo("nothing waits for an answer")
         return
-    found = waiting(saver or storage.default_checkpointer())
+    found = pending_runs(saver or storage.default_checkpointer())
     for run in found:
         typer.echo(f"{run.thread_id}  {run.kind} {run.name}  since {run.updated_at:%Y-%m-%d %H:%M} UTC")
         for one in run.questions:

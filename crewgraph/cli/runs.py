@@ -109,9 +109,9 @@ def runs(
 
 
 if TYPE_CHECKING:
-    from crewgraph.runtime.runs.crew_history import between
+    from crewgraph.runtime.runs.crew_history import diff_stored_runs
 else:
-    between = lazy("crewgraph.runtime.runs.crew_history:between")
+    diff_stored_runs = lazy("crewgraph.runtime.runs.crew_history:diff_stored_runs")
 
 _EXCERPT = 80
 
@@ -125,7 +125,7 @@ def diff(
 ) -> None:
     """Show what differs between two runs of a crew, task by task; `crewgraph runs` lists them."""
     with open_database(database) as saver:
-        found = between(saver, a, b)
+        found = diff_stored_runs(saver, a, b)
     if as_json:
         print_json(_plain(found))
     else:

@@ -138,7 +138,7 @@ _THRESHOLD = 0.6
 
 
 class Knowledge(BaseModel):
-    """What agents know: texts from sources, searched by meaning.
+    """Texts from sources, searched by meaning.
 
         knowledge = Knowledge(collection_name="mill", sources=["The mill closes at noon.", "opening_hours.pdf"])
         knowledge.query(["When does the mill close?"])
@@ -190,12 +190,11 @@ class Knowledge(BaseModel):
 
     @property
     def made_of(self) -> tuple[int, ...]:
-        """What a crew or an agent made it of; empty where a program made it itself."""
+        """The ids of what a crew or an agent created it from; empty if a program created it."""
         return self._made_of
 
     @made_of.setter
     def made_of(self, of: tuple[int, ...]) -> None:
-        """What a crew or an agent created it from; empty if a program created it."""
         self._made_of = of
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:

@@ -68,20 +68,20 @@ CHUNK_SIZE = 4000
 """The default maximum length of a chunk in characters."""
 
 CHUNK_OVERLAP = 200
-"""The default number of characters that a chunk shares with the one before it."""
+"""The default number of characters that a chunk shares with the previous one."""
 
 _BREAKS = ("\n\n", "\n", ". ", "! ", "? ", "。", "; ", " ")
-"""Where to end a chunk, in order of preference."""
+"""The separators to end a chunk at, in order of preference."""
 
 
 def chunk_size_problem(size: int, overlap: int) -> str | None:
-    """What is wrong with the sizes of chunks; None if nothing is."""
+    """Return the problem with the sizes of chunks, or None."""
     if size < 1 or overlap < 0:
         return f"`chunk_size` is {size} and `chunk_overlap` is {overlap}; give a size from 1 and an overlap from 0"
     if overlap >= size:
         return (
-            f"`chunk_overlap` is {overlap}, which has to be less than `chunk_size`, {size}: else each chunk would begin where "
-            "the one before it did"
+            f"`chunk_overlap` is {overlap}, which must be less than `chunk_size`, {size}: otherwise each chunk would begin "
+            "where the previous one did"
         )
     return None
 
@@ -162,7 +162,7 @@ def markdown_sections(text: str) -> list[Passage]:
 
 
 class KnowledgeConfig(BaseModel):
-    """How many passages an agent gets, and how similar to the task they must be."""
+    """The number of passages an agent gets, and their minimum similarity to the task."""
 
     results_limit: int = Field(default=5, ge=1)
     """The maximum number of passages from its own knowledge, and as many from its crew's."""

@@ -148,7 +148,7 @@ class KnowledgeStorage(BaseKnowledgeStorage):
         self._collection.keep(units)
 
     def has(self, units: Iterable[str]) -> bool:
-        """Whether there are passages of each of these units.
+        """Return whether there are passages of each of these units.
 
         Raises:
             StorageError: the store cannot be read.
@@ -241,7 +241,7 @@ class KnowledgeCollection:
         drive(self._keeping(units))
 
     def has(self, units: Iterable[str]) -> bool:
-        """Whether there are passages of each of these units."""
+        """Return whether there are passages of each of these units."""
         return drive(self._present(units))
 
     def search(

@@ -14,7 +14,7 @@ from crewgraph.llm.structure import read_structure
 from crewgraph.memory.analysis import ConsolidationPlan, ExtractedMemories, MemoryAnalysis, QueryAnalysis, QueryGaps
 from crewgraph.memory.records import MemoryRecord, ScopeInfo, utc_now
 from crewgraph.prompts.book import Book, english
-from crewgraph.schema import described
+from crewgraph.schema import model_outline
 
 __all__ = [
     "CallOperation",
@@ -83,7 +83,7 @@ def placement_program(
         existing_scopes=_join_names(scopes),
         existing_categories=_join_names(categories),
     )
-    system = book.filled("memory", "save_system", schema=described(MemoryAnalysis))
+    system = book.filled("memory", "save_system", schema=model_outline(MemoryAnalysis))
     return (yield from _ask_model(llm, system, user, MemoryAnalysis, book))
 
 
@@ -97,7 +97,7 @@ def consolidation_program(
         f"{record.id} (remembered {record.created_at:%Y-%m-%d}):\n{record.content}" for record in records
     )
     user = book.filled("memory", "consolidation_user", new_content=content, records_summary=listed)
-    system = book.filled("memory", "consolidation_system", schema=described(ConsolidationPlan))
+    system = book.filled("memory", "consolidation_system", schema=model_outline(ConsolidationPlan))
     return (yield from _ask_model(llm, system, user, ConsolidationPlan, book)) or ConsolidationPlan()
 
 
@@ -108,7 +108,7 @@ def extraction_program(content: str, llm: object, book: Book) -> Program[list[st
     extracted: ExtractedMemories | None = None
     if llm is not None:
         user = book.filled("memory", "extract_memories_user", content=content)
-        system = book.filled("memory", "extract_memories_system", schema=described(ExtractedMemories))
+        system = book.filled("memory", "extract_memories_system", schema=model_outline(ExtractedMemories))
         extracted = yield from _ask_model(llm, system, user, ExtractedMemories, book)
     return [content] if extracted is None else [text.strip() for text in extracted.memories if text.strip()]
 
@@ -119,14 +119,14 @@ def query_analysis_program(
     """Ask what a query is about; None if the model fails."""
     scope_note = "" if info is None else f"All of it is in {info.path}: {info.record_count} records."
     user = book.filled("memory", "query_user", query=query, available_scopes=_join_names(scopes), scope_desc=scope_note)
-    system = book.filled("memory", "query_system", date=f"{utc_now():%Y-%m-%d}", schema=described(QueryAnalysis))
+    system = book.filled("memory", "query_system", date=f"{utc_now():%Y-%m-%d}", schema=model_outline(QueryAnalysis))
     return (yield from _ask_model(llm, system, user, QueryAnalysis, book))
 
 
 def gaps_program(query: str, contents: Sequence[str], llm: object, book: Book) -> Program[QueryGaps]:
     """Ask what a search did not find; nothing if the model fails."""
     user = book.filled("memory", "gaps_user", query=query, found="\n".join(f"- {text}" for text in contents))
-    system = book.filled("memory", "gaps_system", schema=described(QueryGaps))
+    system = book.filled("memory", "gaps_system", schema=model_outline(QueryGaps))
     return (yield from _ask_model(llm, system, user, QueryGaps, book)) or QueryGaps()
 
 

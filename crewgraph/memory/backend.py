@@ -22,7 +22,7 @@ class EmbeddingDimensionMismatchError(ValueError):
     def __init__(self, stored_dim: int, new_dim: int) -> None:
         self.stored_dim, self.new_dim = stored_dim, new_dim
         super().__init__(
-            f"vectors of {stored_dim} numbers are kept, and the embedder makes {new_dim}. Reset the memory, or go back to the "
+            f"the stored vectors have {stored_dim} dimensions, and those of the embedder {new_dim}. Reset the memory, or use the "
             "embedder that it was filled with."
         )
 

@@ -76,24 +76,26 @@ def memory_query(description: str, context: str) -> str:
     return f"{description} {context}".strip()
 
 
-def memory_texts(kind: str, found: object) -> list[str]:
+def memory_texts(kind: str, search_results: Any) -> list[str]:
     """The texts of a memory's search results, without duplicates, each at most `MAX_ENTRY_LENGTH` long.
 
     Args:
         kind: the kind of memory; for the long-term memory the texts are its suggestions.
-        found: entries, as texts or as dicts with a text.
+        search_results: entries, as texts or as dicts with a text.
     """
-    results: Any = cast("dict[str, Any]", found).get("results") if isinstance(found, dict) else found
+    results: Any = (
+        cast("dict[str, Any]", search_results).get("results") if isinstance(search_results, dict) else search_results
+    )
     texts: Iterable[str] = (text for entry in cast("Sequence[Any]", results or ()) for text in _texts(kind, entry))
     return list(dict.fromkeys(filter(None, (shorten(text.strip(), MAX_ENTRY_LENGTH) for text in texts))))
 
 
-def _texts(kind: str, one: Any) -> list[str]:
-    if isinstance(one, str):
-        return [one]
-    if not isinstance(one, Mapping):
-        return [str(one.format() if callable(getattr(one, "format", None)) else one)]
-    entry = cast("Mapping[str, Any]", one)
+def _texts(kind: str, result: Any) -> list[str]:
+    if isinstance(result, str):
+        return [result]
+    if not isinstance(result, Mapping):
+        return [str(result.format() if callable(getattr(result, "format", None)) else result)]
+    entry = cast("Mapping[str, Any]", result)
     if kind == "long_term_memory":
         metadata: object = entry.get("metadata") or {}
         suggestions: Any = cast("Mapping[str, Any]", metadata).get("suggestions") or ()
@@ -101,9 +103,9 @@ def _texts(kind: str, one: Any) -> list[str]:
     return [str(next((entry[name] for name in ("content", "context", "memory", "text") if entry.get(name)), ""))]
 
 
-def format_memories(found: Mapping[str, Sequence[str]], book: Book) -> str:
+def format_memories(texts_by_kind: Mapping[str, Sequence[str]], book: Book) -> str:
     """Search results by kind of memory, as text for a prompt; empty if there are none."""
-    listed = {kind: "\n".join(map(_list_item, found[kind])) for kind in _KINDS if found.get(kind)}
+    listed = {kind: "\n".join(map(_list_item, texts_by_kind[kind])) for kind in _KINDS if texts_by_kind.get(kind)}
     return "\n\n".join(_section(kind, memories, book) for kind, memories in listed.items())
 
 

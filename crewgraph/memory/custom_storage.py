@@ -139,6 +139,6 @@ def _prefix(scope: str) -> str | None:
 
 
 def _within(record: MemoryRecord, scope: str) -> bool:
-    """Whether a record is in a scope; storages may match prefixes of text instead."""
+    """Return whether a record is in a scope; storages may match prefixes of text instead."""
     parts = scope_parts(scope)
     return scope_parts(record.scope)[: len(parts)] == parts

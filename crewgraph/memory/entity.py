@@ -14,7 +14,7 @@ __all__ = ["EntityMemory"]
 
 
 class EntityMemory(StoredMemory):
-    """What is known about people, places and things.
+    """A memory of facts about people, places and things.
 
         EntityMemory(storage=RAGStorage(type="entities", path="./memory"))
 
@@ -53,10 +53,10 @@ class EntityMemory(StoredMemory):
         for item in items:
             try:
                 call(self.storage.save, _entity_text(item), item.metadata)
-            except Exception as error:  # noqa: BLE001 - raised once the others are kept
+            except Exception as error:  # noqa: BLE001 - raised once the others are saved
                 errors.append(f"{item.name}: {error}")
         if errors:
-            raise StorageError(f"{len(errors)} of {len(items)} entities could not be kept: {'; '.join(errors)}")
+            raise StorageError(f"{len(errors)} of {len(items)} entities could not be saved: {'; '.join(errors)}")
         value = _entity_text(items[0]) if len(items) == 1 else f"{len(items)} entities"
         return {"value": value, "metadata": {"entity_count": len(items)}}
 

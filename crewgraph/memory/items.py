@@ -18,7 +18,7 @@ class ShortTermMemoryItem:
 
 
 class LongTermMemoryItem:
-    """How well a task was done.
+    """A record of how well a task was done.
 
     Args:
         agent: the agent's role.

@@ -14,7 +14,7 @@ __all__ = ["LongTermMemory"]
 
 
 class LongTermMemory(StoredMemory):
-    """How well tasks were done and what to improve, for later runs of tasks with the same description.
+    """A memory of how well tasks were done and what to improve, for later runs of tasks with the same description.
 
         LongTermMemory(storage=LTMSQLiteStorage(db_path="./memory/long_term.db"))
 

@@ -155,7 +155,7 @@ class MemoryReads(ABC):
         return await arun_program(self._recall_program(query, scope, categories, limit, depth, source, include_private))
 
     def extract_memories(self, content: str) -> list[str]:
-        """What is worth remembering of a text, as the model says; the text itself without a model. Nothing is saved."""
+        """Ask the model for the facts of a text worth remembering; return the text itself without a model. Nothing is saved."""
         return run_program(self._extraction_program(content))
 
     async def aextract_memories(self, content: str) -> list[str]:

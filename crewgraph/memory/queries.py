@@ -45,7 +45,7 @@ def scope_info_program(memory: "Memory", path: str, places: Sequence[str]) -> Pr
     """Statistics of some scopes, reported for one path."""
     records = yield from listing_program(memory, places)
     times = [record.created_at for record in records]
-    below = {path for place in places for path in _children(place, [one.scope for one in records])}
+    below = {path for place in places for path in _children(place, [record.scope for record in records])}
     return ScopeInfo(
         path=path,
         record_count=len(records),

@@ -38,7 +38,7 @@ class RecordFilter:
         )
 
     def __contains__(self, record: MemoryRecord) -> bool:
-        """Whether a record of the scope matches."""
+        """Return whether a record of the scope matches."""
         return (
             self._matches_content(record)
             and self._matches_time(record)

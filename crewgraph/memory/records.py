@@ -81,7 +81,7 @@ class MemoryMatch(BaseModel):
     """Why it matches: "semantic", "recency", "importance"."""
 
     evidence_gaps: list[str] = Field(default_factory=list[str])
-    """What was searched for and not found; only on the first match."""
+    """The parts of the query without matches; only on the first match."""
 
     def format(self) -> str:
         """The match as text for a prompt."""
@@ -169,7 +169,7 @@ class MemoryConfig(BaseModel):
     """The maximum number of such further searches."""
 
     recall_oversample_factor: int = Field(default=2, ge=1)
-    """How many times the requested number of records is searched."""
+    """The factor between the number of searched records and the requested number."""
 
     query_analysis_threshold: int = Field(default=250, ge=0)
     """Queries of at least this many characters are analyzed by the model."""

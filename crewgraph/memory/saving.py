@@ -31,7 +31,7 @@ _Plan = tuple[list[MemoryRecord], ConsolidationPlan]
 
 @dataclass(frozen=True, kw_only=True)
 class SaveRequest:
-    """What to save, with the values that the program has set."""
+    """A request to save a text, with the values that the program has set."""
 
     contents: Sequence[str]
     root: str

@@ -13,7 +13,7 @@ __all__ = ["ShortTermMemory", "StoredMemory"]
 
 
 class StoredMemory(BaseModel):
-    """A memory with a storage of its own.
+    """The base of memories with their own storage.
 
     Each method has an async form with the prefix `a`, which runs the sync method in a thread: overriding `save` also overrides
     `asave`.
@@ -145,7 +145,7 @@ def _text(value: Any) -> str | None:
 
 
 class ShortTermMemory(StoredMemory):
-    """What agents found out: tool results and answers.
+    """A memory of what agents found out: tool results and answers.
 
         ShortTermMemory(storage=RAGStorage(type="short_term", embedder_config={...}, path="./memory"))
 

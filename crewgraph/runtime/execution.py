@@ -272,7 +272,7 @@ def _writer() -> Callable[[object], None] | None:
 def _sorted(written: list[object], audience: Audience, up: Callable[[object], None] | None) -> Generator[object]:
     """What is for a reader; the rest goes to those around."""
     for one in written:
-        if audience.concerns(one):
+        if audience.accepts(one):
             yield one
         elif up is not None:
             up(one)

@@ -36,19 +36,19 @@ class DatabaseErrors(NamedTuple):
     """The error messages of one kind of database."""
 
     noun: str
-    """What to call it: "checkpoint database"."""
+    """The name in messages: "checkpoint database"."""
 
     unusable_hint: str
-    """What to do if the file cannot be used, one sentence."""
+    """The advice if the file cannot be used, one sentence."""
 
     damaged_hint: str
-    """What to do if the content is inconsistent, and what is lost by doing it."""
+    """The advice if the content is inconsistent, and what it would lose."""
 
     full_hint: str
-    """What to do if the disk is full."""
+    """The advice if the disk is full."""
 
     too_large_hint: str
-    """What to do if a value is too large."""
+    """The advice if a value is too large."""
 
     def translate(self, error: sqlite3.Error, path: str) -> StorageError:
         """The user-facing error for an error of SQLite: the file, the problem and a remedy."""
@@ -70,7 +70,7 @@ class DatabaseErrors(NamedTuple):
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return _UNLOCK_HINT
         if code == sqlite3.SQLITE_IOERR:
-            return f"What was saved before stays readable if the disk is. {self.unusable_hint}"
+            return f"Data saved earlier stays readable if the disk is. {self.unusable_hint}"
         return {sqlite3.SQLITE_FULL: self.full_hint, sqlite3.SQLITE_TOOBIG: self.too_large_hint}.get(
             code, self.unusable_hint
         )
@@ -97,7 +97,7 @@ _PROBLEMS = {
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Whether another connection was using the database."""
+    """Return whether another connection was using the database."""
     return _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
@@ -205,7 +205,7 @@ class Database:
         self._pool: ThreadPoolExecutor | None = None
         self._inherited: list[sqlite3.Connection] = []
         self.connections_opened = 0
-        """How often a connection was opened: again in a forked child, where nothing remembered holds."""
+        """The number of times a connection was opened; caches are invalid after each, as in a forked child."""
         self._written = 0
         self._closed = False
         self._connection: sqlite3.Connection | None = None

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from crewgraph.core.messages import ToolSpec
-from crewgraph.schema import outline, validated
+from crewgraph.schema import schema_outline, validated
 from crewgraph.text import extract_json, shorten
 
 __all__ = ["Refusal", "read_arguments"]
@@ -152,5 +152,5 @@ def _quoted(value: Any) -> str:
 
 
 def _refusal(spec: ToolSpec, problems: list[str]) -> Refusal:
-    signature = outline(spec["parameters"]) if spec["parameters"].get("properties") else "no arguments"
+    signature = schema_outline(spec["parameters"]) if spec["parameters"].get("properties") else "no arguments"
     return Refusal(f"`{spec['name']}` was not used: {'; '.join(problems)}. It takes: {signature}")

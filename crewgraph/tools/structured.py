@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import ToolSpec
 from crewgraph.errors import DefinitionError, LimitReached, ToolFailed
-from crewgraph.schema import call_arguments, flat_schema, from_signature, json_schema, outline, validated
+from crewgraph.schema import call_arguments, flat_schema, from_signature, json_schema, schema_outline, validated
 from crewgraph.tools.failure import ToolFailurePolicy
 from crewgraph.tools.results import result_schema_of, result_text
 
@@ -286,4 +286,4 @@ def prompt_text(spec: ToolSpec) -> str:
     description = inspect.cleandoc(spec["description"])
     if not spec["parameters"].get("properties"):
         return f"{spec['name']}: {description}\nArguments: none, {{}}"
-    return f"{spec['name']}: {description}\nArguments: {outline(spec['parameters'])}"
+    return f"{spec['name']}: {description}\nArguments: {schema_outline(spec['parameters'])}"

@@ -20,8 +20,8 @@ def test_a_missing_input_is_named_with_those_that_were_given(mode: Mode):
     with pytest.raises(MissingInput) as caught:
         mode.kickoff(about("{topic} in {year}", llm), {"Topic": "rain"})
     assert str(caught.value) == (
-        "`description` of task `a` needs the inputs `topic`, `year`, which nobody gave. Inputs given: `Topic`. "
-        'Pass inputs={"topic": ..., "year": ...}, or take the braces away if the text is meant literally.'
+        "`description` of task `a` needs the inputs `topic`, `year`, which were not given. Inputs given: `Topic`. "
+        'Pass inputs={"topic": ..., "year": ...}, or remove the braces if the text is meant literally.'
     )
     assert llm.requests == []
 

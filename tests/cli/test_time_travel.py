@@ -146,7 +146,7 @@ def test_a_replay_that_fails_can_be_gone_on_with(team: Python):
 
 def test_a_bad_replay_is_refused(team: Python):
     done = team(*CREWGRAPH, "replay", "-t", "two", *TARGET)
-    assert done.returncode == 1 and "no run of crew `team` is kept" in done.stderr
+    assert done.returncode == 1 and "no run of crew `team` is stored" in done.stderr
     team("team.py", "first", "rain")
     for arguments, status, why in (
         (("-t", "four", *TARGET), 1, "`four` is none of the crew's tasks"),

@@ -12,7 +12,7 @@ from crewgraph import Crew, ScriptedLLM, Task
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.task import TaskOutputUnstructuredEvent
 from crewgraph.prompts.book import english
-from crewgraph.schema import described
+from crewgraph.schema import model_outline
 
 BOOK = english()
 
@@ -58,7 +58,7 @@ def test_other_texts_are_sent_to_the_model_with_the_schema(text: str, problem: s
     assert played.result["raw"] == text
     assert requests(played) == 2
     assert played.messages(1) == [
-        ("system", BOOK.slice("conversion_system", schema=described(Report))),
+        ("system", BOOK.slice("conversion_system", schema=model_outline(Report))),
         ("user", BOOK.slice("conversion_text", text=text)),
     ]
     given_up = play_task(reporting(text, "no", text, text))
@@ -134,7 +134,7 @@ def test_the_requests_of_a_conversion_are_in_the_usage():
 
 def test_the_schema_is_part_of_the_first_prompt():
     user = play_task(reporting(GOOD)).messages(0)[1][1]
-    assert BOOK.slice("formatted_task_instructions", output_format=described(Report)) in user
+    assert BOOK.slice("formatted_task_instructions", output_format=model_outline(Report)) in user
 
 
 class Aliased(BaseModel):

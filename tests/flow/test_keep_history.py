@@ -1,4 +1,4 @@
-"""How much of the past of runs is kept: bounded while they go on, and never less than a resume needs."""
+"""`keep_history`: the number of stored checkpoints is bounded, and always sufficient for a resume."""
 
 import os
 import sqlite3
@@ -28,7 +28,7 @@ ROOT = Path(__file__).parent.parent.parent
 BETWEEN = 64 + 2  # steps between two looks at the past
 
 
-def kept(saver: Any, thread_id: str) -> int:
+def stored_checkpoints(saver: Any, thread_id: str) -> int:
     return len(list(saver.list({"configurable": {"thread_id": thread_id}})))
 
 
@@ -49,7 +49,7 @@ class Loop(Flow[dict[str, Any]]):
         if self.state["n"] == self.state.get("broken"):
             raise OSError("broken")
         if self.state.get("seen") is not None and self.state["n"] % 7 == 0:
-            self.state["seen"] = max(self.state["seen"], kept(self.checkpointer, self.flow_id))
+            self.state["seen"] = max(self.state["seen"], stored_checkpoints(self.checkpointer, self.flow_id))
 
     @router(step)
     def enough(self) -> str:
@@ -61,35 +61,35 @@ class Loop(Flow[dict[str, Any]]):
 
 
 @pytest.mark.parametrize(("wish", "count"), [("latest", 1), (20, 20), (100, 100)])
-def test_so_many_checkpoints_are_kept_at_the_end_and_few_more_meanwhile(
+def test_requested_number_of_checkpoints_remains_and_few_more_meanwhile(
     mode: Mode, saver: SqliteCheckpointer, wish: Any, count: int, granularity: str
 ):
     whole = granularity == "flow"  # a checkpoint after a thousand methods, which are its steps
     flow = Loop(checkpointer=saver, keep_history=wish)
     assert kickoff(mode, flow, {"rounds": 150, "seen": 0}) == 150
-    assert kept(saver, flow.flow_id) == (min(count, 3) if whole else count)
+    assert stored_checkpoints(saver, flow.flow_id) == (min(count, 3) if whole else count)
     assert flow.state["seen"] <= 3 if whole else count < flow.state["seen"] <= count + max(BETWEEN, count + 2)
     assert len(flow.history()) == (1 if count == 1 else 302 if whole else count)
     assert [step.completed for step in flow.history()][-1] == "end"
     assert kickoff(mode, flow, {"id": flow.flow_id, "n": 0}) == 150
 
 
-def test_all_is_kept_where_nothing_else_is_said(mode: Mode, saver: SqliteCheckpointer):
+def test_all_checkpoints_remain_by_default(mode: Mode, saver: SqliteCheckpointer):
     flow = Loop(checkpointer=saver)
     kickoff(mode, flow, {"rounds": 80})
     assert len(flow.history()) == 162
 
 
-def test_a_run_that_failed_goes_on_from_the_one_checkpoint_that_is_kept(mode: Mode, saver: SqliteCheckpointer):
+def test_failed_run_resumes_from_its_only_checkpoint(mode: Mode, saver: SqliteCheckpointer):
     class Latest(Loop):
         keep_history = "latest"
 
     flow = Latest(checkpointer=saver)
     with pytest.raises(OSError, match="broken"):
         kickoff(mode, flow, {"rounds": 130, "broken": 120})
-    assert 1 < kept(saver, flow.flow_id) <= BETWEEN
+    assert 1 < stored_checkpoints(saver, flow.flow_id) <= BETWEEN
     flow.fork(flow.history()[-1], {"broken": None, "seen": 0})
-    assert (flow.state["n"], kept(saver, flow.flow_id)) == (130, 1)
+    assert (flow.state["n"], stored_checkpoints(saver, flow.flow_id)) == (130, 1)
     assert flow.state["seen"] < 30  # what the attempt before left was removed at once
 
 
@@ -113,13 +113,13 @@ class Asking(Flow[dict[str, Any]]):
         return f"{answers} {self.state['begun']}"
 
 
-def test_questions_answers_and_what_completed_beside_them_stay(mode: Mode, saver: SqliteCheckpointer):
+def test_questions_answers_and_parallel_completions_remain(mode: Mode, saver: SqliteCheckpointer):
     waiting = kickoff(mode, Asking(checkpointer=saver))
-    assert kept(saver, waiting.flow_id) == 1
+    assert stored_checkpoints(saver, waiting.flow_id) == 1
     (listed,) = Asking(checkpointer=saver).pending()
-    assert [one.message for one in listed.questions] == ["Which colour?"]
+    assert [question.message for question in listed.questions] == ["Which colour?"]
     waiting = resume(mode, Asking(checkpointer=saver), waiting.flow_id, "blue")
-    assert [one.message for one in waiting.questions] == ["Why?"]
+    assert [question.message for question in waiting.questions] == ["Why?"]
     assert resume(mode, Asking(checkpointer=saver), waiting.flow_id, "the sea") == "blue the sea 1"
     assert list(saver.threads()) == [waiting.flow_id]
 
@@ -130,9 +130,9 @@ class Team(Flow[dict[str, Any]]):
     @start("again")
     def work(self) -> str:
         self.state["n"] = self.state.get("n", 0) + 1
-        told = crew("a", *(["b"] if self.state["n"] != 70 else [OSError("down"), "b"])).kickoff().raw
+        answer = crew("a", *(["b"] if self.state["n"] != 70 else [OSError("down"), "b"])).kickoff().raw
         self.state["seen"] = max(self.state.get("seen", 0), len(self.checkpointer.threads()))
-        return told
+        return answer
 
     @router(work)
     def enough(self) -> str:
@@ -168,27 +168,25 @@ def test_with_all_of_the_past_the_runs_inside_stay(mode: Mode, saver: SqliteChec
     flow = Outer(checkpointer=saver)
     assert kickoff(mode, flow) == 40
     (inner,) = Inner(checkpointer=saver).runs(inside=True)
-    assert (inner.inside, kept(saver, inner.thread_id)) == (flow.flow_id, 1)
+    assert (inner.inside, stored_checkpoints(saver, inner.thread_id)) == (flow.flow_id, 1)
 
 
 @pytest.mark.parametrize("granularity", ["task", "step"])
-def test_a_crew_keeps_its_latest_checkpoint_and_goes_on_from_it(
-    mode: Mode, saver: SqliteCheckpointer, granularity: str
-):
-    made = crew("a", OSError("down"), "b", keep_history="latest", checkpointer=saver)
+def test_crew_resumes_from_its_latest_checkpoint(mode: Mode, saver: SqliteCheckpointer, granularity: str):
+    team = crew("a", OSError("down"), "b", keep_history="latest", checkpointer=saver)
     with pytest.raises(OSError, match="down"):
-        mode.kickoff(made, thread_id="t", granularity=granularity)
-    assert mode.resume(made, "t").raw == "b"
-    assert kept(saver, "t") == 1
-    assert mode.resume(made, "t").raw == "b"
+        mode.kickoff(team, thread_id="t", granularity=granularity)
+    assert mode.resume(team, "t").raw == "b"
+    assert stored_checkpoints(saver, "t") == 1
+    assert mode.resume(team, "t").raw == "b"
     assert mode.kickoff(crew("a", "b", keep_history=3), thread_id="u", checkpointer=saver).raw == "b"
-    assert kept(saver, "u") == 3
+    assert stored_checkpoints(saver, "u") == 3
     assert len(list(mode.told(crew("a", "b", keep_history=1), thread_id="v", checkpointer=saver))) > 2
-    assert kept(saver, "v") == 1
+    assert stored_checkpoints(saver, "v") == 1
 
 
 @pytest.mark.parametrize("wish", ["newest", 0, -1, True, 1.5])
-def test_other_wishes_are_refused(mode: Mode, wish: Any):
+def test_invalid_keep_history_is_refused(mode: Mode, wish: Any):
     with pytest.raises(
         DefinitionError, match=r'`keep_history` of flow `Loop` is .*; give "all", "latest", or a number'
     ):
@@ -197,12 +195,12 @@ def test_other_wishes_are_refused(mode: Mode, wish: Any):
         crew(keep_history=wish)
 
 
-def test_where_checkpoints_cannot_be_removed_that_is_told_once_and_all_is_kept(mode: Mode):
+def test_checkpointer_without_removal_warns_once_and_keeps_all(mode: Mode):
     saver = InMemorySaver()
     flow = Loop(checkpointer=saver, keep_history="latest")
-    with pytest.warns(UserWarning, match="of flow `Loop` has no effect: a `InMemorySaver` cannot .* single") as told:
+    with pytest.warns(UserWarning, match="of flow `Loop` has no effect: a `InMemorySaver` cannot .* single") as answer:
         kickoff(mode, flow, {"rounds": 40})
-    assert len(told) == 1
+    assert len(answer) == 1
     assert len(flow.history()) == 82
     with pytest.warns(UserWarning, match="of crew `crew` has no effect: a `InMemorySaver`"):
         mode.kickoff(crew("a", "b", keep_history=5), checkpointer=saver)
@@ -213,7 +211,7 @@ def test_postgres_keeps_the_latest_alone_or_all(postgres: "Postgres"):
         saver.setup()
         flow = Loop(checkpointer=saver, keep_history="latest")
         assert flow.kickoff(rounds=100, seen=0) == 100
-        assert (kept(saver, flow.flow_id), flow.state["seen"] <= BETWEEN) == (1, True)
+        assert (stored_checkpoints(saver, flow.flow_id), flow.state["seen"] <= BETWEEN) == (1, True)
         with pytest.warns(UserWarning, match="cannot keep or remove the latest 5 checkpoints"):
             Loop(checkpointer=saver, keep_history=5).kickoff(rounds=2)
 
@@ -240,8 +238,8 @@ POINTS = {
 def test_a_process_killed_while_it_removes_the_past_loses_nothing(tmp_path: Path, mode: Mode, granularity: str):
     rounds, points = POINTS[granularity, mode.name]
     for point in points:
-        status, told = played(tmp_path, mode, rounds, point)
-        assert status == -9, told
+        status, answer = played(tmp_path, mode, rounds, point)
+        assert status == -9, answer
     assert played(tmp_path, mode, rounds, 0) == (0, f"{rounds} ['rounds'] 1")
     lines = Counter((tmp_path / "ledger").read_text().splitlines())
     steps = [lines[f"step {n}"] for n in range(1, rounds + 1)]
@@ -265,9 +263,7 @@ class Weighed(Loop):
         self.sizes.append((pages - free) * size)
 
 
-def test_each_round_costs_the_same_and_none_where_the_past_is_not_kept(
-    mode: Mode, saver: SqliteCheckpointer, tmp_path: Path, granularity: str
-):
+def test_cost_per_round_is_constant(mode: Mode, saver: SqliteCheckpointer, tmp_path: Path, granularity: str):
     rounds = 600 if granularity == "method" else 2_400  # the past is looked at after 64 methods, or after 1,000
     sizes: dict[str, list[int]] = {}
     for wish in ("all", "latest"):

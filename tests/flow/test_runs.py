@@ -1,4 +1,4 @@
-"""The index of runs: crews and flows, kept anywhere, listed and gone on with in any process."""
+"""The index of runs: crews and flows in any checkpointer, listed and resumed in any process."""
 
 import asyncio
 import os
@@ -45,9 +45,9 @@ def saver(request: pytest.FixtureRequest, mode: Mode, tmp_path: Path) -> Iterato
 
 def crew(*answers: Any, name: str | None = None, tasks: tuple[str, ...] = ("one", "two"), **more: Any) -> Crew:
     worker = Agent(role="r", goal="g", backstory="b", llm=ScriptedLLM([*answers]), max_retry_limit=0, **more)
-    named: dict[str, Any] = {} if name is None else {"name": name}
-    made = [Task(name=task, description=f"do {task}", expected_output="a word", agent=worker) for task in tasks]
-    return Crew(agents=[worker], tasks=made, **named)
+    name_field: dict[str, Any] = {} if name is None else {"name": name}
+    team = [Task(name=task, description=f"do {task}", expected_output="a word", agent=worker) for task in tasks]
+    return Crew(agents=[worker], tasks=team, **name_field)
 
 
 class Voyage(Flow[dict[str, Any]]):
@@ -74,8 +74,8 @@ class Other(Flow[dict[str, Any]]):
         return "done"
 
 
-def listed(mode: Mode, what: Any, **asked: Any) -> list[Any]:
-    return mode.run(lambda: what.runs(**asked), lambda: what.aruns(**asked))
+def listed(mode: Mode, definition: Any, **options: Any) -> list[Any]:
+    return mode.run(lambda: definition.runs(**options), lambda: definition.aruns(**options))
 
 
 def test_runs_of_a_flow_are_listed_with_how_far_they_are(mode: Mode, saver: Any):
@@ -86,16 +86,16 @@ def test_runs_of_a_flow_are_listed_with_how_far_they_are(mode: Mode, saver: Any)
         kickoff(mode, stormy, {"storm": True})
     waiting = kickoff(mode, lost, {"lost": True})
     kickoff(mode, Other(checkpointer=saver))
-    found = listed(mode, Voyage(checkpointer=saver))
-    assert [(run.flow_id, run.kind, run.name, run.status, run.last) for run in found] == [
+    runs = listed(mode, Voyage(checkpointer=saver))
+    assert [(run.flow_id, run.kind, run.name, run.status, run.last) for run in runs] == [
         (lost.flow_id, "flow", "Voyage", "pending", "leave"),
         (stormy.flow_id, "flow", "Voyage", "open", "leave"),
         (done.flow_id, "flow", "Voyage", "finished", "arrive"),
     ]
-    assert [run.questions for run in found] == [waiting.questions, (), ()]
-    assert [run.created_at is not None and begun <= run.created_at <= run.updated_at for run in found] == [True] * 3
-    assert listed(mode, Voyage(checkpointer=saver), limit=2) == found[:2]
-    assert listed(mode, Voyage(checkpointer=saver), status="open") == found[1:2]
+    assert [run.questions for run in runs] == [waiting.questions, (), ()]
+    assert [run.created_at is not None and begun <= run.created_at <= run.updated_at for run in runs] == [True] * 3
+    assert listed(mode, Voyage(checkpointer=saver), limit=2) == runs[:2]
+    assert listed(mode, Voyage(checkpointer=saver), status="open") == runs[1:2]
     assert [run.name for run in listed(mode, Other(checkpointer=saver))] == ["elsewhere"]
     assert resume(mode, Voyage(checkpointer=saver), lost.flow_id, "home") == "home"
     assert [run.status for run in listed(mode, Voyage(checkpointer=saver))] == ["finished", "open", "finished"]
@@ -103,14 +103,14 @@ def test_runs_of_a_flow_are_listed_with_how_far_they_are(mode: Mode, saver: Any)
 
 
 def test_runs_of_a_crew_are_listed_with_how_far_they_are(mode: Mode, saver: Any):
-    made = crew("a", "b", "c", ConnectionError("down"), name="desk")
-    mode.kickoff(made, thread_id="done", checkpointer=saver)
+    team = crew("a", "b", "c", ConnectionError("down"), name="desk")
+    mode.kickoff(team, thread_id="done", checkpointer=saver)
     with pytest.raises(ConnectionError):
-        mode.kickoff(made, thread_id="half", checkpointer=saver)
+        mode.kickoff(team, thread_id="half", checkpointer=saver)
     mode.kickoff(crew("a", "b", name="another"), checkpointer=saver)
     again = crew("d", name="desk")
-    told = listed(mode, again, checkpointer=saver)
-    assert [(run.thread_id, run.kind, run.name, run.status, run.last) for run in told] == [
+    runs = listed(mode, again, checkpointer=saver)
+    assert [(run.thread_id, run.kind, run.name, run.status, run.last) for run in runs] == [
         ("half", "crew", "desk", "open", "one"),
         ("done", "crew", "desk", "finished", "two"),
     ]
@@ -131,16 +131,16 @@ def test_a_crew_without_a_name_is_known_by_its_tasks(mode: Mode, saver: Any):
     assert [run.thread_id for run in listed(mode, changed, checkpointer=saver)] == ["mine"]
 
 
-def test_a_crew_whose_tool_asks_is_pending(mode: Mode, saver: Any):
+def test_crew_with_an_interrupting_tool_is_pending(mode: Mode, saver: Any):
     @tool
     def person(question: str) -> str:
         """Ask a person."""
         return str(interrupt(question))
 
-    made = crew(ToolUse("person", {"question": "Which?"}), "a", "b", name="asking", tools=[person])
-    mode.kickoff(made, thread_id="t", checkpointer=saver)
-    (waits,) = listed(mode, made, checkpointer=saver)
-    assert (waits.status, [one.text for one in waits.questions]) == ("pending", ["Which?"])
+    team = crew(ToolUse("person", {"question": "Which?"}), "a", "b", name="asking", tools=[person])
+    mode.kickoff(team, thread_id="t", checkpointer=saver)
+    (waits,) = listed(mode, team, checkpointer=saver)
+    assert (waits.status, [question.text for question in waits.questions]) == ("pending", ["Which?"])
 
 
 class Deep(Flow[dict[str, Any]]):
@@ -153,7 +153,7 @@ class Deep(Flow[dict[str, Any]]):
         return str(Other().kickoff())
 
 
-def test_runs_inside_methods_are_listed_where_that_is_asked_for(mode: Mode, saver: Any):
+def test_nested_runs_are_listed_on_request(mode: Mode, saver: Any):
     flow = Deep(checkpointer=saver)
     kickoff(mode, flow)
     divers, other = crew(name="divers"), Other(checkpointer=saver)
@@ -172,16 +172,16 @@ def test_a_flow_inside_a_tool_of_a_crew_is_no_run_of_the_crew(mode: Mode, saver:
         """Look elsewhere."""
         return str(Other(checkpointer=saver).kickoff())
 
-    made = crew(ToolUse("elsewhere", {"what": "x"}), "a", "b", name="looking", tools=[elsewhere])
-    mode.kickoff(made, thread_id="t", checkpointer=saver)
-    assert [run.thread_id for run in listed(mode, made, checkpointer=saver)] == ["t"]
+    team = crew(ToolUse("elsewhere", {"what": "x"}), "a", "b", name="looking", tools=[elsewhere])
+    mode.kickoff(team, thread_id="t", checkpointer=saver)
+    assert [run.thread_id for run in listed(mode, team, checkpointer=saver)] == ["t"]
     assert [run.kind for run in listed(mode, Other(checkpointer=saver))] == ["flow"]
 
 
-def test_where_nothing_is_kept_there_are_no_runs(mode: Mode):
-    made = Voyage(checkpointer=False)
-    kickoff(mode, made)
-    assert listed(mode, made) == [] == listed(mode, crew(), checkpointer=False)
+def test_without_a_checkpointer_there_are_no_runs(mode: Mode):
+    voyage = Voyage(checkpointer=False)
+    kickoff(mode, voyage)
+    assert listed(mode, voyage) == [] == listed(mode, crew(), checkpointer=False)
 
 
 @persist
@@ -191,7 +191,7 @@ class Draft(Flow[dict[str, Any]]):
         return self.ask("A title?")
 
 
-def test_a_class_tells_of_its_runs_too(mode: Mode):
+def test_runs_can_be_listed_from_the_class(mode: Mode):
     assert listed(mode, Draft) == []
     waiting = kickoff(mode, Draft())
     assert mode.run(Draft.pending, Draft.apending) == [waiting]
@@ -199,7 +199,7 @@ def test_a_class_tells_of_its_runs_too(mode: Mode):
     assert mode.run(Draft().pending, Draft().apending) == [waiting]
 
 
-def test_a_saver_for_event_loops_alone_is_asked_there(tmp_path: Path):
+def test_async_only_saver_is_called_on_the_event_loop(tmp_path: Path):
     async def played() -> list[str]:
         async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "theirs.db")) as saver:
             flow = Voyage(checkpointer=saver)
@@ -247,7 +247,7 @@ TOLD = (
 
 
 @pytest.mark.parametrize("how", ["sync", "async"])
-def test_a_killed_run_is_open_and_another_process_finds_it_and_goes_on(tmp_path: Path, how: str):
+def test_killed_run_is_open_and_resumed_by_another_process(tmp_path: Path, how: str):
     assert elsewhere(tmp_path, KILLED.format(mode=how, point="model gull")) == ""
     assert elsewhere(tmp_path, TOLD).splitlines() == [
         "[('journey', 'open', 'swim')] [('open', 'wave')]",

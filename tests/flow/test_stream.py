@@ -1,4 +1,4 @@
-"""`flow.stream` and `flow.astream`: what is told of a run, in which order, when, and what happens when a reader leaves."""
+"""`flow.stream` and `flow.astream`: the items of a run, their order and timing, and abandoned streams."""
 
 import asyncio
 import json
@@ -95,7 +95,7 @@ class Plain(Flow[dict[str, Any]]):
 
 # ------------------------------------------------------------------------------------------------------ order
 @pytest.mark.parametrize("kept", [True, False])
-def test_a_run_is_told_in_order_from_its_start_to_its_result(mode: Mode, kept: bool):
+def test_run_is_streamed_in_order_from_start_to_result(mode: Mode, kept: bool):
     flow = Plain(checkpointer=InMemorySaver() if kept else None)
     items = list(told(mode, flow, {"n": 1, "id": "mine"} if not kept else {"n": 1}))
     assert items == [
@@ -143,7 +143,7 @@ class Both(Flow[dict[str, Any]]):
 
 
 @pytest.mark.parametrize("kept", [True, False])
-def test_crews_in_parallel_methods_tell_whose_words_they_are(mode: Mode, kept: bool):
+def test_items_of_crews_in_parallel_methods_name_their_method(mode: Mode, kept: bool):
     items = list(told(mode, Both(checkpointer=InMemorySaver() if kept else None)))
     for method, crew, words in (("sea", "tides", ["high", " tide"]), ("moon", "phases", ["full", " moon"])):
         mine = [item for item in items if isinstance(item, (MethodItem, TaskItem)) and item.method == method]
@@ -163,7 +163,7 @@ def test_crews_in_parallel_methods_tell_whose_words_they_are(mode: Mode, kept: b
     assert isinstance(items[-1], FlowFinished) and items[-1].result == "both"
 
 
-def test_tools_agents_and_models_in_methods_are_told_of(mode: Mode, serve: Serve):
+def test_tools_agents_and_models_in_methods_are_streamed(mode: Mode, serve: Serve):
     @tool
     def look(what: str) -> str:
         """Look something up."""
@@ -192,7 +192,7 @@ def test_tools_agents_and_models_in_methods_are_told_of(mode: Mode, serve: Serve
     assert of(ModelFinished, by_method["model"])[0].text == "a word"
 
 
-def test_a_flow_in_a_method_is_told_of_below_that_method(mode: Mode):
+def test_nested_flow_is_streamed_below_its_method(mode: Mode):
     class Inner(Flow[dict[str, Any]]):
         @start()
         def draft(self) -> str:
@@ -216,7 +216,7 @@ def test_a_flow_in_a_method_is_told_of_below_that_method(mode: Mode):
     assert (len(of(FlowStarted, items)), len(of(FlowFinished, items))) == (1, 1)
 
 
-def test_a_crew_that_a_tool_kicks_off_is_told_of_by_its_name(mode: Mode):
+def test_crew_kicked_off_by_a_tool_is_streamed_by_name(mode: Mode):
     inner = team("helpers", writes("low"))
 
     @tool
@@ -260,7 +260,7 @@ def test_items_are_there_while_the_method_still_runs(mode: Mode):
     ]
 
 
-def test_nothing_runs_before_the_first_item_is_asked_for(mode: Mode):
+def test_nothing_runs_before_the_first_item_is_requested(mode: Mode):
     done: list[str] = []
 
     class One(Flow[dict[str, Any]]):
@@ -284,16 +284,16 @@ def test_a_flow_whose_events_are_suppressed_streams_all_the_same(mode: Mode):
 def test_two_streams_of_one_flow_do_not_mix(mode: Mode):
     flow = Plain()
     streams = [told(mode, flow, {"n": n}) for n in (1, 20)]
-    taken: list[list[StreamItem]] = [[], []]
+    received: list[list[StreamItem]] = [[], []]
     for _ in range(10):
-        for items, stream in zip(taken, streams, strict=True):
+        for items, stream in zip(received, streams, strict=True):
             if (item := next(stream, None)) is not None:
                 items.append(item)
-    assert [len(of(MethodStarted, items)) for items in taken] == [3, 2]
-    assert [of(FlowFinished, items)[0].result for items in taken] == ["went on", "off"]
+    assert [len(of(MethodStarted, items)) for items in received] == [3, 2]
+    assert [of(FlowFinished, items)[0].result for items in received] == ["went on", "off"]
 
 
-def test_a_stream_in_a_method_tells_its_reader_and_the_one_around(mode: Mode):
+def test_nested_stream_reaches_both_readers(mode: Mode):
     inner: list[StreamItem] = []
 
     class Outer(Flow[dict[str, Any]]):
@@ -314,7 +314,7 @@ def test_a_stream_in_a_method_tells_its_reader_and_the_one_around(mode: Mode):
     assert isinstance(items[-1], FlowFinished) and items[-1].result == "went on"
 
 
-def test_a_crews_own_stream_in_a_method_tells_both_readers(mode: Mode):
+def test_crew_stream_in_a_method_reaches_both_readers(mode: Mode):
     inner: list[StreamItem] = []
 
     class Outer(Flow[dict[str, Any]]):
@@ -369,7 +369,7 @@ def test_what_a_method_raises_comes_behind_the_items_of_what_was_done(mode: Mode
     assert len(of(CrewFailed, items)) == 1
 
 
-def test_faults_are_raised_before_anything_is_told(mode: Mode):
+def test_faults_are_raised_before_any_item(mode: Mode):
     class Nothing(Flow[dict[str, Any]]):
         pass
 
@@ -378,7 +378,7 @@ def test_faults_are_raised_before_anything_is_told(mode: Mode):
 
 
 # ----------------------------------------------------------------------------------------------------- resume
-def test_a_run_that_is_open_goes_on_in_a_stream(mode: Mode):
+def test_open_run_is_resumed_in_a_stream(mode: Mode):
     saver, down = InMemorySaver(), [True]
 
     class Trip(Flow[dict[str, Any]]):
@@ -408,7 +408,7 @@ def test_a_run_that_is_open_goes_on_in_a_stream(mode: Mode):
     ]
 
 
-def test_a_question_is_an_item_and_its_answer_goes_on_in_another_stream(mode: Mode):
+def test_question_is_an_item_and_its_answer_resumes_in_another_stream(mode: Mode):
     saver = InMemorySaver()
 
     class Draft(Flow[dict[str, Any]]):
@@ -426,11 +426,15 @@ def test_a_question_is_an_item_and_its_answer_goes_on_in_another_stream(mode: Mo
     draft = Draft()
     items = list(told(mode, draft))
     assert [item.kind for item in items] == ["flow_started", "method_started", "asked", "flow_paused"]
-    asked = of(Asked, items)[0]
-    assert (asked.execution, asked.question.message, asked.question.output) == ("write#1", "Good enough?", "a draft")
-    assert asked.question.outcomes == ("yes", "no")
+    question = of(Asked, items)[0]
+    assert (question.execution, question.question.message, question.question.output) == (
+        "write#1",
+        "Good enough?",
+        "a draft",
+    )
+    assert question.question.outcomes == ("yes", "no")
     assert of(FlowPaused, items)[0].pending.flow_id == draft.flow_id
-    assert of(FlowPaused, items)[0].pending.questions[0].id == asked.question.id
+    assert of(FlowPaused, items)[0].pending.questions[0].id == question.question.id
     waits = list(told(mode, Draft(), {"id": draft.flow_id}))
     assert [item.kind for item in waits] == ["flow_paused"]
     gone_on = list(told(mode, Draft(), {"id": draft.flow_id}, feedback="yes"))
@@ -478,7 +482,7 @@ def left_at(items: Any, kind: type[StreamItem], times: int = 1) -> None:
                 break
 
 
-def test_what_was_done_is_kept_and_what_was_not_begun_does_not_begin(mode: Mode):
+def test_finished_work_is_stored_and_pending_work_does_not_begin(mode: Mode):
     flow = chain()
     left_at(told(mode, flow), MethodStarted, times=2)
     time.sleep(0.3)  # in an async run, a blocking method goes on in its thread, unheard
@@ -488,7 +492,7 @@ def test_what_was_done_is_kept_and_what_was_not_begun_does_not_begin(mode: Mode)
     assert (flow.done.count("a"), flow.done.count("c")) == (1, 1)
 
 
-def test_leaving_before_anything_has_begun_is_fine(mode: Mode):
+def test_leaving_before_the_first_item_is_fine(mode: Mode):
     flow = chain()
     left_at(told(mode, flow), FlowStarted)
     assert flow.done == []
@@ -586,7 +590,7 @@ def test_a_cancelled_reader_cancels_the_run():
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(read(), 0.5)
         await asyncio.sleep(0)
-        assert [one for one in asyncio.all_tasks() if one is not asyncio.current_task()] == []
+        assert [running for running in asyncio.all_tasks() if running is not asyncio.current_task()] == []
 
     asyncio.run(cancelled())
 
@@ -605,12 +609,12 @@ def test_nothing_of_the_stream_stays_in_the_readers_context(mode: Mode):
 def test_every_item_is_json_and_is_in_the_package():
     sent = [json.loads(json.dumps(item.to_dict())) for item in Both().stream()]
     assert sent[-1] == {"kind": "flow_finished", "result": "both"}
-    finished = next(one for one in sent if one["kind"] == "crew_finished")
+    finished = next(message for message in sent if message["kind"] == "crew_finished")
     assert finished["output"]["raw"] in ("high tide", "full moon")
     names = [name for name in stream_items.__all__ if name not in crewgraph.__all__]
     classes = [getattr(crewgraph.flow, name) for name in names]
     leaves = [one for one in classes if "kind" in vars(one)]
-    assert len({one.kind for one in leaves}) == len(leaves) == len(classes) - 1
+    assert len({step.kind for step in leaves}) == len(leaves) == len(classes) - 1
 
 
 # ---------------------------------------------------------------------------------------------- CrewAI's form

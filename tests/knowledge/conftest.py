@@ -11,7 +11,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("CREWGRAPH_KNOWLEDGE_DIR", raising=False)
     monkeypatch.delenv("CREWGRAPH_ALLOW_PRIVATE_URLS", raising=False)
     home = tmp_path / "project"
-    made = home / "knowledge"
-    made.mkdir(parents=True)
+    folder = home / "knowledge"
+    folder.mkdir(parents=True)
     monkeypatch.chdir(home)
-    return made
+    return folder

@@ -38,9 +38,9 @@ def write_pdf(file: Path, pages: Sequence[str]) -> None:
         objects.append(f"<< /Length {len(drawn)} >>\nstream\n{drawn}\nendstream")
     objects.append("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>")
     data, places = b"%PDF-1.4\n", list[int]()
-    for number, one in enumerate(objects, 1):
+    for number, item in enumerate(objects, 1):
         places.append(len(data))
-        data += f"{number} 0 obj\n{one}\nendobj\n".encode("latin-1")
+        data += f"{number} 0 obj\n{item}\nendobj\n".encode("latin-1")
     table = "".join(f"{place:010} 00000 n \n" for place in places)
     start = len(data)
     data += f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}".encode()

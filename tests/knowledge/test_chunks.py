@@ -49,7 +49,7 @@ def test_only_blanks_are_lost_between_chunks(text: str, size: int):
 
 def test_sections_of_markdown_stand_under_their_headings():
     text = "intro\n# A\none\n## B ##\ntwo\n```\n# no heading\n```\n# C\nthree\n"
-    assert [(one.text, one.metadata) for one in markdown_sections(text)] == [
+    assert [(section.text, section.metadata) for section in markdown_sections(text)] == [
         ("intro", {}),
         ("A\none", {"heading": "A"}),
         ("A > B\ntwo\n```\n# no heading\n```", {"heading": "A > B"}),

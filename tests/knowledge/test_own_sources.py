@@ -60,8 +60,8 @@ def test_a_source_of_either_generation_is_read(mode: Mode, source: BaseKnowledge
     knowledge = Knowledge("news", [source])
     for _ in range(2):
         mode.run(knowledge.load, knowledge.aload)
-    [one] = mode.run(knowledge.query, knowledge.aquery, ["mill"], 5, 0.0)
-    assert one["content"] == "The mill burned down." and source.chunks == ["The mill burned down."]
+    [match] = mode.run(knowledge.query, knowledge.aquery, ["mill"], 5, 0.0)
+    assert match["content"] == "The mill burned down." and source.chunks == ["The mill burned down."]
     assert source.storage is knowledge.storage
 
 
@@ -71,15 +71,15 @@ def test_what_a_source_said_before_is_not_known_any_more(mode: Mode):
     knowledge.load()
     source.said = ["The mill was built anew."]
     mode.run(knowledge.load, knowledge.aload)
-    found = mode.run(knowledge.query, knowledge.aquery, ["mill"], 5, 0.0)
-    assert [one["content"] for one in found] == ["The mill was built anew."]
+    matches = mode.run(knowledge.query, knowledge.aquery, ["mill"], 5, 0.0)
+    assert [match["content"] for match in matches] == ["The mill was built anew."]
 
 
 def test_a_source_that_does_nothing_says_what_it_needs():
     class Empty(BaseKnowledgeSource):
         pass
 
-    with pytest.raises(SourceError, match="`Empty` has nothing to be kept: give its class a `load_content`"):
+    with pytest.raises(SourceError, match="`Empty` has no content: give its class a `load_content`"):
         Knowledge("x", [Empty()]).load()
     with pytest.raises(ValueError, match="`Loading` has no `storage`"):
         Loading().add()
@@ -105,21 +105,21 @@ class Two(BaseLoader):
 def test_a_retriever_is_asked_with_each_query_and_stands_beside_what_is_kept(mode: Mode):
     retriever = Fixed(found=[Document("Live one.", metadata={"score": 0.9}), Document("Live two.")])
     knowledge = Knowledge("mill", [retriever, "The mill closes at noon."])
-    found = mode.run(knowledge.query, knowledge.aquery, ["mill"], 2, 0.0)
-    assert [(one["content"], one["metadata"]) for one in found][1] == ("Live one.", {"score": 0.9})
-    assert found[0]["content"] == "The mill closes at noon." and found[1]["score"] == 0.9
+    matches = mode.run(knowledge.query, knowledge.aquery, ["mill"], 2, 0.0)
+    assert [(match["content"], match["metadata"]) for match in matches][1] == ("Live one.", {"score": 0.9})
+    assert matches[0]["content"] == "The mill closes at noon." and matches[1]["score"] == 0.9
     alone = Knowledge("mill", [RetrieverKnowledgeSource(retriever=retriever)])
-    assert [one["score"] for one in mode.run(alone.query, alone.aquery, "mill")] == [0.9, 1.0]
+    assert [item["score"] for item in mode.run(alone.query, alone.aquery, "mill")] == [0.9, 1.0]
     assert retriever.asked == ["mill", "mill"]
 
 
 def test_loaders_and_documents_are_read(mode: Mode):
     knowledge = Knowledge("mill", [Two(), Document("One."), Document("Two.")])
-    found = mode.run(knowledge.query, knowledge.aquery, ["mill"], 9, 0.0)
-    assert sorted(one["content"] for one in found) == [
+    matches = mode.run(knowledge.query, knowledge.aquery, ["mill"], 9, 0.0)
+    assert sorted(match["content"] for match in matches) == [
         "One.",
         "The harbour opens at six.",
         "The mill closes at noon.",
         "Two.",
     ]
-    assert {one["metadata"].get("source") for one in found} == {"a", "b", None}
+    assert {match["metadata"].get("source") for match in matches} == {"a", "b", None}

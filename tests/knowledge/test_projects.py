@@ -62,10 +62,10 @@ def test_sources_stand_in_json_files(folder: Path):
         "knowledge_sources": [{"source_type": "string", "content": "Six bells."}],
     }
     (home / "crew.jsonc").write_text(json.dumps(described))
-    made, _ = load_crew(home / "crew.jsonc")
-    assert isinstance(made.agents[0].knowledge_sources[0], MarkdownKnowledgeSource)
-    assert isinstance(made.knowledge_sources[0], StringKnowledgeSource)
-    assert [one["content"] for one in made.query_knowledge(["bells"]) or ()] == ["Six bells."]
+    crew, _ = load_crew(home / "crew.jsonc")
+    assert isinstance(crew.agents[0].knowledge_sources[0], MarkdownKnowledgeSource)
+    assert isinstance(crew.knowledge_sources[0], StringKnowledgeSource)
+    assert [item["content"] for item in crew.query_knowledge(["bells"]) or ()] == ["Six bells."]
 
 
 def test_knowledge_is_shared_by_copies_of_what_has_it():

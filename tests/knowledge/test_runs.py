@@ -39,8 +39,8 @@ def clerk(*script: Any, **more: Any) -> Agent:
 
 def asking(*agents: Agent, **more: Any) -> Crew:
     tasks = [
-        Task(name=f"ask{n}", description="When does the {place} close?", expected_output="A time", agent=one)
-        for n, one in enumerate(agents)
+        Task(name=f"ask{n}", description="When does the {place} close?", expected_output="A time", agent=worker)
+        for n, worker in enumerate(agents)
     ]
     return Crew(agents=list(dict.fromkeys(agents)), tasks=tasks, **more)
 
@@ -66,15 +66,15 @@ def test_what_is_found_stands_in_the_prompt_and_is_told(mode: Mode):
         MILL,
         HARBOUR,
     )
-    found = [one for one in events if isinstance(one, KnowledgeEventBase)]
-    assert [one.type for one in found] == [
+    knowledge_events = [event for event in events if isinstance(event, KnowledgeEventBase)]
+    assert [one.type for one in knowledge_events] == [
         "knowledge_search_query_started",
         "knowledge_query_started",
         "knowledge_query_completed",
         "knowledge_search_query_completed",
     ]
-    assert all(one.from_agent is worker and one.from_task is crew.tasks[0] for one in found)
-    assert isinstance(last := found[-1], KnowledgeRetrievalCompletedEvent)
+    assert all(one.from_agent is worker and one.from_task is crew.tasks[0] for one in knowledge_events)
+    assert isinstance(last := knowledge_events[-1], KnowledgeRetrievalCompletedEvent)
     assert last.retrieved_knowledge == f"{MILL}\n\n{HARBOUR}"
 
 
@@ -93,7 +93,7 @@ def test_a_query_that_cannot_be_worded_is_the_task_itself(mode: Mode, answer: An
     worker = clerk(answer, "noon", knowledge_sources=[MILL])
     with heard() as events:
         mode.kickoff(asking(worker), INPUTS)
-    assert "knowledge_query_failed" in [one.type for one in events]
+    assert "knowledge_query_failed" in [event.type for event in events]
     assert worker.knowledge_search_query == "When does the mill close?" and MILL in told(worker)[1]
 
 
@@ -121,7 +121,7 @@ def test_a_storage_that_fails_is_told_and_the_work_goes_on(mode: Mode, caplog: p
     worker = clerk(WORDS, "noon", knowledge=Knowledge("mill", [MILL], storage=Shelf(fails=True)))
     with heard() as events:
         assert mode.kickoff(asking(worker), INPUTS).raw == "noon"
-    assert "knowledge_search_query_failed" in [one.type for one in events]
+    assert "knowledge_search_query_failed" in [event.type for event in events]
     assert "could not be searched, it continues without" in caplog.text and "the shelf is gone" in caplog.text
 
 
@@ -278,5 +278,5 @@ def test_knowledge_is_reset_by_its_names(mode: Mode):
     mode.kickoff(crew, INPUTS)
     for kind, left in (("agent_knowledge", 1), ("knowledge", 0)):
         crew.reset_memories(kind)
-        kept = [Knowledge(name).query("mill harbour", 5, 0.0) for name in ("Clerk", "crew")]
-        assert sum(map(len, kept)) == left
+        matches = [Knowledge(name).query("mill harbour", 5, 0.0) for name in ("Clerk", "crew")]
+        assert sum(map(len, matches)) == left

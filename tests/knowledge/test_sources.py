@@ -123,7 +123,7 @@ def test_a_file_that_has_changed_is_read_again(folder: Path):
     source = TextFileKnowledgeSource(file_paths=["a.txt"])
     file.write_text("at seven")
     source.refresh()
-    assert [one.text for one in source.passages()] == ["at seven"]
+    assert [passage.text for passage in source.passages()] == ["at seven"]
     file.unlink()
     with pytest.raises(FileNotFoundError):
         source.refresh()
@@ -141,14 +141,14 @@ def test_a_class_of_files_may_load_its_content_in_a_way_of_its_own(folder: Path)
 def test_what_stands_for_a_source_becomes_one(folder: Path):
     (folder / "a.txt").write_text("x")
     (folder / "b.md").write_text("x")
-    given = [
+    sources = [
         "The mill. It closes.",
         "a.txt",
         Path("b.md"),
         "https://example.org/x",
         {"source_type": "string", "content": "x"},
     ]
-    kinds: list[Any] = [type(one) for one in as_sources(given)]
+    kinds: list[Any] = [type(item) for item in as_sources(sources)]
     assert kinds == [
         StringKnowledgeSource,
         TextFileKnowledgeSource,
@@ -165,7 +165,7 @@ def test_what_stands_for_a_source_becomes_one(folder: Path):
     [
         (3, "is not a source of knowledge"),
         (Path("x.exe"), "files that end as `x.exe` are not read"),
-        ({"content": "x"}, "says its `source_type`"),
+        ({"content": "x"}, "needs a `source_type`"),
     ],
 )
 def test_what_is_no_source_is_refused(given: Any, told: str):

@@ -28,9 +28,9 @@ def store_of(embed: Counting, path: str | Path = ":memory:") -> FaissStore:
 
 
 def found(mode: Mode, knowledge: Knowledge, query: str, **more: Any) -> list[str]:
-    given: dict[str, Any] = {"score_threshold": 0.0, **more}
-    results = mode.run(lambda: knowledge.query([query], **given), lambda: knowledge.aquery([query], **given))
-    return [one["content"] for one in results]
+    options: dict[str, Any] = {"score_threshold": 0.0, **more}
+    results = mode.run(lambda: knowledge.query([query], **options), lambda: knowledge.aquery([query], **options))
+    return [result["content"] for result in results]
 
 
 def test_what_is_near_is_found_first_and_says_where_it_is_from(mode: Mode, folder: Path):
@@ -187,8 +187,8 @@ def test_several_processes_may_read_the_same_at_once(folder: Path):
     environment = {**os.environ, "PYTHONPATH": str(Path(crewgraph.__file__).parents[1])}
     piped: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": environment}
     running = [processes.Popen([sys.executable, "-c", _LOADS], **piped) for _ in range(3)]
-    told = [one.communicate(timeout=250) for one in running]
-    assert [out.strip() for out, _ in told] == ["40"] * 3, told
+    outputs = [process.communicate(timeout=250) for process in running]
+    assert [out.strip() for out, _ in outputs] == ["40"] * 3, outputs
     assert len(Knowledge("mill").query("mill", 100, 0.0)) == 40
 
 

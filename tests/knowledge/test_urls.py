@@ -86,8 +86,8 @@ def test_a_page_is_read_without_what_is_no_text(site: Any, mode: Mode):
     assert passage.metadata == {"source": url, "heading": "The mill > Hours"}
     assert passage.text.split() == ["The", "mill", ">", "Hours", "Until", "**noon**.", "*", "bread"]
     knowledge = Knowledge("mill", [url])
-    [found] = mode.run(knowledge.query, knowledge.aquery, ["mill hours until noon"])
-    assert found["metadata"]["source"] == url
+    [match] = mode.run(knowledge.query, knowledge.aquery, ["mill hours until noon"])
+    assert match["metadata"]["source"] == url
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_other_kinds_are_read_as_what_they_are(site: Any, name: str, kind: str, 
 
 
 def test_what_cannot_be_read_is_told_with_its_address(site: Any):
-    for path, kind, body, told in (
+    for path, kind, body, expected in (
         ("/gone", None, None, "404"),
         ("/a.bin", "image/png", b"x", "is `image/png`, which is not read"),
         ("/bad", "application/json", "{", "is not a readable JSON"),
@@ -115,7 +115,7 @@ def test_what_cannot_be_read_is_told_with_its_address(site: Any):
         ("/none", "text/html", "<p> </p>", "contains no text"),
     ):
         url = site.root + path if kind is None else site.put(path, body, kind)
-        with pytest.raises(SourceError, match=f"{path}.*{told}|{told}.*{path}"):
+        with pytest.raises(SourceError, match=f"{path}.*{expected}|{expected}.*{path}"):
             read(url)
 
 
@@ -206,15 +206,15 @@ def test_a_page_that_moves_to_a_private_address_is_not_followed(site: Any, monke
 
 def test_a_name_is_looked_up_once_and_what_was_checked_is_asked(site: Any, monkeypatch: pytest.MonkeyPatch):
     url = site.put("/a", "at noon", "text/plain").replace("127.0.0.1", "mill.example")
-    looked: list[Any] = []
+    lookups: list[Any] = []
 
     def look_up(host: str, port: int, *_: Any, **__: Any) -> list[Any]:
-        looked.append(host)
+        lookups.append(host)
         return [(socket.AF_INET, 1, 6, "", ("127.0.0.1", port))]
 
     monkeypatch.setattr(files.socket, "getaddrinfo", look_up)
     assert read(url)[0].text == "at noon"
-    assert looked.count("mill.example") == 1 and site.asked[0][1].startswith("mill.example:")
+    assert lookups.count("mill.example") == 1 and site.asked[0][1].startswith("mill.example:")
 
 
 @pytest.mark.parametrize(

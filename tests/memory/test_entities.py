@@ -19,7 +19,7 @@ CASES: list[tuple[str, list[str]]] = [
 
 @pytest.mark.parametrize(("text", "names"), CASES, ids=[case[0][:20] for case in CASES])
 def test_names_and_marked_terms_are_found(text: str, names: list[str]):
-    assert sorted(one.name for one in extract_entities(text)) == sorted(names)
+    assert sorted(entity.name for entity in extract_entities(text)) == sorted(names)
 
 
 def test_each_has_the_sentence_that_it_stands_in():

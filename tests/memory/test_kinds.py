@@ -61,7 +61,7 @@ KINDS = [ShortTermMemory, ExternalMemory]
 
 
 def told(events: list[BaseEvent]) -> list[tuple[Any, ...]]:
-    return [(one.type, one.source_type) for one in events]
+    return [(event.type, event.source_type) for event in events]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -93,9 +93,9 @@ def test_the_verbs_for_event_loops_do_the_same(kind: type[StoredMemory]):
 
     async def used() -> Any:
         await memory.asave("v", {"a": 1})
-        found = await memory.asearch("q", 2, 0.5)
+        matches = await memory.asearch("q", 2, 0.5)
         await memory.areset()
-        return found
+        return matches
 
     assert asyncio.run(used()) == ["tea"]
     assert storage.calls == [("save", "v", {"a": 1}), ("search", "q", 2, 0.5), "reset"]
@@ -133,7 +133,7 @@ def test_an_entity_that_cannot_be_kept_does_not_keep_the_others_away():
 
     storage = Picky()
     items = [EntityMemoryItem(name, "t", "d", "") for name in ("Bonn", "Ada")]
-    with heard() as events, pytest.raises(StorageError, match="1 of 2 entities could not be kept: Bonn: no towns"):
+    with heard() as events, pytest.raises(StorageError, match="1 of 2 entities could not be saved: Bonn: no towns"):
         EntityMemory(storage=storage).save(items)
     assert storage.calls == [("save", "Ada(t): d", {"relationships": ""})]
     assert told(events) == [("memory_save_started", "entity_memory"), ("memory_save_failed", "entity_memory")]
@@ -144,8 +144,8 @@ def test_how_many_entities_were_kept_is_told():
     with heard() as events:
         EntityMemory(storage=Noted()).save(items)
         EntityMemory(storage=Noted()).save(items[0])
-    saved: list[Any] = [one for one in events if one.type == "memory_save_completed"]
-    assert [(one.value, one.metadata) for one in saved] == [
+    saved: list[Any] = [event for event in events if event.type == "memory_save_completed"]
+    assert [(record.value, record.metadata) for record in saved] == [
         ("2 entities", {"entity_count": 2}),
         ("Bonn(t): d", {"entity_count": 1}),
     ]
@@ -166,12 +166,12 @@ def test_events_tell_of_everything_with_how_long_it_took():
         ("memory_query_started", kind),
         ("memory_query_completed", kind),
     ]
-    saved, found = events[1], events[3]
+    saved, searched = events[1], events[3]
     assert (saved.value, saved.metadata, saved.from_agent) == ("v", {"a": 1}, "an agent")  # pyright: ignore[reportAttributeAccessIssue]
     assert 0 <= saved.save_time_ms <= took  # pyright: ignore[reportAttributeAccessIssue]
-    assert (found.query, found.limit, found.score_threshold) == ("q", 2, 0.6)  # pyright: ignore[reportAttributeAccessIssue]
-    assert found.results == [{"content": "tea"}]  # pyright: ignore[reportAttributeAccessIssue]
-    assert 0 <= found.query_time_ms <= took  # pyright: ignore[reportAttributeAccessIssue]
+    assert (searched.query, searched.limit, searched.score_threshold) == ("q", 2, 0.6)  # pyright: ignore[reportAttributeAccessIssue]
+    assert searched.results == [{"content": "tea"}]  # pyright: ignore[reportAttributeAccessIssue]
+    assert 0 <= searched.query_time_ms <= took  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def test_what_a_storage_raises_is_told_and_raised():
@@ -195,10 +195,10 @@ def test_what_is_near_is_found_with_its_score_and_metadata(storage: Path):
     kept = RAGStorage(type="short_term")
     kept.save("the harbour of Bonn has three boats", {"agent": "Clerk"})
     kept.save("bread is baked at night", {"agent": "Baker"})
-    (found,) = kept.search("boats in the harbour", limit=1)
-    assert found["content"] == "the harbour of Bonn has three boats"
-    assert found["metadata"] == {"agent": "Clerk"}
-    assert 0.6 <= found["score"] <= 1
+    (match,) = kept.search("boats in the harbour", limit=1)
+    assert match["content"] == "the harbour of Bonn has three boats"
+    assert match["metadata"] == {"agent": "Clerk"}
+    assert 0.6 <= match["score"] <= 1
     assert kept.search("boats in the harbour", filter={"agent": "Baker"}, score_threshold=0)[0]["content"].startswith(
         "bread"
     )
@@ -207,12 +207,12 @@ def test_what_is_near_is_found_with_its_score_and_metadata(storage: Path):
 
 
 def test_the_same_text_with_the_same_metadata_is_one_entry():
-    kept = RAGStorage(type="short_term")
+    storage = RAGStorage(type="short_term")
     for _ in range(3):
-        kept.save("three boats", {"a": 1})
-    kept.save("three boats", {"a": 2})
-    kept.save("", {})
-    assert len(kept.search("three boats", score_threshold=0)) == 2
+        storage.save("three boats", {"a": 1})
+    storage.save("three boats", {"a": 2})
+    storage.save("", {})
+    assert len(storage.search("three boats", score_threshold=0)) == 2
 
 
 def test_kinds_crews_and_projects_do_not_see_each_others_entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -227,7 +227,7 @@ def test_kinds_crews_and_projects_do_not_see_each_others_entries(tmp_path: Path,
     ]
     for number, shelf in enumerate(shelves):
         shelf.save(f"boats {number}")
-    assert [[one["content"] for one in shelf.search("boats", score_threshold=0)] for shelf in shelves] == [
+    assert [[record["content"] for record in shelf.search("boats", score_threshold=0)] for shelf in shelves] == [
         ["boats 0"],
         ["boats 1"],
         ["boats 2"],
@@ -245,17 +245,17 @@ def test_a_path_of_ones_own_is_where_entries_are(tmp_path: Path, storage: Path):
     EntityMemory(path=tmp_path / "memory").save(EntityMemoryItem("boat", "thing", "one of three", ""))
     assert (tmp_path / "memory" / "memory.db").is_file()
     again = ShortTermMemory(path=tmp_path / "memory")
-    assert [one["content"] for one in again.search("three boats")] == ["three boats"]
+    assert [record["content"] for record in again.search("three boats")] == ["three boats"]
     assert not (storage / "memory.db").exists()
 
 
 def test_a_langgraph_store_is_a_storage():
-    store = InMemoryStore(index={"dims": 2, "embed": lambda texts: [[1.0, len(one) % 2] for one in texts]})
+    store = InMemoryStore(index={"dims": 2, "embed": lambda texts: [[1.0, len(text) % 2] for text in texts]})
     short, long = ShortTermMemory(storage=store), LongTermMemory(storage=store)
     short.save("boats")
     long.save(LongTermMemoryItem("a", "look", "e", "1.5", 3))
-    assert [one["content"] for one in short.search("boats")] == ["boats"]
-    assert [one["score"] for one in long.search("look")] == [3]
+    assert [record["content"] for record in short.search("boats")] == ["boats"]
+    assert [record["score"] for record in long.search("look")] == [3]
     assert {namespace[0] for namespace in store.list_namespaces()} == {"memories"}
 
 
@@ -314,8 +314,8 @@ def test_the_same_item_saved_again_is_kept_once(long_term: LongTermMemory):
 
 def test_it_takes_the_words_of_the_other_memories(long_term: LongTermMemory):
     long_term.save("three boats", metadata={"task": "look", "agent": "Clerk", "quality": 8})
-    (found,) = long_term.search(query="look", limit=1, score_threshold=7)
-    assert (found["score"], found["metadata"]["output"]) == (8, "three boats")
+    (match,) = long_term.search(query="look", limit=1, score_threshold=7)
+    assert (match["score"], match["metadata"]["output"]) == (8, "three boats")
     assert asyncio.run(long_term.asearch("look", score_threshold=9)) == []
 
 
@@ -370,7 +370,7 @@ def test_what_all_know_is_one_text_in_the_order_of_their_weight():
     )
     text = memory.build_context_for_task(_Task(), "in Bonn")
     order = ["- closer", "- three boats", "- Ada(boat): red", "- likes tea\n- x"]
-    assert [text.index(one) for one in order] == sorted(text.index(one) for one in order)
+    assert [text.index(name) for name in order] == sorted(text.index(name) for name in order)
     assert text.count("closer") == 1
     assert [storage.calls for storage in storages] == [[("search", "look in Bonn", 5, 0.6)]] * 3
 

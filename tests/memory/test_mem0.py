@@ -83,11 +83,11 @@ def test_a_crew_keeps_its_conversations_with_mem0_and_is_told_of_them(calls: lis
     crew.kickoff()
     prompt = str(model.requests[0].messages[-1]["content"])
     assert "- likes tea" in prompt
-    said = [{"role": "user", "content": prompt}, {"role": "assistant", "content": "the answer"}]
+    messages = [{"role": "user", "content": prompt}, {"role": "assistant", "content": "the answer"}]
     noted = {"type": "external", "description": "serve a drink", "agent": "Clerk"}
     assert calls == [
         ("search", "serve a drink", 5, {"user_id": "john"}, 0.6),
-        ("add", said, "john", None, noted, True),
+        ("add", messages, "john", None, noted, True),
     ]
 
 

@@ -43,8 +43,8 @@ def test_what_is_not_said_says_the_model(mode: Mode):
 
 def test_what_is_said_counts_more_than_the_model(mode: Mode):
     memory = memory_of(knowing(place=PLACE))
-    said: dict[str, Any] = {"categories": ["mine"], "importance": 0.1, "metadata": {"entities": ["Marc"]}}
-    record = memory.remember("The tide of Brest", scope="/x", source="Ines") and memory.remember("Another", **said)
+    options: dict[str, Any] = {"categories": ["mine"], "importance": 0.1, "metadata": {"entities": ["Marc"]}}
+    record = memory.remember("The tide of Brest", scope="/x", source="Ines") and memory.remember("Another", **options)
     assert record is not None
     assert (record.scope, record.categories, record.importance) == ("/ports/brest", ["mine"], 0.1)
     assert record.metadata == {"entities": ["Marc"], "dates": [], "topics": ["tide"]}
@@ -63,21 +63,21 @@ def test_the_model_is_shown_what_there_is_below_the_root():
     memory_of(llm).remember("b", scope="/secret", categories=["hidden"], importance=0.5)
     record = memory.remember("c")
     assert record is not None and record.scope == "/team/new"
-    asked = llm.requests[-1].text
+    prompt = llm.requests[-1].text
     assert (
-        "/ports" in asked
-        and "sea" in asked
-        and "secret" not in asked
-        and "hidden" not in asked
-        and "/team" not in asked
+        "/ports" in prompt
+        and "sea" in prompt
+        and "secret" not in prompt
+        and "hidden" not in prompt
+        and "/team" not in prompt
     )
 
 
 def test_several_texts_are_placed_at_once(mode: Mode):
     llm = knowing(place=lambda asked: {**PLACE, "suggested_scope": "/one" if "first" in asked else "/two"})
     memory = memory_of(llm)
-    kept = mode.run(memory.remember_many, memory.aremember_many, ["the first", "the second"])
-    assert [record.scope for record in kept] == ["/one", "/two"]
+    records = mode.run(memory.remember_many, memory.aremember_many, ["the first", "the second"])
+    assert [record.scope for record in records] == ["/one", "/two"]
 
 
 @pytest.mark.parametrize("answer", ["I would put it with the others.", ConnectionError("the line is cut")])
@@ -101,8 +101,8 @@ def test_an_answer_that_cannot_be_read_is_asked_for_once_more():
 def test_the_environment_names_the_model_and_false_is_none(monkeypatch: pytest.MonkeyPatch):
     assert Memory().model is None
     monkeypatch.setenv("OPENAI_MODEL_NAME", "openai/gpt-4o-mini")
-    found = Memory().model
-    assert isinstance(found, LLM) and found.model == "gpt-4o-mini"
+    model = Memory().model
+    assert isinstance(model, LLM) and model.model == "gpt-4o-mini"
     assert Memory(llm=False).model is None
 
 
@@ -124,10 +124,10 @@ def deleting(insert_new: bool) -> Answers:
 
 def remembered_twice(mode: Mode, merge: Any) -> tuple[Memory, MemoryRecord, MemoryRecord]:
     memory = memory_of(knowing(merge=merge))
-    said: dict[str, Any] = {"scope": "/p", "categories": [], "importance": 0.5}
-    first = memory.remember("cats like fish", **said)
+    options: dict[str, Any] = {"scope": "/p", "categories": [], "importance": 0.5}
+    first = memory.remember("cats like fish", **options)
     second = mode.run(
-        lambda: memory.remember("fish like cats", **said), lambda: memory.aremember("fish like cats", **said)
+        lambda: memory.remember("fish like cats", **options), lambda: memory.aremember("fish like cats", **options)
     )
     assert first is not None and second is not None
     return memory, first, second
@@ -169,11 +169,11 @@ def test_texts_of_one_batch_do_not_take_each_others_record(mode: Mode):
         return {"actions": [{"action": "keep", "record_id": old}], "insert_new": False}
 
     memory = memory_of(knowing(merge=merge))
-    said: dict[str, Any] = {"scope": "/p", "categories": [], "importance": 0.5}
-    first = memory.remember("cats like fish", **said)
+    options: dict[str, Any] = {"scope": "/p", "categories": [], "importance": 0.5}
+    first = memory.remember("cats like fish", **options)
     texts = ["fish like cats", "like cats fish"]
-    kept = mode.run(lambda: memory.remember_many(texts, **said), lambda: memory.aremember_many(texts, **said))
-    assert kept[1] == first
+    records = mode.run(lambda: memory.remember_many(texts, **options), lambda: memory.aremember_many(texts, **options))
+    assert records[1] == first
     assert {record.content for record in memory.list_records()} == {"cats like fish", "fish like cats"}
 
 
@@ -186,22 +186,22 @@ def test_one_record_takes_up_one_text_of_a_batch(mode: Mode):
         }
 
     memory = memory_of(knowing(merge=merge))
-    said: dict[str, Any] = {"scope": "/p", "categories": [], "importance": 0.5}
-    memory.remember("cats like fish", **said)
+    options: dict[str, Any] = {"scope": "/p", "categories": [], "importance": 0.5}
+    memory.remember("cats like fish", **options)
     texts = ["fish like cats", "like cats fish"]
-    mode.run(lambda: memory.remember_many(texts, **said), lambda: memory.aremember_many(texts, **said))
+    mode.run(lambda: memory.remember_many(texts, **options), lambda: memory.aremember_many(texts, **options))
     assert {record.content for record in memory.list_records()} == {"of the first", "like cats fish"}
 
 
 def test_only_what_is_alike_in_the_same_scope_is_shown_to_the_model():
     llm = knowing(merge=KEEP)
     memory = memory_of(llm)
-    said: dict[str, Any] = {"categories": [], "importance": 0.5}
+    options: dict[str, Any] = {"categories": [], "importance": 0.5}
     for text, scope in (("cats like fish", "/p"), ("the tide is low", "/p"), ("fish like cats", "/q")):
-        memory.remember(text, scope=scope, **said)
-    memory.remember("fish cats like", scope="/p", private=True, source="Ines", **said)
+        memory.remember(text, scope=scope, **options)
+    memory.remember("fish cats like", scope="/p", private=True, source="Ines", **options)
     assert llm.requests == []
-    memory.remember("like cats fish", scope="/p", **said)
+    memory.remember("like cats fish", scope="/p", **options)
     assert len(llm.requests) == 1
     assert "cats like fish" in llm.requests[0].text and "tide" not in llm.requests[0].text
 
@@ -220,8 +220,8 @@ def filled(llm: ScriptedLLM) -> Memory:
 def test_a_long_query_is_taken_apart(mode: Mode):
     llm = knowing(query=QUERY)
     memory = filled(llm)
-    found = mode.run(memory.recall, memory.arecall, "Tell me everything there is. " * 10)
-    assert {match.record.content for match in found} == {"fish", "cats"}
+    matches = mode.run(memory.recall, memory.arecall, "Tell me everything there is. " * 10)
+    assert {match.record.content for match in matches} == {"fish", "cats"}
     assert len(llm.requests) == 1 and "/other" in llm.requests[0].text
 
 
@@ -256,9 +256,9 @@ def test_where_little_is_found_the_model_says_what_else_to_look_for(mode: Mode):
     llm = knowing(gaps={"missing": ["the price"], "queries": ["mussels"]})
     memory_of(False).remember_many(["The mussels cost nine", *(f"seafood bill {number}" for number in range(30))])
     memory = memory_of(llm, confidence_threshold_low=0.75)
-    found = mode.run(memory.recall, memory.arecall, "seafood costs in euros", None, None, 2)
-    assert "The mussels cost nine" in [match.record.content for match in found]
-    assert found[0].evidence_gaps == ["the price"] and found[1].evidence_gaps == []
+    matches = mode.run(memory.recall, memory.arecall, "seafood costs in euros", None, None, 2)
+    assert "The mussels cost nine" in [match.record.content for match in matches]
+    assert matches[0].evidence_gaps == ["the price"] and matches[1].evidence_gaps == []
     assert len(llm.requests) == 1
 
 

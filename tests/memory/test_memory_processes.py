@@ -34,8 +34,8 @@ def test_another_process_recalls_what_was_remembered(tmp_path: Path):
         memory.remember("Mussels grow on the pier")
     """
     process = started(tmp_path, program)
-    told, _ = process.communicate(timeout=250)
-    assert process.returncode == 0 and told == "The ferry leaves at nine\n"
+    stdout, _ = process.communicate(timeout=250)
+    assert process.returncode == 0 and stdout == "The ferry leaves at nine\n"
     assert memory.recall("mussels", limit=1)[0].record.content == "Mussels grow on the pier"
 
 
@@ -62,9 +62,9 @@ def test_what_was_acknowledged_is_there_after_a_kill(tmp_path: Path):
     last = max([last, *(int(line) for line in process.stdout.read().split())])
     process.wait()
     process.stdout.close()
-    kept = {record.content for record in Memory(storage=tmp_path).list_records(limit=10_000)}
-    assert {f"number {number}" for number in range(last + 1)} <= kept
-    assert len(kept) <= last + 2
+    contents = {record.content for record in Memory(storage=tmp_path).list_records(limit=10_000)}
+    assert {f"number {number}" for number in range(last + 1)} <= contents
+    assert len(contents) <= last + 2
 
 
 def test_two_processes_write_at_once(tmp_path: Path):

@@ -71,8 +71,8 @@ def test_what_is_found_is_told_once_and_nothing_is_said_so(mode: Mode):
     assert mode.run(search.run, search.arun, ["ferry"]) == "Nothing of that is remembered."
     assert mode.run(save.run, save.arun, ["one", "two"]) == "Remembered: 2 texts."
     assert mode.run(save.run, save.arun, "three") == "Remembered."
-    told = mode.run(search.run, search.arun, "three")
-    assert len(told.splitlines()) == 3
+    answer = mode.run(search.run, search.arun, "three")
+    assert len(answer.splitlines()) == 3
 
 
 def test_what_cannot_be_written_gets_no_tool_that_writes():
@@ -102,7 +102,7 @@ def test_a_memory_of_ones_own_is_enough(mode: Mode):
 def test_the_tools_are_worded_by_a_book(tmp_path: Any):
     path = tmp_path / "prompts.json"
     path.write_text('{"tools": {"recall_memory": "Look it up.", "save_to_memory": "Note it."}}')
-    made = create_memory_tools(Memory(), I18N(prompt_file=str(path)).book)
-    assert [tool.description for tool in made] == ["Look it up.", "Note it."]
+    tools = create_memory_tools(Memory(), I18N(prompt_file=str(path)).book)
+    assert [tool.description for tool in tools] == ["Look it up.", "Note it."]
     assert RecallMemoryTool(memory=Memory()).description != "Look it up."
     assert RememberTool(memory=Memory()).description

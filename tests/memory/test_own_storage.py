@@ -38,11 +38,11 @@ class Notebook:
         min_score: float = 0.0,
     ) -> list[tuple[MemoryRecord, float]]:
         self.called.append("search")
-        found = [
+        matches = [
             (record, sum(a * b for a, b in zip(query_embedding, record.embedding or [], strict=True)))
             for record in self.list_records(scope_prefix)
         ]
-        return sorted(found, key=lambda one: -one[1])[:limit]
+        return sorted(matches, key=lambda one: -one[1])[:limit]
 
     def delete(
         self,
@@ -64,8 +64,8 @@ class Notebook:
         return self.records.get(record_id)
 
     def list_records(self, scope_prefix: str | None = None, limit: int = 200, offset: int = 0) -> list[MemoryRecord]:
-        found = [record for record in self.records.values() if record.scope.startswith(scope_prefix or "")]
-        return found[offset : offset + limit]
+        matches = [record for record in self.records.values() if record.scope.startswith(scope_prefix or "")]
+        return matches[offset : offset + limit]
 
     def get_scope_info(self, scope: str) -> ScopeInfo:
         raise NotImplementedError
@@ -118,8 +118,8 @@ def test_records_that_are_there_are_updated_and_not_saved_again(mode: Mode):
     mode.run(memory.remember, memory.aremember, "cats like fish", "/a", ["more"])
     changed = mode.run(memory.update, memory.aupdate, record.id, "cats eat fish", "/b")
     assert (changed.id, changed.scope) == (record.id, "/b")
-    assert [one.scope for one in memory.list_records()] == ["/b"]
-    assert [one for one in storage.called if one != "search"] == ["save", "update", "update"]
+    assert [record.scope for record in memory.list_records()] == ["/b"]
+    assert [call for call in storage.called if call != "search"] == ["save", "update", "update"]
     assert mode.run(memory.forget, memory.aforget, "/b") == 1
     assert storage.records == {}
 
@@ -141,9 +141,11 @@ def test_a_model_merges_in_it(mode: Mode):
         return {"actions": [{"action": "delete", "record_id": first}], "insert_new": True}
 
     memory = Memory(storage=storage, embedder=words, llm=knowing(merge=merge))
-    said: dict[str, Any] = {"scope": "/", "categories": [], "importance": 0.5}
-    memory.remember("cats like fish", **said)
-    mode.run(lambda: memory.remember("fish like cats", **said), lambda: memory.aremember("fish like cats", **said))
+    options: dict[str, Any] = {"scope": "/", "categories": [], "importance": 0.5}
+    memory.remember("cats like fish", **options)
+    mode.run(
+        lambda: memory.remember("fish like cats", **options), lambda: memory.aremember("fish like cats", **options)
+    )
     assert [record.content for record in storage.records.values()] == ["fish like cats"]
 
 
@@ -165,7 +167,9 @@ def test_what_it_raises_is_a_storage_error(mode: Mode):
             raise EmbeddingDimensionMismatchError(256, 64)
 
     memory = Memory(storage=Full(), embedder=words)
-    with pytest.raises(StorageError, match="`save` for the storage `Full` failed: .*256 numbers are kept"):
+    with pytest.raises(
+        StorageError, match="`save` for the storage `Full` failed: .*stored vectors have 256 dimensions"
+    ):
         mode.run(memory.remember, memory.aremember, "cats")
 
 

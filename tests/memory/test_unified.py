@@ -34,24 +34,24 @@ def test_what_is_remembered_is_recalled(memory: Memory, mode: Mode):
     record = mode.run(memory.remember, memory.aremember, "The ferry leaves at nine")
     assert record is not None and record.scope == "/" and record.importance == 0.5
     mode.run(memory.remember, memory.aremember, "Mussels grow on the pier")
-    found = mode.run(memory.recall, memory.arecall, "When does the ferry leave?")
-    assert contents(found) == ["The ferry leaves at nine", "Mussels grow on the pier"]
-    assert found[0].record == record
-    assert found[0].match_reasons == ["semantic", "recency"]
+    matches = mode.run(memory.recall, memory.arecall, "When does the ferry leave?")
+    assert contents(matches) == ["The ferry leaves at nine", "Mussels grow on the pier"]
+    assert matches[0].record == record
+    assert matches[0].match_reasons == ["semantic", "recency"]
 
 
 def test_what_is_said_of_it_is_kept(memory: Memory):
-    said: dict[str, Any] = {
+    options: dict[str, Any] = {
         "scope": "ports/brest",
         "categories": ["sea"],
         "metadata": {"depth": 12, "of": ["pier", "basin"]},
         "importance": 0.9,
         "source": "Ines",
     }
-    memory.remember("The basin is twelve metres deep", **said)
-    kept = memory.list_records()[0]
-    assert kept.model_dump(include=set(said)) == {**said, "scope": "/ports/brest"}
-    assert kept.created_at.tzinfo is None
+    memory.remember("The basin is twelve metres deep", **options)
+    record = memory.list_records()[0]
+    assert record.model_dump(include=set(options)) == {**options, "scope": "/ports/brest"}
+    assert record.created_at.tzinfo is None
     assert memory.recall("basin")[0].match_reasons == ["semantic", "recency", "importance"]
 
 
@@ -112,9 +112,9 @@ def test_nearly_the_same_words_are_two_records_where_no_model_says_otherwise(mem
 
 
 def test_several_things_are_kept_when_it_returns(memory: Memory, mode: Mode):
-    kept = mode.run(memory.remember_many, memory.aremember_many, ["one", "two", "One"])
-    assert [record.content for record in kept] == ["One", "two", "One"]
-    assert kept[0] == kept[2]
+    records = mode.run(memory.remember_many, memory.aremember_many, ["one", "two", "One"])
+    assert [record.content for record in records] == ["One", "two", "One"]
+    assert records[0] == records[2]
     assert memory.info().record_count == 2
     assert memory.remember_many([]) == []
 
@@ -139,8 +139,8 @@ def test_what_cannot_be_kept_is_refused(memory: Memory, said: dict[str, Any], er
 def test_a_scope_holds_what_is_below_it_and_nothing_beside_it(memory: Memory, mode: Mode):
     for scope in ("/a", "/ab", "/a/b", "/b/a"):
         memory.remember(f"in {scope}", scope=scope)
-    found = mode.run(memory.recall, memory.arecall, "in", "/a")
-    assert sorted(contents(found)) == ["in /a", "in /a/b"]
+    matches = mode.run(memory.recall, memory.arecall, "in", "/a")
+    assert sorted(contents(matches)) == ["in /a", "in /a/b"]
     assert memory.info("/a").record_count == 2
     assert memory.forget(scope="/a") == 2
     assert memory.list_scopes() == ["/ab", "/b"]
@@ -252,10 +252,10 @@ def test_words_that_a_record_had_before_are_remembered_anew(memory: Memory):
 
 
 def test_records_are_forgotten_by_what_is_known_of_them(memory: Memory, mode: Mode):
-    kept = memory.remember_many(["a", "b"], categories=["x"], metadata={"run": 1})
+    records = memory.remember_many(["a", "b"], categories=["x"], metadata={"run": 1})
     memory.remember("c", categories=["y"], metadata={"run": 2})
     assert mode.run(memory.forget, memory.aforget, None, None, datetime.now(UTC) - timedelta(days=1)) == 0
-    assert memory.forget(metadata_filter={"run": 1}, record_ids=[kept[0].id, "nope"]) == 1
+    assert memory.forget(metadata_filter={"run": 1}, record_ids=[records[0].id, "nope"]) == 1
     assert memory.forget(categories=["x"]) == 1
     assert memory.forget(older_than=datetime.now(UTC) + timedelta(days=1)) == 1
     assert memory.list_records() == []
@@ -281,7 +281,7 @@ def test_a_root_is_above_everything(mode: Mode):
     assert team.tree() == "/team/x (1 record)\n  /team/x/y (1 record)"
     team.reset()
     whole = Memory(embedder=words)
-    assert [one.content for one in whole.list_records()] == ["b"]
+    assert [record.content for record in whole.list_records()] == ["b"]
     team.reset_all()
     assert whole.list_records() == []
 
@@ -366,8 +366,8 @@ def test_events_tell_of_saves_and_queries(memory: Memory, mode: Mode):
         mode.run(memory.remember, memory.aremember, "The ferry", None, None, {"k": 1})
         memory.remember_many(["a", "b"])
         mode.run(memory.recall, memory.arecall, "ferry")
-    told = [(event.type, getattr(event, "value", None), event.source_type) for event in events]
-    assert told == [
+    summaries = [(event.type, getattr(event, "value", None), event.source_type) for event in events]
+    assert summaries == [
         ("memory_save_started", "The ferry", "unified_memory"),
         ("memory_save_completed", "The ferry", "unified_memory"),
         ("memory_save_started", "2 memories", "unified_memory"),

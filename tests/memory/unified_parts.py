@@ -36,12 +36,12 @@ def knowing(**answers: Answers) -> ScriptedLLM:
     """A model that answers by what it is asked for: `place`, `merge`, `extract`, `query`, `gaps`."""
 
     def said(messages: list[dict[str, Any]]) -> str | Exception:
-        system, asked = str(messages[0]["content"]), str(messages[1]["content"])
+        system, prompt = str(messages[0]["content"]), str(messages[1]["content"])
         kind = next(kind for kind, word in _FORMS.items() if word in system)
         answer = answers.get(kind, RuntimeError(f"no answer to {kind}"))
         if isinstance(answer, (str, Exception)):
             return answer
-        return json.dumps(answer(asked) if callable(answer) else answer)
+        return json.dumps(answer(prompt) if callable(answer) else answer)
 
     return ScriptedLLM(said)
 

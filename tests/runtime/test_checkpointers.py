@@ -1,4 +1,4 @@
-"""Where runs are kept: the default database, a checkpointer of one's own, PostgreSQL, nowhere."""
+"""Storage of runs: in the default database, a custom checkpointer, PostgreSQL, or nowhere."""
 
 import asyncio
 import json
@@ -50,13 +50,13 @@ def check_resumed(mode: Mode, llm: ScriptedLLM, made: Crew, **options: Any) -> N
     assert (len(llm.requests), result.thread_id) == (3, "t")
 
 
-def test_runs_are_kept_in_the_storage_folder_in_a_file_for_its_owner_alone(mode: Mode, storage: Path):
+def test_runs_are_stored_in_a_private_file_in_the_storage_folder(mode: Mode, storage: Path):
     llm = script()
     check_resumed(mode, llm, failing(llm))
     assert stat.S_IMODE((storage / "checkpoints.db").stat().st_mode) == 0o600
 
 
-def test_runs_are_kept_in_a_given_sqlite_file_and_found_there_again(mode: Mode, storage: Path, tmp_path: Path):
+def test_runs_are_stored_in_and_read_from_a_given_sqlite_file(mode: Mode, storage: Path, tmp_path: Path):
     llm = script()
     with SqliteCheckpointer(tmp_path / "mine.db") as saver, pytest.raises(ConnectionError):
         mode.kickoff(failing(llm), thread_id="t", checkpointer=saver)
@@ -66,7 +66,7 @@ def test_runs_are_kept_in_a_given_sqlite_file_and_found_there_again(mode: Mode, 
     assert not (storage / "checkpoints.db").exists()
 
 
-def test_runs_are_kept_in_memory(mode: Mode):
+def test_runs_are_stored_in_memory(mode: Mode):
     llm = script()
     check_resumed(mode, llm, failing(llm), checkpointer=InMemorySaver())
 
@@ -77,29 +77,29 @@ def test_the_crews_own_checkpointer_counts_where_none_is_passed(mode: Mode, stor
     assert not (storage / "checkpoints.db").exists()
 
 
-def test_runs_are_kept_in_postgres(postgres: "Postgres"):
+def test_runs_are_stored_in_postgres(postgres: "Postgres"):
     from langgraph.checkpoint.postgres import PostgresSaver
 
     llm = script()
-    made = failing(llm)
+    team = failing(llm)
     with PostgresSaver.from_conn_string(postgres.dsn) as saver:
         with pytest.raises(ConnectionError):
-            made.kickoff(thread_id="kept-sync", checkpointer=saver)
-        assert made.resume("kept-sync", checkpointer=saver).raw == "end"
+            team.kickoff(thread_id="kept-sync", checkpointer=saver)
+        assert team.resume("kept-sync", checkpointer=saver).raw == "end"
     assert len(llm.requests) == 3
 
 
-def test_runs_are_kept_in_postgres_by_its_saver_for_event_loops(postgres: "Postgres"):
+def test_runs_are_stored_in_postgres_by_its_async_saver(postgres: "Postgres"):
     from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 
     llm = script()
-    made = failing(llm)
+    team = failing(llm)
 
     async def runs() -> str:
         async with AsyncPostgresSaver.from_conn_string(postgres.dsn) as saver:
             with pytest.raises(ConnectionError):
-                await made.akickoff(thread_id="kept-async", checkpointer=saver)
-            return (await made.aresume("kept-async", checkpointer=saver)).raw
+                await team.akickoff(thread_id="kept-async", checkpointer=saver)
+            return (await team.aresume("kept-async", checkpointer=saver)).raw
 
     assert asyncio.run(runs()) == "end"
     assert len(llm.requests) == 3
@@ -117,7 +117,7 @@ def test_a_checkpointer_for_sync_runs_alone_is_named_in_an_async_run(postgres: "
     assert llm.requests == []
 
 
-def test_nothing_is_kept_where_that_was_asked_for(mode: Mode, storage: Path):
+def test_checkpointer_false_stores_nothing(mode: Mode, storage: Path):
     result = mode.kickoff(crew(task("a", agent(ScriptedLLM(["done"])))), checkpointer=False)
     assert (result.raw, result.thread_id) == ("done", None)
     assert mode.kickoff(crew(task("a", agent(ScriptedLLM(["done"]))), checkpointer=False)).thread_id is None
@@ -125,9 +125,9 @@ def test_nothing_is_kept_where_that_was_asked_for(mode: Mode, storage: Path):
 
 
 @pytest.mark.parametrize("wish", ["checkpoints.db", 5, 0, InMemorySaver, {}])
-def test_what_is_no_checkpointer_is_refused(mode: Mode, wish: Any):
+def test_values_other_than_checkpointers_are_refused(mode: Mode, wish: Any):
     llm = ScriptedLLM([])
-    with pytest.raises(TypeError, match="give a LangGraph checkpointer, False to keep nothing, or None"):
+    with pytest.raises(TypeError, match="give a LangGraph checkpointer, False to store nothing, or None"):
         mode.kickoff(crew(task("a", agent(llm))), checkpointer=wish)
     assert llm.requests == []
 
@@ -136,16 +136,16 @@ def test_the_state_is_plain_data(mode: Mode):
     from datetime import date
 
     saver = InMemorySaver()
-    made = failing(ScriptedLLM(['{"name": "Ulm", "people": 7}', "end"]), checkpointer=saver)
-    mode.kickoff(made, {"day": date(2025, 1, 31), "town": Town(name="Ulm", people=7), "pair": (1, 2)}, thread_id="t")
-    values = mode.state(mode.compile(made, checkpointer=saver), {"configurable": {"thread_id": "t"}}).values
+    team = failing(ScriptedLLM(['{"name": "Ulm", "people": 7}', "end"]), checkpointer=saver)
+    mode.kickoff(team, {"day": date(2025, 1, 31), "town": Town(name="Ulm", people=7), "pair": (1, 2)}, thread_id="t")
+    values = mode.state(mode.compile(team, checkpointer=saver), {"configurable": {"thread_id": "t"}}).values
     assert json.loads(json.dumps(values)) == values
     assert values["inputs"] == {"day": "2025-01-31", "town": {"name": "Ulm", "people": 7}, "pair": [1, 2]}
     assert values["first"]["pydantic"] == {"name": "Ulm", "people": 7}
     assert sorted(values) == ["first", "inputs", "second"]
 
 
-def test_runs_are_kept_and_resumed_where_langgraph_reads_known_types_only(storage: Path):
+def test_runs_are_stored_and_resumed_with_strict_deserialization(storage: Path):
     program = """
 from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.tools import tool
@@ -183,26 +183,26 @@ TAMPERED: list[Any] = [{"raw": 5}, {}, "a text", ["x"], {"raw": "x"}, None]
 @pytest.mark.parametrize("value", TAMPERED, ids=repr)
 def test_a_changed_checkpoint_is_refused_and_nothing_is_run(mode: Mode, value: Any):
     llm, saver = script(), InMemorySaver()
-    made = failing(llm, checkpointer=saver)
+    team = failing(llm, checkpointer=saver)
     with pytest.raises(ConnectionError):
-        mode.kickoff(made, thread_id="t")
-    mode.compile(made, checkpointer=saver).update_state({"configurable": {"thread_id": "t"}}, {"first": value})
+        mode.kickoff(team, thread_id="t")
+    mode.compile(team, checkpointer=saver).update_state({"configurable": {"thread_id": "t"}}, {"first": value})
     with pytest.raises(StorageError, match="what thread `t` holds as `first` is not what a run of this crew writes"):
-        mode.resume(made, "t")
+        mode.resume(team, "t")
     assert len(llm.requests) == 2
 
 
 def test_a_changed_structure_in_a_checkpoint_is_checked_by_the_tasks_model(mode: Mode):
     llm, saver = script(), InMemorySaver()
-    made = failing(llm, checkpointer=saver)
+    team = failing(llm, checkpointer=saver)
     with pytest.raises(ConnectionError):
-        mode.kickoff(made, thread_id="t")
+        mode.kickoff(team, thread_id="t")
     forged = TaskOutput(description="d", agent="a", raw="x").to_plain()
     forged["pydantic"] = {"name": "Ulm", "people": "many"}
-    graph = mode.compile(made, checkpointer=saver)
+    graph = mode.compile(team, checkpointer=saver)
     graph.update_state({"configurable": {"thread_id": "t"}}, {"first": forged})
     with pytest.raises(StorageError, match=r"people\s+Input should be a valid integer"):
-        mode.resume(made, "t")
+        mode.resume(team, "t")
 
 
 def test_a_changed_output_in_the_graphs_own_state_is_refused_by_the_task_that_reads_it(mode: Mode):
@@ -223,10 +223,10 @@ def test_a_resume_without_a_name_is_refused(mode: Mode):
 
 
 def test_threads_may_be_named_by_numbers(mode: Mode):
-    made = crew(task("a", agent(ScriptedLLM(["done"]))))
+    team = crew(task("a", agent(ScriptedLLM(["done"]))))
     number: Any = 7
-    assert mode.kickoff(made, thread_id=number).thread_id == "7"
-    assert mode.resume(made, "7").raw == "done"
+    assert mode.kickoff(team, thread_id=number).thread_id == "7"
+    assert mode.resume(team, "7").raw == "done"
 
 
 def test_the_database_holds_a_bounded_number_of_bytes_for_each_task(mode: Mode, tmp_path: Path):

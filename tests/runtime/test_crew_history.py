@@ -1,4 +1,4 @@
-"""What a kept run of a crew did, step by step."""
+"""The history of a crew's run: its steps, in order."""
 
 import dataclasses
 from datetime import UTC, datetime
@@ -30,21 +30,19 @@ def three(llm: ScriptedLLM, **more: Any) -> Crew:
     )
 
 
-def past(mode: Mode, made: Crew, *args: Any, **options: Any) -> list[CrewStep]:
-    return mode.run(
-        lambda *given: made.history(*given, **options), lambda *given: made.ahistory(*given, **options), *args
-    )
+def past(mode: Mode, team: Crew, *args: Any, **options: Any) -> list[CrewStep]:
+    return mode.run(lambda *ids: team.history(*ids, **options), lambda *ids: team.ahistory(*ids, **options), *args)
 
 
-def told(steps: list[CrewStep]) -> list[Any]:
-    return [(step.tasks, step.next, {name: one.raw for name, one in step.outputs.items()}) for step in steps]
+def summary(steps: list[CrewStep]) -> list[Any]:
+    return [(step.tasks, step.next, {name: output.raw for name, output in step.outputs.items()}) for step in steps]
 
 
-def test_the_history_tells_the_steps_in_their_order(mode: Mode):
-    made, before = three(ScriptedLLM(["a", "b", "c"])), datetime.now(UTC)
-    result = mode.kickoff(made, {"topic": "rain"})
-    steps = past(mode, made, result.thread_id)
-    assert told(steps) == [
+def test_history_lists_the_steps_in_order(mode: Mode):
+    team, before = three(ScriptedLLM(["a", "b", "c"])), datetime.now(UTC)
+    result = mode.kickoff(team, {"topic": "rain"})
+    steps = past(mode, team, result.thread_id)
+    assert summary(steps) == [
         ((), ("one",), {}),
         (("one",), ("two",), {"one": "a"}),
         (("two",), ("three",), {"one": "a", "two": "b"}),
@@ -53,16 +51,16 @@ def test_the_history_tells_the_steps_in_their_order(mode: Mode):
     assert [step.number for step in steps] == [0, 1, 2, 3]
     assert [step.completed for step in steps] == [None, "one", "two", "three"]
     assert [step.output.raw if step.output else None for step in steps] == [None, "a", "b", "c"]
-    assert {step.thread_id for step in steps} == {result.thread_id} and len({one.checkpoint_id for one in steps}) == 4
+    assert {step.thread_id for step in steps} == {result.thread_id} and len({step.checkpoint_id for step in steps}) == 4
     assert all(step.inputs == {"topic": "rain"} and step.inside is step.forked_from is None for step in steps)
     assert before <= steps[0].created_at < steps[-1].created_at <= datetime.now(UTC)
     assert steps[-1].outputs["two"].description == "do two on rain" and steps[-1].outputs["two"].usage.total_tokens
 
 
 def test_steps_cannot_be_changed(mode: Mode):
-    made = three(ScriptedLLM(["a", "b", "c"]))
-    mode.kickoff(made, {"topic": "rain"})
-    step: Any = past(mode, made)[-1]
+    team = three(ScriptedLLM(["a", "b", "c"]))
+    mode.kickoff(team, {"topic": "rain"})
+    step: Any = past(mode, team)[-1]
     with pytest.raises(dataclasses.FrozenInstanceError):
         step.number = 7
     with pytest.raises(TypeError):
@@ -72,27 +70,27 @@ def test_steps_cannot_be_changed(mode: Mode):
 
 
 def test_without_a_thread_it_is_that_of_the_latest_run(mode: Mode):
-    made = three(ScriptedLLM(list("abcdef")))
+    team = three(ScriptedLLM(list("abcdef")))
     for topic in ("rain", "sun"):
-        mode.kickoff(made, {"topic": topic})
-    assert past(mode, made)[-1].inputs == {"topic": "sun"}
+        mode.kickoff(team, {"topic": topic})
+    assert past(mode, team)[-1].inputs == {"topic": "sun"}
 
 
 def test_of_a_thread_with_several_runs_the_last_one_counts(mode: Mode):
-    made = three(ScriptedLLM(["a", "b", "c", "d", ConnectionError("down")]))
-    mode.kickoff(made, {"topic": "rain"}, thread_id="t")
+    team = three(ScriptedLLM(["a", "b", "c", "d", ConnectionError("down")]))
+    mode.kickoff(team, {"topic": "rain"}, thread_id="t")
     with pytest.raises(ConnectionError):
-        mode.kickoff(made, {"topic": "sun"}, thread_id="t")
-    steps = past(mode, made, "t")
-    assert told(steps) == [((), ("one",), {}), (("one",), ("two",), {"one": "d"})]
+        mode.kickoff(team, {"topic": "sun"}, thread_id="t")
+    steps = past(mode, team, "t")
+    assert summary(steps) == [((), ("one",), {}), (("one",), ("two",), {"one": "d"})]
     assert steps[0].inputs == {"topic": "sun"}
 
 
 def test_asynchronous_tasks_complete_in_one_step(mode: Mode):
     worker = agent(ScriptedLLM(lambda messages: "x"))
-    made = crew(task("a", worker, async_execution=True), task("b", worker, async_execution=True), task("last", worker))
-    mode.kickoff(made)
-    assert [(step.tasks, step.next) for step in past(mode, made)] == [
+    team = crew(task("a", worker, async_execution=True), task("b", worker, async_execution=True), task("last", worker))
+    mode.kickoff(team)
+    assert [(step.tasks, step.next) for step in past(mode, team)] == [
         ((), ("a", "b")),
         (("a", "b"), ("last",)),
         (("last",), ()),
@@ -102,14 +100,14 @@ def test_asynchronous_tasks_complete_in_one_step(mode: Mode):
 @pytest.mark.parametrize("wanted", [True, False])
 def test_a_conditional_task_behind_asynchronous_ones_is_a_step_done_or_skipped(mode: Mode, wanted: bool):
     worker = agent(ScriptedLLM(lambda messages: "x"))
-    made = crew(
+    team = crew(
         task("a", worker, async_execution=True),
         task("b", worker, async_execution=True),
         ConditionalTask(name="perhaps", description="d", expected_output="e", agent=worker, condition=lambda _: wanted),
         task("last", worker),
     )
-    mode.kickoff(made)
-    steps = past(mode, made)
+    mode.kickoff(team)
+    steps = past(mode, team)
     assert [(step.tasks, step.next) for step in steps] == [
         ((), ("a", "b")),
         (("a", "b"), ("perhaps",)),
@@ -121,68 +119,68 @@ def test_a_conditional_task_behind_asynchronous_ones_is_a_step_done_or_skipped(m
 
 def test_structures_are_read_with_their_models(mode: Mode):
     worker = agent(ScriptedLLM(['{"name": "Ulm", "people": 7}', "end"]))
-    made = crew(task("first", worker, output_pydantic=Town), task("second", worker))
-    mode.kickoff(made)
-    assert past(mode, made)[-1].outputs["first"].pydantic == Town(name="Ulm", people=7)
+    team = crew(task("first", worker, output_pydantic=Town), task("second", worker))
+    mode.kickoff(team)
+    assert past(mode, team)[-1].outputs["first"].pydantic == Town(name="Ulm", people=7)
 
 
 def test_a_run_in_memory_has_a_history(mode: Mode):
-    made = three(ScriptedLLM(["a", "b", "c"]), checkpointer=InMemorySaver())
-    mode.kickoff(made, {"topic": "rain"}, thread_id="t")
-    assert [step.tasks for step in past(mode, made, "t")] == [(), ("one",), ("two",), ("three",)]
+    team = three(ScriptedLLM(["a", "b", "c"]), checkpointer=InMemorySaver())
+    mode.kickoff(team, {"topic": "rain"}, thread_id="t")
+    assert [step.tasks for step in past(mode, team, "t")] == [(), ("one",), ("two",), ("three",)]
 
 
-def test_of_a_run_whose_past_is_not_kept_the_rest_is_told(mode: Mode):
-    made = three(ScriptedLLM(["a", "b", "c"]), keep_history="latest")
-    mode.kickoff(made, {"topic": "rain"}, thread_id="t")
-    (step,) = past(mode, made, "t")
+def test_history_of_a_trimmed_run_lists_the_remaining_steps(mode: Mode):
+    team = three(ScriptedLLM(["a", "b", "c"]), keep_history="latest")
+    mode.kickoff(team, {"topic": "rain"}, thread_id="t")
+    (step,) = past(mode, team, "t")
     assert step.tasks == ("one", "two", "three") and step.output is not None and step.output.raw == "c"
 
 
 def test_a_graph_run_by_hand_has_a_history(mode: Mode):
     saver = InMemorySaver()
-    made = three(ScriptedLLM(["a", "b", "c"]), checkpointer=saver)
-    graph = mode.compile(made, checkpointer=saver)
+    team = three(ScriptedLLM(["a", "b", "c"]), checkpointer=saver)
+    graph = mode.compile(team, checkpointer=saver)
     mode.invoke(graph, {"inputs": {"topic": "rain"}}, {"configurable": {"thread_id": "t"}})
-    assert told(past(mode, made, "t"))[-1] == (("three",), (), {"one": "a", "two": "b", "three": "c"})
+    assert summary(past(mode, team, "t"))[-1] == (("three",), (), {"one": "a", "two": "b", "three": "c"})
 
 
-def test_a_run_inside_a_flow_tells_which_flow(mode: Mode):
-    made = three(ScriptedLLM(["a", "b", "c"]))
+def test_nested_run_names_its_flow(mode: Mode):
+    team = three(ScriptedLLM(["a", "b", "c"]))
 
     @persist
     class Week(Flow[dict[str, Any]]):
         @start()
         async def monday(self):
-            return (await made.akickoff({"topic": "rain"})).thread_id
+            return (await team.akickoff({"topic": "rain"})).thread_id
 
     week = Week()
     thread = mode.run(week.kickoff, week.akickoff)
-    steps = past(mode, made, thread)
+    steps = past(mode, team, thread)
     assert [step.tasks for step in steps] == [(), ("one",), ("two",), ("three",)]
     assert {step.inside for step in steps} == {week.flow_id}
     with pytest.raises(RunError, match=r"holds a run of flow `Week`, not of a crew"):
-        past(mode, made, week.flow_id)
+        past(mode, team, week.flow_id)
 
 
-def test_what_is_no_run_of_the_crew_is_refused(mode: Mode):
-    made, other = three(ScriptedLLM(list("abc")), name="ours"), three(ScriptedLLM(list("abc")), name="theirs")
-    with pytest.raises(RunError, match=r"no run of crew `ours` is kept in the SqliteCheckpointer"):
-        past(mode, made)
+def test_runs_of_other_crews_are_refused(mode: Mode):
+    team, other = three(ScriptedLLM(list("abc")), name="ours"), three(ScriptedLLM(list("abc")), name="theirs")
+    with pytest.raises(RunError, match=r"no run of crew `ours` is stored in the SqliteCheckpointer"):
+        past(mode, team)
     with pytest.raises(RunError, match=r"there is no run of thread `nowhere` in the SqliteCheckpointer"):
-        past(mode, made, "nowhere")
+        past(mode, team, "nowhere")
     mode.kickoff(other, {"topic": "rain"}, thread_id="t")
     with pytest.raises(RunError, match=r"thread `t` holds a run of crew `theirs`, not of crew `ours`"):
-        past(mode, made, "t")
+        past(mode, team, "t")
     with pytest.raises(RunError, match=r"kept nowhere"):
-        past(mode, made, checkpointer=False)
+        past(mode, team, checkpointer=False)
 
 
-def test_an_output_that_was_changed_into_something_else_is_told(mode: Mode, storage: Path):
-    made = three(ScriptedLLM(["a", "b", "c"]))
-    mode.kickoff(made, {"topic": "rain"}, thread_id="t")
+def test_invalid_stored_output_is_reported(mode: Mode, storage: Path):
+    team = three(ScriptedLLM(["a", "b", "c"]))
+    mode.kickoff(team, {"topic": "rain"}, thread_id="t")
     with SqliteCheckpointer(storage / "checkpoints.db") as saver:
-        graph = made.compile(checkpointer=saver)
+        graph = team.compile(checkpointer=saver)
         graph.update_state({"configurable": {"thread_id": "t"}}, {"two": {"raw": 7, "agent": None}}, as_node="two")
     with pytest.raises(StorageError, match=r"thread `t` holds as `two`"):
-        past(mode, made, "t")
+        past(mode, team, "t")

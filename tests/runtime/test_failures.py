@@ -195,7 +195,7 @@ def test_a_guardrail_that_refuses_every_attempt_ends_the_run_with_its_last_reaso
 def test_a_missing_input_is_told_before_the_model_is_asked(mode: Mode):
     llm = ScriptedLLM(["one"])
     with pytest.raises(
-        MissingInput, match=r"`description` of task `a` needs the input `topic`, which nobody gave"
+        MissingInput, match=r"`description` of task `a` needs the input `topic`, which was not given"
     ) as caught:
         mode.kickoff(crew(task("a", agent(llm), description="about {topic}")), {"other": 1})
     assert isinstance(caught.value, ValueError)

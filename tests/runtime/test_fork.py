@@ -1,4 +1,4 @@
-"""Running on from a point in the past of a crew's run, in a thread of its own."""
+"""Forks: new runs of a crew that start at an earlier point of a run."""
 
 import asyncio
 from typing import TYPE_CHECKING, Any
@@ -38,25 +38,25 @@ def three(llm: ScriptedLLM, **more: Any) -> Crew:
     )
 
 
-def forked(mode: Mode, made: Crew, *args: Any, **options: Any) -> CrewOutput:
-    return mode.run(lambda: made.fork(*args, **options), lambda: made.afork(*args, **options))
+def forked(mode: Mode, team: Crew, *args: Any, **options: Any) -> CrewOutput:
+    return mode.run(lambda: team.fork(*args, **options), lambda: team.afork(*args, **options))
 
 
 def raws(result: CrewOutput) -> list[str]:
-    return [one.raw for one in result.tasks_output]
+    return [output.raw for output in result.tasks_output]
 
 
-def test_a_fork_goes_on_with_another_output_and_leaves_the_run_as_it_is(mode: Mode):
+def test_fork_continues_from_an_override_and_leaves_the_source_run_unchanged(mode: Mode):
     llm = counting()
-    made = three(llm)
-    first = mode.kickoff(made, {"topic": "rain"})
-    before = made.history(first.thread_id)
-    other = forked(mode, made, "two", {"one": "quite another"})
+    team = three(llm)
+    first = mode.kickoff(team, {"topic": "rain"})
+    before = team.history(first.thread_id)
+    other = forked(mode, team, "two", {"one": "quite another"})
     assert raws(other) == ["quite another", "answer 4", "answer 5"]
     assert "quite another" in asked(llm)[3] and "answer 1" not in asked(llm)[3] + asked(llm)[4]
-    assert made.history(first.thread_id) == before
+    assert team.history(first.thread_id) == before
     assert other.thread_id != first.thread_id
-    steps = made.history(other.thread_id)
+    steps = team.history(other.thread_id)
     assert [(step.tasks, step.forked_from) for step in steps] == [
         (("one",), first.thread_id),
         (("two",), None),
@@ -64,49 +64,53 @@ def test_a_fork_goes_on_with_another_output_and_leaves_the_run_as_it_is(mode: Mo
     ]
 
 
-def test_a_fork_goes_on_behind_a_step(mode: Mode):
-    made = three(counting())
-    mode.kickoff(made, {"topic": "rain"})
-    steps = made.history()
-    assert raws(forked(mode, made, steps[0])) == ["answer 4", "answer 5", "answer 6"]
-    assert raws(forked(mode, made, steps[2])) == ["answer 1", "answer 2", "answer 7"]
-    assert raws(forked(mode, made, steps[3])) == ["answer 1", "answer 2", "answer 3"]
+def test_fork_continues_after_a_step(mode: Mode):
+    team = three(counting())
+    mode.kickoff(team, {"topic": "rain"})
+    steps = team.history()
+    assert raws(forked(mode, team, steps[0])) == ["answer 4", "answer 5", "answer 6"]
+    assert raws(forked(mode, team, steps[2])) == ["answer 1", "answer 2", "answer 7"]
+    assert raws(forked(mode, team, steps[3])) == ["answer 1", "answer 2", "answer 3"]
 
 
-def test_an_output_that_is_given_for_the_task_itself_stands_for_its_work(mode: Mode):
+def test_override_of_the_forked_task_replaces_its_work(mode: Mode):
     llm = counting()
-    made = three(llm)
-    mode.kickoff(made, {"topic": "rain"})
-    assert raws(forked(mode, made, "one", {"one": "given", "two": "too"})) == ["given", "too", "answer 4"]
-    assert raws(forked(mode, made, "three", {"three": "the end"}))[-1] == "the end"
+    team = three(llm)
+    mode.kickoff(team, {"topic": "rain"})
+    assert raws(forked(mode, team, "one", {"one": "given", "two": "too"})) == ["given", "too", "answer 4"]
+    assert raws(forked(mode, team, "three", {"three": "the end"}))[-1] == "the end"
     assert len(llm.requests) == 4
 
 
-def test_other_inputs_fill_the_texts_of_what_is_done_again(mode: Mode):
+def test_other_inputs_fill_the_texts_of_repeated_tasks(mode: Mode):
     llm = counting()
-    made = three(llm)
-    mode.kickoff(made, {"topic": "rain", "place": "Ulm"})
-    other = forked(mode, made, "two", inputs={"topic": "snow"})
-    assert [one.description for one in other.tasks_output] == ["do one on rain", "do two on snow", "do three on snow"]
-    assert made.inputs == {"topic": "snow", "place": "Ulm"}
-    assert made.history()[0].inputs == {"topic": "snow", "place": "Ulm"}
+    team = three(llm)
+    mode.kickoff(team, {"topic": "rain", "place": "Ulm"})
+    other = forked(mode, team, "two", inputs={"topic": "snow"})
+    assert [output.description for output in other.tasks_output] == [
+        "do one on rain",
+        "do two on snow",
+        "do three on snow",
+    ]
+    assert team.inputs == {"topic": "snow", "place": "Ulm"}
+    assert team.history()[0].inputs == {"topic": "snow", "place": "Ulm"}
 
 
 def test_the_run_and_the_new_threads_name_may_be_given(mode: Mode):
-    made = three(counting())
-    mode.kickoff(made, {"topic": "rain"}, thread_id="old")
-    mode.kickoff(made, {"topic": "sun"}, thread_id="newer")
-    other = forked(mode, made, "three", thread_id="old", new_thread_id="fork")
+    team = three(counting())
+    mode.kickoff(team, {"topic": "rain"}, thread_id="old")
+    mode.kickoff(team, {"topic": "sun"}, thread_id="newer")
+    other = forked(mode, team, "three", thread_id="old", new_thread_id="fork")
     assert (raws(other), other.thread_id) == (["answer 1", "answer 2", "answer 7"], "fork")
-    assert made.history("fork")[0].forked_from == "old"
+    assert team.history("fork")[0].forked_from == "old"
 
 
 def test_what_a_fork_costs_is_what_it_did_itself(mode: Mode):
-    made = three(counting())
-    first = mode.kickoff(made, {"topic": "rain"})
-    other = forked(mode, made, "three")
+    team = three(counting())
+    first = mode.kickoff(team, {"topic": "rain"})
+    other = forked(mode, team, "three")
     assert other.token_usage.successful_requests == 1 and first.token_usage.successful_requests == 3
-    assert [one.usage.successful_requests for one in other.tasks_output] == [0, 0, 1]
+    assert [output.usage.successful_requests for output in other.tasks_output] == [0, 0, 1]
 
 
 def test_tools_of_earlier_tasks_are_not_used_again_and_those_behind_are(mode: Mode):
@@ -120,13 +124,13 @@ def test_tools_of_earlier_tasks_are_not_used_again_and_those_behind_are(mode: Mo
 
     script = [ToolUse("look", {"what": "one"}), "a", ToolUse("look", {"what": "two"}), "b"]
     worker = agent(ScriptedLLM([*script, *script[2:]]), tools=[look], cache=False)
-    made = crew(task("first", worker), task("second", worker))
-    mode.kickoff(made)
-    forked(mode, made, "second")
+    team = crew(task("first", worker), task("second", worker))
+    mode.kickoff(team)
+    forked(mode, team, "second")
     assert used == ["one", "two", "two"]
 
 
-def beside(llm: ScriptedLLM, **more: Any) -> Crew:
+def parallel_tasks(llm: ScriptedLLM, **more: Any) -> Crew:
     worker = agent(llm)
     names = ("first", "a", "b", "c", "last")
     return crew(*(task(name, worker, async_execution=name in "abc") for name in names), **more)
@@ -152,45 +156,45 @@ def by_name(counts: dict[str, int]) -> ScriptedLLM:
         ("last", "first1 a1 b1 c1 last2"),
     ],
 )
-def test_of_asynchronous_tasks_those_before_the_point_are_kept(mode: Mode, point: str, expected: str):
-    made = beside(by_name({}))
-    mode.kickoff(made)
-    assert raws(forked(mode, made, point)) == expected.split()
+def test_asynchronous_tasks_before_the_point_keep_their_outputs(mode: Mode, point: str, expected: str):
+    team = parallel_tasks(by_name({}))
+    mode.kickoff(team)
+    assert raws(forked(mode, team, point)) == expected.split()
 
 
-def test_an_asynchronous_task_that_had_completed_beside_a_failing_one_is_kept(mode: Mode):
+def test_asynchronous_task_completed_in_parallel_to_a_failed_one_keeps_its_output(mode: Mode):
     counts: dict[str, int] = {}
     llm = by_name(counts)
 
     @tool
     async def wait() -> str:
         """Wait until the other one is done."""
-        await auntil(lambda: made.tasks[0].output)
+        await auntil(lambda: team.tasks[0].output)
         await asyncio.sleep(0.3)  # and its output is kept by then
         return "waited"
 
     failing = ScriptedLLM([ToolUse("wait", {}), ConnectionError("down"), "b at last"])
     worker, broken = agent(llm), agent(failing, role="other", tools=[wait])
-    made = crew(task("a", worker, async_execution=True), task("b", broken, async_execution=True), task("last", worker))
+    team = crew(task("a", worker, async_execution=True), task("b", broken, async_execution=True), task("last", worker))
     with pytest.raises(ConnectionError):
-        mode.kickoff(made)
-    assert raws(forked(mode, made, "b")) == ["a1", "b at last", "last1"]
+        mode.kickoff(team)
+    assert raws(forked(mode, team, "b")) == ["a1", "b at last", "last1"]
 
 
 def test_the_first_tasks_of_a_crew_may_be_asynchronous(mode: Mode):
     worker = agent(by_name({}))
-    made = crew(task("a", worker, async_execution=True), task("b", worker, async_execution=True), task("last", worker))
-    mode.kickoff(made)
-    assert raws(forked(mode, made, "b")) == ["a1", "b2", "last2"]
-    assert raws(forked(mode, made, "a")) == ["a2", "b3", "last3"]
+    team = crew(task("a", worker, async_execution=True), task("b", worker, async_execution=True), task("last", worker))
+    mode.kickoff(team)
+    assert raws(forked(mode, team, "b")) == ["a1", "b2", "last2"]
+    assert raws(forked(mode, team, "a")) == ["a2", "b3", "last3"]
 
 
 def test_an_asynchronous_task_at_the_end_may_be_the_point(mode: Mode):
     worker = agent(by_name({}))
-    made = crew(task("a", worker), task("b", worker, async_execution=True))
-    mode.kickoff(made)
-    assert raws(forked(mode, made, "b")) == ["a1", "b2"]
-    assert raws(forked(mode, made, "b", {"b": "given"})) == ["a1", "given"]
+    team = crew(task("a", worker), task("b", worker, async_execution=True))
+    mode.kickoff(team)
+    assert raws(forked(mode, team, "b")) == ["a1", "b2"]
+    assert raws(forked(mode, team, "b", {"b": "given"})) == ["a1", "given"]
 
 
 def perhaps(llm: ScriptedLLM, judged: list[str], *, together: bool = False) -> Crew:
@@ -211,63 +215,63 @@ def perhaps(llm: ScriptedLLM, judged: list[str], *, together: bool = False) -> C
 @pytest.mark.parametrize("together", [False, True])
 def test_the_condition_of_a_task_behind_the_point_judges_the_other_output(mode: Mode, together: bool):
     judged: list[str] = []
-    made = perhaps(by_name({}), judged, together=together)
-    assert raws(mode.kickoff(made)) == ["first1", "second1", "", "last1"]
-    assert raws(forked(mode, made, "shorten", {"second": "long"})) == ["first1", "long", "shorten1", "last2"]
+    team = perhaps(by_name({}), judged, together=together)
+    assert raws(mode.kickoff(team)) == ["first1", "second1", "", "last1"]
+    assert raws(forked(mode, team, "shorten", {"second": "long"})) == ["first1", "long", "shorten1", "last2"]
     assert judged == ["second1", "long"]
 
 
 @pytest.mark.parametrize("together", [False, True])
-def test_a_condition_before_the_point_is_not_asked_again(mode: Mode, together: bool):
+def test_condition_before_the_point_is_not_evaluated_again(mode: Mode, together: bool):
     judged: list[str] = []
-    made = perhaps(by_name({}), judged, together=together)
-    mode.kickoff(made)
-    assert raws(forked(mode, made, "last", {"second": "long"})) == ["first1", "long", "", "last2"]
+    team = perhaps(by_name({}), judged, together=together)
+    mode.kickoff(team)
+    assert raws(forked(mode, team, "last", {"second": "long"})) == ["first1", "long", "", "last2"]
     assert judged == ["second1"]
 
 
 def test_outputs_are_texts_objects_and_fields(mode: Mode):
     worker = agent(ScriptedLLM(['{"name": "Ulm", "people": 7}', "b", "c", *"defgh"]))
-    made = crew(task("town", worker, output_pydantic=Town), task("last", worker))
-    mode.kickoff(made, thread_id="t")
-    given: list[Any] = [
+    team = crew(task("town", worker, output_pydantic=Town), task("last", worker))
+    mode.kickoff(team, thread_id="t")
+    overrides: list[Any] = [
         '{"name": "Bonn", "people": 8}',
         {"name": "Bonn", "people": 8},
         {"raw": '{"name": "Bonn", "people": 8}', "agent": "a person"},
         Town(name="Bonn", people=8).model_dump_json(),
         TaskOutput(description="d", agent="x", raw="Bonn", pydantic=Town(name="Bonn", people=8)),
     ]
-    found = [forked(mode, made, "last", {"town": one}, thread_id="t").tasks_output[0] for one in given]
-    assert [one.pydantic for one in found] == [Town(name="Bonn", people=8)] * 5
-    assert [one.agent for one in found] == ["worker", "worker", "a person", "worker", "x"]
-    assert [one.name for one in found[:4]] == ["town"] * 4
+    outputs = [forked(mode, team, "last", {"town": override}, thread_id="t").tasks_output[0] for override in overrides]
+    assert [output.pydantic for output in outputs] == [Town(name="Bonn", people=8)] * 5
+    assert [output.agent for output in outputs] == ["worker", "worker", "a person", "worker", "x"]
+    assert [output.name for output in outputs[:4]] == ["town"] * 4
 
 
 def test_json_is_given_as_its_fields(mode: Mode):
     worker = agent(ScriptedLLM(['{"name": "Ulm", "people": 7}', "b", "c"]))
-    made = crew(task("town", worker, output_json=Town), task("last", worker))
-    mode.kickoff(made)
-    assert forked(mode, made, "last", {"town": {"name": "Bonn", "people": 8}}).tasks_output[0].json_dict == {
+    team = crew(task("town", worker, output_json=Town), task("last", worker))
+    mode.kickoff(team)
+    assert forked(mode, team, "last", {"town": {"name": "Bonn", "people": 8}}).tasks_output[0].json_dict == {
         "name": "Bonn",
         "people": 8,
     }
 
 
 def test_a_task_that_was_never_done_may_be_given(mode: Mode):
-    made = three(ScriptedLLM(["a", ConnectionError("down"), "c"]))
+    team = three(ScriptedLLM(["a", ConnectionError("down"), "c"]))
     with pytest.raises(ConnectionError):
-        mode.kickoff(made, {"topic": "rain"})
-    other = forked(mode, made, "two", {"two": "by hand"})
+        mode.kickoff(team, {"topic": "rain"})
+    other = forked(mode, team, "two", {"two": "by hand"})
     assert raws(other) == ["a", "by hand", "c"]
     assert other.tasks_output[1].description == "do two on rain" and other.tasks_output[1].agent == "worker"
 
 
-def test_a_crew_whose_later_tasks_changed_goes_on_with_those(mode: Mode):
+def test_fork_runs_the_changed_later_tasks_of_the_crew(mode: Mode):
     llm = counting()
-    made = three(llm, name="ours")
-    mode.kickoff(made, {"topic": "rain"})
-    worker = made.agents[0]
-    changed = Crew(agents=[worker], tasks=[*made.tasks[:2], task("four", worker), task("five", worker)], name="ours")
+    team = three(llm, name="ours")
+    mode.kickoff(team, {"topic": "rain"})
+    worker = team.agents[0]
+    changed = Crew(agents=[worker], tasks=[*team.tasks[:2], task("four", worker), task("five", worker)], name="ours")
     assert raws(forked(mode, changed, "four")) == ["answer 1", "answer 2", "answer 4", "answer 5"]
 
 
@@ -276,27 +280,27 @@ def test_a_task_that_is_to_give_another_structure_now_is_done_again(mode: Mode):
         river: str
 
     worker = agent(ScriptedLLM(['{"name": "Ulm", "people": 7}', '{"river": "Danube"}', "b"]))
-    made = crew(task("town", worker, output_pydantic=Town))
-    mode.kickoff(made)
-    made.tasks[0].output_pydantic = Place
-    assert forked(mode, made, "town").tasks_output[0].pydantic == Place(river="Danube")
-    assert forked(mode, made, "town", {"town": {"river": "Rhine"}}).tasks_output[0].pydantic == Place(river="Rhine")
+    team = crew(task("town", worker, output_pydantic=Town))
+    mode.kickoff(team)
+    team.tasks[0].output_pydantic = Place
+    assert forked(mode, team, "town").tasks_output[0].pydantic == Place(river="Danube")
+    assert forked(mode, team, "town", {"town": {"river": "Rhine"}}).tasks_output[0].pydantic == Place(river="Rhine")
 
 
 def test_forks_of_forks(mode: Mode):
-    made = three(counting())
-    mode.kickoff(made, {"topic": "rain"})
-    results = [forked(mode, made, "three", {"two": f"two, {number}"}) for number in range(3)]
+    team = three(counting())
+    mode.kickoff(team, {"topic": "rain"})
+    results = [forked(mode, team, "three", {"two": f"two, {number}"}) for number in range(3)]
     assert raws(results[-1]) == ["answer 1", "two, 2", "answer 6"]
-    assert made.history()[0].forked_from == results[1].thread_id
+    assert team.history()[0].forked_from == results[1].thread_id
 
 
-def test_a_fork_is_kept_where_it_is_told(mode: Mode):
-    made, saver = three(counting()), InMemorySaver()
-    mode.kickoff(made, {"topic": "rain"}, checkpointer=saver)
-    other = forked(mode, made, "two", checkpointer=saver)
+def test_fork_is_stored_in_the_given_checkpointer(mode: Mode):
+    team, saver = three(counting()), InMemorySaver()
+    mode.kickoff(team, {"topic": "rain"}, checkpointer=saver)
+    other = forked(mode, team, "two", checkpointer=saver)
     assert raws(other) == ["answer 1", "answer 4", "answer 5"]
-    assert len(made.runs(checkpointer=saver)) == 2 and made.runs() == []
+    assert len(team.runs(checkpointer=saver)) == 2 and team.runs() == []
 
 
 IN_POSTGRES = {"b": "a1 b2 shorten2 last2", "shorten": "a1 b1 shorten2 last2", "last": "a1 b1 shorten1 last2"}
@@ -317,11 +321,11 @@ def in_postgres(name: str) -> Crew:
 def test_forks_in_postgres(postgres: "Postgres", point: str):
     from langgraph.checkpoint.postgres import PostgresSaver
 
-    made = in_postgres(f"sync {point}")
+    team = in_postgres(f"sync {point}")
     with PostgresSaver.from_conn_string(postgres.dsn) as saver:
-        made.kickoff(checkpointer=saver)
-        assert raws(made.fork(point, checkpointer=saver)) == IN_POSTGRES[point].split()
-        steps = made.history(checkpointer=saver)
+        team.kickoff(checkpointer=saver)
+        assert raws(team.fork(point, checkpointer=saver)) == IN_POSTGRES[point].split()
+        steps = team.history(checkpointer=saver)
     assert list(steps[-1].outputs) == ["a", "b", "shorten", "last"] and steps[0].forked_from is not None
 
 
@@ -329,12 +333,12 @@ def test_forks_in_postgres(postgres: "Postgres", point: str):
 def test_forks_in_postgres_on_an_event_loop(postgres: "Postgres", point: str):
     from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 
-    made = in_postgres(f"async {point}")
+    team = in_postgres(f"async {point}")
 
     async def ran() -> list[str]:
         async with AsyncPostgresSaver.from_conn_string(postgres.dsn) as saver:
-            await made.akickoff(checkpointer=saver)
-            return raws(await made.afork(point, checkpointer=saver))
+            await team.akickoff(checkpointer=saver)
+            return raws(await team.afork(point, checkpointer=saver))
 
     assert asyncio.run(ran()) == IN_POSTGRES[point].split()
 
@@ -342,45 +346,45 @@ def test_forks_in_postgres_on_an_event_loop(postgres: "Postgres", point: str):
 def test_a_saver_for_sync_runs_alone_is_named(postgres: "Postgres"):
     from langgraph.checkpoint.postgres import PostgresSaver
 
-    made = in_postgres("named")
+    team = in_postgres("named")
     with PostgresSaver.from_conn_string(postgres.dsn) as saver:
-        made.kickoff(checkpointer=saver, thread_id="named")
+        team.kickoff(checkpointer=saver, thread_id="named")
         for begun in (
-            made.afork("b", thread_id="named", checkpointer=saver),
-            made.ahistory("named", checkpointer=saver),
+            team.afork("b", thread_id="named", checkpointer=saver),
+            team.ahistory("named", checkpointer=saver),
         ):
             with pytest.raises(RunError, match=r"`PostgresSaver` is for sync runs only"):
                 asyncio.run(begun)
 
 
-def test_a_failed_fork_is_gone_on_with(mode: Mode):
-    made = three(ScriptedLLM(["a", "b", "c", "d", ConnectionError("down"), "e"]))
-    mode.kickoff(made, {"topic": "rain"})
+def test_failed_fork_can_be_resumed(mode: Mode):
+    team = three(ScriptedLLM(["a", "b", "c", "d", ConnectionError("down"), "e"]))
+    mode.kickoff(team, {"topic": "rain"})
     with pytest.raises(ConnectionError):
-        forked(mode, made, "two", {"one": "other"}, new_thread_id="fork")
-    assert [(run.thread_id, run.status, run.last) for run in made.runs(limit=1)] == [("fork", "open", "two")]
-    assert raws(mode.resume(made, "fork")) == ["other", "d", "e"]
+        forked(mode, team, "two", {"one": "other"}, new_thread_id="fork")
+    assert [(run.thread_id, run.status, run.last) for run in team.runs(limit=1)] == [("fork", "open", "two")]
+    assert raws(mode.resume(team, "fork")) == ["other", "d", "e"]
 
 
-def test_a_fork_that_fails_at_once_tells_what_it_took_over(mode: Mode):
-    made = three(ScriptedLLM(["a", "b", "c", ConnectionError("down"), "d"]))
-    mode.kickoff(made, {"topic": "rain"})
+def test_fork_failing_in_its_first_task_lists_the_copied_outputs(mode: Mode):
+    team = three(ScriptedLLM(["a", "b", "c", ConnectionError("down"), "d"]))
+    mode.kickoff(team, {"topic": "rain"})
     with pytest.raises(ConnectionError):
-        forked(mode, made, "three", new_thread_id="fork")
-    assert [(run.thread_id, run.status, run.last) for run in made.runs(limit=1)] == [("fork", "open", "two")]
-    assert raws(mode.resume(made, "fork")) == ["a", "b", "d"]
+        forked(mode, team, "three", new_thread_id="fork")
+    assert [(run.thread_id, run.status, run.last) for run in team.runs(limit=1)] == [("fork", "open", "two")]
+    assert raws(mode.resume(team, "fork")) == ["a", "b", "d"]
 
 
-def test_a_fork_inside_a_flow_goes_on_where_it_was(mode: Mode):
+def test_fork_inside_a_flow_resumes(mode: Mode):
     llm = ScriptedLLM(["a", "b", "c", "d", ConnectionError("down"), "e"])
-    made = three(llm)
+    team = three(llm)
 
     @persist
     class Week(Flow[dict[str, Any]]):
         @start()
         async def monday(self):
-            await made.akickoff({"topic": "rain"}, granularity=mode.granularity)
-            return raws(await made.afork("two", {"one": "other"}))
+            await team.akickoff({"topic": "rain"}, granularity=mode.granularity)
+            return raws(await team.afork("two", {"one": "other"}))
 
     week = Week()
     with pytest.raises(ConnectionError):
@@ -389,83 +393,83 @@ def test_a_fork_inside_a_flow_goes_on_where_it_was(mode: Mode):
     assert len(llm.requests) == 6
 
 
-def refused(mode: Mode, made: Crew, *args: Any, kind: type[Exception] = RunError, **options: Any) -> str:
+def refused(mode: Mode, team: Crew, *args: Any, kind: type[Exception] = RunError, **options: Any) -> str:
     with pytest.raises(kind) as caught:
-        forked(mode, made, *args, **options)
+        forked(mode, team, *args, **options)
     return str(caught.value)
 
 
 def test_bad_points_are_refused(mode: Mode):
     llm = counting()
-    made = three(llm)
-    assert "no run of crew `crew` is kept" in refused(mode, made, "two")
-    mode.kickoff(made, {"topic": "rain"}, thread_id="t")
-    mode.kickoff(made, {"topic": "rain"}, thread_id="u")
-    step = made.history("t")[1]
-    assert "step 1 is one of thread `t`, not of `u`" in refused(mode, made, step, thread_id="u")
-    assert "thread `u` holds a run already" in refused(mode, made, "two", new_thread_id="u")
-    assert "no run of thread `x`" in refused(mode, made, "two", thread_id="x")
-    for bad in ("", "  ", "four", 3, -1, task("one", made.agents[0])):
-        assert "0. one  id" in refused(mode, made, bad, kind=UnknownTask)
+    team = three(llm)
+    assert "no run of crew `crew` is stored" in refused(mode, team, "two")
+    mode.kickoff(team, {"topic": "rain"}, thread_id="t")
+    mode.kickoff(team, {"topic": "rain"}, thread_id="u")
+    step = team.history("t")[1]
+    assert "step 1 belongs to thread `t`, not to `u`" in refused(mode, team, step, thread_id="u")
+    assert "thread `u` already holds a run" in refused(mode, team, "two", new_thread_id="u")
+    assert "no run of thread `x`" in refused(mode, team, "two", thread_id="x")
+    for bad in ("", "  ", "four", 3, -1, task("one", team.agents[0])):
+        assert "0. one  id" in refused(mode, team, bad, kind=UnknownTask)
     for wrong in (None, 1.5, True, ["one"]):
-        assert "names no task" in refused(mode, made, wrong, kind=TypeError)
-    assert len(llm.requests) == 6 and len(made.runs()) == 2
+        assert "names no task" in refused(mode, team, wrong, kind=TypeError)
+    assert len(llm.requests) == 6 and len(team.runs()) == 2
 
 
 def test_bad_outputs_are_refused(mode: Mode):
     llm = ScriptedLLM(['{"name": "Ulm", "people": 7}', "b", "c"])
     worker = agent(llm)
-    made = crew(task("town", worker, output_pydantic=Town), task("two", worker), task("three", worker))
-    mode.kickoff(made)
-    assert "`four` is none of the crew's tasks" in refused(mode, made, "two", {"four": "x"}, kind=UnknownTask)
-    assert "given for `three`, which runs behind `two`" in refused(mode, made, "two", {"three": "x"})
-    assert "does not fit `Town`" in refused(mode, made, "two", {"town": "somewhere"}, kind=DefinitionError)
-    assert "does not fit `Town`" in refused(mode, made, "two", {"town": {"name": 1}}, kind=DefinitionError)
-    assert "gives a text" in refused(mode, made, "three", {"two": {"a": 1}}, kind=DefinitionError)
-    assert "`colour`, which" in refused(mode, made, "three", {"two": {"raw": "a", "colour": 1}}, kind=DefinitionError)
-    assert "does not fit" in refused(mode, made, "three", {"two": {"raw": 7}}, kind=DefinitionError)
+    team = crew(task("town", worker, output_pydantic=Town), task("two", worker), task("three", worker))
+    mode.kickoff(team)
+    assert "`four` is none of the crew's tasks" in refused(mode, team, "two", {"four": "x"}, kind=UnknownTask)
+    assert "given for `three`, which runs after `two`" in refused(mode, team, "two", {"three": "x"})
+    assert "does not fit `Town`" in refused(mode, team, "two", {"town": "somewhere"}, kind=DefinitionError)
+    assert "does not fit `Town`" in refused(mode, team, "two", {"town": {"name": 1}}, kind=DefinitionError)
+    assert "the task returns text" in refused(mode, team, "three", {"two": {"a": 1}}, kind=DefinitionError)
+    assert "`colour`, which" in refused(mode, team, "three", {"two": {"raw": "a", "colour": 1}}, kind=DefinitionError)
+    assert "does not fit" in refused(mode, team, "three", {"two": {"raw": 7}}, kind=DefinitionError)
     for wrong in (7, None, ["x"]):
-        assert "give a text, a dict or a `TaskOutput`" in refused(mode, made, "three", {"two": wrong}, kind=TypeError)
-    assert "give a dict of tasks and outputs" in refused(mode, made, "three", "two", kind=TypeError)
-    assert "several outputs" in refused(mode, made, "three", {"two": "x", 1: "y"})
-    assert "give a dict of names and values" in refused(mode, made, "three", inputs="x", kind=TypeError)
-    assert len(llm.requests) == 3 and len(made.runs()) == 1
+        assert "give a text, a dict or a `TaskOutput`" in refused(mode, team, "three", {"two": wrong}, kind=TypeError)
+    assert "give a dict from task names to outputs" in refused(mode, team, "three", "two", kind=TypeError)
+    assert "several outputs" in refused(mode, team, "three", {"two": "x", 1: "y"})
+    assert "give a dict of names and values" in refused(mode, team, "three", inputs="x", kind=TypeError)
+    assert len(llm.requests) == 3 and len(team.runs()) == 1
 
 
-def test_a_run_that_has_not_come_to_the_point_is_told(mode: Mode):
-    made = three(ScriptedLLM(["a", ConnectionError("down"), *"bcde"]))
+def test_run_that_did_not_reach_the_point_is_refused(mode: Mode):
+    team = three(ScriptedLLM(["a", ConnectionError("down"), *"bcde"]))
     with pytest.raises(ConnectionError):
-        mode.kickoff(made, {"topic": "rain"})
-    assert "has no output of `two`, which comes before that point. Done are: `one`" in refused(mode, made, "three")
-    assert raws(forked(mode, made, "two")) == ["a", "b", "c"]
+        mode.kickoff(team, {"topic": "rain"})
+    assert "has no output of `two`, which comes before that point. Tasks done: `one`" in refused(mode, team, "three")
+    assert raws(forked(mode, team, "two")) == ["a", "b", "c"]
 
 
-def test_a_run_of_other_tasks_is_told(mode: Mode):
-    made = three(counting(), name="ours")
-    mode.kickoff(made, {"topic": "rain"})
-    step = made.history()[2]
-    worker = made.agents[0]
-    changed = crew(task("zero", worker), *made.tasks, name="ours")
+def test_run_with_other_tasks_is_refused(mode: Mode):
+    team = three(counting(), name="ours")
+    mode.kickoff(team, {"topic": "rain"})
+    step = team.history()[2]
+    worker = team.agents[0]
+    changed = crew(task("zero", worker), *team.tasks, name="ours")
     assert "has no output of `zero`" in refused(mode, changed, "three")
     assert "the crew's tasks are now `zero`, `one`, `two`, `three`" in refused(mode, changed, step)
 
 
-def test_a_missing_input_is_told_before_anything_is_done(mode: Mode):
+def test_missing_input_is_reported_before_any_task_runs(mode: Mode):
     llm = counting()
     worker = agent(llm)
-    made = crew(task("one", worker), task("two", worker, description="do {this}"))
-    mode.kickoff(crew(*made.tasks[:1], name="ours"))
-    changed = Crew(agents=[worker], tasks=made.tasks, name="ours")
+    team = crew(task("one", worker), task("two", worker, description="do {this}"))
+    mode.kickoff(crew(*team.tasks[:1], name="ours"))
+    changed = Crew(agents=[worker], tasks=team.tasks, name="ours")
     assert "this" in refused(mode, changed, "two", inputs={"other": 1}, kind=MissingInput)
     assert len(llm.requests) == 1 and len(changed.runs()) == 1
 
 
 def test_many_forks_at_once(mode: Mode):
-    made = beside(by_name({}))
-    mode.kickoff(made, thread_id="t")
+    team = parallel_tasks(by_name({}))
+    mode.kickoff(team, thread_id="t")
 
     async def all_of_them() -> list[CrewOutput]:
-        return await asyncio.gather(*(made.afork("last", {"c": f"c, {n}"}, thread_id="t") for n in range(8)))
+        return await asyncio.gather(*(team.afork("last", {"c": f"c, {n}"}, thread_id="t") for n in range(8)))
 
     results = asyncio.run(all_of_them())
-    assert sorted(raws(one)[3] for one in results) == [f"c, {n}" for n in range(8)]
+    assert sorted(raws(result)[3] for result in results) == [f"c, {n}" for n in range(8)]

@@ -1,4 +1,4 @@
-"""Doing a task of a run again, and all behind it."""
+"""Replays: running a task of a run again, and all tasks after it."""
 
 import json
 import os
@@ -35,100 +35,108 @@ def three(llm: ScriptedLLM, **more: Any) -> Crew:
     )
 
 
-def replayed(mode: Mode, made: Crew, *args: Any, **options: Any) -> CrewOutput:
-    return mode.run(lambda: made.replay(*args, **options), lambda: made.areplay(*args, **options))
+def replayed(mode: Mode, team: Crew, *args: Any, **options: Any) -> CrewOutput:
+    return mode.run(lambda: team.replay(*args, **options), lambda: team.areplay(*args, **options))
 
 
 def raws(result: CrewOutput) -> list[str]:
-    return [one.raw for one in result.tasks_output]
+    return [output.raw for output in result.tasks_output]
 
 
 def test_a_task_of_the_latest_run_is_done_again_with_all_behind_it(mode: Mode):
-    made = three(counting())
-    mode.kickoff(made, {"topic": "rain"})
-    result = replayed(mode, made, task_id=str(made.tasks[1].id))
+    team = three(counting())
+    mode.kickoff(team, {"topic": "rain"})
+    result = replayed(mode, team, task_id=str(team.tasks[1].id))
     assert isinstance(result, CrewOutput)
     assert (raws(result), result.raw) == (["answer 1", "answer 4", "answer 5"], "answer 5")
-    assert [one.description for one in result.tasks_output] == ["do one on rain", "do two on rain", "do three on rain"]
-    assert [one.agent for one in result.tasks_output] == ["rain expert"] * 3
-    assert [one.name for one in result.tasks_output] == ["one", "two", "three"]
+    assert [output.description for output in result.tasks_output] == [
+        "do one on rain",
+        "do two on rain",
+        "do three on rain",
+    ]
+    assert [output.agent for output in result.tasks_output] == ["rain expert"] * 3
+    assert [output.name for output in result.tasks_output] == ["one", "two", "three"]
 
 
 def test_a_replay_is_the_latest_run_then(mode: Mode):
-    made = three(counting())
-    mode.kickoff(made, {"topic": "rain"})
-    replayed(mode, made, "two")
-    assert raws(replayed(mode, made, "three")) == ["answer 1", "answer 4", "answer 6"]
-    assert raws(replayed(mode, made, "one")) == ["answer 7", "answer 8", "answer 9"]
-    assert len(made.runs()) == 4
+    team = three(counting())
+    mode.kickoff(team, {"topic": "rain"})
+    replayed(mode, team, "two")
+    assert raws(replayed(mode, team, "three")) == ["answer 1", "answer 4", "answer 6"]
+    assert raws(replayed(mode, team, "one")) == ["answer 7", "answer 8", "answer 9"]
+    assert len(team.runs()) == 4
 
 
-def test_the_logs_tell_what_was_taken_over(mode: Mode):
-    made = three(counting())
-    mode.kickoff(made, {"topic": "rain"})
-    assert [one["was_replayed"] for one in made.execution_logs] == [False, False, False]
-    replayed(mode, made, "two", {"topic": "snow"})
-    assert [one["was_replayed"] for one in made.execution_logs] == [True, False, False]
-    assert [one["task_index"] for one in made.execution_logs] == [0, 1, 2]
-    assert [one["inputs"] for one in made.execution_logs] == [{"topic": "snow"}] * 3
+def test_execution_logs_mark_replayed_outputs(mode: Mode):
+    team = three(counting())
+    mode.kickoff(team, {"topic": "rain"})
+    assert [entry["was_replayed"] for entry in team.execution_logs] == [False, False, False]
+    replayed(mode, team, "two", {"topic": "snow"})
+    assert [entry["was_replayed"] for entry in team.execution_logs] == [True, False, False]
+    assert [entry["task_index"] for entry in team.execution_logs] == [0, 1, 2]
+    assert [entry["inputs"] for entry in team.execution_logs] == [{"topic": "snow"}] * 3
 
 
 def test_earlier_tasks_show_their_outputs(mode: Mode):
-    made = three(counting())
-    mode.kickoff(made, {"topic": "rain"})
+    team = three(counting())
+    mode.kickoff(team, {"topic": "rain"})
     again = three(counting())
     replayed(mode, again, "two")
-    assert [one.output.raw if one.output else None for one in again.tasks] == ["answer 1", "answer 1", "answer 2"]
+    assert [crew_task.output.raw if crew_task.output else None for crew_task in again.tasks] == [
+        "answer 1",
+        "answer 1",
+        "answer 2",
+    ]
 
 
 def test_a_task_goes_by_each_of_its_names(mode: Mode):
     llm = counting()
     worker = agent(llm)
-    made = crew(task("look up", worker), task("write", worker))
-    mode.kickoff(made, thread_id="t")
-    first = made.tasks[1]
+    team = crew(task("look up", worker), task("write", worker))
+    mode.kickoff(team, thread_id="t")
+    first = team.tasks[1]
     for name in (str(first.id), first.id, first.id.hex, first.key, "write", 1, "1", first, f" {first.id} "):
-        assert raws(replayed(mode, made, name, thread_id="t"))[0] == "answer 1"
-    for name in ("look up", "look_up", made.tasks[0].key, 0, "0"):
-        assert raws(replayed(mode, made, name, thread_id="t"))[0] != "answer 1"
+        assert raws(replayed(mode, team, name, thread_id="t"))[0] == "answer 1"
+    for name in ("look up", "look_up", team.tasks[0].key, 0, "0"):
+        assert raws(replayed(mode, team, name, thread_id="t"))[0] != "answer 1"
 
 
-def test_tasks_with_the_same_name_are_told_apart_by_their_place_or_id(mode: Mode):
+def test_tasks_with_the_same_name_are_distinguished_by_position_or_id(mode: Mode):
     worker = agent(counting())
-    made = crew(task("x y", worker), task("x y", worker))
-    mode.kickoff(made, thread_id="t")
-    for name in ("x y", made.tasks[0].key):
+    team = crew(task("x y", worker), task("x y", worker))
+    mode.kickoff(team, thread_id="t")
+    for name in ("x y", team.tasks[0].key):
         with pytest.raises(UnknownTask, match=r"is several of the crew's tasks.*\n  0. x_y  id .*\n  1. x_y_2  id"):
-            replayed(mode, made, name, thread_id="t")
-    assert raws(replayed(mode, made, "x_y_2", thread_id="t")) == ["answer 1", "answer 3"]
-    assert raws(replayed(mode, made, made.tasks[1].id, thread_id="t")) == ["answer 1", "answer 4"]
+            replayed(mode, team, name, thread_id="t")
+    assert raws(replayed(mode, team, "x_y_2", thread_id="t")) == ["answer 1", "answer 3"]
+    assert raws(replayed(mode, team, team.tasks[1].id, thread_id="t")) == ["answer 1", "answer 4"]
 
 
 def test_any_run_may_be_replayed_those_of_kickoff_for_each_too(mode: Mode):
-    made = three(counting())
+    team = three(counting())
     inputs = [{"topic": topic} for topic in ("rain", "snow", "hail")]
-    each = mode.run(lambda: made.kickoff_for_each(inputs), lambda: made.akickoff_for_each(inputs))
-    for one, topic in zip(each, ("rain", "snow", "hail"), strict=True):
-        result = replayed(mode, made, "three", thread_id=one.thread_id)
-        assert raws(result)[:2] == raws(one)[:2]
+    each = mode.run(lambda: team.kickoff_for_each(inputs), lambda: team.akickoff_for_each(inputs))
+    for earlier, topic in zip(each, ("rain", "snow", "hail"), strict=True):
+        result = replayed(mode, team, "three", thread_id=earlier.thread_id)
+        assert raws(result)[:2] == raws(earlier)[:2]
         assert result.tasks_output[2].description == f"do three on {topic}"
 
 
 def test_functions_before_a_kickoff_are_not_called_and_those_behind_it_are(mode: Mode):
-    told: list[str] = []
+    calls: list[str] = []
 
     def before(inputs: dict[str, Any]) -> dict[str, Any]:
-        told.append("before")
+        calls.append("before")
         return {"topic": inputs["topic"] + "!"}
 
     def after(_: CrewOutput) -> None:
-        told.append("after")
+        calls.append("after")
 
-    made = three(counting(), before_kickoff_callbacks=[before], after_kickoff_callbacks=[after])
-    mode.kickoff(made, {"topic": "rain"})
-    result = replayed(mode, made, "three")
+    team = three(counting(), before_kickoff_callbacks=[before], after_kickoff_callbacks=[after])
+    mode.kickoff(team, {"topic": "rain"})
+    result = replayed(mode, team, "three")
     assert result.tasks_output[2].description == "do three on rain!"
-    assert told == ["before", "after", "after"]
+    assert calls == ["before", "after", "after"]
 
 
 def test_a_run_under_a_manager_is_replayed(mode: Mode):
@@ -136,82 +144,82 @@ def test_a_run_under_a_manager_is_replayed(mode: Mode):
         return ToolUse("Delegate work to coworker", {"task": work, "context": "c", "coworker": "Digger"})
 
     digger = ScriptedLLM(["a hole", "a pit", "a ditch"])
-    made = Crew(
+    team = Crew(
         agents=[agent(digger, "Digger")],
         tasks=[Task(name=name, description=f"do {name}", expected_output="e") for name in ("one", "two")],
         process=Process.hierarchical,
         manager_llm=ScriptedLLM([handed("dig"), "dug", handed("dig on"), "dug on", handed("dig anew"), "dug anew"]),
     )
-    mode.kickoff(made)
-    result = replayed(mode, made, made.tasks[1].id)
+    mode.kickoff(team)
+    result = replayed(mode, team, team.tasks[1].id)
     assert (raws(result), len(digger.requests)) == (["dug", "dug anew"], 3)
     assert result.token_usage.successful_requests == 3 and list(result.usage_by_agent) == ["Crew Manager", "Digger"]
 
 
-def test_what_is_no_task_is_refused(mode: Mode):
+def test_unknown_task_is_refused(mode: Mode):
     llm = counting()
-    made = three(llm, name="ours")
-    with pytest.raises(RunError, match=r"no run of crew `ours` is kept"):
-        replayed(mode, made, "two")
-    mode.kickoff(made, {"topic": "rain"})
+    team = three(llm, name="ours")
+    with pytest.raises(RunError, match=r"no run of crew `ours` is stored"):
+        replayed(mode, team, "two")
+    mode.kickoff(team, {"topic": "rain"})
     with pytest.raises(ValueError, match=r"task `nope` is none of the crew's tasks. Give a name, an id") as caught:
-        replayed(mode, made, "nope")
-    for one in made.tasks:
-        assert f"{one.name}  id {one.id}  key {one.key}" in str(caught.value)
+        replayed(mode, team, "nope")
+    for crew_task in team.tasks:
+        assert f"{crew_task.name}  id {crew_task.id}  key {crew_task.key}" in str(caught.value)
     for bad in ("", str(uuid4()), "7"):
         with pytest.raises(UnknownTask, match=r"0. one"):
-            replayed(mode, made, bad)
+            replayed(mode, team, bad)
     with pytest.raises(RunError, match=r"kept nowhere"):
-        replayed(mode, made, "two", checkpointer=False)
+        replayed(mode, team, "two", checkpointer=False)
     assert len(llm.requests) == 3
 
 
 def test_the_id_of_a_task_of_another_crew_is_refused(mode: Mode):
-    made, other = three(counting()), three(counting(), name="other")
-    mode.kickoff(made, {"topic": "rain"})
+    team, other = three(counting()), three(counting(), name="other")
+    mode.kickoff(team, {"topic": "rain"})
     mode.kickoff(other, {"topic": "rain"}, thread_id="other")
     with pytest.raises(UnknownTask):
-        replayed(mode, made, str(other.tasks[1].id))
+        replayed(mode, team, str(other.tasks[1].id))
     with pytest.raises(RunError, match=r"holds a run of crew `other`"):
-        replayed(mode, made, "two", thread_id="other")
+        replayed(mode, team, "two", thread_id="other")
 
 
 def test_an_id_of_a_former_object_is_known_from_the_run(mode: Mode):
     former = three(counting())
     mode.kickoff(former, {"topic": "rain"})
-    made = three(counting())
-    assert raws(replayed(mode, made, str(former.tasks[1].id))) == ["answer 1", "answer 1", "answer 2"]
+    team = three(counting())
+    assert raws(replayed(mode, team, str(former.tasks[1].id))) == ["answer 1", "answer 1", "answer 2"]
     with pytest.raises(UnknownTask):  # the latest run is one of other objects now
-        replayed(mode, made, str(former.tasks[0].id))
+        replayed(mode, team, str(former.tasks[0].id))
 
 
 def test_a_replay_in_memory(mode: Mode):
     saver = InMemorySaver()
-    made = three(counting(), checkpointer=saver)
-    mode.kickoff(made, {"topic": "rain"})
-    assert raws(replayed(mode, made, "two")) == ["answer 1", "answer 4", "answer 5"]
+    team = three(counting(), checkpointer=saver)
+    mode.kickoff(team, {"topic": "rain"})
+    assert raws(replayed(mode, team, "two")) == ["answer 1", "answer 4", "answer 5"]
 
 
-def test_a_replay_is_told_as_a_kickoff(mode: Mode):
+def test_replay_emits_the_events_of_a_kickoff(mode: Mode):
     from crewgraph.events import CrewKickoffCompletedEvent, CrewKickoffStartedEvent, TaskStartedEvent, crewai_event_bus
 
-    made = three(counting())
-    mode.kickoff(made, {"topic": "rain"})
-    told: list[Any] = []
+    team = three(counting())
+    mode.kickoff(team, {"topic": "rain"})
+    events: list[Any] = []
     with crewai_event_bus.scoped_handlers():
         for kind in (CrewKickoffStartedEvent, TaskStartedEvent, CrewKickoffCompletedEvent):
 
             @crewai_event_bus.on(kind)
             def _(source: Any, event: Any) -> None:
-                told.append(event)
+                events.append(event)
 
-        result = replayed(mode, made, "three", {"topic": "snow"})
-    assert [type(one).__name__ for one in told] == [
+        result = replayed(mode, team, "three", {"topic": "snow"})
+    assert [type(event).__name__ for event in events] == [
         "CrewKickoffStartedEvent",
         "TaskStartedEvent",
         "CrewKickoffCompletedEvent",
     ]
-    assert (told[0].inputs, told[0].thread_id) == ({"topic": "snow"}, result.thread_id)
+    assert (events[0].inputs, events[0].thread_id) == ({"topic": "snow"}, result.thread_id)
 
 
 PROGRAM = """
@@ -278,7 +286,7 @@ def test_another_process_finds_a_task_by_the_id_that_it_had(program: Any):
 
 
 def test_keys_are_the_same_in_every_process(program: Any):
-    found = [
+    keys = [
         program("kickoff", "x", inputs={"topic": "rain"}, own={"PYTHONHASHSEED": seed})["keys"] for seed in ("1", "2")
     ]
     clerk = Agent(role="clerk", goal="g", backstory="b", llm=ScriptedLLM([]))
@@ -286,22 +294,22 @@ def test_keys_are_the_same_in_every_process(program: Any):
         Task(name=n, description=f"do {n} on {{topic}}", expected_output="e", agent=clerk)
         for n in ("one", "two", "three")
     ]
-    here = [clerk.key, Crew(agents=[clerk], tasks=tasks).key, *(one.key for one in tasks)]
-    assert found == [here, here] and len(set(here)) == 5
+    here = [clerk.key, Crew(agents=[clerk], tasks=tasks).key, *(crew_task.key for crew_task in tasks)]
+    assert keys == [here, here] and len(set(here)) == 5
 
 
 def test_keys_and_ids_stay_when_placeholders_are_filled(mode: Mode):
-    made = three(counting())
-    before = [(one.id, one.key) for one in (*made.tasks, *made.agents)], made.id, made.key
-    mode.kickoff(made, {"topic": "rain"})
-    replayed(mode, made, "two", {"topic": "snow"})
-    made.tasks[0].interpolate_inputs_and_add_conversation_history({"topic": "hail"})
-    assert ([(one.id, one.key) for one in (*made.tasks, *made.agents)], made.id, made.key) == before
-    assert made.tasks[0].description == "do one on hail"
+    team = three(counting())
+    before = [(member.id, member.key) for member in (*team.tasks, *team.agents)], team.id, team.key
+    mode.kickoff(team, {"topic": "rain"})
+    replayed(mode, team, "two", {"topic": "snow"})
+    team.tasks[0].interpolate_inputs_and_add_conversation_history({"topic": "hail"})
+    assert ([(member.id, member.key) for member in (*team.tasks, *team.agents)], team.id, team.key) == before
+    assert team.tasks[0].description == "do one on hail"
 
 
 @pytest.mark.parametrize("point", ["two", "three"])
-def test_a_replay_that_is_killed_is_gone_on_with(program: Any, tmp_path: Path, point: str):
+def test_killed_replay_can_be_resumed(program: Any, tmp_path: Path, point: str):
     program("kickoff", "first", inputs={"topic": "rain"}, thread_id="t")
     program("replay", "second", killed=True, kill=point, task_id="two", new_thread_id="again")
     done = program("resume", "third", thread_id="again", own={"PYTHONHASHSEED": "random"})
@@ -313,19 +321,19 @@ def test_a_replay_that_is_killed_is_gone_on_with(program: Any, tmp_path: Path, p
 
 def test_a_run_that_is_going_on_in_another_process_is_replayed_as_far_as_it_is(program: Any, tmp_path: Path):
     path, env = tmp_path / "program.py", {**os.environ, "PYTHONPATH": str(ROOT), "WHO": "other", "WAIT": "two"}
-    given = json.dumps({"inputs": {"topic": "rain"}, "thread_id": "t"})
-    with processes.Popen([sys.executable, path, "kickoff", given], cwd=tmp_path, env=env) as other:
+    inputs = json.dumps({"inputs": {"topic": "rain"}, "thread_id": "t"})
+    with processes.Popen([sys.executable, path, "kickoff", inputs], cwd=tmp_path, env=env) as other:
         try:
-            made = three(counting())
-            made.agents[0].role = "clerk"
-            until(lambda: any(run.last == "one" for run in made.runs()))
+            team = three(counting())
+            team.agents[0].role = "clerk"
+            until(lambda: any(run.last == "one" for run in team.runs()))
             with pytest.raises(
-                RunError, match=r"has no output of `two`.* Done are: `one`. It is still going on, has failed"
+                RunError, match=r"has no output of `two`.* Tasks done: `one`. The run is in progress, has failed"
             ):
-                made.replay("three")
-            assert raws(made.replay("two", thread_id="t")) == ["one by other", "answer 1", "answer 2"]
+                team.replay("three")
+            assert raws(team.replay("two", thread_id="t")) == ["one by other", "answer 1", "answer 2"]
         finally:
             (tmp_path / "go").touch()
         assert other.wait(250) == 0
-    assert [step.completed for step in made.history("t")] == [None, "one", "two", "three"]
-    assert made.history("t")[-1].outputs["two"].raw == "two by other"
+    assert [step.completed for step in team.history("t")] == [None, "one", "two", "three"]
+    assert team.history("t")[-1].outputs["two"].raw == "two by other"

@@ -1,4 +1,4 @@
-"""`crew.stream` and `crew.astream`: what is told of a run, in which order, and when."""
+"""`crew.stream` and `crew.astream`: the items of a run, their order and timing."""
 
 import asyncio
 import dataclasses
@@ -67,14 +67,14 @@ def of(kind: type[T], items: Iterable[StreamItem]) -> list[T]:
 
 
 # ------------------------------------------------------------------------------------------------------ order
-def test_a_run_is_told_in_order_from_its_start_to_its_output(mode: Mode, serve: Serve):
+def test_run_is_streamed_in_order_from_start_to_output(mode: Mode, serve: Serve):
     clerk = agent(served(serve([call("look", {"what": "sea"}), "it is high"]).url), "Clerk of {what}", tools=[look])
     team = crew(task("mail", clerk, description="How is the {what}?"), name="desk")
     items = list(mode.told(team, {"what": "sea"}, thread_id="one"))
-    whose = {"task": "mail", "agent": "Clerk of sea"}
+    fields = {"task": "mail", "agent": "Clerk of sea"}
     assert items[:2] == [
         Started(crew="desk", thread_id="one", inputs={"what": "sea"}),
-        TaskStarted(**whose, index=0, name="mail", description="How is the sea?"),
+        TaskStarted(**fields, index=0, name="mail", description="How is the sea?"),
     ]
     assert [item.kind for item in items[2:]] == [
         *("model_started", "tool_call_token", "tool_call_token", "model_finished"),
@@ -83,11 +83,11 @@ def test_a_run_is_told_in_order_from_its_start_to_its_output(mode: Mode, serve: 
         *("task_finished", "finished"),
     ]
     assert all(item.task == "mail" and item.agent == "Clerk of sea" for item in of(TaskItem, items))
-    assert of(ToolStarted, items) == [ToolStarted(**whose, tool="look", args={"what": "sea"})]
+    assert of(ToolStarted, items) == [ToolStarted(**fields, tool="look", args={"what": "sea"})]
     assert of(ToolFinished, items) == [
-        ToolFinished(**whose, tool="look", args={"what": "sea"}, output="the sea is high", failed=False)
+        ToolFinished(**fields, tool="look", args={"what": "sea"}, output="the sea is high", failed=False)
     ]
-    assert of(Token, items) == [Token(**whose, text=piece) for piece in ("it", " is", " high")]
+    assert of(Token, items) == [Token(**fields, text=piece) for piece in ("it", " is", " high")]
     assert [type(item.step) for item in of(Step, items)] == [AgentAction, AgentFinish]
     assert [item.number for item in of(Step, items)] == [1, 2]
     last = items[-1]
@@ -96,17 +96,17 @@ def test_a_run_is_told_in_order_from_its_start_to_its_output(mode: Mode, serve: 
     assert of(TaskFinished, items)[0].output == last.output.tasks_output[0]
 
 
-def test_the_output_is_that_of_a_kickoff_and_kept_like_it(mode: Mode):
+def test_output_equals_and_is_stored_like_that_of_a_kickoff(mode: Mode):
     team = crew(task("a", agent(ScriptedLLM(["x"]))), task("b", agent(ScriptedLLM(["y"]))))
     last = list(mode.told(team, thread_id="one"))[-1]
     assert isinstance(last, Finished)
-    assert [one.raw for one in last.output.tasks_output] == ["x", "y"]
+    assert [output.raw for output in last.output.tasks_output] == ["x", "y"]
     assert last.output.token_usage.successful_requests == 2
     assert team.token_usage == last.output.token_usage
     assert mode.resume(team, "one").raw == "y"
 
 
-def test_nothing_is_kept_where_nothing_is_to_be_kept(mode: Mode):
+def test_nothing_is_stored_without_a_checkpointer(mode: Mode):
     items = list(mode.told(crew(task("a", agent(ScriptedLLM(["x"])))), checkpointer=False))
     assert of(Started, items)[0].thread_id is None
 
@@ -146,7 +146,7 @@ def test_pieces_are_there_while_the_model_still_writes(mode: Mode):
     assert read == ["a", "b", "c"]
 
 
-def test_parallel_tasks_tell_in_turns_and_each_in_its_own_order(mode: Mode):
+def test_items_of_parallel_tasks_interleave_in_order_per_task(mode: Mode):
     both = threading.Barrier(2, timeout=LONG)
 
     class Meeting(BaseLLM):
@@ -167,22 +167,22 @@ def test_parallel_tasks_tell_in_turns_and_each_in_its_own_order(mode: Mode):
     assert [item.index for item in of(TaskStarted, items)][-1] == 2
 
 
-def test_parallel_calls_of_a_tool_are_told_each(mode: Mode, serve: Serve):
-    wanted = calls(("look", {"what": "sea"}), ("look", {"what": "moon"}))
-    items = list(mode.told(crew(task("a", agent(served(serve([wanted, "x"]).url), tools=[look])))))
+def test_parallel_tool_calls_are_each_streamed(mode: Mode, serve: Serve):
+    tool_calls = calls(("look", {"what": "sea"}), ("look", {"what": "moon"}))
+    items = list(mode.told(crew(task("a", agent(served(serve([tool_calls, "x"]).url), tools=[look])))))
     written = {item.index: item for item in of(ToolCallToken, items)}
     assert [json.loads(written[n].arguments) for n in (0, 1)] == [{"what": "sea"}, {"what": "moon"}]
     assert {item.id for item in written.values()} == {"call_0_look", "call_1_look"}
     assert sorted(item.output for item in of(ToolFinished, items)) == ["the moon is high", "the sea is high"]
 
 
-def test_guardrails_tell_their_verdicts(mode: Mode):
+def test_guardrail_verdicts_are_streamed(mode: Mode):
     def long_enough(output: TaskOutput) -> tuple[bool, str]:
         return (False, "too short") if len(output.raw) < 2 else (True, output.raw)
 
     items = list(mode.told(crew(task("a", agent(ScriptedLLM(["x", "xx"])), guardrail=long_enough))))
-    told = [(item.accepted, item.reason, item.retries) for item in of(Judged, items)]
-    assert told == [(False, "too short", 0), (True, None, 1)]
+    verdicts = [(item.accepted, item.reason, item.retries) for item in of(Judged, items)]
+    assert verdicts == [(False, "too short", 0), (True, None, 1)]
 
 
 # ----------------------------------------------------------------------------------------------------- models
@@ -207,22 +207,22 @@ def test_usage_is_what_the_provider_reports_also_where_it_streams(mode: Mode, se
 
 def test_a_langchain_model_for_another_server_reports_its_usage_too(mode: Mode, serve: Serve):
     server = serve(["one two", "one two"])
-    given = ChatOpenAI(model="test", base_url=server.url, api_key=SecretStr("key"))
-    used = of(ModelFinished, mode.told(crew(task("a", agent(given)))))[0].usage
+    chat_model = ChatOpenAI(model="test", base_url=server.url, api_key=SecretStr("key"))
+    used = of(ModelFinished, mode.told(crew(task("a", agent(chat_model)))))[0].usage
     assert used is not None and used.completion_tokens == 2
     own = ChatOpenAI(model="test", base_url=server.url, api_key=SecretStr("key"), stream_usage=False)
     assert of(ModelFinished, mode.told(crew(task("a", agent(own)))))[0].usage is None
 
 
 def test_any_langchain_model_streams(mode: Mode):
-    given = GenericFakeChatModel(messages=iter([AIMessage("one two")]))
-    assert [item.text for item in of(Token, mode.told(crew(task("a", agent(given)))))] == ["one", " ", "two"]
+    chat_model = GenericFakeChatModel(messages=iter([AIMessage("one two")]))
+    assert [item.text for item in of(Token, mode.told(crew(task("a", agent(chat_model)))))] == ["one", " ", "two"]
 
 
 def test_a_model_that_is_not_to_stream_does_not(mode: Mode, serve: Serve):
     server = serve(["one two"])
-    given = ChatOpenAI(model="test", base_url=server.url, api_key=SecretStr("key"), disable_streaming=True)
-    items = list(mode.told(crew(task("a", agent(given)))))
+    chat_model = ChatOpenAI(model="test", base_url=server.url, api_key=SecretStr("key"), disable_streaming=True)
+    items = list(mode.told(crew(task("a", agent(chat_model)))))
     assert (of(Token, items), of(ModelFinished, items)[0].text) == ([], "one two")
 
 
@@ -230,8 +230,8 @@ def test_a_model_with_fallbacks_streams_the_one_that_answers(mode: Mode, serve: 
     def model(script: list[Any]) -> ChatOpenAI:
         return ChatOpenAI(model="test", base_url=serve(script).url, api_key=SecretStr("key"), max_retries=0)
 
-    given = model([error(500)]).with_fallbacks([model(["one two"])])
-    assert [item.text for item in of(Token, mode.told(crew(task("a", agent(given)))))] == ["one", " two"]
+    chat_model = model([error(500)]).with_fallbacks([model(["one two"])])
+    assert [item.text for item in of(Token, mode.told(crew(task("a", agent(chat_model)))))] == ["one", " two"]
 
 
 def test_a_structured_answer_streams(mode: Mode, serve: Serve):
@@ -244,11 +244,11 @@ def test_a_structured_answer_streams(mode: Mode, serve: Serve):
     assert of(TaskFinished, items)[0].output.pydantic == Tide(height=3)
 
 
-def test_a_scripted_model_streams_word_by_word_where_it_is_told_to(mode: Mode):
-    def told(**options: Any) -> list[str]:
+def test_scripted_model_streams_word_by_word_on_request(mode: Mode):
+    def tokens(**options: Any) -> list[str]:
         return [item.text for item in of(Token, mode.told(crew(task("a", agent(ScriptedLLM(["a b"], **options))))))]
 
-    assert (told(stream=True), told()) == (["a", " b"], [])
+    assert (tokens(stream=True), tokens()) == (["a", " b"], [])
 
 
 # --------------------------------------------------------------------------------------------------- failures
@@ -276,7 +276,7 @@ def test_a_failed_run_can_be_resumed(mode: Mode):
     assert mode.resume(team, "one").raw == "y"
 
 
-def test_a_failing_tool_and_a_wrong_call_are_told(mode: Mode):
+def test_failing_tool_and_unknown_tool_are_streamed(mode: Mode):
     @tool
     def broken() -> str:
         """Fail."""
@@ -285,8 +285,8 @@ def test_a_failing_tool_and_a_wrong_call_are_told(mode: Mode):
     script = [ToolUse("broken"), ToolUse("nothing"), "Final Answer: x"]
     items = list(mode.told(crew(task("a", agent(ScriptedLLM(script), tools=[broken])))))
     assert [item.tool for item in of(ToolStarted, items)] == ["broken"]
-    told = [(item.tool, item.failed) for item in of(ToolFinished, items)]
-    assert told == [("broken", True), ("nothing", True)]
+    results = [(item.tool, item.failed) for item in of(ToolFinished, items)]
+    assert results == [("broken", True), ("nothing", True)]
     assert "no such tide" in of(ToolFinished, items)[0].output
 
 
@@ -299,7 +299,7 @@ def test_a_guardrail_that_refuses_every_attempt_raises(mode: Mode):
     assert isinstance(items[-1], TaskFailed)
 
 
-def test_a_missing_input_is_raised_before_anything_is_told(mode: Mode):
+def test_missing_input_is_raised_before_any_item(mode: Mode):
     items: list[StreamItem] = []
     with pytest.raises(MissingInput):
         for item in mode.told(crew(task("a", agent(ScriptedLLM([])), description="{x} {y}")), {"x": 1}):
@@ -307,7 +307,7 @@ def test_a_missing_input_is_raised_before_anything_is_told(mode: Mode):
     assert items == []
 
 
-def test_nothing_runs_before_the_first_item_is_asked_for(mode: Mode):
+def test_nothing_runs_before_the_first_item_is_requested(mode: Mode):
     llm = ScriptedLLM(["x"])
     items = mode.told(crew(task("a", agent(llm))))
     assert llm.requests == []
@@ -335,7 +335,7 @@ def test_callbacks_change_inputs_and_output_as_in_a_kickoff(mode: Mode):
     assert of(Finished, items)[0].output.raw == "X"
 
 
-def test_what_a_tool_writes_for_langgraphs_custom_stream_is_told(mode: Mode):
+def test_custom_stream_data_of_a_tool_is_streamed(mode: Mode):
     @tool
     def slow() -> str:
         """Work."""
@@ -348,7 +348,7 @@ def test_what_a_tool_writes_for_langgraphs_custom_stream_is_told(mode: Mode):
     assert at.index("tool_started") < at.index("custom") < at.index("tool_finished")
 
 
-def test_a_crew_that_a_tool_kicks_off_is_not_told_of(mode: Mode):
+def test_crew_kicked_off_by_a_tool_is_not_streamed(mode: Mode):
     inner = crew(task("inner", agent(ScriptedLLM(["y"], stream=True))))
 
     @tool
@@ -362,7 +362,7 @@ def test_a_crew_that_a_tool_kicks_off_is_not_told_of(mode: Mode):
     assert len(of(Started, items)) == len(of(Finished, items)) == 1
 
 
-def test_a_users_own_version_of_a_verb_that_calls_ours_is_told_of(mode: Mode):
+def test_overridden_kickoff_that_calls_super_is_streamed(mode: Mode):
     class Careful(Agent):
         def execute_task(self, task: Task, context: str | None = None, tools: Any = None) -> str:
             return super().execute_task(task, context, tools).upper()
@@ -379,13 +379,13 @@ def test_two_streams_of_one_crew_do_not_mix(mode: Mode):
 
     team = crew(task("a", agent(ScriptedLLM(answer, stream=True)), description="{what}"))
     first, second = (mode.told(team, {"what": what}) for what in ("sea", "moon"))
-    taken: list[list[StreamItem]] = [[], []]
+    received: list[list[StreamItem]] = [[], []]
     for _ in range(50):
-        for items, stream in zip(taken, (first, second), strict=True):
+        for items, stream in zip(received, (first, second), strict=True):
             if (item := next(stream, None)) is not None:
                 items.append(item)
-    assert [[item.text for item in of(Token, items)] for items in taken] == [["sea"], ["moon"]]
-    assert [of(Finished, items)[0].output.raw for items in taken] == ["sea", "moon"]
+    assert [[item.text for item in of(Token, items)] for items in received] == [["sea"], ["moon"]]
+    assert [of(Finished, items)[0].output.raw for items in received] == ["sea", "moon"]
 
 
 def test_what_the_reader_does_between_items_is_not_a_part_of_the_stream(mode: Mode):
@@ -489,6 +489,6 @@ def test_every_kind_of_item_is_in_the_package_and_no_two_are_called_the_same():
     classes = [getattr(crewgraph, name) for name in names]
     assert all(getattr(stream, name) is one for name, one in zip(names, classes, strict=True))
     leaves = [one for one in classes if "kind" in vars(one)]
-    assert len({one.kind for one in leaves}) == len(leaves) == len(names) - 2
+    assert len({step.kind for step in leaves}) == len(leaves) == len(names) - 2
     with pytest.raises(AttributeError, match="no attribute `Nothing`"):
         getattr(crewgraph, "Nothing")  # noqa: B009

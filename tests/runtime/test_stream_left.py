@@ -1,4 +1,4 @@
-"""A reader that goes away: the run ends where it is, what was done is kept, and nothing goes on."""
+"""Abandoned streams: the run stops where it is, and its finished work is stored."""
 
 import asyncio
 import gc
@@ -44,7 +44,7 @@ def two(first: Any, second: Any) -> Crew:
 
 
 @pytest.mark.parametrize("kind", [TaskFinished, TaskStarted])
-def test_what_was_done_is_kept_and_what_was_not_begun_does_not_begin(mode: Mode, kind: type):
+def test_finished_work_is_stored_and_pending_work_does_not_begin(mode: Mode, kind: type):
     first, second = ScriptedLLM(["x"]), ScriptedLLM(["y"])
     team = two(first, second)
     left_at(mode, team, kind)
@@ -65,7 +65,7 @@ def test_leaving_in_the_middle_of_an_answer_ends_the_request(mode: Mode, serve: 
     assert mode.resume(team, "one").raw == "short"
 
 
-def test_a_tool_at_work_ends_and_its_result_is_kept(mode: Mode):
+def test_running_tool_ends_and_its_result_is_stored(mode: Mode):
     left = threading.Event()
     began: list[int] = []
     used: list[int] = []
@@ -121,7 +121,7 @@ def test_a_cancelled_reader_cancels_the_run(serve: Serve):
     async def cancelled() -> None:
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(read(), 0.5)
-        assert [one for one in asyncio.all_tasks() if one is not asyncio.current_task()] == []
+        assert [running for running in asyncio.all_tasks() if running is not asyncio.current_task()] == []
 
     asyncio.run(cancelled())
 
@@ -150,7 +150,7 @@ def test_no_thread_is_left_behind(mode: Mode):
     def threads() -> set[str]:
         # The default database stays open for as long as the process lives, and so do threads that are used again.
         shared = ("crewgraph-call", "crewgraph-database", "asyncio_")
-        return {one.name for one in threading.enumerate() if not one.name.startswith(shared)}
+        return {thread.name for thread in threading.enumerate() if not thread.name.startswith(shared)}
 
     left_at(mode, two(ScriptedLLM(["x y"], stream=True), ScriptedLLM([])), Token, thread_id="first")
     before = threads()
@@ -159,7 +159,7 @@ def test_no_thread_is_left_behind(mode: Mode):
     until(lambda: threads() <= before)
 
 
-def test_a_stream_that_nobody_holds_any_more_ends(mode: Mode):
+def test_unreferenced_stream_ends(mode: Mode):
     llm = ScriptedLLM(["x", "y"])
     items = mode.told(two(llm, llm))
     while not isinstance(next(items), TaskFinished):
@@ -170,7 +170,7 @@ def test_a_stream_that_nobody_holds_any_more_ends(mode: Mode):
     assert len(llm.requests) == 1
 
 
-def test_an_async_stream_that_nobody_holds_any_more_ends_with_its_loop():
+def test_unreferenced_async_stream_ends_with_its_loop():
     llm = ScriptedLLM(["x", "y"])
     team = two(llm, llm)
 
@@ -199,7 +199,7 @@ def test_leaving_at_the_first_or_the_last_item_is_fine(mode: Mode):
     assert mode.resume(team, "two").raw == "x"
 
 
-def test_the_audience_of_events_is_told_that_the_run_ended_early(mode: Mode):
+def test_listeners_are_notified_that_the_run_ended_early(mode: Mode):
     team = two(ScriptedLLM(["x"]), ScriptedLLM(["y"]))
     with heard() as events:
         left_at(mode, team, TaskFinished)

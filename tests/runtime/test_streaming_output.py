@@ -1,4 +1,4 @@
-"""`Crew(stream=True)`: CrewAI's view of a run while it lasts, and events of pieces."""
+"""`Crew(stream=True)`: CrewAI's streaming output, and chunk events."""
 
 import asyncio
 import importlib
@@ -186,10 +186,10 @@ def test_a_model_that_streams_tells_each_piece(mode: Mode, serve: Serve):
     team = crew(task("mail", agent(served(server.url, stream=True), "Clerk", tools=[look])))
     with heard() as events:
         output = mode.kickoff(team)
-    told = pieces(events)
-    assert [event.chunk for event in told] == ['{"what"', ': "sea"}', "it", " is"]
-    assert {(event.task_name, event.agent_role) for event in told} == {("mail", "Clerk")}
-    called = told[1].tool_call
+    events_seen = pieces(events)
+    assert [event.chunk for event in events_seen] == ['{"what"', ': "sea"}', "it", " is"]
+    assert {(event.task_name, event.agent_role) for event in events_seen} == {("mail", "Clerk")}
+    called = events_seen[1].tool_call
     assert called is not None
     assert (called.id, called.function.name, called.function.arguments, called.index) == (
         *("call_0_look", "look", '{"what": "sea"}', 0),
@@ -220,21 +220,25 @@ def test_an_own_model_tells_its_pieces(mode: Mode):
 
 
 def test_a_sink_hears_the_code_of_its_context_and_nothing_else(mode: Mode):
-    told: list[str] = []
+    events_seen: list[str] = []
 
     def sink(source: Any, event: BaseEvent) -> None:
-        told.append(event.type)
+        events_seen.append(event.type)
 
     team = crew(task("a", agent(ScriptedLLM(["x y"], stream=True, repeat_last=True))))
     mode.kickoff(team)
     token = add_stream_sink(sink)
     mode.kickoff(team)
     reset_stream_sinks(token)
-    heard_of = list(told)
+    heard_of = list(events_seen)
     mode.kickoff(team)
     publish_stream_event(None, BaseEvent(type="mine"))
-    assert told == heard_of
-    assert (told[0], told[-1], told.count("llm_stream_chunk")) == ("crew_kickoff_started", "crew_kickoff_completed", 2)
+    assert events_seen == heard_of
+    assert (events_seen[0], events_seen[-1], events_seen.count("llm_stream_chunk")) == (
+        "crew_kickoff_started",
+        "crew_kickoff_completed",
+        2,
+    )
 
 
 def test_a_sink_that_fails_does_not_fail_the_run(mode: Mode, caplog: pytest.LogCaptureFixture):

@@ -64,13 +64,13 @@ def test_what_was_filled_in_is_text_and_cannot_lead_to_another_folder():
 def test_a_missing_variable_is_named_with_its_field_and_nothing_is_changed(fields: dict[str, Any], field: str):
     one = poem(**fields)
     before = (one.description, one.expected_output, one.output_file)
-    with pytest.raises(ValueError, match=f"`{field}` of task .* needs the input `topic`, which nobody gave"):
+    with pytest.raises(ValueError, match=f"`{field}` of task .* needs the input `topic`, which was not given"):
         one.interpolate_inputs_and_add_conversation_history({"count": 5})
     assert (one.description, one.expected_output, one.output_file) == before
 
 
 def test_a_value_that_no_text_can_show_is_refused_by_name():
-    with pytest.raises(ValueError, match="the input `topic` cannot be shown: `topic` is of type object"):
+    with pytest.raises(ValueError, match="the input `topic` cannot be formatted: `topic` has type object"):
         poem().interpolate_inputs_and_add_conversation_history({"topic": object(), "count": 1})
 
 
@@ -118,7 +118,7 @@ def test_an_agent_that_misses_a_variable_says_so_as_a_key_and_as_a_value_error()
         worker.interpolate_inputs({"other": 1})
     assert isinstance(caught.value, KeyError) and isinstance(caught.value, ValueError)
     assert str(caught.value).startswith(
-        "`role` of agent `Expert in {topic}` needs the input `topic`, which nobody gave."
+        "`role` of agent `Expert in {topic}` needs the input `topic`, which was not given."
     )
 
 

@@ -1,4 +1,4 @@
-"""Going back in a run: its history, forks with another state, a task done afresh."""
+"""Time travel: histories, forks with another state, and repeated tasks."""
 
 from typing import Any
 
@@ -16,20 +16,21 @@ AT: Any = {"configurable": {"thread_id": "t"}}
 
 def ran(mode: Mode, llm: ScriptedLLM, **more: Any) -> Any:
     worker = agent(llm, **more)
-    made = crew(task("first", worker, description="look at {topic}"), task("second", worker), task("third", worker))
-    graph = mode.compile(made, checkpointer=InMemorySaver())
+    team = crew(task("first", worker, description="look at {topic}"), task("second", worker), task("third", worker))
+    graph = mode.compile(team, checkpointer=InMemorySaver())
     mode.invoke(graph, {"inputs": {"topic": "rain"}}, AT)
     return graph
 
 
 def before(graph: Any, name: str) -> Any:
-    return next(one for one in graph.get_state_history(AT) if name in one.next)
+    return next(state for state in graph.get_state_history(AT) if name in state.next)
 
 
 def test_the_history_shows_the_run_step_by_step(mode: Mode):
     graph = ran(mode, ScriptedLLM(["a", "b", "c"]))
     steps = [
-        (one.next, {k: v["raw"] for k, v in one.values.items() if k != "inputs"}) for one in graph.get_state_history(AT)
+        (state.next, {k: v["raw"] for k, v in state.values.items() if k != "inputs"})
+        for state in graph.get_state_history(AT)
     ]
     assert steps[:-1] == [
         ((), {"first": "a", "second": "b", "third": "c"}),
@@ -84,8 +85,8 @@ def test_a_fork_with_other_inputs_goes_on_with_those(mode: Mode):
 def test_an_output_may_be_given_in_a_tasks_stead(mode: Mode):
     llm = ScriptedLLM(["a", "b", "c", "c2"])
     graph = ran(mode, llm)
-    given = TaskOutput(description="d", agent="a person", raw="by hand").to_plain()
-    fork = graph.update_state(before(graph, "second").config, {"second": given}, as_node="second")
+    output = TaskOutput(description="d", agent="a person", raw="by hand").to_plain()
+    fork = graph.update_state(before(graph, "second").config, {"second": output}, as_node="second")
     state = mode.invoke(graph, None, fork)
     assert [state[name]["raw"] for name in ("first", "second", "third")] == ["a", "by hand", "c2"]
 

@@ -23,7 +23,7 @@ from crewgraph.llm.usage import UsageLedger
 from crewgraph.memory.analysis import ExtractedMemories
 from crewgraph.memory.items import EntityMemoryItem, LongTermMemoryItem, extract_entities
 from crewgraph.prompts.book import Book
-from crewgraph.schema import described
+from crewgraph.schema import model_outline
 
 __all__ = ["Assessment", "MemoryFailed", "Recollection", "assess_output", "extract_memories", "save_extracted"]
 
@@ -75,7 +75,7 @@ def assess_output(
     """
     if model is not None:
         messages: list[Message] = [
-            {"role": "system", "content": book.slice("assessment_system", schema=described(Assessment))},
+            {"role": "system", "content": book.slice("assessment_system", schema=model_outline(Assessment))},
             {
                 "role": "user",
                 "content": book.slice("assessment_text", task=task, expected_output=expected_output, output=output),
@@ -120,7 +120,7 @@ def extract_memories(
     messages: list[Message] = [
         {
             "role": "system",
-            "content": book.filled("memory", "extract_memories_system", schema=described(ExtractedMemories)),
+            "content": book.filled("memory", "extract_memories_system", schema=model_outline(ExtractedMemories)),
         },
         {"role": "user", "content": book.filled("memory", "extract_memories_user", content=text)},
     ]

@@ -14,7 +14,7 @@ from crewgraph.definitions.agent.agent import Agent, BaseAgent
 from crewgraph.definitions.placeholders import render_template, split_at_slot
 from crewgraph.definitions.task.task import Task
 from crewgraph.prompts.book import Book
-from crewgraph.schema import described
+from crewgraph.schema import model_outline
 
 __all__ = [
     "AgentConversation",
@@ -37,7 +37,7 @@ def task_prompt(task: Task, briefing: Briefing, book: Book, notes: tuple[str, ..
         parts.append(book.slice("markdown"))
     schema = task.output_pydantic or task.output_json or task.response_model
     if schema is not None:
-        parts.append(book.slice("formatted_task_instructions", output_format=described(schema)))
+        parts.append(book.slice("formatted_task_instructions", output_format=model_outline(schema)))
     return "\n\n".join(parts)
 
 
@@ -209,7 +209,7 @@ class AgentConversation:
         else:
             parts = [book.slice("lite_agent_system_prompt_without_tools", **texts)]
         if self.structure is not None:
-            parts.append(book.slice("lite_agent_response_format", response_format=described(self.structure)))
+            parts.append(book.slice("lite_agent_response_format", response_format=model_outline(self.structure)))
         return "\n\n".join((*parts, *self.capability_notes))
 
 

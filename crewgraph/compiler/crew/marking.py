@@ -11,7 +11,7 @@ from crewgraph.definitions.crew.evaluation import Mark
 from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
-from crewgraph.schema import described
+from crewgraph.schema import model_outline
 from crewgraph.text import shorten
 
 __all__ = ["mark_outputs"]
@@ -43,7 +43,7 @@ def _mark_output(output: TaskOutput, model: Model, book: Book) -> Body[dict[str,
         output=output.raw,
     )
     messages: list[Message] = [
-        {"role": "system", "content": book.slice("evaluation_system", schema=described(Mark))},
+        {"role": "system", "content": book.slice("evaluation_system", schema=model_outline(Mark))},
         {"role": "user", "content": text},
     ]
     try:

@@ -25,7 +25,7 @@ from crewgraph.definitions.task.guardrail import (
 from crewgraph.errors import GuardrailFailed, OutputInvalid
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
-from crewgraph.schema import described
+from crewgraph.schema import model_outline
 from crewgraph.text import shorten
 
 __all__ = ["Attempt", "GuardrailObserver", "Guards", "Judgeable", "Verdict", "apply_guardrails", "judge_output"]
@@ -230,7 +230,7 @@ def _rule_violation(
     guardrail: ModelGuardrail, output: str, task: str, model: Model, book: Book, usage: UsageLedger
 ) -> Body[str | None]:
     """Return why an output violates a rule; None if it does not."""
-    schema = described(LLMGuardrailResult)
+    schema = model_outline(LLMGuardrailResult)
     messages: list[Message] = [
         {"role": "system", "content": book.slice("guardrail_system", rule=guardrail.description, schema=schema)},
         {"role": "user", "content": book.slice("guardrail_text", task=task, output=output)},
@@ -246,7 +246,7 @@ def _unfaithfulness(
     parts = [guardrail.context if guardrail.context is not None else context, guardrail.tool_response]
     grounds = "\n\n".join(part for part in parts if part)
     messages: list[Message] = [
-        {"role": "system", "content": book.slice("faithfulness_system", schema=described(Faithfulness))},
+        {"role": "system", "content": book.slice("faithfulness_system", schema=model_outline(Faithfulness))},
         {"role": "user", "content": book.slice("faithfulness_text", context=grounds, output=output)},
     ]
     verdict = yield from _request_verdict(messages, Faithfulness, guardrail, model, book, usage)

@@ -21,7 +21,7 @@ from crewgraph.llm.structure import read_structure
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
-from crewgraph.schema import described
+from crewgraph.schema import model_outline
 
 __all__ = ["Structured", "convert_text", "structure_output"]
 
@@ -96,7 +96,7 @@ def _convert_with_class(
     converter_class: Any, task: Task, text: str, schema: type[BaseModel], llm: object, book: Book, usage: UsageLedger
 ) -> Body[tuple[BaseModel | None, str]]:
     """Convert a text with the user's converter; its requests are part of one effect."""
-    instructions = book.slice("conversion_system", schema=described(schema))
+    instructions = book.slice("conversion_system", schema=model_outline(schema))
     counted = OngoingCall()
     try:
         outcome: dict[str, Any] = yield Call(
@@ -142,7 +142,7 @@ def _convert_with_model(
 ) -> Body[tuple[BaseModel | None, str]]:
     transcript = Transcript(
         [
-            {"role": "system", "content": book.slice("conversion_system", schema=described(schema))},
+            {"role": "system", "content": book.slice("conversion_system", schema=model_outline(schema))},
             {"role": "user", "content": book.slice("conversion_text", text=text)},
         ]
     )

@@ -18,7 +18,7 @@ from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.errors import OutputInvalid
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
-from crewgraph.schema import described
+from crewgraph.schema import model_outline
 from crewgraph.text import shorten
 
 __all__ = ["TRAINING", "TrainingRound", "apply_feedback", "round_of", "summarize_feedback", "training_notes"]
@@ -132,7 +132,7 @@ def summarize_feedback(agent: BaseAgent, feedback: Sequence[Feedback], model: Mo
         "training_text", role=agent.written("role"), goal=agent.written("goal"), rounds="\n\n".join(rounds)
     )
     messages: list[Message] = [
-        {"role": "system", "content": book.slice("training_system", schema=described(TrainedAgent))},
+        {"role": "system", "content": book.slice("training_system", schema=model_outline(TrainedAgent))},
         {"role": "user", "content": text},
     ]
     reply = yield from request_structured(messages, TrainedAgent, model, book, UsageLedger())

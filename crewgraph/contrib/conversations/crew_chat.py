@@ -19,7 +19,7 @@ from crewgraph.llm.resolve import as_model
 from crewgraph.prompts.book import Book
 from crewgraph.runtime.agent.standalone import replied
 from crewgraph.runtime.crew.kickoff import akickoff_crew, kickoff_crew
-from crewgraph.schema import texts
+from crewgraph.schema import text_fields_model
 from crewgraph.text import shorten
 from crewgraph.tools.base import BaseTool
 
@@ -133,7 +133,7 @@ class CrewChat:
         run_crew = _RunCrew(
             name=_TOOL_NAME,
             description=self._book.filled("chat", "tool", description=summary),
-            args_schema=texts("Inputs", {item.name: item.description for item in crew.inputs}),
+            args_schema=text_fields_model("Inputs", {item.name: item.description for item in crew.inputs}),
             result_as_answer=True,
             cache_function=_never_cache,
             chat=self,

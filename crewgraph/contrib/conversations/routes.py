@@ -23,7 +23,7 @@ from crewgraph.definitions.flow.method import is_conversational_only
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.events.flow import ConversationRouteSelectedEvent
 from crewgraph.prompts.book import english
-from crewgraph.schema import described
+from crewgraph.schema import model_outline
 from crewgraph.text import extract_json
 
 __all__ = [
@@ -114,7 +114,7 @@ def _router_prompt(router: RouterConfig, routes: Mapping[str, str]) -> str:
     listing = "\n".join(f"- {name}: {use}" if use else f"- {name}" for name, use in routes.items())
     form = book.slice("route_form", field=router.intent_field)
     if router.response_format is not None:
-        form = book.slice("route_schema", schema=described(router.response_format))
+        form = book.slice("route_schema", schema=model_outline(router.response_format))
     instructions = book.slice("route_system", routes=listing, form=form)
     return f"{router.prompt}\n\n{instructions}" if router.prompt else instructions
 

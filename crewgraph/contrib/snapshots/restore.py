@@ -27,8 +27,8 @@ from crewgraph.runtime.crew.results import check_stored
 from crewgraph.runtime.execution import ReadState
 from crewgraph.runtime.flow.kickoff import resume_flow_program
 from crewgraph.runtime.run_target import own_place, own_saver
-from crewgraph.runtime.runs.crew_fork import Fork, ForkStart
-from crewgraph.runtime.runs.flow_history import flow_steps, forked_at
+from crewgraph.runtime.runs.crew_fork import ForkRequest, ForkStart
+from crewgraph.runtime.runs.flow_history import flow_steps, fork_program
 from crewgraph.runtime.runs.metadata import FORKED_FROM
 from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.runtime.runs.stored_run import StoredCrewRun
@@ -165,7 +165,7 @@ def _is_at(point: _CrewPoint, stored: Any) -> bool:
 def _begin(run: CrewRun, point: _CrewPoint, audience: CrewAudience | None, inputs: Mapping[str, Any]) -> CrewRun:
     run.origin = (point.branch, point.parent, point.outputs)
     if audience is not None:
-        audience.begins(run.crew.name, run.place.shown_thread, inputs, run.tasks, run.planning)
+        audience.start(run.crew.name, run.place.shown_thread, inputs, run.tasks, run.planning)
     return run
 
 
@@ -176,7 +176,7 @@ def _branched(
     run = _begin(run, point, audience, inputs)
     last = run.tasks[-1]
     pending = [number for number, binding in enumerate(run.tasks) if binding.slug not in point.outputs]
-    fork = Fork(
+    fork = ForkRequest(
         point=pending[0] if pending else len(run.tasks) - 1,
         of=point.thread_id,
         outputs=None
@@ -243,4 +243,4 @@ def _continued_flow(point: _FlowPoint, flow: "Flow", inputs: Mapping[str, Any]) 
             f"run `{thread_id}` of flow `{flow.flow_name}` no longer contains the point of the checkpoint (`keep_history`); "
             "continue from a later one"
         )
-    return (yield from forked_at(flow, last_step, dict(inputs) or None))
+    return (yield from fork_program(flow, last_step, dict(inputs) or None))

@@ -11,7 +11,7 @@ from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.fields import CallbackField
 from crewgraph.errors import DefinitionError
 from crewgraph.prompts.book import english
-from crewgraph.schema import described
+from crewgraph.schema import model_outline
 from crewgraph.text import extract_json
 from crewgraph.tools.adapt import as_tool
 from crewgraph.tools.langchain import as_langchain_tool
@@ -220,7 +220,7 @@ class LangGraphConverterAdapter(BaseConverterAdapter):
         """Return the prompt with a description of that structure."""
         if self._schema is None:
             return original_prompt
-        instructions = english().slice("formatted_task_instructions", output_format=described(self._schema))
+        instructions = english().slice("formatted_task_instructions", output_format=model_outline(self._schema))
         return f"{original_prompt}\n\n{instructions}"
 
     def post_process_result(self, result: str) -> str:

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from crewgraph.definitions.run_options import Checkpointer
     from crewgraph.definitions.task.output import CrewOutput
     from crewgraph.definitions.task.task import Task
-    from crewgraph.runtime.runs.crew_fork import Fork, afork_crew, fork_crew
+    from crewgraph.runtime.runs.crew_fork import ForkRequest, afork_crew, fork_crew
     from crewgraph.runtime.runs.crew_history import adiff_runs, aread_crew_history, diff_runs, read_crew_history
 else:
     adiff_runs = lazy("crewgraph.runtime.runs.crew_history:adiff_runs")
     diff_runs = lazy("crewgraph.runtime.runs.crew_history:diff_runs")
-    Fork = lazy("crewgraph.runtime.runs.crew_fork:Fork")
+    ForkRequest = lazy("crewgraph.runtime.runs.crew_fork:ForkRequest")
     afork_crew = lazy("crewgraph.runtime.runs.crew_fork:afork_crew")
     fork_crew = lazy("crewgraph.runtime.runs.crew_fork:fork_crew")
     aread_crew_history = lazy("crewgraph.runtime.runs.crew_history:aread_crew_history")
@@ -248,7 +248,7 @@ class CrewHistory:
         """
         return fork_crew(
             cast("Crew", self),
-            Fork(
+            ForkRequest(
                 point=step_or_task,
                 of=thread_id,
                 outputs=outputs,
@@ -271,7 +271,7 @@ class CrewHistory:
         """Continue a stored run from an earlier point, on the current event loop; see `fork`."""
         return await afork_crew(
             cast("Crew", self),
-            Fork(
+            ForkRequest(
                 point=step_or_task,
                 of=thread_id,
                 outputs=outputs,

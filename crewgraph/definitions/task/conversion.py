@@ -14,7 +14,7 @@ from crewgraph.llm.resolve import as_llm
 from crewgraph.llm.structure import read_structure
 from crewgraph.overrides import overridable
 from crewgraph.prompts.book import english
-from crewgraph.schema import described
+from crewgraph.schema import model_outline
 
 __all__ = [
     "Converter",
@@ -206,12 +206,12 @@ def create_converter(
 
 def get_conversion_instructions(model: type[BaseModel], llm: object) -> str:
     """Return the instructions that make a language model write a structure."""
-    return english().slice("conversion_system", schema=described(model))
+    return english().slice("conversion_system", schema=model_outline(model))
 
 
 def generate_model_description(model: type[BaseModel]) -> str:
     """Return a sketch of the JSON that a model expects."""
-    return described(model)
+    return model_outline(model)
 
 
 async def async_convert_to_model(

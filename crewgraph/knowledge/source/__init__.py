@@ -1,1 +1,1 @@
-"""Where knowledge comes from, a file for each kind of source."""
+"""Knowledge sources, one module for each kind."""

@@ -30,7 +30,7 @@ class BaseKnowledgeSource(BaseModel, ABC):
     """The maximum length of a chunk in characters."""
 
     chunk_overlap: int = CHUNK_OVERLAP
-    """The number of characters that a chunk shares with the one before it."""
+    """The number of characters that a chunk shares with the previous one."""
 
     chunks: list[str] = Field(default_factory=list[str])
     """Its chunks, once it was added."""
@@ -39,7 +39,7 @@ class BaseKnowledgeSource(BaseModel, ABC):
     """For programs that read it; the vectors are in the storage."""
 
     storage: Any = None
-    """Where its chunks are stored."""
+    """The storage of its chunks."""
 
     metadata: Metadata = Field(default_factory=Metadata)
     """The metadata of all of its chunks."""
@@ -67,8 +67,8 @@ class BaseKnowledgeSource(BaseModel, ABC):
     def load_content(self) -> Any:
         """Its content: a text, or texts by origin."""
         raise SourceError(
-            f"the source `{self.title}` has nothing to be kept: give its class a `load_content`, which returns its text, or an "
-            "`add`, which fills `self.chunks` and calls `self._save_documents()`"
+            f"the source `{self.title}` has no content: give its class a `load_content` that returns its text, or an `add` "
+            "that fills `self.chunks` and calls `self._save_documents()`"
         )
 
     def refresh(self) -> None:

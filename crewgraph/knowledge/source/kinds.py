@@ -111,7 +111,7 @@ def _source_from_dict(fields: dict[str, Any]) -> BaseKnowledgeSource:
     kind = _BY_TYPE.get(str(fields.get("source_type")))
     if kind is None:
         raise ValueError(
-            f"a source that is given as a dict says its `source_type`, one of {', '.join(_BY_TYPE)}, not "
+            f"a source given as a dict needs a `source_type`, one of {', '.join(_BY_TYPE)}, not "
             f"{fields.get('source_type')!r}"
         )
     return kind(**fields)
@@ -124,7 +124,7 @@ class SourceKinds:
 
     @classmethod
     def is_supported_file(cls, file_path: str) -> bool:
-        """Whether files with this suffix are supported."""
+        """Return whether files with this suffix are supported."""
         return _suffix(file_path) in _BY_SUFFIX
 
     @classmethod

@@ -19,19 +19,19 @@ _SCORES = ("relevance_score", "score")
 
 
 def is_retriever(value: Any) -> bool:
-    """Whether a value is a LangChain retriever, by its methods."""
+    """Return whether a value is a LangChain retriever, by its methods."""
     return not isinstance(value, type) and all(
         callable(getattr(value, name, None)) for name in ("invoke", "ainvoke", "_get_relevant_documents")
     )
 
 
 def is_loader(value: Any) -> bool:
-    """Whether a value is a LangChain document loader, by its methods."""
+    """Return whether a value is a LangChain document loader, by its methods."""
     return not isinstance(value, type) and all(callable(getattr(value, name, None)) for name in ("load", "lazy_load"))
 
 
 def is_document(value: Any) -> bool:
-    """Whether a value is a LangChain document, by its attributes."""
+    """Return whether a value is a LangChain document, by its attributes."""
     return isinstance(getattr(value, "page_content", None), str) and isinstance(getattr(value, "metadata", None), dict)
 
 

@@ -28,7 +28,7 @@ from crewgraph.runtime.crew.graphs import graph_of
 from crewgraph.runtime.crew.results import partial_output
 from crewgraph.runtime.execution import ReadState, Run, refuse_without_async_face
 from crewgraph.runtime.run_target import RunPlace
-from crewgraph.runtime.runs.index import crew_question, of_crew
+from crewgraph.runtime.runs.index import crew_question, list_crew_runs
 from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.tools.base import approval_of
 
@@ -63,7 +63,7 @@ def _pending(crew: Crew, checkpointer: Checkpointer) -> Program[list[PendingCrew
     if saver is None:
         return found
     made = graph_of(crew, saver)
-    for run in (yield from of_crew(crew, RunFilter(status="pending"), saver)):
+    for run in (yield from list_crew_runs(crew, RunFilter(status="pending"), saver)):
         state = yield ReadState(made.graph, {"configurable": {"thread_id": run.thread_id}})
         questions = cast("tuple[CrewQuestion, ...]", run.questions)
         done = partial_output(made.tasks, state.values, run.thread_id, RunNotes(), made.planning)

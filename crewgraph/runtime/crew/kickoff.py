@@ -140,7 +140,7 @@ def _begun(
         emit_crew_event(CrewKickoffFailedEvent, crew, **about, error=failure_text(error))
         raise
     if audience is not None:
-        audience.begins(crew.name, run.place.shown_thread, given, run.tasks, run.planning)
+        audience.start(crew.name, run.place.shown_thread, given, run.tasks, run.planning)
     if run.place.known:
         state = yield ReadState(run.graph, run.config)
         if state.created_at is not None:

@@ -38,7 +38,7 @@ from crewgraph.events.lineage import running
 from crewgraph.runtime.execution import ReadState, Run, WaitForListeners
 from crewgraph.runtime.run_hooks import flow_observers, observed, run_entry_hooks, with_run_hooks
 from crewgraph.runtime.run_target import own_saver
-from crewgraph.runtime.runs.metadata import FLOW_GRANULARITY, FLOW_NAME, is_whole
+from crewgraph.runtime.runs.metadata import FLOW_GRANULARITY, FLOW_NAME, has_single_node
 from crewgraph.runtime.runs.retention import Retention
 from crewgraph.runtime.runs.storage import checkpointer_for
 
@@ -335,7 +335,7 @@ def found(graph: FlowGraph, run: FlowRun, thread_id: str) -> Program[tuple[FlowG
             f"under `{thread_id}` a run of flow `{name}` is kept that is not done; flow `{graph.flow.flow_name}` cannot go on "
             "with it"
         )
-    granularity = "flow" if is_whole(state.metadata) else "method"
+    granularity = "flow" if has_single_node(state.metadata) else "method"
     if state.values and granularity != graph.granularity:
         graph = compile_flow(run.flow, granularity, checkpointer=graph.checkpointer)
         state = yield ReadState(graph, _config(graph, run, thread_id))

@@ -1,6 +1,6 @@
-"""Other ways from a point in the past of a crew's run: forks and replays, each a run with a thread of its own.
+"""Forks and replays: new runs, each in its own thread, that start at an earlier point of a crew's run.
 
-Outputs that somebody gives in the place of a task's work.
+Tasks before the point keep their outputs unless the caller overrides them.
 """
 
 import json
@@ -29,80 +29,82 @@ from crewgraph.runtime.crew.kickoff import CrewRun, plain_inputs, validate_input
 from crewgraph.runtime.crew.results import task_index
 from crewgraph.runtime.execution import ReadState
 from crewgraph.runtime.run_target import own_place
-from crewgraph.runtime.runs.crew_history import output_of
+from crewgraph.runtime.runs.crew_history import restore_output
 from crewgraph.runtime.runs.index import latest_run
 from crewgraph.runtime.runs.metadata import FORKED_FROM
 from crewgraph.runtime.runs.stored_run import StoredCrewRun, read_stored_run
 
-__all__ = ["Fork", "ForkStart", "afork_crew", "fork_crew", "given_output", "taken_over"]
+__all__ = ["ForkRequest", "ForkStart", "afork_crew", "fork_crew", "override_output", "without_usage"]
 
 
-_USED = tuple((name, field) for name, field in TaskOutput.model_fields.items() if name.startswith("usage"))
+_USAGE_FIELDS = tuple((name, field) for name, field in TaskOutput.model_fields.items() if name.startswith("usage"))
 
 
-def taken_over(output: TaskOutput) -> TaskOutput:
-    """An output that a run takes over: what it took was used by another run."""
-    return output.model_copy(update={name: field.get_default(call_default_factory=True) for name, field in _USED})
+def without_usage(output: TaskOutput) -> TaskOutput:
+    """Copy an output without its usage, which was spent by the run that produced it."""
+    return output.model_copy(
+        update={name: field.get_default(call_default_factory=True) for name, field in _USAGE_FIELDS}
+    )
 
 
-def given_output(given: Any, assignment: TaskBinding, before: TaskOutput | None, inputs: Inputs) -> TaskOutput:
-    """What is given for a task, as its output.
+def override_output(value: Any, assignment: TaskBinding, previous: TaskOutput | None, inputs: Inputs) -> TaskOutput:
+    """Convert a user-supplied value to the output of a task.
 
     Args:
-        given: an output; a text; a dict with `raw` and other fields of an output; the fields of the structure that the task
-            gives.
+        value: an output, its text, a dict with `raw` and other output fields, or a dict with the fields of the task's structured
+            output.
         assignment: the task.
-        before: the output that it had; None where it was not done.
-        inputs: what fills the texts of the task.
+        previous: the task's earlier output; None if it did not run.
+        inputs: the values of the placeholders in the task's texts.
 
     Raises:
-        DefinitionError: it does not fit the task.
-        TypeError: it is nothing that an output is made of.
+        DefinitionError: the value does not fit the task.
+        TypeError: the value has an unsupported type.
     """
     where = f"the output given for {title(assignment.task)}"
-    if isinstance(given, TaskOutput):
-        fields = given.to_plain()
-    elif isinstance(given, str):
-        fields = _read(given, assignment, where)
-    elif isinstance(given, Mapping):
-        fields = _of_dict(dict(cast("Mapping[str, Any]", given)), assignment, where)
+    if isinstance(value, TaskOutput):
+        fields = value.to_plain()
+    elif isinstance(value, str):
+        fields = _fields_of_text(value, assignment, where)
+    elif isinstance(value, Mapping):
+        fields = _fields_of_mapping(dict(cast("Mapping[str, Any]", value)), assignment, where)
     else:
-        raise TypeError(f"{where} is {given!r:.80}; give a text, a dict or a `TaskOutput`")
+        raise TypeError(f"{where} is {value!r:.80}; give a text, a dict or a `TaskOutput`")
     try:
-        plain = {**(before or _undone(assignment, inputs)).to_plain(), **fields}
-        return taken_over(TaskOutput.from_plain(plain, assignment.task.output_pydantic))
+        plain = {**(previous or _empty_output(assignment, inputs)).to_plain(), **fields}
+        return without_usage(TaskOutput.from_plain(plain, assignment.task.output_pydantic))
     except (ValidationError, TypeError) as error:
         raise DefinitionError(f"{where} does not fit: {error}") from error
 
 
-def _of_dict(fields: dict[str, object], assignment: TaskBinding, where: str) -> dict[str, object]:
+def _fields_of_mapping(fields: dict[str, Any], assignment: TaskBinding, where: str) -> dict[str, Any]:
     if "raw" not in fields:
-        return _read(json.dumps(fields, default=str, ensure_ascii=False), assignment, where, wanted=True)
+        return _fields_of_text(json.dumps(fields, default=str, ensure_ascii=False), assignment, where, structured=True)
     unknown = ", ".join(f"`{name}`" for name in fields if name not in TaskOutput.model_fields)
     if unknown:
-        raise DefinitionError(f"{where} has {unknown}, which an output has not")
-    read = _read(fields["raw"], assignment, where) if isinstance(fields["raw"], str) else {}
+        raise DefinitionError(f"{where} has {unknown}, which are not fields of an output")
+    read = _fields_of_text(fields["raw"], assignment, where) if isinstance(fields["raw"], str) else {}
     return {**read, **fields}
 
 
-def _read(text: str, assignment: TaskBinding, where: str, *, wanted: bool = False) -> dict[str, object]:
-    """A text with the structure that the task gives; `wanted` where it must give one."""
+def _fields_of_text(text: str, assignment: TaskBinding, where: str, *, structured: bool = False) -> dict[str, Any]:
+    """Return the output fields of a text; with `structured`, the task must have a structured output."""
     task = assignment.task
     model = task.output_pydantic or task.output_json
     if model is None:
-        if wanted:
-            raise DefinitionError(f"{where} is a dict without `raw`, and the task gives a text; give a text")
+        if structured:
+            raise DefinitionError(f"{where} is a dict without `raw`, and the task returns text; give a text")
         return {"raw": text, "pydantic": None, "json_dict": None}
-    found, problem = read_structure(text, model)
-    if found is None:
+    instance, problem = read_structure(text, model)
+    if instance is None:
         raise DefinitionError(f"{where} does not fit `{model.__name__}`: {problem}")
     if task.output_pydantic is not None:
-        return {"raw": text, "pydantic": dump_model(found)}
-    return {"raw": text, "json_dict": found.model_dump(mode="json")}
+        return {"raw": text, "pydantic": dump_model(instance)}
+    return {"raw": text, "json_dict": instance.model_dump(mode="json")}
 
 
-def _undone(assignment: TaskBinding, inputs: Inputs) -> TaskOutput:
-    """The frame of an output of a task that was not done, with the texts of a run with these inputs."""
+def _empty_output(assignment: TaskBinding, inputs: Inputs) -> TaskOutput:
+    """Return an output without content, with the task's texts filled from the inputs."""
     task, texts = assignment.task, assignment.task.rendered_texts(inputs)
     return TaskOutput(
         name=task.name or texts["description"],
@@ -114,174 +116,188 @@ def _undone(assignment: TaskBinding, inputs: Inputs) -> TaskOutput:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fork:
-    """What is asked of a fork."""
+class ForkRequest:
+    """The arguments of a fork."""
 
     point: Any
-    """A step of `history`, after which it goes on; or a task by any of its names, with which it goes on."""
+    """A step of `history` to continue after, or a name of the task to start with."""
 
     of: str | None
-    """The run; the latest of the crew, or that of the step, where None."""
+    """The thread of the source run; None for the step's run, or the crew's latest one."""
 
     outputs: Mapping[str, Any] | None
     inputs: Inputs | None
     thread_id: str | None
-    """What the new run is kept under."""
+    """The thread of the new run."""
 
     checkpointer: Checkpointer
 
 
-def fork_crew(crew: Crew, asked: Fork) -> CrewOutput:
-    """Run on from a point in the past; see `Crew.fork`."""
-    return drive(_forked(crew, asked))
+def fork_crew(crew: Crew, request: ForkRequest) -> CrewOutput:
+    """Run a fork; see `Crew.fork`."""
+    return drive(_fork(crew, request))
 
 
-async def afork_crew(crew: Crew, asked: Fork) -> CrewOutput:
-    """Run on from a point in the past on this event loop; see `Crew.fork`."""
-    return await adrive(_forked(crew, asked))
+async def afork_crew(crew: Crew, request: ForkRequest) -> CrewOutput:
+    """Run a fork on this event loop; see `Crew.fork`."""
+    return await adrive(_fork(crew, request))
 
 
-def _forked(crew: Crew, asked: Fork) -> Program[CrewOutput]:
-    with closing(RunResources()) as opened:
-        return (yield from _gone_on(crew, asked, opened))
+def _fork(crew: Crew, request: ForkRequest) -> Program[CrewOutput]:
+    with closing(RunResources()) as resources:
+        return (yield from _fork_with(crew, request, resources))
 
 
-def _gone_on(crew: Crew, asked: Fork, opened: RunResources) -> Program[CrewOutput]:
-    point, inputs = asked.point, validate_inputs(asked.inputs or {})
-    of = _run_of(point, asked.of)
-    run = CrewRun(crew, own_place(crew, asked.thread_id, asked.checkpointer), "task", opened)
-    there = yield ReadState(run.graph, run.config)
-    if there.created_at is not None:
+def _fork_with(crew: Crew, request: ForkRequest, resources: RunResources) -> Program[CrewOutput]:
+    point, inputs = request.point, validate_inputs(request.inputs or {})
+    source = _source_thread(point, request.of)
+    run = CrewRun(crew, own_place(crew, request.thread_id, request.checkpointer), "task", resources)
+    snapshot = yield ReadState(run.graph, run.config)
+    if snapshot.created_at is not None:
         if not run.place.known:
-            raise RunError(f"thread `{run.place.thread_id}` holds a run already; give `new_thread_id` another name")
-        run = run.as_kept(there.metadata)
-        return (yield from run.execute(run.place.answers(there.interrupts), there.values.get(INPUTS) or {}))
+            raise RunError(f"thread `{run.place.thread_id}` already holds a run; give `new_thread_id` another name")
+        run = run.as_kept(snapshot.metadata)
+        return (yield from run.execute(run.place.answers(snapshot.interrupts), snapshot.values.get(INPUTS) or {}))
     saver = run.place.checkpointer
-    if of is None:
-        of = yield from latest_run(crew, saver)
-    kept = yield from read_stored_run(saver, of, point.checkpoint_id if isinstance(point, CrewStep) else None, crew)
-    run = run.as_kept(kept.metadata)
-    begun = ForkStart(run.tasks, kept, asked, {**kept.inputs, **plain_inputs(inputs)})
-    run.check_worded(begun.inputs, len(begun.outputs))
-    if not begun.outputs:
-        return (yield from run.execute({INPUTS: begun.inputs}, begun.inputs))
-    config = {**run.config, "metadata": {**run.config.get("metadata", {}), FORKED_FROM: of}}
-    yield Saving(run.graph, "bulk_update_state", config, [begun.updates()])
-    for one, output in zip(run.tasks, begun.outputs, strict=False):
-        one.task.output = output
-    return (yield from run.execute(None, begun.inputs))
+    if source is None:
+        source = yield from latest_run(crew, saver)
+    stored = yield from read_stored_run(
+        saver, source, point.checkpoint_id if isinstance(point, CrewStep) else None, crew
+    )
+    run = run.as_kept(stored.metadata)
+    start = ForkStart(run.tasks, stored, request, {**stored.inputs, **plain_inputs(inputs)})
+    run.check_worded(start.inputs, len(start.outputs))
+    if not start.outputs:
+        return (yield from run.execute({INPUTS: start.inputs}, start.inputs))
+    config = {**run.config, "metadata": {**run.config.get("metadata", {}), FORKED_FROM: source}}
+    yield Saving(run.graph, "bulk_update_state", config, [start.updates()])
+    for binding, output in zip(run.tasks, start.outputs, strict=False):
+        binding.task.output = output
+    return (yield from run.execute(None, start.inputs))
 
 
-def _run_of(point: Any, named: str | None) -> str | None:
-    """The thread of the run that a point lies in; None for the latest.
+def _source_thread(point: Any, thread_id: str | None) -> str | None:
+    """Return the thread of the run that a point belongs to; None for the latest run.
 
     Raises:
         RunError: the point is a step of another run.
     """
     if not isinstance(point, CrewStep):
-        return None if named is None else str(named)
-    if named is not None and str(named) != point.thread_id:
+        return None if thread_id is None else str(thread_id)
+    if thread_id is not None and str(thread_id) != point.thread_id:
         raise RunError(
-            f"step {point.number} is one of thread `{point.thread_id}`, not of `{named}`; a step says itself which run it is of"
+            f"step {point.number} belongs to thread `{point.thread_id}`, not to `{thread_id}`; "
+            "leave `thread_id` out when you give a step"
         )
     return point.thread_id
 
 
 class ForkStart:
-    """What the new run begins with: the tasks before the point are done, with outputs that are kept or given.
+    """The initial state of a forked run: the tasks before the point are done, with stored or overridden outputs.
 
     Args:
         tasks: the crew's tasks.
-        kept: the run that it comes from, as of the point.
-        asked: what is asked.
+        source: the source run as of the point.
+        request: the arguments of the fork.
         inputs: the new run's inputs.
 
     Raises:
-        UnknownTask: a task is named that the crew does not have.
-        RunError: a task before the point was not done, or is not the crew's any more; an output is given for one behind it.
-        DefinitionError: an output that is given does not fit.
-        StorageError: what is kept is no output.
+        UnknownTask: the crew has no task with a given name.
+        RunError: a task before the point was not done or is no longer part of the crew, or an override is for a task after it.
+        DefinitionError: an override does not fit its task.
+        StorageError: a stored output cannot be read.
     """
 
-    def __init__(self, tasks: Sequence[TaskBinding], kept: StoredCrewRun, asked: Fork, inputs: dict[str, Any]) -> None:
-        self.tasks, self.kept, self.inputs = tasks, kept, inputs
-        known = kept.outputs if isinstance(asked.point, CrewStep) else kept.finished
-        outputs = _outputs(asked.outputs)
-        given = {task_index(name, tasks, known): one for name, one in outputs.items()}
-        if len(given) < len(outputs):
+    def __init__(
+        self, tasks: Sequence[TaskBinding], source: StoredCrewRun, request: ForkRequest, inputs: dict[str, Any]
+    ) -> None:
+        self.tasks, self.source, self.inputs = tasks, source, inputs
+        known = source.outputs if isinstance(request.point, CrewStep) else source.finished
+        outputs = _checked_outputs(request.outputs)
+        overrides = {task_index(name, tasks, known): output for name, output in outputs.items()}
+        if len(overrides) < len(outputs):
             raise RunError(
-                f"several outputs are given for one task, by different names: {', '.join(map(repr, outputs))}"
+                f"several outputs are given for the same task under different names: {', '.join(map(repr, outputs))}"
             )
-        count = self._of_step(known) if isinstance(asked.point, CrewStep) else task_index(asked.point, tasks, known)
-        while count in given:
+        count = (
+            self._count_at_step(known)
+            if isinstance(request.point, CrewStep)
+            else task_index(request.point, tasks, known)
+        )
+        while count in overrides:
             count += 1
-        self._check_given(given, count)
-        if missing := [one.slug for n, one in enumerate(tasks[:count]) if n not in given and one.slug not in known]:
-            raise self._undone(missing)
+        self._check_overrides(overrides, count)
+        if missing := [
+            binding.slug for n, binding in enumerate(tasks[:count]) if n not in overrides and binding.slug not in known
+        ]:
+            raise self._missing_outputs(missing)
         self.outputs = [
-            self._given(given[n], one, known.get(one.slug)) if n in given else self._kept(one, known[one.slug])
-            for n, one in enumerate(tasks[:count])
+            self._overridden(overrides[n], binding, known.get(binding.slug))
+            if n in overrides
+            else self._restored(binding, known[binding.slug])
+            for n, binding in enumerate(tasks[:count])
         ]
 
-    def _given(self, output: object, assignment: TaskBinding, plain: Mapping[str, Any] | None) -> TaskOutput:
-        # Its structure is given anew: the one that it had may be of another model.
-        before = None if plain is None else output_of(assignment.slug, plain, {}, self.kept.thread_id)
-        return given_output(output, assignment, before, self.inputs)
+    def _overridden(self, output: Any, assignment: TaskBinding, plain: Mapping[str, Any] | None) -> TaskOutput:
+        # The structured output is parsed again: the stored one may belong to another model.
+        previous = None if plain is None else restore_output(assignment.slug, plain, {}, self.source.thread_id)
+        return override_output(output, assignment, previous, self.inputs)
 
-    def _kept(self, assignment: TaskBinding, plain: Mapping[str, object]) -> TaskOutput:
+    def _restored(self, assignment: TaskBinding, plain: Mapping[str, Any]) -> TaskOutput:
         models = {assignment.slug: assignment.task.output_pydantic}
-        return taken_over(output_of(assignment.slug, plain, models, self.kept.thread_id))
+        return without_usage(restore_output(assignment.slug, plain, models, self.source.thread_id))
 
-    def _of_step(self, known: Mapping[str, object]) -> int:
-        """How many tasks have been done at a step.
+    def _count_at_step(self, known: Mapping[str, Any]) -> int:
+        """Count the tasks that are done at a step.
 
         Raises:
-            RunError: they are not those that the crew begins with.
+            RunError: they are not the crew's first tasks.
         """
-        slugs = [one.slug for one in self.tasks]
+        slugs = [binding.slug for binding in self.tasks]
         count = len(known)
         if set(slugs[:count]) != set(known):
-            done, now = (", ".join(f"`{name}`" for name in names) for names in (known, slugs))
+            done, current = (", ".join(f"`{name}`" for name in names) for names in (known, slugs))
             raise RunError(
-                f"at that step of thread `{self.kept.thread_id}` {done} had been done; the crew's tasks are now {now}. Fork from "
-                "a task, by its name: then only those before it count"
+                f"at that step of thread `{self.source.thread_id}` {done} had been done; the crew's tasks are now {current}. "
+                "Fork from a task by its name instead: then only the tasks before it matter"
             )
         return count
 
-    def _check_given(self, given: Mapping[int, object], count: int) -> None:
-        if late := [self.tasks[n].slug for n in given if n >= count]:
+    def _check_overrides(self, overrides: Mapping[int, Any], count: int) -> None:
+        if late := [self.tasks[n].slug for n in overrides if n >= count]:
             raise RunError(
-                f"an output is given for `{late[0]}`, which runs behind `{self.tasks[count].slug}`, with which the run goes on; "
-                f"fork from `{late[0]}`, or give outputs for all between them"
+                f"an output is given for `{late[0]}`, which runs after `{self.tasks[count].slug}`, where the fork starts; "
+                f"fork from `{late[0]}`, or also give outputs for all tasks in between"
             )
 
-    def _undone(self, missing: Sequence[str]) -> RunError:
-        named, done = (", ".join(f"`{one}`" for one in names) for names in (missing, self.kept.finished))
+    def _missing_outputs(self, missing: Sequence[str]) -> RunError:
+        named, done = (", ".join(f"`{name}`" for name in names) for names in (missing, self.source.finished))
         return RunError(
-            f"the run of thread `{self.kept.thread_id}` has no output of {named}, which comes before that point. Done are: "
-            f"{done or 'none'}. It is still going on, has failed (`crew.resume` goes on with it), or is of a crew with other "
-            "tasks; give `outputs=` for what is missing, or `thread_id=` of another run (`crew.runs()` lists them)"
+            f"the run of thread `{self.source.thread_id}` has no output of {named}, which comes before that point. Tasks "
+            f"done: {done or 'none'}. The run is in progress, has failed (`crew.resume` continues it), or its crew had other "
+            "tasks; give `outputs=` for the missing tasks, or `thread_id=` of another run (`crew.runs()` lists them)"
         )
 
     def updates(self) -> list[StateUpdate]:
-        """The one step that makes the graph's state what it would be had the kept tasks just been done."""
+        """Return the updates that leave the graph as if the tasks before the point had just completed."""
         count, last = len(self.outputs), self._group()
         plain = {
-            one.slug: one.labelled(output.to_plain()) for one, output in zip(self.tasks, self.outputs, strict=False)
+            binding.slug: binding.labelled(output.to_plain())
+            for binding, output in zip(self.tasks, self.outputs, strict=False)
         }
-        beside = {name: value for name, value in self.kept.values.items() if name not in self.kept.outputs}
-        if PLANNING in beside:
-            plan = output_of(PLANNING, beside[PLANNING], {PLANNING: CrewPlan}, self.kept.thread_id)
-            beside[PLANNING] = taken_over(plan).to_plain()
-        first, *others = [one.slug for one in self.tasks[last.start : count]]
-        values: Any = {**beside, INPUTS: self.inputs, **{k: v for k, v in plain.items() if k not in others}}
-        waiting = [one.slug for one in self.tasks[count : last.stop]]
-        if waiting:  # beside those that are done; an edge leads to them from the task before all of them
+        remaining = {name: value for name, value in self.source.values.items() if name not in self.source.outputs}
+        if PLANNING in remaining:
+            plan = restore_output(PLANNING, remaining[PLANNING], {PLANNING: CrewPlan}, self.source.thread_id)
+            remaining[PLANNING] = without_usage(plan).to_plain()
+        first, *others = [binding.slug for binding in self.tasks[last.start : count]]
+        values: Any = {**remaining, INPUTS: self.inputs, **{k: v for k, v in plain.items() if k not in others}}
+        waiting = [binding.slug for binding in self.tasks[count : last.stop]]
+        if waiting:  # parallel to completed tasks; their edge starts at the task before the whole group
             values = Command(update=values, goto=waiting)
         return [StateUpdate(values, first), *(StateUpdate({name: plain[name]}, name) for name in others)]
 
     def _group(self) -> range:
-        """The places of the last kept task and of those that run beside it."""
+        """Return the indices of the last completed task and of the tasks that run in parallel to it."""
         start = 0
         while True:
             stop = start + len(parallel_group(self.tasks, start))
@@ -290,7 +306,7 @@ class ForkStart:
             start = stop
 
 
-def _outputs(given: Any) -> Mapping[object, object]:
-    if given is not None and not isinstance(given, Mapping):
-        raise TypeError(f'`outputs` is {given!r:.80}; give a dict of tasks and outputs: {{"research": "..."}}')
-    return cast("Mapping[Any, Any]", given or {})
+def _checked_outputs(outputs: Any) -> Mapping[Any, Any]:
+    if outputs is not None and not isinstance(outputs, Mapping):
+        raise TypeError(f'`outputs` is {outputs!r:.80}; give a dict from task names to outputs: {{"research": "..."}}')
+    return cast("Mapping[Any, Any]", outputs or {})

@@ -1,7 +1,4 @@
-"""The past of crews: what a run did, step by step.
-
-Two runs beside each other.
-"""
+"""Histories of crew runs: the steps of a run, and the differences between two runs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,26 +24,26 @@ __all__ = [
     "Models",
     "adiff_runs",
     "aread_crew_history",
-    "between",
     "crew_steps",
     "diff_runs",
-    "models_of",
-    "output_of",
+    "diff_stored_runs",
+    "output_models",
     "read_crew_history",
+    "restore_output",
 ]
 
 
 Models = Mapping[str, type[BaseModel] | None]
-"""The models of tasks' structures, by the tasks' channels."""
+"""The models of the tasks' structured outputs, by channel; None for text."""
 
 
 def read_crew_history(crew: Crew, thread_id: str | None, checkpointer: Checkpointer) -> list[CrewStep]:
-    """What a run did; see `Crew.history`."""
+    """Return the steps of a run; see `Crew.history`."""
     return drive(_history(crew, thread_id, checkpointer))
 
 
 async def aread_crew_history(crew: Crew, thread_id: str | None, checkpointer: Checkpointer) -> list[CrewStep]:
-    """What a run did; see `Crew.history`."""
+    """Return the steps of a run; see `Crew.history`."""
     return await adrive(_history(crew, thread_id, checkpointer))
 
 
@@ -55,116 +52,118 @@ def _history(crew: Crew, thread_id: str | None, checkpointer: Checkpointer) -> P
     if thread_id is None:
         thread_id = yield from latest_run(crew, saver)
     past = yield from read_past(saver, str(thread_id), crew)
-    return list(crew_steps(past, models_of(crew)))
+    return list(crew_steps(past, output_models(crew)))
 
 
-def models_of(crew: Crew) -> Models:
-    """The models that outputs in a crew's state are read with."""
-    return {one.slug: one.task.output_pydantic for one in bind_tasks(crew)}
+def output_models(crew: Crew) -> Models:
+    """Return the models for reading the outputs in a crew's state."""
+    return {binding.slug: binding.task.output_pydantic for binding in bind_tasks(crew)}
 
 
-def output_of(name: str, plain: Mapping[str, object], models: Models, thread_id: str) -> TaskOutput:
-    """An output that is kept.
+def restore_output(name: str, plain: Mapping[str, Any], models: Models, thread_id: str) -> TaskOutput:
+    """Return a stored output.
 
     Raises:
-        StorageError: it is not what a run writes.
+        StorageError: the stored data are not an output of the task.
     """
     try:
         return TaskOutput.from_plain(plain, models.get(name))
     except (ValidationError, TypeError) as error:
-        raise StorageError(f"what thread `{thread_id}` holds as `{name}` is no output of that task: {error}") from error
+        raise StorageError(
+            f"the value that thread `{thread_id}` holds as `{name}` is not an output of that task: {error}"
+        ) from error
 
 
 def crew_steps(past: Sequence[StoredCrewRun], models: Models) -> Iterator[CrewStep]:
-    """The steps of a run.
+    """Yield the steps of a run.
 
     Args:
-        past: the run as of all of its checkpoints, the latest last.
-        models: what structures are read with.
+        past: the run as of each of its checkpoints, oldest first.
+        models: the models of structured outputs.
     """
-    number, before, outputs = 0, None, dict[str, TaskOutput]()
+    number, previous, outputs = 0, None, dict[str, TaskOutput]()
     order = {name: n for n, name in enumerate(models)}
-    for now in past:
-        new = [name for name in now.outputs if before is None or now.version(name) != before.version(name)]
-        edited = before is not None and now.version(INPUTS) != before.version(INPUTS)
-        if before is not None and not new and not edited:
-            before = now
-            continue  # branches met, and nothing was completed
-        before = now
-        outputs = {name: outputs[name] for name in now.outputs if name not in new} | {
-            name: output_of(name, now.outputs[name], models, now.thread_id) for name in new
+    for current in past:
+        new = [name for name in current.outputs if previous is None or current.version(name) != previous.version(name)]
+        edited = previous is not None and current.version(INPUTS) != previous.version(INPUTS)
+        if previous is not None and not new and not edited:
+            previous = current
+            continue  # parallel tasks were joined, and none completed
+        previous = current
+        outputs = {name: outputs[name] for name in current.outputs if name not in new} | {
+            name: restore_output(name, current.outputs[name], models, current.thread_id) for name in new
         }
         yield CrewStep(
             number=number,
-            thread_id=now.thread_id,
-            checkpoint_id=now.checkpoint_id,
+            thread_id=current.thread_id,
+            checkpoint_id=current.checkpoint_id,
             completed=new[-1] if new else None,
             output=outputs[new[-1]] if new else None,
             tasks=tuple(new),
             outputs=MappingProxyType(outputs),
-            inputs=MappingProxyType(now.inputs),
-            next=tuple(sorted(now.next, key=lambda name: order.get(name, 0))),
-            created_at=now.created_at,
-            inside=now.inside,
-            forked_from=now.forked_from,
+            inputs=MappingProxyType(current.inputs),
+            next=tuple(sorted(current.next, key=lambda name: order.get(name, 0))),
+            created_at=current.created_at,
+            inside=current.inside,
+            forked_from=current.forked_from,
         )
         number += 1
 
 
 def diff_runs(crew: Crew, a: str | CrewOutput, b: str | CrewOutput, checkpointer: Checkpointer) -> RunDiff:
-    """What differs between two runs; see `Crew.diff`."""
+    """Compare two runs; see `Crew.diff`."""
     return drive(_diff(crew, a, b, checkpointer))
 
 
 async def adiff_runs(crew: Crew, a: str | CrewOutput, b: str | CrewOutput, checkpointer: Checkpointer) -> RunDiff:
-    """What differs between two runs; see `Crew.diff`."""
+    """Compare two runs; see `Crew.diff`."""
     return await adrive(_diff(crew, a, b, checkpointer))
 
 
 @dataclass(frozen=True)
-class _Side:
-    """One of the runs."""
-
+class _ComparedRun:
     thread_id: str | None
     inputs: Inputs | None
     outputs: Mapping[str, TaskOutput]
     seconds: Mapping[str, float]
 
 
-def _diff(crew: Crew, a: object, b: object, checkpointer: Checkpointer) -> Program[RunDiff]:
-    models = models_of(crew)
-    sides: list[_Side] = []
-    for one in (a, b):
-        if isinstance(one, CrewOutput) and one.thread_id is None:
-            sides.append(_Side(None, None, dict(zip(models, one.tasks_output, strict=False)), {}))
+def _diff(crew: Crew, a: Any, b: Any, checkpointer: Checkpointer) -> Program[RunDiff]:
+    models = output_models(crew)
+    runs: list[_ComparedRun] = []
+    for run in (a, b):
+        if isinstance(run, CrewOutput) and run.thread_id is None:
+            runs.append(_ComparedRun(None, None, dict(zip(models, run.tasks_output, strict=False)), {}))
         else:
-            thread_id = one.thread_id if isinstance(one, CrewOutput) else one
-            sides.append((yield from _side(saver_of(crew, checkpointer), _named(thread_id), models, crew)))
-    return _compared(*sides)
+            thread_id = run.thread_id if isinstance(run, CrewOutput) else run
+            runs.append(
+                (yield from _read_side(saver_of(crew, checkpointer), _checked_thread_id(thread_id), models, crew))
+            )
+    return _compare(*runs)
 
 
-def between(saver: object, a: str, b: str) -> RunDiff:
-    """What differs between two runs, without their crew: structures are not read, outputs are compared as they are kept."""
-    return drive(_between(saver, a, b))
+def diff_stored_runs(saver: Any, a: str, b: str) -> RunDiff:
+    """Compare two runs without their crew: structured outputs are not parsed."""
+    return drive(_diff_stored(saver, a, b))
 
 
-def _between(saver: object, a: str, b: str) -> Program[RunDiff]:
-    first = yield from _side(saver, _named(a), {}, None)
-    return _compared(first, (yield from _side(saver, _named(b), {}, None)))
+def _diff_stored(saver: Any, a: str, b: str) -> Program[RunDiff]:
+    first = yield from _read_side(saver, _checked_thread_id(a), {}, None)
+    return _compare(first, (yield from _read_side(saver, _checked_thread_id(b), {}, None)))
 
 
-def _named(thread_id: object) -> str:
+def _checked_thread_id(thread_id: Any) -> str:
     if not isinstance(thread_id, (str, int)) or isinstance(thread_id, bool) or thread_id == "":
-        raise TypeError(f"{thread_id!r:.80} is no run; give its `thread_id` or its `CrewOutput`")
+        raise TypeError(f"{thread_id!r:.80} is not a run; give its `thread_id` or its `CrewOutput`")
     return str(thread_id)
 
 
-def _side(saver: object, thread_id: str, models: Models, crew: Crew | None) -> Program[_Side]:
+def _read_side(saver: Any, thread_id: str, models: Models, crew: Crew | None) -> Program[_ComparedRun]:
     past = yield from read_past(saver, thread_id, crew)
     latest = past[-1]
-    outputs = {name: output_of(name, plain, models, thread_id) for name, plain in latest.finished.items()}
+    outputs = {name: restore_output(name, plain, models, thread_id) for name, plain in latest.finished.items()}
     order = [name for name in models if name in outputs]
-    return _Side(
+    return _ComparedRun(
         thread_id,
         latest.inputs,
         {name: outputs[name] for name in dict.fromkeys([*order, *outputs])},
@@ -173,23 +172,23 @@ def _side(saver: object, thread_id: str, models: Models, crew: Crew | None) -> P
 
 
 def _seconds(steps: Sequence[CrewStep]) -> dict[str, float]:
-    """How long the tasks of each step took."""
+    """Return the seconds between the step of each task and the step before it."""
     return {
-        name: (now.created_at - before.created_at).total_seconds()
-        for before, now in pairwise(steps)
-        for name in now.tasks
+        name: (current.created_at - previous.created_at).total_seconds()
+        for previous, current in pairwise(steps)
+        for name in current.tasks
     }
 
 
-def _compared(a: _Side, b: _Side) -> RunDiff:
-    given: dict[str, tuple[object, Any]] = {}
+def _compare(a: _ComparedRun, b: _ComparedRun) -> RunDiff:
+    inputs: dict[str, tuple[Any, Any]] = {}
     if a.inputs is not None and b.inputs is not None:
-        both = ((name, (a.inputs.get(name), b.inputs.get(name))) for name in dict.fromkeys([*a.inputs, *b.inputs]))
-        given = {name: values for name, values in both if values[0] != values[1]}
+        pairs = ((name, (a.inputs.get(name), b.inputs.get(name))) for name in dict.fromkeys([*a.inputs, *b.inputs]))
+        inputs = {name: values for name, values in pairs if values[0] != values[1]}
     return RunDiff(
         a=a.thread_id,
         b=b.thread_id,
-        inputs=given,
+        inputs=inputs,
         tasks=tuple(
             TaskDiff(
                 task=name,

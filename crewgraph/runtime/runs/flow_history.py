@@ -1,4 +1,4 @@
-"""The past of flows: what their runs did, and other ways from a step on."""
+"""Histories of flow runs: the steps of a run, and forks that start at one of them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -16,14 +16,14 @@ from crewgraph.definitions.flow.step import FlowStep
 from crewgraph.errors import RunError
 from crewgraph.runtime.flow.kickoff import compile_flow, metadata_of, no_run, played
 from crewgraph.runtime.run_target import own_saver
-from crewgraph.runtime.runs.metadata import branch, id_of, is_whole
+from crewgraph.runtime.runs.metadata import checkpoint_id_of, has_single_node, lineage
 from crewgraph.runtime.runs.storage import checkpointer_for
 
-__all__ = ["afork_flow", "aread_flow_history", "flow_steps", "fork_flow", "forked_at", "read_flow_history"]
+__all__ = ["afork_flow", "aread_flow_history", "flow_steps", "fork_flow", "fork_program", "read_flow_history"]
 
 
 class _ReadHistory(Operation):
-    """The checkpoints of a thread, the latest first."""
+    """Read the checkpoints of a thread, newest first."""
 
     def __init__(self, graph: FlowGraph, thread_id: str) -> None:
         self.graph, self.config = graph, {"configurable": {"thread_id": thread_id}}
@@ -31,56 +31,56 @@ class _ReadHistory(Operation):
     def run(self) -> list[object]:
         return list(self.graph.get_state_history(self.config))  # pyright: ignore[reportArgumentType]
 
-    async def arun(self) -> list[object]:
-        return [one async for one in self.graph.aget_state_history(self.config)]  # pyright: ignore[reportArgumentType]
+    async def arun(self) -> list[Any]:
+        return [state async for state in self.graph.aget_state_history(self.config)]  # pyright: ignore[reportArgumentType]
 
 
-def read_flow_history(flow: "Flow", flow_id: str | None) -> list[FlowStep]:
-    """What a run did; see `Flow.history`."""
+def read_flow_history(flow: "Flow[Any]", flow_id: str | None) -> list[FlowStep]:
+    """Return the steps of a run; see `Flow.history`."""
     return drive(flow_steps(flow, flow_id))
 
 
-async def aread_flow_history(flow: "Flow", flow_id: str | None) -> list[FlowStep]:
-    """What a run did; see `Flow.history`."""
+async def aread_flow_history(flow: "Flow[Any]", flow_id: str | None) -> list[FlowStep]:
+    """Return the steps of a run; see `Flow.history`."""
     return await adrive(flow_steps(flow, flow_id))
 
 
-def fork_flow(flow: "Flow", step: FlowStep, state: Mapping[str, object] | None) -> object:
-    """Run on from a step; see `Flow.fork`."""
-    return drive(forked_at(flow, step, state))
+def fork_flow(flow: "Flow[Any]", step: FlowStep, state: Mapping[str, Any] | None) -> Any:
+    """Run a fork; see `Flow.fork`."""
+    return drive(fork_program(flow, step, state))
 
 
-async def afork_flow(flow: "Flow", step: FlowStep, state: Mapping[str, object] | None) -> object:
-    """Run on from a step; see `Flow.fork`."""
-    return await adrive(forked_at(flow, step, state))
+async def afork_flow(flow: "Flow[Any]", step: FlowStep, state: Mapping[str, Any] | None) -> Any:
+    """Run a fork on this event loop; see `Flow.fork`."""
+    return await adrive(fork_program(flow, step, state))
 
 
 def _graph(flow: "Flow") -> FlowGraph:
     return compile_flow(flow, checkpointer=checkpointer_for(own_saver(flow)))
 
 
-def flow_steps(flow: "Flow", flow_id: str | None) -> Program[list[FlowStep]]:
-    """The steps of a run, as a program."""
+def flow_steps(flow: "Flow[Any]", flow_id: str | None) -> Program[list[FlowStep]]:
+    """Return the steps of a run; see `Flow.history`."""
     graph, thread_id = _graph(flow), flow_id or flow.flow_id
     states = yield _ReadHistory(graph, thread_id)
     if not states:
         raise no_run(flow, thread_id)
     run = FlowRun(flow, graph.plan, flow.state, {}, stored=True)
     moments: list[_Moment] = []
-    past = branch(states)
+    past = lineage(states)
     for state, following in zip_longest(past, past[1:]):
         moments.append(_Moment(state, 0, state.values))
-        if is_whole(state.metadata):
-            kept = yield Saving(graph.checkpointer, "get_tuple", state.config)
-            until = _point(following.values) if following else None
-            moments += _after(graph, moments[-1], appended_in(kept.pending_writes or ()), until)
-    return list(_told(run, thread_id, moments))
+        if has_single_node(state.metadata):
+            checkpoint = yield Saving(graph.checkpointer, "get_tuple", state.config)
+            until = _progress_marker(following.values) if following else None
+            moments += _moments_after(graph, moments[-1], appended_in(checkpoint.pending_writes or ()), until)
+    return list(_steps(run, thread_id, moments))
 
 
 class _Moment(NamedTuple):
-    """A checkpoint, and the state of the graph some completions later."""
+    """A checkpoint with the state of the graph after some of the executions journaled since."""
 
-    kept: Any
+    snapshot: Any
     journaled: int
     values: Mapping[str, Any]
 
@@ -89,64 +89,68 @@ def _method(execution: str) -> str:
     return execution.rpartition("#")[0]
 
 
-def _point(values: Mapping[str, Any]) -> tuple[str | None] | None:
-    """What tells how far a run is: the execution that completed last."""
+def _progress_marker(values: Mapping[str, Any]) -> tuple[str | None] | None:
+    """Return the execution that completed last, as a comparable marker of progress."""
     progress = values.get("progress")
     return None if progress is None else (progress["last"],)
 
 
-def _after(graph: FlowGraph, moment: _Moment, records: Sequence[Record], until: object) -> Iterator[_Moment]:
-    """What was journaled after a checkpoint, as far as the next one, which may be a fork's, goes on from it."""
+def _moments_after(graph: FlowGraph, moment: _Moment, records: Sequence[Record], until: Any) -> Iterator[_Moment]:
+    """Yield the moments journaled after a checkpoint, up to where the next one, possibly a fork's, continues."""
     for number, record in enumerate(records, 1):
-        if _point(moment.values) == until:
+        if _progress_marker(moment.values) == until:
             return
-        moment = _Moment(moment.kept, number, caught_up(graph.plan, moment.values, [record]))
+        moment = _Moment(moment.snapshot, number, caught_up(graph.plan, moment.values, [record]))
         yield moment
 
 
-def _told(run: FlowRun, thread_id: str, moments: Sequence[_Moment]) -> Iterator[FlowStep]:
-    number, last, before = 0, None, dict[str, Any]()
+def _steps(run: FlowRun, thread_id: str, moments: Sequence[_Moment]) -> Iterator[FlowStep]:
+    number, last, previous = 0, None, dict[str, Any]()
     for state, journaled, values in moments:
-        point, progress = _point(values), values.get("progress")
-        if progress is None or point == last:
-            continue  # the step of a node that began something, and completed nothing
-        last = point
+        marker, progress = _progress_marker(values), values.get("progress")
+        if progress is None or marker == last:
+            continue  # a step in which an execution began and none completed
+        last = marker
         done, inflight = progress["last"], progress["inflight"]
-        ended = [one for name, one in before.items() if name not in inflight and name != done]
-        before = inflight
-        methods = [one["method"] for one in ended] + ([] if done is None else [_method(done)])
+        ended = [entry for name, entry in previous.items() if name not in inflight and name != done]
+        previous = inflight
+        methods = [entry["method"] for entry in ended] + ([] if done is None else [_method(done)])
         yield FlowStep(
             number=number,
             flow_id=thread_id,
-            checkpoint_id=id_of(state.config),
+            checkpoint_id=checkpoint_id_of(state.config),
             journaled=journaled,
             completed=None if done is None else _method(done),
             output=None if done is None else run.revived(progress["results"].get(done)),
             methods=tuple(methods),
             state=run.revived(values.get("state") or {}),
-            next=tuple(dict.fromkeys(one["method"] for one in inflight.values())),
+            next=tuple(dict.fromkeys(entry["method"] for entry in inflight.values())),
             created_at=datetime.fromisoformat(state.created_at),
         )
         number += 1
 
 
-def forked_at(flow: "Flow", step: FlowStep, state: Mapping[str, object] | None) -> Program[Any]:
-    """A run from a step on, as a program."""
+def fork_program(flow: "Flow[Any]", step: FlowStep, state: Mapping[str, Any] | None) -> Program[Any]:
+    """Run a flow from a step of an earlier run; see `Flow.fork`.
+
+    Raises:
+        RunError: the step's checkpoint is no longer stored.
+    """
     graph = _graph(flow)
     config: object = {
         "configurable": {"thread_id": step.flow_id, "checkpoint_id": step.checkpoint_id, "checkpoint_ns": ""}
     }
-    kept = yield Saving(graph.checkpointer, "get_tuple", config)
-    if kept is None:
-        raise RunError(f"step {step.number} of run `{step.flow_id}` of flow `{flow.flow_name}` is not kept any more")
+    checkpoint = yield Saving(graph.checkpointer, "get_tuple", config)
+    if checkpoint is None:
+        raise RunError(f"step {step.number} of run `{step.flow_id}` of flow `{flow.flow_name}` is no longer stored")
     run = FlowRun(flow, graph.plan, None, {}, stored=True)
     values: dict[str, Any] = {}
-    if is_whole(kept.metadata):
+    if has_single_node(checkpoint.metadata):
         graph = compile_flow(flow, "flow", checkpointer=graph.checkpointer)
-        records = appended_in(kept.pending_writes or ())
-        values = caught_up(graph.plan, kept.checkpoint["channel_values"], records[: step.journaled])
+        records = appended_in(checkpoint.pending_writes or ())
+        values = caught_up(graph.plan, checkpoint.checkpoint["channel_values"], records[: step.journaled])
     if state:
-        with_inputs(flow.restored_state(step.state), state, flow.flow_name)  # whether they fit
+        with_inputs(flow.restored_state(step.state), state, flow.flow_name)  # raises if they do not fit
         values["state"] = {**values.get("state", {}), **run.recorded(state)}
     config["metadata"] = metadata_of(graph)
     edited = yield Saving(graph, "update_state", config, values)

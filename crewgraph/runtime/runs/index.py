@@ -1,4 +1,4 @@
-"""The index of runs: which are kept of a crew or a flow, and how far they are."""
+"""The index of stored runs: lists the runs of a crew or a flow with their status."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.errors import RunError
 from crewgraph.runtime.execution import refuse_without_async_face
-from crewgraph.runtime.runs.metadata import CREW_NAME, FLOW_NAME, crew_labels, is_whole
+from crewgraph.runtime.runs.metadata import CREW_NAME, FLOW_NAME, crew_labels, has_single_node
 from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.runtime.runs.stored_run import StoredCrewRun, StoredRun
 from crewgraph.storage.checkpoints.listing import LatestCheckpoint
@@ -43,9 +43,9 @@ __all__ = [
     "crew_runs",
     "flow_runs",
     "latest_run",
-    "of_crew",
+    "list_crew_runs",
     "pending",
-    "waiting",
+    "pending_runs",
 ]
 
 
@@ -53,237 +53,241 @@ _PROGRESS = "progress"
 _PARKED = "parked"
 _UNSAVED = "unsaved"
 
-_OF_FLOWS = (_PROGRESS, _PARKED, _UNSAVED, CHANNEL)
+_FLOW_CHANNELS = (_PROGRESS, _PARKED, _UNSAVED, CHANNEL)
 
 _AnyFlow = Flow | type[Flow]
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Asked:
-    """Which runs are asked for."""
+class _Query:
+    """A query for stored runs."""
 
     labels: Mapping[str, Any]
-    told: Callable[[LatestCheckpoint], RunInfo | None]
-    """What is told of a thread; None where it is that of something else."""
-    wanted: RunFilter
-    is_read: Callable[[str], bool]
-    """Which channels are looked at."""
+    to_info: Callable[[LatestCheckpoint], RunInfo | None]
+    """Converts a thread's latest checkpoint; None excludes the thread."""
+    run_filter: RunFilter
+    reads_channel: Callable[[str], bool]
+    """Whether `to_info` needs the values of a channel."""
 
-    def named(self, thread_id: str) -> bool:
-        """Whether a thread's name is that of such a run."""
-        return self.wanted.inside or around(thread_id) is None
+    def covers(self, thread_id: str) -> bool:
+        """Return whether a thread may match, by its name."""
+        return self.run_filter.inside or around(thread_id) is None
 
-    def chosen(self, found: Iterable[LatestCheckpoint]) -> list[RunInfo]:
-        """The runs among what was found, which comes in its order."""
-        told = filter(None, map(self.told, found))
-        status = self.wanted.status
-        return list(islice((one for one in told if status in (None, one.status)), self.wanted.limit))
+    def select(self, checkpoints: Iterable[LatestCheckpoint]) -> list[RunInfo]:
+        """Return the runs among checkpoints, in the same order."""
+        infos = filter(None, map(self.to_info, checkpoints))
+        status = self.run_filter.status
+        return list(islice((info for info in infos if status in (None, info.status)), self.run_filter.limit))
 
 
 class _ReadRuns(Operation):
-    """The runs that are kept in a checkpointer, those written last first."""
+    """List the runs in a checkpointer, most recently written first."""
 
-    def __init__(self, saver: Any, asked: _Asked) -> None:
-        self.saver, self.asked = saver, asked
+    def __init__(self, saver: Any, query: _Query) -> None:
+        self.saver, self.query = saver, query
 
     def run(self) -> list[RunInfo]:
         if isinstance(self.saver, SqliteCheckpointer):
             return self._latest(self.saver)
-        return self._listed(self.saver.list(None, filter=dict(self.asked.labels)))
+        return self._listed(self.saver.list(None, filter=dict(self.query.labels)))
 
     async def arun(self) -> list[RunInfo]:
         if isinstance(self.saver, SqliteCheckpointer):
             return await in_thread(self._latest, self.saver)
         refuse_without_async_face(self.saver)
-        return self._listed([one async for one in self.saver.alist(None, filter=dict(self.asked.labels))])
+        return self._listed([checkpoint async for checkpoint in self.saver.alist(None, filter=dict(self.query.labels))])
 
     def _latest(self, saver: SqliteCheckpointer) -> list[RunInfo]:
-        asked = self.asked
-        return asked.chosen(saver.latest(filter=dict(asked.labels), threads=asked.named, channels=asked.is_read))
+        query = self.query
+        return query.select(saver.latest(filter=dict(query.labels), threads=query.covers, channels=query.reads_channel))
 
     def _listed(self, checkpoints: Iterable[CheckpointTuple]) -> list[RunInfo]:
-        """Of all checkpoints the latest of each thread: other checkpointers offer no shorter way."""
+        """Find the latest checkpoint of each thread among all: other checkpointers have no faster way."""
         latest: dict[str, CheckpointTuple] = {}
         oldest: dict[str, str] = {}
-        for one in checkpoints:
-            run = StoredRun(one)
+        for checkpoint in checkpoints:
+            run = StoredRun(checkpoint)
             thread_id = run.thread_id
-            if run.address.get("checkpoint_ns") or not self.asked.named(thread_id):
+            if run.address.get("checkpoint_ns") or not self.query.covers(thread_id):
                 continue
-            oldest[thread_id] = min(one.checkpoint["ts"], oldest.get(thread_id, one.checkpoint["ts"]))
-            if thread_id not in latest or one.checkpoint["id"] > latest[thread_id].checkpoint["id"]:
-                latest[thread_id] = one
-        found = sorted(latest.items(), key=lambda item: item[1].checkpoint["id"], reverse=True)
-        return self.asked.chosen(
+            oldest[thread_id] = min(checkpoint.checkpoint["ts"], oldest.get(thread_id, checkpoint.checkpoint["ts"]))
+            if thread_id not in latest or checkpoint.checkpoint["id"] > latest[thread_id].checkpoint["id"]:
+                latest[thread_id] = checkpoint
+        newest_first = sorted(latest.items(), key=lambda item: item[1].checkpoint["id"], reverse=True)
+        return self.query.select(
             LatestCheckpoint(
-                one, datetime.fromisoformat(oldest[thread_id]).timestamp(), StoredRun(one).created_at.timestamp()
+                checkpoint,
+                datetime.fromisoformat(oldest[thread_id]).timestamp(),
+                StoredRun(checkpoint).created_at.timestamp(),
             )
-            for thread_id, one in found
+            for thread_id, checkpoint in newest_first
         )
 
 
-def flow_runs(flow: _AnyFlow, wanted: RunFilter) -> list[RunInfo]:
-    """The runs of a flow; see `Flow.runs`."""
-    return drive(_of_flow(flow, wanted))
+def flow_runs(flow: _AnyFlow, run_filter: RunFilter) -> list[RunInfo]:
+    """Return the runs of a flow; see `Flow.runs`."""
+    return drive(_list_flow_runs(flow, run_filter))
 
 
-async def aflow_runs(flow: _AnyFlow, wanted: RunFilter) -> list[RunInfo]:
-    """The runs of a flow; see `Flow.runs`."""
-    return await adrive(_of_flow(flow, wanted))
+async def aflow_runs(flow: _AnyFlow, run_filter: RunFilter) -> list[RunInfo]:
+    """Return the runs of a flow; see `Flow.runs`."""
+    return await adrive(_list_flow_runs(flow, run_filter))
 
 
-def crew_runs(crew: Crew, wanted: RunFilter, checkpointer: Checkpointer) -> list[RunInfo]:
-    """The runs of a crew; see `Crew.runs`."""
-    return drive(of_crew(crew, wanted, checkpointer))
+def crew_runs(crew: Crew, run_filter: RunFilter, checkpointer: Checkpointer) -> list[RunInfo]:
+    """Return the runs of a crew; see `Crew.runs`."""
+    return drive(list_crew_runs(crew, run_filter, checkpointer))
 
 
-async def acrew_runs(crew: Crew, wanted: RunFilter, checkpointer: Checkpointer) -> list[RunInfo]:
-    """The runs of a crew; see `Crew.runs`."""
-    return await adrive(of_crew(crew, wanted, checkpointer))
+async def acrew_runs(crew: Crew, run_filter: RunFilter, checkpointer: Checkpointer) -> list[RunInfo]:
+    """Return the runs of a crew; see `Crew.runs`."""
+    return await adrive(list_crew_runs(crew, run_filter, checkpointer))
 
 
-def all_runs(saver: object, wanted: RunFilter, kind: str | None = None) -> list[RunInfo]:
-    """The runs of all crews and flows, read without their programs, those written last first.
+def all_runs(saver: Any, run_filter: RunFilter, kind: str | None = None) -> list[RunInfo]:
+    """Return the runs of all crews and flows, read without their definitions, most recently written first.
 
-    Of a flow whose methods are all one node, it is told what its latest checkpoint says.
+    For a flow with a single node for all methods, the info is as of its latest checkpoint; the journal is not read.
 
     Args:
-        saver: where they are kept.
-        wanted: which of them.
-        kind: those of a "crew" or of a "flow" alone.
+        saver: the checkpointer; None returns an empty list.
+        run_filter: which runs to return.
+        kind: "crew" or "flow"; None for both.
     """
-    asked = _Asked(labels={}, told=partial(_any_told, kind), wanted=wanted, is_read=_is_read)
-    return drive(_read(saver, asked))
+    query = _Query(
+        labels={}, to_info=partial(_info_of_any, kind), run_filter=run_filter, reads_channel=_is_status_channel
+    )
+    return drive(_read(saver, query))
 
 
 def pending(flow: _AnyFlow) -> list[PendingFlow]:
-    """The runs that wait; see `Flow.pending`."""
-    return [_waiting(one) for one in drive(_of_flow(flow, RunFilter(status="pending", inside=True)))]
+    """Return the runs that wait for answers; see `Flow.pending`."""
+    return [_pending_flow(run) for run in drive(_list_flow_runs(flow, RunFilter(status="pending", inside=True)))]
 
 
 async def apending(flow: _AnyFlow) -> list[PendingFlow]:
-    """The runs that wait; see `Flow.pending`."""
-    return [_waiting(one) for one in await adrive(_of_flow(flow, RunFilter(status="pending", inside=True)))]
+    """Return the runs that wait for answers; see `Flow.pending`."""
+    return [_pending_flow(run) for run in await adrive(_list_flow_runs(flow, RunFilter(status="pending", inside=True)))]
 
 
-def waiting(saver: object) -> list[RunInfo]:
-    """All runs in a checkpointer that wait for somebody's answer, those written last first, but those inside other runs.
+def pending_runs(saver: Any) -> list[RunInfo]:
+    """Return all runs in a checkpointer that wait for an answer, except nested ones, most recently written first.
 
-    Of flows with a node for all methods it knows only what they asked when they stopped first; `pending` knows.
+    For a flow with a single node for all methods it reports only the questions of its first pause; `pending` reports all.
     """
-    asked = _Asked(
+    query = _Query(
         labels={},
-        told=_either_told,
-        wanted=RunFilter(status="pending"),
-        is_read=lambda name: leads_on(name) or name in (ANSWER, _PROGRESS, _PARKED, _UNSAVED),
+        to_info=_info_of_either,
+        run_filter=RunFilter(status="pending"),
+        reads_channel=lambda name: leads_on(name) or name in (ANSWER, _PROGRESS, _PARKED, _UNSAVED),
     )
-    return drive(_read(saver, asked))
+    return drive(_read(saver, query))
 
 
-def _either_told(found: LatestCheckpoint) -> RunInfo:
-    if FLOW_NAME in found.checkpoint.metadata:
-        return _flow_told(None, found)
-    return _crew_told({}, found)
+def _info_of_either(latest: LatestCheckpoint) -> RunInfo:
+    if FLOW_NAME in latest.checkpoint.metadata:
+        return _flow_info(None, latest)
+    return _crew_info({}, latest)
 
 
-def _waiting(run: RunInfo) -> PendingFlow:
+def _pending_flow(run: RunInfo) -> PendingFlow:
     return PendingFlow(flow_id=run.thread_id, flow=run.name, questions=cast("tuple[Question, ...]", run.questions))
 
 
-def _of_flow(flow: _AnyFlow, wanted: RunFilter) -> Program[list[RunInfo]]:
-    kind, given = flow if isinstance(flow, type) else type(flow), flow.name
-    asked = _Asked(
-        labels={FLOW_NAME: given if isinstance(given, str) else kind.__name__},
-        told=partial(_flow_told, TriggerPlan(flow.topology())),
-        wanted=wanted,
-        is_read=_OF_FLOWS.__contains__,
+def _list_flow_runs(flow: _AnyFlow, run_filter: RunFilter) -> Program[list[RunInfo]]:
+    flow_class, name = flow if isinstance(flow, type) else type(flow), flow.name
+    query = _Query(
+        labels={FLOW_NAME: name if isinstance(name, str) else flow_class.__name__},
+        to_info=partial(_flow_info, TriggerPlan(flow.topology())),
+        run_filter=run_filter,
+        reads_channel=_FLOW_CHANNELS.__contains__,
     )
-    return (yield from _read(checkpointer_for(flow.checkpointer), asked))
+    return (yield from _read(checkpointer_for(flow.checkpointer), query))
 
 
-def crew_question(asked: Interrupt) -> CrewQuestion:
-    """A question of a crew's run, as people are shown it."""
-    return CrewQuestion.from_plain(own_id(asked) or asked.id, asked.value)
+def crew_question(interrupt: Interrupt) -> CrewQuestion:
+    """Return the question that an interrupt of a crew's run asks."""
+    return CrewQuestion.from_plain(own_id(interrupt) or interrupt.id, interrupt.value)
 
 
-def of_crew(crew: Crew, wanted: RunFilter, checkpointer: Checkpointer) -> Program[list[RunInfo]]:
-    """The runs of a crew as a program; see `Crew.runs`."""
+def list_crew_runs(crew: Crew, run_filter: RunFilter, checkpointer: Checkpointer) -> Program[list[RunInfo]]:
+    """Return the runs of a crew; see `Crew.runs`."""
     tasks = bind_tasks(crew)
-    asked = _Asked(
+    query = _Query(
         labels=crew_labels(crew.name, tasks),
-        told=partial(_crew_told, {one.slug: one.number for one in tasks}),
-        wanted=wanted,
-        is_read=lambda name: leads_on(name) or name == ANSWER,
+        to_info=partial(_crew_info, {binding.slug: binding.number for binding in tasks}),
+        run_filter=run_filter,
+        reads_channel=lambda name: leads_on(name) or name == ANSWER,
     )
-    return (yield from _read(checkpointer_for(checkpointer, crew.checkpointer), asked))
+    return (yield from _read(checkpointer_for(checkpointer, crew.checkpointer), query))
 
 
 def latest_run(crew: Crew, saver: Any) -> Program[str]:
-    """The thread of the run of a crew that was written last.
+    """Return the thread of a crew's most recently written run.
 
     Raises:
-        RunError: none is kept.
+        RunError: no run of the crew is stored.
     """
-    found = yield from of_crew(crew, RunFilter(inside=True, limit=1), saver)
-    if not found:
+    runs = yield from list_crew_runs(crew, RunFilter(inside=True, limit=1), saver)
+    if not runs:
         raise RunError(
-            f"no run of crew `{crew.name}` is kept in the {type(saver).__name__}: run it with `kickoff` first, or look at where "
-            "its runs are kept (`checkpointer=`, CREWGRAPH_STORAGE_DIR). A crew without a name is known by the names of its "
-            "tasks; give `thread_id=` where these have changed."
+            f"no run of crew `{crew.name}` is stored in the {type(saver).__name__}: run it with `kickoff` first, or check where "
+            "its runs are stored (`checkpointer=`, CREWGRAPH_STORAGE_DIR). A crew without a name is identified by the names of "
+            "its tasks; give `thread_id=` if these have changed."
         )
-    return found[0].thread_id
+    return runs[0].thread_id
 
 
-def _read(saver: Any, asked: _Asked) -> Program[list[RunInfo]]:
-    return [] if saver is None else (yield _ReadRuns(saver, asked))
+def _read(saver: Any, query: _Query) -> Program[list[RunInfo]]:
+    return [] if saver is None else (yield _ReadRuns(saver, query))
 
 
-def _is_read(channel: str) -> bool:
-    return channel in _OF_FLOWS or leads_on(channel)
+def _is_status_channel(channel: str) -> bool:
+    return channel in _FLOW_CHANNELS or leads_on(channel)
 
 
-def _any_told(kind: str | None, found: LatestCheckpoint) -> RunInfo | None:
-    metadata: Mapping[str, Any] = found.checkpoint.metadata
+def _info_of_any(kind: str | None, latest: LatestCheckpoint) -> RunInfo | None:
+    metadata: Mapping[str, Any] = latest.checkpoint.metadata
     if FLOW_NAME in metadata:
-        return _flow_told(None, found) if kind != "crew" else None
-    return _crew_told({}, found) if CREW_NAME in metadata and kind != "flow" else None
+        return _flow_info(None, latest) if kind != "crew" else None
+    return _crew_info({}, latest) if CREW_NAME in metadata and kind != "flow" else None
 
 
-def _flow_told(plan: TriggerPlan | None, found: LatestCheckpoint) -> RunInfo:
-    kept = found.checkpoint
-    values: Mapping[str, Any] = kept.checkpoint["channel_values"]
-    if plan is not None and _PROGRESS in values and is_whole(kept.metadata):
-        values = caught_up(plan, values, appended_in(kept.pending_writes or ()))
-    # Without progress its inputs are stored, and nothing was begun.
+def _flow_info(plan: TriggerPlan | None, latest: LatestCheckpoint) -> RunInfo:
+    stored = latest.checkpoint
+    values: Mapping[str, Any] = stored.checkpoint["channel_values"]
+    if plan is not None and _PROGRESS in values and has_single_node(stored.metadata):
+        values = caught_up(plan, values, appended_in(stored.pending_writes or ()))
+    # Without progress only the inputs are stored, and no method has begun.
     progress: Mapping[str, Any] = values.get(_PROGRESS) or {"inflight": True, "last": None}
     parked: Mapping[str, Any] = values.get(_PARKED) or {}
-    questions = tuple(question_of(one, partial(from_record, classes={})) for one in parked.values())
+    questions = tuple(question_of(question, partial(from_record, classes={})) for question in parked.values())
     is_open = progress["inflight"] or of_run(values, _UNSAVED)
     status: RunStatus = "pending" if questions else "open" if is_open else "finished"
     done = progress["last"]
-    return _told(found, "flow", FLOW_NAME, status, done and done.rpartition("#")[0], questions)
+    return _run_info(latest, "flow", FLOW_NAME, status, done and done.rpartition("#")[0], questions)
 
 
-def _crew_told(order: Mapping[str, int], found: LatestCheckpoint) -> RunInfo:
-    checkpoint, writes = found.checkpoint.checkpoint, found.checkpoint.pending_writes or ()
+def _crew_info(order: Mapping[str, int], latest: LatestCheckpoint) -> RunInfo:
+    checkpoint, writes = latest.checkpoint.checkpoint, latest.checkpoint.pending_writes or ()
     questions = tuple(map(crew_question, questions_in(writes)))
     status: RunStatus = "pending" if questions else "open" if has_next(checkpoint["channel_values"]) else "finished"
-    last = StoredCrewRun(found.checkpoint).last_task(order)
-    return _told(found, "crew", CREW_NAME, status, last, questions)
+    last = StoredCrewRun(latest.checkpoint).last_task(order)
+    return _run_info(latest, "crew", CREW_NAME, status, last, questions)
 
 
-def _told(
-    found: LatestCheckpoint,
+def _run_info(
+    latest: LatestCheckpoint,
     kind: Any,
     label: str,
     status: RunStatus,
     last: str | None,
     questions: tuple[Question, ...] | tuple[CrewQuestion, ...],
 ) -> RunInfo:
-    run = StoredRun(found.checkpoint)
-    # A checkpoint's time is from before it was stored; what is written after it has none.
-    updated = max(run.created_at, datetime.fromtimestamp(found.touched, UTC))
-    created = None if found.created is None else datetime.fromtimestamp(found.created, UTC)
+    run = StoredRun(latest.checkpoint)
+    # The time in a checkpoint is older than its storing, and later writes have none.
+    updated = max(run.created_at, datetime.fromtimestamp(latest.touched, UTC))
+    created = None if latest.created is None else datetime.fromtimestamp(latest.created, UTC)
     return RunInfo(
         thread_id=run.thread_id,
         kind=kind,

@@ -1,6 +1,6 @@
-"""What checkpoints tell of their run in their metadata; each name costs every step.
+"""The metadata that identify the run of a checkpoint, and the lineage of a checkpoint in its thread.
 
-The checkpoints that led to one; edits and forks in the same thread leave others beside them.
+Metadata are stored with every step, so there are few keys. Edits and forks make a thread branch.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,11 +16,11 @@ __all__ = [
     "FLOW_GRANULARITY",
     "FLOW_NAME",
     "FORKED_FROM",
-    "branch",
+    "checkpoint_id_of",
     "crew_labels",
-    "id_of",
-    "is_whole",
-    "known_as",
+    "has_single_node",
+    "lineage",
+    "stored_crew_name",
     "without_labels",
 ]
 
@@ -29,66 +29,66 @@ FLOW_NAME = "flow_name"
 """The flow's name."""
 
 FLOW_GRANULARITY = "granularity"
-"""What was a node of the flow's graph."""
+"""The kind of node in the flow's graph: "method" or "flow"."""
 
 CREW_NAME = "crew_name"
 """The crew's name."""
 
 CREW_TASKS = "crew_tasks"
-"""A digest of the names of the crew's tasks, where the crew has no name of its own."""
+"""A digest of the names of the crew's tasks, if the crew has no name."""
 
 CREW_GRANULARITY = "crewgraph_granularity"
-"""What was a node of the crew's graph, where that was not a task."""
+"""The kind of node in the crew's graph, if not "task"."""
 
 FORKED_FROM = "crewgraph_forked_from"
-"""The thread of the run that a run of a crew was forked from, in its first checkpoint alone."""
+"""The thread that a crew's run was forked from; only in the run's first checkpoint."""
 
-_OF_NODES = ("task", "agent_role")
+_NODE_LABELS = ("task", "agent_role")
 _NAMELESS = (None, "", "crew")
 
 
-def crew_labels(name: str | None, tasks: Sequence[TaskBinding]) -> dict[str, object]:
-    """What the runs of a crew are known by: its name, else the names of its tasks, as `resume` goes by them."""
+def crew_labels(name: str | None, tasks: Sequence[TaskBinding]) -> dict[str, Any]:
+    """Return the metadata that identify the runs of a crew: its name, or the names of its tasks."""
     if name not in _NAMELESS:
         return {CREW_NAME: name}
-    return {CREW_NAME: known_as(name), CREW_TASKS: digest([one.slug for one in tasks])[:12]}
+    return {CREW_NAME: stored_crew_name(name), CREW_TASKS: digest([binding.slug for binding in tasks])[:12]}
 
 
-def known_as(name: str | None) -> str:
-    """What a crew of that name is called in metadata."""
+def stored_crew_name(name: str | None) -> str:
+    """Return the name of a crew in metadata."""
     return "crew" if name is None or name in _NAMELESS else name
 
 
-def is_whole(metadata: Mapping[str, Any] | None) -> bool:
-    """Whether the graph of a flow's checkpoint with these metadata has one node for all methods."""
+def has_single_node(metadata: Mapping[str, Any] | None) -> bool:
+    """Return whether the checkpoint is of a flow's graph with a single node for all methods."""
     return (metadata or {}).get(FLOW_GRANULARITY) == "flow"
 
 
-def without_labels(metadata: Mapping[str, Any]) -> dict[str, object]:
-    """Metadata without what they tell of the run they come from: a run inside it is another one."""
-    own = (FLOW_NAME, FLOW_GRANULARITY, CREW_NAME, CREW_TASKS, CREW_GRANULARITY, FORKED_FROM, *_OF_NODES)
+def without_labels(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return metadata without the keys that identify a run, for use by a nested run."""
+    own = (FLOW_NAME, FLOW_GRANULARITY, CREW_NAME, CREW_TASKS, CREW_GRANULARITY, FORKED_FROM, *_NODE_LABELS)
     return {name: value for name, value in metadata.items() if name not in own}
 
 
-Kept = TypeVar("Kept", bound=Any)
-"""A checkpoint, or a state: what has a `config` and a `parent_config`."""
+CheckpointT = TypeVar("CheckpointT", bound=Any)
+"""A checkpoint or a state snapshot, with `config` and `parent_config`."""
 
 
-def branch(kept: Sequence[Kept]) -> list[Kept]:
-    """Those that led to the first one, in their order.
+def lineage(checkpoints: Sequence[CheckpointT]) -> list[CheckpointT]:
+    """Return the ancestors of the latest checkpoint and itself, oldest first.
 
     Args:
-        kept: all of a thread, the latest first.
+        checkpoints: all of a thread, newest first.
     """
-    by_id = {id_of(one.config): one for one in kept}
-    found: list[Kept] = []
-    one: Kept | None = kept[0]
-    while one is not None:
-        found.append(one)
-        one = by_id.get(id_of(one.parent_config)) if one.parent_config else None
-    return found[::-1]
+    by_id = {checkpoint_id_of(current.config): current for current in checkpoints}
+    path: list[CheckpointT] = []
+    current: CheckpointT | None = checkpoints[0]
+    while current is not None:
+        path.append(current)
+        current = by_id.get(checkpoint_id_of(current.parent_config)) if current.parent_config else None
+    return path[::-1]
 
 
-def id_of(config: Any) -> str:
-    """The checkpoint that a config names."""
+def checkpoint_id_of(config: Any) -> str:
+    """Return the checkpoint id in a config."""
     return str(config["configurable"]["checkpoint_id"])

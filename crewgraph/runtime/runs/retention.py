@@ -1,4 +1,4 @@
-"""The past of a run, removed while the run goes on: as much of it is kept as `keep_history` says."""
+"""Removal of a run's older checkpoints during the run, as `keep_history` requests."""
 
 import warnings
 from collections.abc import Iterator, Mapping
@@ -20,58 +20,61 @@ from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 __all__ = ["Retention", "Trim"]
 
 
-_EVERY = 64
-"""Steps between two looks at the past; more, where more is kept, so that each step costs the same. Where one node runs all
-methods of a flow, a step is a thousand of them, and each has its look."""
+_TRIM_INTERVAL = 64
+"""The number of steps between two trims; larger if more checkpoints are kept, so that the cost per step is constant.
+
+In a flow with a single node for all methods, a step is up to a thousand executions, so every step trims."""
 
 
 class Retention:
-    """How much of the past of one run is kept, and when the rest is removed.
+    """Decides how many checkpoints of a run to keep and when to remove the others.
 
     Args:
-        wish: what `keep_history` says.
-        whose: what says so, for messages.
-        saver: where the run is kept; None where it is nowhere, or in a thread that is not its own.
-        thread_id: the run.
-        flow: the flow's graph; None for a crew, inside which nothing has a thread of its own.
+        keep_history: the value of `keep_history`.
+        owner: the crew or flow, for messages.
+        saver: the checkpointer; None if the run is not stored or its thread belongs to another run.
+        thread_id: the run's thread.
+        flow: the flow's graph; None for a crew, which has no nested threads.
 
     Raises:
-        DefinitionError: the wish is nothing that can be meant.
+        DefinitionError: `keep_history` is invalid.
     """
 
     def __init__(
-        self, wish: object, whose: str, saver: Any, thread_id: str | None, flow: FlowGraph | None = None
+        self, keep_history: Any, owner: str, saver: Any, thread_id: str | None, flow: FlowGraph | None = None
     ) -> None:
-        count = max_stored_checkpoints(wish, whose)
+        count = max_stored_checkpoints(keep_history, owner)
         self._saver, self._thread_id, self._flow, self._steps = saver, thread_id, flow, 0
-        self._every = 1 if flow is not None and flow.is_whole else _EVERY
-        self._count = count if saver is not None and thread_id is not None and _can(saver, count, whose) else None
+        self._every = 1 if flow is not None and flow.is_whole else _TRIM_INTERVAL
+        self._count = (
+            count if saver is not None and thread_id is not None and _is_supported(saver, count, owner) else None
+        )
 
     def stepped(self) -> None:
-        """A step of the run has ended."""
+        """Count a completed step of the run."""
         self._steps += 1
 
     def due(self) -> "Trim | None":
-        """What is to be done now; nothing for most steps."""
+        """Return the removal to run now; None after most steps."""
         if self._count is None or self._steps < max(self._every, self._count):
             return None
         return self.trim(shrink=False)
 
     def trim(self, *, shrink: bool = True) -> "Trim":
-        """The removal of what is not to be kept.
+        """Return the removal of the older checkpoints.
 
         Args:
-            shrink: whether the disk is given free pages back; else they are for the steps to come.
+            shrink: whether to return free pages to the disk; else later steps reuse them.
         """
         self._steps = 0
         return Trim(self._saver, self._thread_id or "", self._count, self._flow, shrink=shrink)
 
 
 class Trim(Operation):
-    """The removal of a run's past, but for its latest checkpoints and what belongs to them.
+    """Remove a run's checkpoints except the latest `count`.
 
-    What a resume needs stays: the latest checkpoint with all that was written since, and the runs inside of the methods that
-    are in flight. A process that dies in the middle leaves some of the past, and nothing else.
+    Everything a resume needs stays: the latest checkpoint with all later writes, and the nested runs of methods in flight. If
+    the process dies meanwhile, some older checkpoints remain and nothing else is lost.
     """
 
     def __init__(self, saver: Any, thread_id: str, count: int | None, flow: FlowGraph | None, *, shrink: bool) -> None:
@@ -99,38 +102,38 @@ class Trim(Operation):
             self._trim_inside(saver, self.flow.plan)
 
     def _trim_inside(self, saver: SqliteCheckpointer, plan: TriggerPlan) -> None:
-        inside = [one for one in saver.threads(f"{self.thread_id}/") if self._is_inside(one)]
+        inside = [thread_id for thread_id in saver.threads(f"{self.thread_id}/") if self._is_inside(thread_id)]
         if inside:
             needed = tuple(self._needed(saver, plan))
-            done = [one for one in inside if not one.startswith(needed)]
+            done = [thread_id for thread_id in inside if not thread_id.startswith(needed)]
             saver.prune(done, strategy="delete", shrink=self.shrink)
 
     def _is_inside(self, thread_id: str) -> bool:
-        """Whether a thread is that of a run inside of this one, at any depth."""
-        above = around(thread_id)
-        return above is not None and (above == self.thread_id or self._is_inside(above))
+        """Return whether a thread belongs to a run nested in this one, at any depth."""
+        parent = around(thread_id)
+        return parent is not None and (parent == self.thread_id or self._is_inside(parent))
 
     def _needed(self, saver: SqliteCheckpointer, plan: TriggerPlan) -> Iterator[str]:
-        """What the threads begin with that a run which goes on from a checkpoint that is kept may go on with."""
-        for kept in saver.list({"configurable": {"thread_id": self.thread_id, "checkpoint_ns": ""}}):
-            values: Mapping[str, Any] = kept.checkpoint["channel_values"]
+        """Yield the name prefixes of the threads that continuing from a remaining checkpoint may need."""
+        for stored in saver.list({"configurable": {"thread_id": self.thread_id, "checkpoint_ns": ""}}):
+            values: Mapping[str, Any] = stored.checkpoint["channel_values"]
             if "progress" in values:
-                now = caught_up(plan, values, appended_in(kept.pending_writes or ()))["progress"]
-                for execution in {**values["progress"]["inflight"], **now["inflight"]}:
-                    yield threads_of(self.thread_id, now["run"], execution)
+                progress = caught_up(plan, values, appended_in(stored.pending_writes or ()))["progress"]
+                for execution in {**values["progress"]["inflight"], **progress["inflight"]}:
+                    yield threads_of(self.thread_id, progress["run"], execution)
 
 
-def _can(saver: object, count: int | None, whose: str) -> bool:
-    """Whether a checkpointer can keep so many; a warning where it cannot."""
+def _is_supported(saver: Any, count: int | None, owner: str) -> bool:
+    """Return whether a checkpointer can keep this number of checkpoints; warn if it cannot."""
     if count is None or isinstance(saver, SqliteCheckpointer):
         return True
     base, kind = cast("Any", BaseCheckpointSaver), cast("type[BaseCheckpointSaver[Any]]", type(saver))
     prunes = kind.prune is not base.prune or kind.aprune is not base.aprune
     if count == 1 and prunes:
         return True
-    what = f"the latest {count} checkpoints" if prunes else "single checkpoints"
+    unsupported = f"the latest {count} checkpoints" if prunes else "single checkpoints"
     warnings.warn(
-        f"`keep_history` of {whose} has no effect: a `{kind.__name__}` cannot keep or remove {what}, so all of the past stays. "
+        f"`keep_history` of {owner} has no effect: a `{kind.__name__}` cannot keep or remove {unsupported}, so all of them stay. "
         f"Use a `SqliteCheckpointer`{', or `latest`' if prunes else ''}, or leave `keep_history` out.",
         stacklevel=user_stacklevel(),
     )

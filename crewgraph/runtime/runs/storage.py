@@ -1,4 +1,4 @@
-"""Where runs are kept: the checkpointer that was asked for, or the default database."""
+"""The checkpointer of a run: the one given by the caller, or the default database."""
 
 import threading
 from pathlib import Path
@@ -16,39 +16,41 @@ DATABASE = "checkpoints.db"
 """The name of the default database in the storage folder."""
 
 _lock = threading.Lock()
-_opened: dict[Path, SqliteCheckpointer] = {}
+_checkpointers: dict[Path, SqliteCheckpointer] = {}
 
 
 def default_checkpointer() -> SqliteCheckpointer:
-    """The database in the storage folder, opened once in a process.
+    """Return the database in the storage folder, opened once per process.
 
     Raises:
-        StorageError: it cannot be opened.
+        StorageError: the database cannot be opened.
     """
     path = storage_dir() / DATABASE
     with _lock:
-        if path not in _opened:
-            _opened[path] = SqliteCheckpointer(
+        if path not in _checkpointers:
+            _checkpointers[path] = SqliteCheckpointer(
                 path, retention_days=retention_days() or None, max_bytes=size_cap() or None
             )
-        return _opened[path]
+        return _checkpointers[path]
 
 
-def checkpointer_for(*wishes: object) -> "BaseCheckpointSaver[Any] | None":
-    """The first wish that is not None; False keeps nothing, no wish means the default database.
+def checkpointer_for(*candidates: Any) -> "BaseCheckpointSaver[Any] | None":
+    """Return the checkpointer for the first candidate that is not None: a checkpointer, True for the default, False for none.
+
+    Without such a candidate it is the default database.
 
     Raises:
-        TypeError: a wish is no checkpointer.
+        TypeError: the candidate is not a checkpointer.
         StorageError: the database cannot be opened.
     """
-    wish = next((wish for wish in wishes if wish is not None), True)
-    if wish is False:
+    checkpointer = next((checkpointer for checkpointer in candidates if checkpointer is not None), True)
+    if checkpointer is False:
         return None
-    if wish is True:
+    if checkpointer is True:
         return default_checkpointer()
-    if not isinstance(wish, BaseCheckpointSaver):
+    if not isinstance(checkpointer, BaseCheckpointSaver):
         raise TypeError(
-            f"`checkpointer` is a {type(wish).__name__}; give a LangGraph checkpointer, False to keep nothing, or None for "
-            "the default database"
+            f"`checkpointer` is a {type(checkpointer).__name__}; give a LangGraph checkpointer, False to store nothing, or None "
+            "for the default database"
         )
-    return wish  # pyright: ignore[reportUnknownVariableType]
+    return checkpointer  # pyright: ignore[reportUnknownVariableType]

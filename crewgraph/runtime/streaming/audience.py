@@ -1,4 +1,4 @@
-"""Who watches one run: takes its events, and hands them over as items, in order."""
+"""The receiver of one streamed run: converts its events to items and hands them out in order."""
 
 import threading
 from abc import ABC, abstractmethod
@@ -21,21 +21,20 @@ __all__ = ["Audience"]
 
 
 @dataclass(frozen=True)
-class _Call:
-    """Calls the reader to take items."""
+class _Wakeup:
+    """Wakes the reader of the custom stream to take items from the queue."""
 
     audience: "Audience"
-    """Whose."""
 
-    items: int
-    """How many were told in all."""
+    count: int
+    """The number of items added so far, including those already taken."""
 
 
 class Audience(ABC):
-    """Takes what a run tells, on any of its threads, and gives it to the one who watches.
+    """Collects the events of a run, on any of its threads, as items for the caller.
 
-    Items lie in a queue of our own. LangGraph's custom stream, which is what a watcher waits at, only says how many there
-    are: so what a run tells where that stream cannot be reached comes in its place, too.
+    The items are in a queue of this class; LangGraph's custom stream, which the caller waits on, only carries their number. So
+    items from code without access to that stream keep their place in the order.
     """
 
     def __init__(self) -> None:
@@ -47,52 +46,52 @@ class Audience(ABC):
         self._witnesses: tuple[Witness, ...] | None = None
 
     @abstractmethod
-    def item(self, source: object, event: BaseEvent) -> StreamItem | None:
-        """What is told for an event; None where nothing is."""
+    def item(self, source: Any, event: BaseEvent) -> StreamItem | None:
+        """Return the item for an event; None for events that are not streamed."""
 
     @abstractmethod
-    def last(self, ended: Any) -> StreamItem:
-        """What is told at the end of a run that gave this."""
+    def final_item(self, result: Any) -> StreamItem:
+        """Return the last item of a run with this result."""
 
-    def about(self, item: TaskItem) -> Mapping[str, Any]:
-        """Whose item it is, by the names of a chunk's fields."""
+    def chunk_fields(self, item: TaskItem) -> Mapping[str, Any]:
+        """Return the fields of a chunk that describe the task of an item."""
         return {}
 
     def leave(self) -> None:
-        """Nobody watches any more: the run stops before its next effect, and in the middle of an answer that comes in pieces."""
+        """Abandon the run: it stops before its next effect, or in the middle of a streamed answer."""
         self._left = True
 
     @contextmanager
     def listening(self) -> Generator[None]:
-        """Hear what the code of a block tells, and what is begun in it; nothing of whoever is around the block."""
-        before, left, witnesses = SINKS.get(), ABANDONED.get(), WITNESSES.get()
+        """Receive the events of the code in the block, and of what it starts."""
+        sinks, is_abandoned, witnesses = SINKS.get(), ABANDONED.get(), WITNESSES.get()
         WITNESSES.set(witnesses if self._witnesses is None else self._witnesses)
-        SINKS.set((*before, self._hear))
-        ABANDONED.set(lambda: self._left or (left is not None and left()))
+        SINKS.set((*sinks, self._on_event))
+        ABANDONED.set(lambda: self._left or (is_abandoned is not None and is_abandoned()))
         try:
             with self._standing.taken_up():
                 yield
         finally:
-            SINKS.set(before)
-            ABANDONED.set(left)
+            SINKS.set(sinks)
+            ABANDONED.set(is_abandoned)
             self._witnesses = WITNESSES.get()
             WITNESSES.set(witnesses)
 
-    def told(self) -> Iterator[StreamItem]:
-        """What was told since the last time."""
+    def drain(self) -> Iterator[StreamItem]:
+        """Take the items in the queue."""
         while self._items:
             yield self._next()
 
-    def concerns(self, data: object) -> bool:
-        """Whether something in LangGraph's custom stream is for this reader; a stream within a stream carries calls of both."""
-        return not isinstance(data, _Call) or data.audience is self
+    def accepts(self, data: Any) -> bool:
+        """Return whether data in LangGraph's custom stream is for this reader; nested streams carry the wakeups of both."""
+        return not isinstance(data, _Wakeup) or data.audience is self
 
-    def written(self, data: object) -> Iterator[StreamItem]:
-        """What was told before something was written to LangGraph's custom stream, and that, if it was not our call."""
-        if not isinstance(data, _Call):
+    def read(self, data: Any) -> Iterator[StreamItem]:
+        """Yield the items added before `data` was written to LangGraph's custom stream, or `data` itself if a user wrote it."""
+        if not isinstance(data, _Wakeup):
             yield Custom(data=data)
             return
-        while self._taken < data.items:
+        while self._taken < data.count:
             yield self._next()
 
     def _next(self) -> StreamItem:
@@ -101,19 +100,19 @@ class Audience(ABC):
             return self._items.popleft()
 
     def add(self, item: StreamItem) -> int:
-        """Tell; how much was told so far."""
+        """Add an item, and return the number added so far."""
         with self._lock:
             self._items.append(item)
             return self._taken + len(self._items)
 
-    def _hear(self, source: object, event: BaseEvent) -> None:
+    def _on_event(self, source: Any, event: BaseEvent) -> None:
         if isinstance(event, LLMStreamChunkEvent):
             check_cancelled()
         item = self.item(source, event)
         if item is None:
             return
-        call = _Call(self, self.add(item))
+        wakeup = _Wakeup(self, self.add(item))
         try:
-            get_stream_writer()(call)
-        except (RuntimeError, KeyError):  # outside of the nodes, nobody waits there
+            get_stream_writer()(wakeup)
+        except (RuntimeError, KeyError):  # outside of nodes there is no stream to wake
             return

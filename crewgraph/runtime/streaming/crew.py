@@ -1,4 +1,4 @@
-"""Watched runs of crews: as items, and in CrewAI's form as pieces of answers."""
+"""Streamed runs of crews: as items, or as CrewAI's chunks of answers."""
 
 from collections.abc import AsyncGenerator, Generator
 
@@ -19,22 +19,22 @@ def _watched(crew: Crew, inputs: Inputs | None, options: RunOptions) -> WatchedR
 
 
 def stream_crew(crew: Crew, inputs: Inputs | None, options: RunOptions = DEFAULT_OPTIONS) -> Generator[StreamItem]:
-    """Run a crew and report on it; see `Crew.stream`."""
+    """Run a crew and yield its items; see `Crew.stream`."""
     return _watched(crew, inputs, options).items()
 
 
 def astream_crew(
     crew: Crew, inputs: Inputs | None, options: RunOptions = DEFAULT_OPTIONS
 ) -> AsyncGenerator[StreamItem]:
-    """Run a crew on this event loop and report on it; see `Crew.astream`."""
+    """Run a crew on this event loop and yield its items; see `Crew.astream`."""
     return _watched(crew, inputs, options).aitems()
 
 
 def crew_chunks(crew: Crew, inputs: Inputs | None, options: RunOptions = DEFAULT_OPTIONS) -> CrewStreamingOutput:
-    """What `kickoff` returns for a crew that streams."""
+    """Return the output of `kickoff` for a crew with `stream=True`."""
     return _watched(crew, inputs, options).chunks(CrewStreamingOutput)
 
 
 def acrew_chunks(crew: Crew, inputs: Inputs | None, options: RunOptions = DEFAULT_OPTIONS) -> CrewStreamingOutput:
-    """What `akickoff` returns for a crew that streams."""
+    """Return the output of `akickoff` for a crew with `stream=True`."""
     return _watched(crew, inputs, options).achunks(CrewStreamingOutput)

@@ -1,4 +1,4 @@
-"""Who watches a crew's run through `crew.stream`."""
+"""The audience of `crew.stream`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,26 +9,22 @@ from crewgraph.definitions.run_options import Inputs
 from crewgraph.definitions.stream import Finished, Started, StreamItem, TaskItem, TaskStarted
 from crewgraph.events.base import BaseEvent
 from crewgraph.runtime.streaming.audience import Audience
-from crewgraph.runtime.streaming.items import Shown, item_of, task_of
+from crewgraph.runtime.streaming.items import TaskView, item_of, task_of
 from crewgraph.text import fill
 
 __all__ = ["CrewAudience"]
 
 
 class CrewAudience(Audience):
-    """Hears of the tasks of one crew, and of nothing that their tools start.
-
-    Args:
-        crew: the crew.
-    """
+    """Receives the events of a crew's tasks, without those of runs that their tools start."""
 
     def __init__(self, crew: Crew) -> None:
         super().__init__()
         self._crew = crew
-        self._shown: dict[int, Shown] = {}
+        self._views: dict[int, TaskView] = {}
         self._started: dict[str, TaskStarted] = {}
 
-    def begins(
+    def start(
         self,
         crew: str | None,
         thread_id: str | None,
@@ -36,32 +32,32 @@ class CrewAudience(Audience):
         tasks: Sequence[TaskBinding],
         planning: TaskBinding | None = None,
     ) -> None:
-        """The run begins: what it is kept under, and the tasks that are spoken of."""
+        """Set the tasks to stream, and add the first item."""
 
         def filled(template: str | None) -> str:
             return fill(template or "", inputs, where="a text") if inputs else template or ""
 
-        self._shown = {
-            id(one.task): Shown(
+        self._views = {
+            id(binding.task): TaskView(
                 n,
-                filled(one.task.template("description")),
-                {"task": one.slug, "agent": filled(one.agent.template("role"))},
+                filled(binding.task.template("description")),
+                {"task": binding.slug, "agent": filled(binding.agent.template("role"))},
             )
-            for n, one in [*enumerate(tasks), *([] if planning is None else [(-1, planning)])]
+            for n, binding in [*enumerate(tasks), *([] if planning is None else [(-1, planning)])]
         }
         self.add(Started(crew=crew, thread_id=thread_id, inputs=dict(inputs)))
 
-    def item(self, source: object, event: BaseEvent) -> StreamItem | None:
-        shown = self._shown.get(id(task_of(event)))
-        item = None if shown is None else item_of(event, shown)
+    def item(self, source: Any, event: BaseEvent) -> StreamItem | None:
+        view = self._views.get(id(task_of(event)))
+        item = None if view is None else item_of(event, view)
         if isinstance(item, TaskStarted):
             self._started[item.task] = item
         return item
 
-    def last(self, ended: Any) -> StreamItem:
-        return Finished(output=ended)
+    def final_item(self, result: Any) -> StreamItem:
+        return Finished(output=result)
 
-    def about(self, item: TaskItem) -> Mapping[str, object]:
+    def chunk_fields(self, item: TaskItem) -> Mapping[str, Any]:
         started = self._started.get(item.task)
         if started is None:
             return {}

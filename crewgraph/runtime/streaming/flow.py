@@ -1,4 +1,4 @@
-"""Watched runs of flows: as items, in CrewAI's form as pieces of answers, and as frames, one for each event."""
+"""Streamed runs of flows: as items, as CrewAI's chunks of answers, or as one frame for each event."""
 
 from collections.abc import AsyncGenerator, Generator
 from typing import Any
@@ -16,45 +16,45 @@ from crewgraph.runtime.streaming.watched import WatchedRun
 __all__ = ["aflow_chunks", "aframes", "astream_flow", "flow_chunks", "frames", "stream_flow"]
 
 
-class _Frames(Audience):
-    """Hears of every event."""
+class _FrameAudience(Audience):
+    """Receives every event, as a frame."""
 
     def item(self, source: object, event: BaseEvent) -> Any:
         return frame_of(event)
 
-    def last(self, ended: object) -> Any:
-        return Ended(ended)
+    def final_item(self, result: Any) -> Any:
+        return Ended(result)
 
 
 def _watched(flow: "Flow", inputs: dict[str, Any], feedback: object = None) -> WatchedRun:
     return WatchedRun(run_of(flow, inputs, feedback), FlowAudience(flow))
 
 
-def stream_flow(flow: "Flow", inputs: dict[str, Any], feedback: object) -> Generator[StreamItem]:
-    """Run a flow and report on it; see `Flow.stream`."""
+def stream_flow(flow: "Flow[Any]", inputs: dict[str, Any], feedback: Any) -> Generator[StreamItem]:
+    """Run a flow and yield its items; see `Flow.stream`."""
     return _watched(flow, inputs, feedback).items()
 
 
-def astream_flow(flow: "Flow", inputs: dict[str, Any], feedback: object) -> AsyncGenerator[StreamItem]:
-    """Run a flow on this event loop and report on it; see `Flow.astream`."""
+def astream_flow(flow: "Flow[Any]", inputs: dict[str, Any], feedback: Any) -> AsyncGenerator[StreamItem]:
+    """Run a flow on this event loop and yield its items; see `Flow.astream`."""
     return _watched(flow, inputs, feedback).aitems()
 
 
-def flow_chunks(flow: "Flow", inputs: dict[str, Any]) -> FlowStreamingOutput:
-    """What `kickoff` returns for a flow that streams."""
+def flow_chunks(flow: "Flow[Any]", inputs: dict[str, Any]) -> FlowStreamingOutput:
+    """Return the output of `kickoff` for a flow with `stream=True`."""
     return _watched(flow, inputs).chunks(FlowStreamingOutput)
 
 
-def aflow_chunks(flow: "Flow", inputs: dict[str, Any]) -> FlowStreamingOutput:
-    """What `kickoff_async` returns for a flow that streams."""
+def aflow_chunks(flow: "Flow[Any]", inputs: dict[str, Any]) -> FlowStreamingOutput:
+    """Return the output of `kickoff_async` for a flow with `stream=True`."""
     return _watched(flow, inputs).achunks(FlowStreamingOutput)
 
 
-def frames(flow: "Flow", inputs: dict[str, Any]) -> StreamSession[object]:
-    """Run a flow and give its events; see `Flow.stream_events`."""
-    return StreamSession(sync_iterator=WatchedRun(run_of(flow, inputs, None), _Frames()).items())
+def frames(flow: "Flow[Any]", inputs: dict[str, Any]) -> StreamSession[Any]:
+    """Run a flow and yield its events; see `Flow.stream_events`."""
+    return StreamSession(sync_iterator=WatchedRun(run_of(flow, inputs, None), _FrameAudience()).items())
 
 
-def aframes(flow: "Flow", inputs: dict[str, Any]) -> AsyncStreamSession[object]:
-    """Run a flow on this event loop and give its events; see `Flow.astream_events`."""
-    return AsyncStreamSession(async_iterator=WatchedRun(run_of(flow, inputs, None), _Frames()).aitems())
+def aframes(flow: "Flow[Any]", inputs: dict[str, Any]) -> AsyncStreamSession[Any]:
+    """Run a flow on this event loop and yield its events; see `Flow.astream_events`."""
+    return AsyncStreamSession(async_iterator=WatchedRun(run_of(flow, inputs, None), _FrameAudience()).aitems())

@@ -1,4 +1,4 @@
-"""Who watches a flow's run through `flow.stream`."""
+"""The audience of `flow.stream`."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -31,27 +31,23 @@ from crewgraph.events.flow import (
 )
 from crewgraph.events.task import TaskStartedEvent
 from crewgraph.runtime.streaming.audience import Audience
-from crewgraph.runtime.streaming.items import Shown, item_of, task_of
+from crewgraph.runtime.streaming.items import TaskView, item_of, task_of
 
 __all__ = ["FlowAudience"]
 
-_Where = dict[str, str]
-"""`method` and `execution`, as every item of a method has them."""
+_MethodFields = dict[str, str]
+"""The fields `method` and `execution`, which every item of a method has."""
 
 
 class FlowAudience(Audience):
-    """Is told of a run's methods, and of the crews, agents and models in them.
-
-    Args:
-        flow: the flow.
-    """
+    """Receives the events of a flow's methods, and of the crews, agents and models in them."""
 
     def __init__(self, flow: "Flow") -> None:
         super().__init__()
         self._flow, self._around = flow, RUNNING.get()
         self._crews: dict[tuple[str, int], tuple[str | None, int]] = {}
-        self._shown: dict[tuple[str, int], Shown] = {}
-        self._about: dict[tuple[str | None, str | None, str], dict[str, Any]] = {}
+        self._views: dict[tuple[str, int], TaskView] = {}
+        self._chunk_fields: dict[tuple[str | None, str | None, str], dict[str, Any]] = {}
 
     def item(self, source: Any, event: BaseEvent) -> StreamItem | None:
         running = RUNNING.get()
@@ -60,94 +56,94 @@ class FlowAudience(Audience):
             if path or source is not self._flow:
                 return None
             return FlowStarted(flow=event.flow_name, flow_id=event.flow_id or "", inputs=dict(event.inputs or {}))
-        made = _OF_METHODS.get(type(event))
-        if made is not None:
+        make_item = _METHOD_ITEMS.get(type(event))
+        if make_item is not None:
             name: str = getattr(event, "execution", None) or ""
-            return made(event, {"method": event.method_name, "execution": f"{path}/{name}" if path else name})  # pyright: ignore[reportAttributeAccessIssue]
+            return make_item(event, {"method": event.method_name, "execution": f"{path}/{name}" if path else name})  # pyright: ignore[reportAttributeAccessIssue]
         if running is None or not path:
             return None
         return self._inside(event, {"method": running.method, "execution": path})
 
-    def last(self, ended: Any) -> StreamItem:
-        return FlowPaused(pending=ended) if isinstance(ended, PendingFlow) else FlowFinished(result=ended)
+    def final_item(self, result: Any) -> StreamItem:
+        return FlowPaused(pending=result) if isinstance(result, PendingFlow) else FlowFinished(result=result)
 
-    def about(self, item: TaskItem) -> Mapping[str, object]:
-        return self._about.get((item.execution, item.crew, item.task), {"agent_role": item.agent})
+    def chunk_fields(self, item: TaskItem) -> Mapping[str, Any]:
+        return self._chunk_fields.get((item.execution, item.crew, item.task), {"agent_role": item.agent})
 
     def _path(self, running: Running | None) -> str:
-        """The executions that the running code is a part of, the outermost first."""
+        """Return the names of the executions around the running code, outermost first, joined by slashes."""
         names: list[str] = []
         while running is not None and running is not self._around:
             names.append(running.name)
             running = running.around
         return "/".join(reversed(names))
 
-    def _inside(self, event: BaseEvent, where: _Where) -> StreamItem | None:
-        """What a crew, an agent or a model does in a method."""
+    def _inside(self, event: BaseEvent, method_fields: _MethodFields) -> StreamItem | None:
+        """Return the item for an event of a crew, an agent or a model in a method."""
         if isinstance(event, CrewKickoffStartedEvent):
-            for number, one in enumerate(event.crew.tasks):
-                self._crews[where["execution"], id(one)] = (event.crew_name, number)
-        made = _OF_CREWS.get(type(event))
-        if made is not None:
-            return made(event, where)
+            for number, crew_task in enumerate(event.crew.tasks):
+                self._crews[method_fields["execution"], id(crew_task)] = (event.crew_name, number)
+        make_item = _CREW_ITEMS.get(type(event))
+        if make_item is not None:
+            return make_item(event, method_fields)
         task = task_of(event)
         if task is None:
-            whose = {"task": "", "agent": event.agent_role or "", **where}
-            return item_of(event, Shown(0, "", whose))
-        key = where["execution"], id(task)
+            fields = {"task": "", "agent": event.agent_role or "", **method_fields}
+            return item_of(event, TaskView(0, "", fields))
+        key = method_fields["execution"], id(task)
         if isinstance(event, TaskStartedEvent):
             crew, number = self._crews.get(key, (None, 0))
-            whose = {"task": event.node or "", "agent": event.agent_role or "", "crew": crew, **where}
-            self._shown[key] = Shown(number, event.description or "", whose)
-            self._about[where["execution"], crew, event.node or ""] = {
+            fields = {"task": event.node or "", "agent": event.agent_role or "", "crew": crew, **method_fields}
+            self._views[key] = TaskView(number, event.description or "", fields)
+            self._chunk_fields[method_fields["execution"], crew, event.node or ""] = {
                 "task_index": number,
                 "task_name": event.task_name or "",
                 "task_id": event.task_id or "",
                 "agent_role": event.agent_role or "",
                 "agent_id": event.agent_id or "",
             }
-        shown = self._shown.get(key)
-        return None if shown is None else item_of(event, shown)
+        view = self._views.get(key)
+        return None if view is None else item_of(event, view)
 
 
-def _method_started(event: MethodExecutionStartedEvent, where: _Where) -> StreamItem:
-    return MethodStarted(**where, params=dict(event.params or {}))
+def _method_started(event: MethodExecutionStartedEvent, fields: _MethodFields) -> StreamItem:
+    return MethodStarted(**fields, params=dict(event.params or {}))
 
 
-def _method_finished(event: MethodExecutionFinishedEvent, where: _Where) -> StreamItem:
-    return MethodFinished(**where, result=event.result)
+def _method_finished(event: MethodExecutionFinishedEvent, fields: _MethodFields) -> StreamItem:
+    return MethodFinished(**fields, result=event.result)
 
 
-def _method_failed(event: MethodExecutionFailedEvent, where: _Where) -> StreamItem:
-    return MethodFailed(**where, error=f"{type(event.error).__name__}: {event.error}")
+def _method_failed(event: MethodExecutionFailedEvent, fields: _MethodFields) -> StreamItem:
+    return MethodFailed(**fields, error=f"{type(event.error).__name__}: {event.error}")
 
 
-def _asked(event: MethodExecutionPausedEvent, where: _Where) -> StreamItem:
-    return Asked(**where, question=event.question)
+def _question_asked(event: MethodExecutionPausedEvent, fields: _MethodFields) -> StreamItem:
+    return Asked(**fields, question=event.question)
 
 
-def _crew_started(event: CrewKickoffStartedEvent, where: _Where) -> StreamItem:
-    return CrewStarted(**where, crew=event.crew_name, thread_id=event.thread_id, inputs=dict(event.inputs or {}))
+def _crew_started(event: CrewKickoffStartedEvent, fields: _MethodFields) -> StreamItem:
+    return CrewStarted(**fields, crew=event.crew_name, thread_id=event.thread_id, inputs=dict(event.inputs or {}))
 
 
-def _crew_finished(event: CrewKickoffCompletedEvent, where: _Where) -> StreamItem:
-    return CrewFinished(**where, crew=event.crew_name, output=event.output)
+def _crew_finished(event: CrewKickoffCompletedEvent, fields: _MethodFields) -> StreamItem:
+    return CrewFinished(**fields, crew=event.crew_name, output=event.output)
 
 
-def _crew_failed(event: CrewKickoffFailedEvent, where: _Where) -> StreamItem:
-    return CrewFailed(**where, crew=event.crew_name, error=event.error)
+def _crew_failed(event: CrewKickoffFailedEvent, fields: _MethodFields) -> StreamItem:
+    return CrewFailed(**fields, crew=event.crew_name, error=event.error)
 
 
-_Made = Mapping[type[BaseEvent], Callable[[Any, _Where], StreamItem]]
+_ItemFactories = Mapping[type[BaseEvent], Callable[[Any, _MethodFields], StreamItem]]
 
-_OF_METHODS: _Made = {
+_METHOD_ITEMS: _ItemFactories = {
     MethodExecutionStartedEvent: _method_started,
     MethodExecutionFinishedEvent: _method_finished,
     MethodExecutionFailedEvent: _method_failed,
-    MethodExecutionPausedEvent: _asked,
+    MethodExecutionPausedEvent: _question_asked,
 }
 
-_OF_CREWS: _Made = {
+_CREW_ITEMS: _ItemFactories = {
     CrewKickoffStartedEvent: _crew_started,
     CrewKickoffCompletedEvent: _crew_finished,
     CrewKickoffFailedEvent: _crew_failed,

@@ -1,4 +1,4 @@
-"""From an event of a task to what `crew.stream` tells of it."""
+"""Conversion of the events of tasks to the items of `crew.stream` and `flow.stream`."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -27,103 +27,103 @@ from crewgraph.events.task import TaskCompletedEvent, TaskFailedEvent, TaskStart
 from crewgraph.events.tool import ToolUsageErrorEvent, ToolUsageFinishedEvent, ToolUsageStartedEvent
 from crewgraph.llm.usage import UsageMetrics
 
-__all__ = ["Shown", "Whose", "item_of", "task_of"]
+__all__ = ["ItemFields", "TaskView", "item_of", "task_of"]
 
-Whose = Mapping[str, Any]
-"""`task` and `agent`, as every item of a task has them; in a flow also `crew`, `method` and `execution`."""
+ItemFields = Mapping[str, Any]
+"""The fields `task` and `agent`, which every item of a task has; in a flow also `crew`, `method` and `execution`."""
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A task as items speak of it."""
+class TaskView:
+    """A task as its items show it."""
 
     index: int
     description: str
-    whose: Whose
+    fields: ItemFields
 
 
-def task_of(event: BaseEvent) -> object:
-    """The task that an event belongs to, also in a coworker's hands; None where it belongs to none."""
-    task = _named(event)
+def task_of(event: BaseEvent) -> Any:
+    """Return the task of an event, also for work delegated to a coworker; None if it has none."""
+    task = _own_task(event)
     return task.whole if isinstance(task, DelegatedTask) else task
 
 
-def _named(event: BaseEvent) -> Any:
+def _own_task(event: BaseEvent) -> Any:
     task = getattr(event, "from_task", None)
     return task if task is not None else getattr(event, "task", None)
 
 
-def item_of(event: BaseEvent, shown: Shown) -> StreamItem | None:
-    """The item for an event of a task; None where the stream does not speak of such events."""
-    part = _named(event)
-    whose = {**shown.whose, "agent": part.coworker_role} if isinstance(part, DelegatedTask) else shown.whose
+def item_of(event: BaseEvent, view: TaskView) -> StreamItem | None:
+    """Return the item for an event of a task; None for events that are not streamed."""
+    task = _own_task(event)
+    fields = {**view.fields, "agent": task.coworker_role} if isinstance(task, DelegatedTask) else view.fields
     if isinstance(event, TaskStartedEvent):
-        return TaskStarted(**whose, index=shown.index, name=event.task.name, description=shown.description)
-    made = _MADE.get(type(event))
-    return None if made is None else made(event, whose)
+        return TaskStarted(**fields, index=view.index, name=event.task.name, description=view.description)
+    make_item = _ITEM_FACTORIES.get(type(event))
+    return None if make_item is None else make_item(event, fields)
 
 
-def _task_finished(event: TaskCompletedEvent, whose: Whose) -> StreamItem:
-    return TaskFinished(**whose, output=event.output)
+def _task_finished(event: TaskCompletedEvent, fields: ItemFields) -> StreamItem:
+    return TaskFinished(**fields, output=event.output)
 
 
-def _task_failed(event: TaskFailedEvent, whose: Whose) -> StreamItem:
-    return TaskFailed(**whose, error=event.error)
+def _task_failed(event: TaskFailedEvent, fields: ItemFields) -> StreamItem:
+    return TaskFailed(**fields, error=event.error)
 
 
-def _model_started(event: LLMCallStartedEvent, whose: Whose) -> StreamItem:
-    return ModelStarted(**whose, model=event.model or "")
+def _model_started(event: LLMCallStartedEvent, fields: ItemFields) -> StreamItem:
+    return ModelStarted(**fields, model=event.model or "")
 
 
-def _piece(event: LLMStreamChunkEvent, whose: Whose) -> StreamItem:
-    called = event.tool_call
-    if called is None:
-        return Token(**whose, text=event.chunk)
+def _token(event: LLMStreamChunkEvent, fields: ItemFields) -> StreamItem:
+    call = event.tool_call
+    if call is None:
+        return Token(**fields, text=event.chunk)
     return ToolCallToken(
-        **whose,
-        tool=called.function.name or "",
+        **fields,
+        tool=call.function.name or "",
         text=event.chunk,
-        arguments=called.function.arguments,
-        id=called.id,
-        index=called.index,
+        arguments=call.function.arguments,
+        id=call.id,
+        index=call.index,
     )
 
 
-def _model_finished(event: LLMCallCompletedEvent, whose: Whose) -> StreamItem:
+def _model_finished(event: LLMCallCompletedEvent, fields: ItemFields) -> StreamItem:
     text = event.response if isinstance(event.response, str) else ""
     usage = None if event.usage is None else UsageMetrics(**event.usage, successful_requests=1)
-    return ModelFinished(**whose, model=event.model or "", text=text, usage=usage, error=None)
+    return ModelFinished(**fields, model=event.model or "", text=text, usage=usage, error=None)
 
 
-def _model_failed(event: LLMCallFailedEvent, whose: Whose) -> StreamItem:
-    return ModelFinished(**whose, model=event.model or "", text="", usage=None, error=event.error)
+def _model_failed(event: LLMCallFailedEvent, fields: ItemFields) -> StreamItem:
+    return ModelFinished(**fields, model=event.model or "", text="", usage=None, error=event.error)
 
 
-def _tool_started(event: ToolUsageStartedEvent, whose: Whose) -> StreamItem:
-    return ToolStarted(**whose, tool=event.tool_name, args=event.tool_args)
+def _tool_started(event: ToolUsageStartedEvent, fields: ItemFields) -> StreamItem:
+    return ToolStarted(**fields, tool=event.tool_name, args=event.tool_args)
 
 
-def _tool_finished(event: ToolUsageFinishedEvent, whose: Whose) -> StreamItem:
-    return ToolFinished(**whose, tool=event.tool_name, args=event.tool_args, output=str(event.output), failed=False)
+def _tool_finished(event: ToolUsageFinishedEvent, fields: ItemFields) -> StreamItem:
+    return ToolFinished(**fields, tool=event.tool_name, args=event.tool_args, output=str(event.output), failed=False)
 
 
-def _tool_failed(event: ToolUsageErrorEvent, whose: Whose) -> StreamItem:
-    return ToolFinished(**whose, tool=event.tool_name, args=event.tool_args, output=str(event.error), failed=True)
+def _tool_failed(event: ToolUsageErrorEvent, fields: ItemFields) -> StreamItem:
+    return ToolFinished(**fields, tool=event.tool_name, args=event.tool_args, output=str(event.error), failed=True)
 
 
-def _step(event: AgentStepEvent, whose: Whose) -> StreamItem:
-    return Step(**whose, number=event.iteration, step=event.step)
+def _step(event: AgentStepEvent, fields: ItemFields) -> StreamItem:
+    return Step(**fields, number=event.iteration, step=event.step)
 
 
-def _judged(event: LLMGuardrailCompletedEvent, whose: Whose) -> StreamItem:
-    return Judged(**whose, accepted=event.success, reason=event.error, retries=event.retry_count)
+def _judged(event: LLMGuardrailCompletedEvent, fields: ItemFields) -> StreamItem:
+    return Judged(**fields, accepted=event.success, reason=event.error, retries=event.retry_count)
 
 
-_MADE: Mapping[type[BaseEvent], Callable[[Any, Whose], StreamItem]] = {
+_ITEM_FACTORIES: Mapping[type[BaseEvent], Callable[[Any, ItemFields], StreamItem]] = {
     TaskCompletedEvent: _task_finished,
     TaskFailedEvent: _task_failed,
     LLMCallStartedEvent: _model_started,
-    LLMStreamChunkEvent: _piece,
+    LLMStreamChunkEvent: _token,
     LLMCallCompletedEvent: _model_finished,
     LLMCallFailedEvent: _model_failed,
     ToolUsageStartedEvent: _tool_started,

@@ -1,4 +1,4 @@
-"""A run that is watched: carried out while its items are taken, as items, as chunks or as frames."""
+"""Streamed runs: the run advances while the caller takes its items, chunks or frames."""
 
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator
 from contextlib import aclosing, closing, contextmanager
@@ -14,84 +14,84 @@ from crewgraph.runtime.streaming.audience import Audience
 
 __all__ = ["WatchedRun"]
 
-Output = TypeVar("Output", bound=StreamingOutputBase[Any])
-Viewed = TypeVar("Viewed")
+OutputT = TypeVar("OutputT", bound=StreamingOutputBase[Any])
+ChunkT = TypeVar("ChunkT")
 
 
 class WatchedRun:
-    """A run whose items are taken while it goes on.
+    """A run that advances while its items are taken.
 
     Args:
-        program: the run; it begins with the first item that is taken.
-        audience: makes items of its events.
+        program: the run; it starts when the first item is taken.
+        audience: converts its events to items.
     """
 
     def __init__(self, program: Program[object], audience: Audience) -> None:
         self._program, self._audience = program, audience
 
     def items(self) -> Generator[Any]:
-        """Carry the run out, and give its items, one after the other."""
-        course = _Course(self._program, self._audience)
+        """Run the program and yield its items."""
+        driver = _ProgramDriver(self._program, self._audience)
         audience = self._audience
         try:
-            while (operation := course.next()) is not None:
-                yield from audience.told()
+            while (operation := driver.next()) is not None:
+                yield from audience.drain()
                 if not isinstance(operation, Run):
-                    with course.settling(), audience.listening():
-                        course.reply = operation.run()
+                    with driver.catching(), audience.listening():
+                        driver.reply = operation.run()
                     continue
-                with course.settling(operation), closing(operation.parts(audience)) as parts:
+                with driver.catching(operation), closing(operation.parts(audience)) as parts:
                     for part in parts:
-                        yield from audience.written(part)
-            yield from course.end()
+                        yield from audience.read(part)
+            yield from driver.end()
         except GeneratorExit:
-            for operation in course.leaving():
-                with course.settling(), audience.listening():
-                    course.reply = operation.run()
+            for operation in driver.abandon():
+                with driver.catching(), audience.listening():
+                    driver.reply = operation.run()
             raise
 
     async def aitems(self) -> AsyncGenerator[Any]:
-        """Carry the run out on this event loop, and give its items."""
-        course = _Course(self._program, self._audience)
+        """Run the program on this event loop and yield its items."""
+        driver = _ProgramDriver(self._program, self._audience)
         audience = self._audience
         try:
-            while (operation := course.next()) is not None:
-                for item in audience.told():
+            while (operation := driver.next()) is not None:
+                for item in audience.drain():
                     yield item
                 if not isinstance(operation, Run):
-                    with course.settling(), audience.listening():
-                        course.reply = await operation.arun()
+                    with driver.catching(), audience.listening():
+                        driver.reply = await operation.arun()
                     continue
-                with course.settling(operation):
+                with driver.catching(operation):
                     async with aclosing(operation.aparts(audience)) as parts:
                         async for part in parts:
-                            for item in audience.written(part):
+                            for item in audience.read(part):
                                 yield item
-            for item in course.end():
+            for item in driver.end():
                 yield item
         except GeneratorExit:
-            for operation in course.leaving():
-                with course.settling(), audience.listening():
-                    course.reply = await operation.arun()
+            for operation in driver.abandon():
+                with driver.catching(), audience.listening():
+                    driver.reply = await operation.arun()
             raise
 
-    def chunks(self, output: type[Output]) -> Output:
-        """The run in CrewAI's form: the pieces of answers, and the result behind them."""
-        return output(sync_iterator=_viewed(self.items(), self._chunk))
+    def chunks(self, output: type[OutputT]) -> OutputT:
+        """Return the run in CrewAI's form: chunks of answers, then the result."""
+        return output(sync_iterator=_flat_map(self.items(), self._chunk))
 
-    def achunks(self, output: type[Output]) -> Output:
-        """The run in CrewAI's form, on the event loop that takes the pieces."""
-        return output(async_iterator=_aviewed(self.aitems(), self._chunk))
+    def achunks(self, output: type[OutputT]) -> OutputT:
+        """Return the run in CrewAI's form, for async iteration."""
+        return output(async_iterator=_aflat_map(self.aitems(), self._chunk))
 
     def _chunk(self, item: StreamItem) -> Iterable[StreamChunk | Ended]:
-        """The chunk for an item, or the result; nothing for the others."""
+        """Return the chunk for an item, or the result; empty for other items."""
         match item:
             case Token():
-                return (StreamChunk(content=item.text, **self._audience.about(item)),)
+                return (StreamChunk(content=item.text, **self._audience.chunk_fields(item)),)
             case ToolCallToken():
                 call = ToolCallChunk(tool_id=item.id, tool_name=item.tool, arguments=item.arguments, index=item.index)
-                about = self._audience.about(item)
-                return (StreamChunk(content=item.text, chunk_type=StreamChunkType.TOOL_CALL, tool_call=call, **about),)
+                fields = self._audience.chunk_fields(item)
+                return (StreamChunk(content=item.text, chunk_type=StreamChunkType.TOOL_CALL, tool_call=call, **fields),)
             case Finished():
                 return (Ended(item.output),)
             case FlowFinished():
@@ -102,65 +102,71 @@ class WatchedRun:
                 return ()
 
 
-def _viewed(items: Generator[object], view: Callable[[Any], Iterable[Viewed]]) -> Generator[Viewed]:
+def _flat_map(items: Generator[Any], transform: Callable[[Any], Iterable[ChunkT]]) -> Generator[ChunkT]:
     with closing(items):
         for item in items:
-            yield from view(item)
+            yield from transform(item)
 
 
-async def _aviewed(items: AsyncGenerator[object], view: Callable[[Any], Iterable[Viewed]]) -> AsyncGenerator[Viewed]:
+async def _aflat_map(
+    items: AsyncGenerator[Any], transform: Callable[[Any], Iterable[ChunkT]]
+) -> AsyncGenerator[ChunkT]:
     async with aclosing(items):
         async for item in items:
-            for viewed in view(item):
-                yield viewed
+            for chunk in transform(item):
+                yield chunk
 
 
-class _Course:
-    """A program under way, between the operations that others carry out for it."""
+class _ProgramDriver:
+    """Advances a program from one operation to the next; the caller performs the operations."""
 
     def __init__(self, program: Program[object], audience: Audience) -> None:
         self._program, self._audience = program, audience
         self._step: Any = program.send
         self._returned: object = None
         self._failure: BaseException | None = None
-        self.reply: object = None
-        """What came of the latest operation."""
+        self.reply: Any = None
+        """The result of the latest operation."""
 
     def next(self) -> Operation | None:
-        """What is to be carried out next; None where the program has ended."""
+        """Return the next operation; None if the program has ended."""
         try:
             with self._audience.listening():
                 operation = self._step(self.reply)
         except StopIteration as stop:
             self._returned = stop.value
             return None
-        except BaseException as error:  # noqa: BLE001 - raised at the end, behind all items
+        except BaseException as error:  # noqa: BLE001 - raised by `end`, after all items
             self._failure = error
             return None
         self._step, self.reply = self._program.send, None
         return operation
 
     @contextmanager
-    def settling(self, reply: object = None) -> Generator[None]:
-        """Carry out an operation: its failure is the program's to decide on."""
+    def catching(self, reply: Any = None) -> Generator[None]:
+        """Throw an exception of the block into the program at the next step.
+
+        Args:
+            reply: the result of the operation if the block does not set another.
+        """
         self.reply = reply
         try:
             yield
         except GeneratorExit:
             raise
-        except BaseException as error:  # noqa: BLE001 - thrown into the program, which decides
+        except BaseException as error:  # noqa: BLE001 - thrown into the program, which handles it
             self._step, self.reply = self._program.throw, error
 
     def end(self) -> Iterator[Any]:
-        """The last items; raises what the program raised."""
-        yield from self._audience.told()
+        """Yield the last items, or raise the program's exception after the remaining ones."""
+        yield from self._audience.drain()
         failure, self._failure = self._failure, None
         if failure is not None:
             raise failure
-        yield self._audience.last(self._returned)
+        yield self._audience.final_item(self._returned)
 
-    def leaving(self) -> Iterator[Operation]:
-        """Nobody watches any more: the program ends where it is; what it still has to do for that."""
+    def abandon(self) -> Iterator[Operation]:
+        """Stop the program where it is, and yield the operations of its cleanup."""
         self._audience.leave()
         self._step, self.reply = self._program.throw, RunAbandoned()
         while (operation := self.next()) is not None:

@@ -76,7 +76,7 @@ class CheckpointListing:
 _LATEST_PAGE = 64  # threads read in one transaction
 
 NameFilter = Callable[[str], bool]
-"""Whether a thread or channel of this name is to be read."""
+"""Selects the threads or channels to read, by name."""
 
 _SELECT_THREADS = (
     "SELECT no, thread, created, touched, (SELECT max(id) FROM checkpoints WHERE lineage = no) AS latest FROM lineages "

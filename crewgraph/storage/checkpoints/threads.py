@@ -93,7 +93,7 @@ class CheckpointRows(NamedTuple):
 
 
 class WriteRows(NamedTuple):
-    """What a task wrote at a checkpoint, which may itself be stored later."""
+    """The writes of a task at a checkpoint, which may itself be stored later."""
 
     key: Key
     task: str
@@ -330,7 +330,7 @@ _PAGE = 64  # ancestors whose versions are read together, oldest first, as each 
 
 
 class ChannelHistory(NamedTuple):
-    """What one channel is rebuilt from, still serialized."""
+    """The serialized data that one channel is rebuilt from."""
 
     writes: list[tuple[str, str, Typed]]
     """(task, channel, value), oldest first."""

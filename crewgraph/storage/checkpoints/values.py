@@ -35,7 +35,7 @@ _Row = tuple[int, str, str, int, str, str, int, str | None, bytes | None]
 
 
 class Write(NamedTuple):
-    """What a task wrote to a channel."""
+    """A task's write to a channel."""
 
     idx: int
     """The position. A negative one is replaced by later writes, any other is written once."""

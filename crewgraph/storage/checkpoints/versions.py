@@ -24,7 +24,7 @@ _encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
 
 class Difference(NamedTuple):
-    """What changed since the parent checkpoint."""
+    """The changes since the parent checkpoint."""
 
     channels: Mapping[str, Version]
     """The new versions of channels that changed."""

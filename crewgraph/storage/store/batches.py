@@ -173,7 +173,7 @@ _logger = logging.getLogger(__name__)
 
 
 class EmbeddingRequest(NamedTuple):
-    """What to embed before the batch can continue."""
+    """The texts to embed before the batch can continue."""
 
     queries: Sequence[str]
     texts: Sequence[str]

@@ -287,7 +287,7 @@ def matching_ids(connection: sqlite3.Connection, op: SearchOp, since: float) -> 
 def load_matching(
     connection: sqlite3.Connection, ids: Iterable[int], op: SearchOp, since: float
 ) -> dict[int, StoredEntry]:
-    """Those of the entries that a search may return, by id."""
+    """Return the entries that a search may return, by id."""
     condition = filter_condition(op.filter, "e.value")
     rows = connection.execute(
         f"{_SELECT_JOINED} WHERE e.id IN (SELECT value FROM json_each(?)) "

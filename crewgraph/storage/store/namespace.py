@@ -412,5 +412,5 @@ def _found_entry(item: "Item | SearchItem", base: int) -> FoundEntry:
 
 
 def is_store(value: object) -> bool:
-    """Whether a value is a LangGraph store."""
+    """Return whether a value is a LangGraph store."""
     return isinstance(value, BaseStore)

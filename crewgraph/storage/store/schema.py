@@ -118,7 +118,7 @@ def namespaces_below(connection: sqlite3.Connection, prefix: Namespace) -> list[
 
 
 def matches_conditions(namespace: Namespace, conditions: Sequence[MatchCondition]) -> bool:
-    """Whether a namespace matches all conditions; `*` matches any one label.
+    """Return whether a namespace matches all conditions; `*` matches any one label.
 
     Raises:
         ValueError: a condition is neither a prefix nor a suffix match.

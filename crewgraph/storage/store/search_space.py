@@ -139,7 +139,7 @@ _logger = logging.getLogger(__name__)
 
 
 class IndexPosition(NamedTuple):
-    """How far an index has read."""
+    """The position up to which an index has read."""
 
     last: int
     """The position of the last vector."""
@@ -188,7 +188,7 @@ class IndexCopy:
         )
 
     def is_outdated(self, index: GrowingIndex) -> bool:
-        """Whether loading the copy would leave the index with much work to do."""
+        """Return whether loading the copy would leave the index with much work to do."""
         return self._is_worth_saving(index) and (
             self._new_vectors >= _MIN_SAVED // _NEW_SHARE or self._is_much_moved(index)
         )
@@ -296,11 +296,11 @@ class SearchSpace:
         self._caught_up_state: _State | None = None
 
     def is_current(self) -> bool:
-        """Whether nothing was written since the last `mark_current`."""
+        """Return whether nothing was written since the last `mark_current`."""
         return self._current_state is not None and self._current_state == self.state()
 
     def is_caught_up(self) -> bool:
-        """Whether nothing was written since the last `catch_up`."""
+        """Return whether nothing was written since the last `catch_up`."""
         return self._caught_up_state == self.state()
 
     def mark_current(self, state: _State) -> None:

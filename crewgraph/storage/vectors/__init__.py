@@ -1,1 +1,1 @@
-"""What turns texts into vectors, and finds the nearest of them."""
+"""Embedding of texts, and search for the nearest vectors."""

@@ -93,7 +93,7 @@ class Growth:
         return self._calibrate if len(lists) > 2 * self._calibrated else None
 
     def _is_enough(self, vectors: int) -> bool:
-        """Whether there are enough vectors to compute centres for all that are expected."""
+        """Return whether there are enough vectors to compute centres for all that are expected."""
         return vectors >= min(self.expected, _SAMPLES_PER_CENTRE * _lists_for(self.expected))
 
     def _make_lists(self, stopped: Callable[[], bool]) -> bool:

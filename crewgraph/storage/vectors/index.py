@@ -125,7 +125,7 @@ class GrowingIndex:
 
     @property
     def waiting(self) -> int:
-        """How many vectors are in the block that is compared with every query."""
+        """The number of vectors in the block that is compared with every query."""
         return len(self._parts.flat)
 
     def __len__(self) -> int:

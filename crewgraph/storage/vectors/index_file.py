@@ -43,7 +43,7 @@ class IndexHeader:
     """Vectors in all lists."""
 
     probes: int = 0
-    """How many lists a search probes."""
+    """The number of lists that a search probes."""
 
     @property
     def size(self) -> int:

@@ -71,7 +71,7 @@ class InvertedLists:
 
     @property
     def probes(self) -> int:
-        """How many lists a search looks into."""
+        """The number of lists that a search probes."""
         return self._index.nprobe
 
     @probes.setter
@@ -339,9 +339,9 @@ class Calibration:
     def add_list(self, number: int) -> None:
         """Compare the queries with one list; call it for every list."""
         ids, scores = self._lists.search_list(number, self._queries, _NEIGHBOURS + 1)
-        self._keep(np.full_like(ids, number), scores)
+        self._merge_nearest(np.full_like(ids, number), scores)
 
-    def _keep(self, numbers: Ids, scores: Scores) -> None:
+    def _merge_nearest(self, numbers: Ids, scores: Scores) -> None:
         numbers, scores = np.hstack([self._search, numbers]), np.hstack([self._scores, scores])
         order = np.argsort(-scores, axis=1, kind="stable")[:, : _NEIGHBOURS + 1]
         self._search = np.take_along_axis(numbers, order, 1)
@@ -349,7 +349,7 @@ class Calibration:
 
     @property
     def probes(self) -> int:
-        """How many of the nearest lists a search has to probe for the required recall."""
+        """The number of nearest lists that a search has to probe for the required recall."""
         similarity = np.einsum("ij,kj->ik", self._queries, self._lists.centres)
         ranks = np.argsort(np.argsort(-similarity, axis=1, kind="stable"), axis=1)
         lists_found = self._search[:, 1:]  # the first is the vector itself

@@ -208,9 +208,9 @@ def _class_arguments(provider: EmbeddingProvider, config: Mapping[str, Any]) -> 
         raise EmbedderError(f"The embedder `{provider.name}` has no {unknown_keys}. Its `config` may hold: {accepted}.")
     arguments = {provider.arguments[key]: value for key, value in config.items() if value is not None}
     for word, variables in provider.variables.items():
-        found = next((value for variable in variables if (value := os.environ.get(variable))), None)
-        if found is not None:
-            arguments.setdefault(word, found)
+        value = next((text for variable in variables if (text := os.environ.get(variable))), None)
+        if value is not None:
+            arguments.setdefault(word, value)
     for word in _INTEGER_ARGUMENTS & set(arguments):
         if not str(arguments[word]).isdecimal():
             raise EmbedderError(

@@ -37,7 +37,7 @@ class EmbeddingProvider:
     """Arguments that are always passed, unless configured."""
 
     identity_arguments: tuple[str, ...] = ()
-    """The arguments, beside the model, that affect vectors."""
+    """The arguments that affect vectors, apart from the model."""
 
 
 _MODEL = {"model": "model", "model_name": "model"}
@@ -378,7 +378,7 @@ _ALIASES = {
 }
 
 _NO_EMBEDDINGS = {
-    "anthropic": "it has no embeddings of its own, and recommends `voyageai`",
+    "anthropic": "it has no embedding models, and recommends `voyageai`",
     "groq": "it has no embeddings",
     "instructor": "give a function or a LangChain `Embeddings`",
     "onnx": 'its model is `{"provider": "sentence-transformer"}`',

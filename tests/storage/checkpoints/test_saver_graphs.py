@@ -19,14 +19,14 @@ from crewgraph.storage.checkpoints import SqliteCheckpointer
 def travelled(saver: BaseCheckpointSaver[Any], mode: Mode) -> list[Any]:
     """Run to a question, answer it, go back and fork, edit and run on."""
     graph = looped(saver)
-    asked = run(graph, {"log": [], "count": 0}, on("t"), mode)
+    result = run(graph, {"log": [], "count": 0}, on("t"), mode)
     answered = run(graph, Command(resume="yes"), on("t"), mode)
     past = [s for s in graph.get_state_history(on("t")) if s.next == ("join",)][0]
     replayed = run(graph, None, past.config, mode)
     edited = graph.update_state(past.config, {"count": 7, "log": ["edited"]}, as_node="right")
     forked = run(graph, None, edited, mode)
     run(graph, Command(resume="no"), on("t"), mode)
-    return [asked["log"], answered, replayed["log"], forked["log"], told(graph, on("t"))]
+    return [result["log"], answered, replayed["log"], forked["log"], told(graph, on("t"))]
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -86,8 +86,8 @@ def test_every_durability_keeps_the_final_state(mode: Mode, durability: Any):
 def is_stored(saver: SqliteCheckpointer, node: str) -> bool:
     """Whether what a node of a step that has not ended wrote is stored."""
     with saver:
-        found = saver.get_tuple(on("t"))
-    return found is not None and ("log", [node]) in [one[1:] for one in found.pending_writes or ()]
+        stored = saver.get_tuple(on("t"))
+    return stored is not None and ("log", [node]) in [write[1:] for write in stored.pending_writes or ()]
 
 
 def test_a_failed_node_runs_again_and_its_siblings_do_not(tmp_path: Path):

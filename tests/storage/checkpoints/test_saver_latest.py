@@ -19,13 +19,13 @@ def test_the_latest_of_each_thread_comes_with_what_was_asked_for(tmp_path: Path)
         for thread in ("a", "b", "c"):
             run(chain(4, saver), {"inputs": thread}, on(thread, owner="x" if thread != "b" else "y"))
         run(chain(4, saver), {"inputs": "again"}, on("a", owner="x"))
-        found = list(saver.latest(channels={"t1", "inputs"}.__contains__))
-        assert [one.checkpoint.checkpoint["channel_values"]["inputs"] for one in found] == ["again", "c", "b"]
-        assert [sorted(one.checkpoint.checkpoint["channel_values"]) for one in found] == [["inputs", "t1"]] * 3
-        assert all(one.created and before <= one.created <= time.time() for one in found)
-        assert found[0].checkpoint.checkpoint["id"] == graph_id(saver, "a")
-        assert [name_of(one) for one in saver.latest(filter={"owner": "x"})] == ["a", "c"]
-        assert [name_of(one) for one in saver.latest(threads=lambda name: name != "a")] == ["c", "b"]
+        latest = list(saver.latest(channels={"t1", "inputs"}.__contains__))
+        assert [one.checkpoint.checkpoint["channel_values"]["inputs"] for one in latest] == ["again", "c", "b"]
+        assert [sorted(one.checkpoint.checkpoint["channel_values"]) for one in latest] == [["inputs", "t1"]] * 3
+        assert all(one.created and before <= one.created <= time.time() for one in latest)
+        assert latest[0].checkpoint.checkpoint["id"] == graph_id(saver, "a")
+        assert [name_of(checkpoint) for checkpoint in saver.latest(filter={"owner": "x"})] == ["a", "c"]
+        assert [name_of(checkpoint) for checkpoint in saver.latest(threads=lambda name: name != "a")] == ["c", "b"]
         assert list(saver.latest(filter={"owner": "nobody"})) == []
 
 
@@ -34,9 +34,9 @@ def name_of(found: Any) -> str:
 
 
 def graph_id(saver: SqliteCheckpointer, thread: str) -> str:
-    found = saver.get_tuple(on(thread))
-    assert found is not None
-    return found.checkpoint["id"]
+    stored = saver.get_tuple(on(thread))
+    assert stored is not None
+    return stored.checkpoint["id"]
 
 
 def test_many_threads_are_read_in_pages(tmp_path: Path):
@@ -44,14 +44,14 @@ def test_many_threads_are_read_in_pages(tmp_path: Path):
         graph = chain(1, saver, "x")
         for n in range(150):
             run(graph, {"inputs": "i"}, on(f"t{n:03}"))
-        assert [name_of(one) for one in saver.latest()] == [f"t{n:03}" for n in reversed(range(150))]
+        assert [name_of(checkpoint) for checkpoint in saver.latest()] == [f"t{n:03}" for n in reversed(range(150))]
 
 
 def test_subgraphs_and_their_past_are_no_threads_of_their_own(tmp_path: Path):
     with SqliteCheckpointer(tmp_path / "runs") as saver:
         run(looped(saver), {"log": [], "count": 0}, on("t"))
-        (found,) = saver.latest()
-        assert [channel for _, channel, _ in found.checkpoint.pending_writes or ()] == ["__interrupt__"]
+        (latest,) = saver.latest()
+        assert [channel for _, channel, _ in latest.checkpoint.pending_writes or ()] == ["__interrupt__"]
         (bare,) = saver.latest(channels=lambda name: False)
         assert (bare.checkpoint.checkpoint["channel_values"], bare.checkpoint.pending_writes) == ({}, [])
 
@@ -71,12 +71,12 @@ def test_pruning_keeps_so_many_of_the_latest(tmp_path: Path, count: int):
         run(graph, {"inputs": "i"}, on("t"))
         past = list(graph.get_state_history(on("t")))
         saver.prune(["t"], count=count)
-        kept = list(graph.get_state_history(on("t")))
-        assert [(one.values, one.next, one.config) for one in kept] == [
-            (one.values, one.next, one.config) for one in past[:count]
+        states = list(graph.get_state_history(on("t")))
+        assert [(state.values, state.next, state.config) for state in states] == [
+            (step.values, step.next, step.config) for step in past[:count]
         ]
-        assert kept[-1].parent_config is None
-        run(graph, None, graph.update_state(kept[-1].config, {"inputs": "other"}))
+        assert states[-1].parent_config is None
+        run(graph, None, graph.update_state(states[-1].config, {"inputs": "other"}))
         assert graph.get_state(on("t")).values["inputs"] == "other"
     with pytest.raises(ValueError, match="to keep nothing"), SqliteCheckpointer(tmp_path / "runs") as saver:
         saver.prune(["t"], count=0)
@@ -107,8 +107,8 @@ def test_tables_of_the_first_version_are_brought_up_to_date(tmp_path: Path):
     connection.close()
     with SqliteCheckpointer(file) as saver:
         assert told(chain(3, saver), on("t")) == before
-        (found,) = saver.latest()
-        assert found.created is not None and abs(found.created - time.time()) < 60
+        (latest,) = saver.latest()
+        assert latest.created is not None and abs(latest.created - time.time()) < 60
     connection = sqlite3.connect(file)
     assert connection.execute("PRAGMA user_version").fetchone() == (CHECKPOINT_SCHEMA.version,)
     connection.close()

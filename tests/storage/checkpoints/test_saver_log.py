@@ -48,9 +48,9 @@ def test_saving_is_not_held_up_by_an_event_loops_busy_executor(tmp_path: Path):
                 checkpoint = empty_checkpoint()
                 checkpoint["id"] = "1"
                 await saver.aput(on("t", checkpoint_ns=""), checkpoint, {}, {})
-                found = await saver.aget_tuple(place)
-                assert found is not None and found.pending_writes is not None
-                return len([one async for one in saver.alist(on("t"))]) + len(found.pending_writes)
+                stored = await saver.aget_tuple(place)
+                assert stored is not None and stored.pending_writes is not None
+                return len([checkpoint async for checkpoint in saver.alist(on("t"))]) + len(stored.pending_writes)
         finally:
             release.set()
             await asyncio.gather(*crowd)

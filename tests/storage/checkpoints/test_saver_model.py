@@ -91,12 +91,12 @@ def told(one: CheckpointTuple) -> Put:
 
 
 def check(saver: SqliteCheckpointer, thread: str, puts: dict[str, Put]) -> None:
-    listed = {one.checkpoint["id"]: told(one) for one in saver.list(on(thread))}
+    listed = {checkpoint.checkpoint["id"]: told(checkpoint) for checkpoint in saver.list(on(thread))}
     assert listed == puts
     assert list(listed) == sorted(puts, reverse=True)
     for id, put in puts.items():
-        one = saver.get_tuple(on(thread, checkpoint_id=id))
-        assert one is not None and told(one) == put
+        stored = saver.get_tuple(on(thread, checkpoint_id=id))
+        assert stored is not None and told(stored) == put
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -105,18 +105,18 @@ def test_what_stays_reads_as_it_was_put(seed: int, tmp_path: Path):
     tree, copies, opened = Tree(dice), 0, 0
     saver = SqliteCheckpointer(tmp_path / "runs.sqlite")
     for _ in range(60):
-        what = dice.random()
-        if what < 0.75 or not tree.puts:
+        choice = dice.random()
+        if choice < 0.75 or not tree.puts:
             for _ in range(dice.randint(1, 12)):
                 tree.grow(saver, "t")
-        elif what < 0.83:
+        elif choice < 0.83:
             run = f"run {dice.randint(0, 5)}"
             saver.delete_for_runs([run])
             tree.keep({id for id, put in tree.puts.items() if put["run"] != run})
-        elif what < 0.87:
+        elif choice < 0.87:
             saver.prune(["t"])
             tree.keep({max(tree.puts)})
-        elif what < 0.93:
+        elif choice < 0.93:
             copies += 1
             saver.copy_thread("t", f"copy {copies}")
             check(saver, f"copy {copies}", tree.puts)

@@ -115,14 +115,14 @@ def test_a_killed_process_loses_nothing_that_was_saved(tmp_path: Path):
             killed.send_signal(signal.SIGKILL)
             lines = killed.stdout.read().splitlines()[:-1]  # the last may be cut off
         sound(file)
-        told = Counter(int(line) for line in lines)
+        counts = Counter(int(line) for line in lines)
         with SqliteCheckpointer(file) as saver:
             graph = chain(40, saver)
-            for number, steps in told.items():
+            for number, steps in counts.items():
                 history = list(graph.get_state_history(on(f"{kill} {number}")))
                 assert len(history[0].values) >= steps  # a step is told when it ends, its checkpoint follows
                 assert [len(state.values) for state in history[:-1]] == list(range(len(history) - 1, 0, -1))
-            thread = on(f"{kill} {max(told, default=0)}")
+            thread = on(f"{kill} {max(counts, default=0)}")
             resumable = graph.get_state(thread).next
             assert len(run(graph, None if resumable else {"inputs": "x"}, thread)) == 41
 

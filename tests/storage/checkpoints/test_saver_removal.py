@@ -19,7 +19,7 @@ from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 
 def joined(value: Any, writes: Sequence[Any]) -> list[str]:
-    return [*value, *[one for write in writes for one in write]]
+    return [*value, *[text for write in writes for text in write]]
 
 
 class Talk(TypedDict, total=False):
@@ -142,9 +142,9 @@ def test_writes_come_in_the_order_they_are_applied_and_the_first_one_stays():
             saver.put_writes(place, [("__resume__", answer)], "task 1", "path 2")
         saver.put_writes(place, [("__error__", "boom")], "task 0", "path 3")
         saver.put_writes(place, [], "task 9")
-        found = saver.get_tuple(place)
-        assert found is not None
-        assert found.pending_writes == [
+        stored = saver.get_tuple(place)
+        assert stored is not None
+        assert stored.pending_writes == [
             ("task 2", "b", "early"),
             ("task 2", "a", None),
             ("task 1", "__resume__", ["last"]),

@@ -29,7 +29,7 @@ def filled(file: Path, ages: dict[str, float], text: str = "x") -> None:
 
 
 def threads(saver: SqliteCheckpointer) -> list[str]:
-    places: list[dict[str, Any]] = [one.config.get("configurable", {}) for one in saver.list(None)]
+    places: list[dict[str, Any]] = [checkpoint.config.get("configurable", {}) for checkpoint in saver.list(None)]
     return sorted({place["thread_id"] for place in places})
 
 
@@ -42,8 +42,8 @@ def rows(file: Path, table: str) -> int:
 
 def test_nothing_goes_unless_a_bound_is_set(tmp_path: Path):
     filled(tmp_path / "runs", {"old": 4_000, "new": 0})
-    for nothing in (None, 0):
-        with SqliteCheckpointer(tmp_path / "runs", retention_days=nothing, max_bytes=nothing) as saver:
+    for disabled in (None, 0):
+        with SqliteCheckpointer(tmp_path / "runs", retention_days=disabled, max_bytes=disabled) as saver:
             assert threads(saver) == ["new", "old"]
 
 

@@ -43,9 +43,9 @@ def kept(saver: SqliteCheckpointer, value: Any, thread: str = "t") -> Any:
         "updated_channels": None,
     }
     saver.put(on(thread, checkpoint_ns=""), checkpoint, {"step": 0}, {"c": "1"})
-    found = saver.get_tuple(on(thread, checkpoint_id=checkpoint["id"]))
-    assert found is not None
-    return found.checkpoint["channel_values"]["c"]
+    stored = saver.get_tuple(on(thread, checkpoint_id=checkpoint["id"]))
+    assert stored is not None
+    return stored.checkpoint["channel_values"]["c"]
 
 
 def test_plain_data_messages_and_langgraphs_own_types_come_back_as_they_were():
@@ -95,7 +95,7 @@ def test_an_encrypting_serializer_leaves_no_value_and_no_metadata_in_the_clear(t
     assert b"secret" not in file.read_bytes()
     with SqliteCheckpointer(file, serde=serde) as saver:
         assert chain(3, saver).get_state(on("t")).values == end
-        assert [one.metadata.get("whose") for one in saver.list(on("t"), limit=1)] == ["another secret"]
+        assert [checkpoint.metadata.get("whose") for checkpoint in saver.list(on("t"), limit=1)] == ["another secret"]
 
 
 def test_a_class_comes_back_as_its_fields_unless_it_is_allowed():
@@ -164,14 +164,14 @@ def test_a_tampered_value_runs_nothing(attack: str, tmp_path: Path):
     connection.close()
     with SqliteCheckpointer(file) as saver:
         try:
-            found = saver.get_tuple(on("t"))
+            stored = saver.get_tuple(on("t"))
         except StorageError as error:
             assert str(file) in str(error) and "damaged" in str(error)
         else:
-            assert found is not None
+            assert stored is not None
             values = [
-                found.checkpoint["channel_values"]["c"],
-                *[value for *_, value in found.pending_writes or ()],
+                stored.checkpoint["channel_values"]["c"],
+                *[value for *_, value in stored.pending_writes or ()],
             ]
             assert all(os.environ["PATH"] not in str(value) for value in values)
             assert not any(callable(value) for value in values)
@@ -205,9 +205,9 @@ def test_a_tampered_checkpoint_is_told_and_read_nowhere(column: str, value: Any,
     connection.close()
     with SqliteCheckpointer(file) as saver:
         for read in (lambda: saver.get_tuple(on("t")), lambda: list(saver.list(on("t")))):
-            with pytest.raises(StorageError) as told:
+            with pytest.raises(StorageError) as caught:
                 read()
-            assert str(file) in str(told.value) and "Move the file away" in str(told.value)
+            assert str(file) in str(caught.value) and "Move the file away" in str(caught.value)
 
 
 names = st.text(min_size=1, max_size=20).filter(lambda text: text.isprintable() or text.isascii())
@@ -236,8 +236,8 @@ nasty = st.sampled_from(
 def test_no_filter_finds_what_it_does_not_equal(key: str, value: Any):
     with SqliteCheckpointer(":memory:") as saver:
         kept(saver, 1)
-        found = list(saver.list(None, filter={key: value}))
-        assert len(found) == (1 if (key == "step" and value == 0) or (value is None and key != "step") else 0)
+        matches = list(saver.list(None, filter={key: value}))
+        assert len(matches) == (1 if (key == "step" and value == 0) or (value is None and key != "step") else 0)
         assert len(list(saver.list(on("t"), filter={"step": 0}))) == 1
 
 
@@ -249,7 +249,7 @@ def test_a_thread_may_have_any_name_and_meets_no_other(thread: str, other: str):
         if other != thread:
             assert saver.get_tuple(on(other)) is None
             saver.delete_thread(other)
-        assert [one.checkpoint["channel_values"] for one in saver.list(on(thread))] == [{"c": "mine"}]
+        assert [checkpoint.checkpoint["channel_values"] for checkpoint in saver.list(on(thread))] == [{"c": "mine"}]
         saver.delete_thread(thread)
         assert list(saver.list(None)) == []
 

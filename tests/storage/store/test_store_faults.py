@@ -127,7 +127,9 @@ def test_an_index_that_is_behind_catches_up(filled: Path, tmp_path: Path):
 def test_what_is_written_is_for_its_owner_alone(filled: Path):
     for path in (filled, index_of(filled)):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert sorted(one.name for one in filled.parent.iterdir() if "wal" not in one.name and "shm" not in one.name) == [
+    assert sorted(
+        path.name for path in filled.parent.iterdir() if "wal" not in path.name and "shm" not in path.name
+    ) == [
         "s.db",
         "s.db.1.index",
     ]
@@ -247,10 +249,10 @@ def test_an_index_that_has_put_its_vectors_in_order_is_copied_again(filled: Path
         assert index.waiting < waiting - 100
         assert copy.is_outdated(index)
         copy.save(index, search_space.IndexPosition(0, 0, 0))
-        kept = copy.load(8)
-        assert kept is not None
-        assert (len(kept[0]), kept[0].waiting) == (9000, index.waiting)
-        kept[0].close()
+        loaded = copy.load(8)
+        assert loaded is not None
+        assert (len(loaded[0]), loaded[0].waiting) == (9000, index.waiting)
+        loaded[0].close()
 
 
 def test_a_store_of_a_newer_crewgraph_is_not_touched(filled: Path):

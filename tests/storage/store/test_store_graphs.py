@@ -38,13 +38,13 @@ async def aremember(state: State, runtime: Runtime[None]) -> State:
 
 
 def recall(state: State) -> State:
-    found = get_store().search(("memories",), query=state.get("said", ""), limit=2)
-    return {"known": [item.value["text"] for item in found]}
+    matches = get_store().search(("memories",), query=state.get("said", ""), limit=2)
+    return {"known": [item.value["text"] for item in matches]}
 
 
 async def arecall(state: State) -> State:
-    found = await get_store().asearch(("memories",), query=state.get("said", ""), limit=2)
-    return {"known": [item.value["text"] for item in found]}
+    matches = await get_store().asearch(("memories",), query=state.get("said", ""), limit=2)
+    return {"known": [item.value["text"] for item in matches]}
 
 
 def test_nodes_of_a_graph_put_and_search(tmp_path: Path, mode: Mode):
@@ -83,7 +83,7 @@ def test_tools_get_the_store_and_may_run_beside_each_other(tmp_path: Path, mode:
     graph.add_edge("wish", "tools")
     graph.add_edge("tools", END)
     with opened(tmp_path / "s.db") as store:
-        given = mode.invoke(graph.compile(store=store), {"messages": []})
-        assert [message.content for message in given["messages"][1:]] == ["noted"] * 8
+        result = mode.invoke(graph.compile(store=store), {"messages": []})
+        assert [message.content for message in result["messages"][1:]] == ["noted"] * 8
         assert store.search(("notes",), query="tea 5", limit=1)[0].key == "tea 5"
         assert len(store.search(("notes",))) == 8

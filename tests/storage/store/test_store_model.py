@@ -86,8 +86,8 @@ def told(result: Any) -> Any:
 
 
 def same(store: BaseStore, oracle: BaseStore, ops: list[Op]) -> None:
-    for op, mine, theirs in zip(ops, store.batch(ops), oracle.batch(ops), strict=True):
-        assert told(mine) == told(theirs), op
+    for op, actual, expected in zip(ops, store.batch(ops), oracle.batch(ops), strict=True):
+        assert told(actual) == told(expected), op
 
 
 @settings(max_examples=of(30, 150))
@@ -112,8 +112,8 @@ def nearest_by_hand(store: BaseStore, op: SearchOp, bag: Bag) -> list[float]:
     every = InMemoryStore(index={"dims": bag.dims, "embed": bag, "fields": ["text"]})
     for item in store.search(op.namespace_prefix, filter=op.filter, limit=1000):
         every.put(item.namespace, item.key, item.value)
-    found = every.search((), query=op.query, limit=op.limit, offset=op.offset)
-    return [round(item.score or 0.0, 4) for item in found]
+    matches = every.search((), query=op.query, limit=op.limit, offset=op.offset)
+    return [round(item.score or 0.0, 4) for item in matches]
 
 
 @settings(max_examples=of(30, 150))
@@ -122,7 +122,7 @@ def test_scores_are_as_in_the_store_in_memory(given: list[Op]):
     bag = Bag()
     with FaissStore(index={"embed": bag, "fields": ["text"]}) as store:
         for op in given:
-            found: Any = store.batch([op])[0]
+            result: Any = store.batch([op])[0]
             if isinstance(op, SearchOp):
-                scores = [round(item.score or 0.0, 4) for item in found]
+                scores = [round(item.score or 0.0, 4) for item in result]
                 assert scores == nearest_by_hand(store, op, bag)

@@ -165,8 +165,8 @@ def test_a_forked_child_opens_the_store_anew(tmp_path: Path):
             code = 1
             try:
                 store.put(("n",), "child", {"text": "tea 1"})
-                found = [item.key for item in store.search(("n",), query="tea 1")]
-                code = 0 if found == ["child", "parent"] else 2
+                keys = [item.key for item in store.search(("n",), query="tea 1")]
+                code = 0 if keys == ["child", "parent"] else 2
             finally:
                 os._exit(code)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -31,8 +31,8 @@ def test_the_nearest_come_first_with_their_cosines(face: Face):
     face.put(("n",), "tea", {"text": "green tea"})
     face.put(("n",), "both", {"text": "tea and coffee"})
     face.put(("n",), "coffee", {"text": "black coffee"})
-    found = face.search(("n",), query="green tea")
-    assert [(item.key, round(item.score or 0, 4)) for item in found] == [
+    matches = face.search(("n",), query="green tea")
+    assert [(item.key, round(item.score or 0, 4)) for item in matches] == [
         ("tea", 1.0),
         ("both", 0.4082),
         ("coffee", 0.0),
@@ -57,8 +57,8 @@ def test_what_was_replaced_or_deleted_is_not_found_by_what_it_was(face: Face):
 def test_an_entry_is_found_by_the_best_of_its_vectors_and_once(face: Face):
     face.put(("n",), "a", {"text": "x", "parts": [{"t": "tea"}, {"t": "coffee"}, {"t": "milk"}]}, index=["parts[*].t"])
     face.put(("n",), "b", {"text": "tea coffee milk"})
-    found = face.search(("n",), query="milk")
-    assert [(item.key, round(item.score or 0, 4)) for item in found] == [("a", 1.0), ("b", 0.5774)]
+    matches = face.search(("n",), query="milk")
+    assert [(item.key, round(item.score or 0, 4)) for item in matches] == [("a", 1.0), ("b", 0.5774)]
     assert face.keys(("n",), query="milk", limit=1, offset=1) == ["b"]
     face.put(("n",), "a", {"parts": [{"t": "water"}]}, index=["parts[*].t"])
     assert face.keys(("n",), query="milk", limit=1) == ["b"]
@@ -119,10 +119,10 @@ def test_a_namespace_is_searched_whole_be_it_small_or_nearly_everything(face: Fa
 def test_another_embedder_embeds_anew_what_it_finds_and_both_share_the_file(tmp_path: Path, mode: Mode):
     path = tmp_path / "s.db"
     first, second = Bag("first"), Bag("second", dims=32)
-    with opened(path, first) as one, opened(path, second) as other:
-        one_face, other_face = Face(one, mode), Face(other, mode)
+    with opened(path, first) as store, opened(path, second) as other:
+        one_face, other_face = Face(store, mode), Face(other, mode)
         for n in range(300):
-            one.put(("n",), str(n), {"text": f"tea {n}"})
+            store.put(("n",), str(n), {"text": f"tea {n}"})
         assert len(first.asked) == 300
         assert other_face.keys(("n",), query="tea 7", limit=1) == ["7"]
         assert len(second.asked) == 300
@@ -253,8 +253,8 @@ def test_an_async_embedder_is_used_on_the_loop_it_belongs_to(tmp_path: Path):
     async def program() -> None:
         async with opened(tmp_path / "s.db", embed) as store:
             await asyncio.gather(*(store.aput(("n",), str(n), {"text": f"tea {n}"}) for n in range(20)))
-            found = await asyncio.gather(*(store.asearch(("n",), query=f"tea {n}", limit=1) for n in range(20)))
-            assert [some[0].key for some in found] == [str(n) for n in range(20)]
+            results = await asyncio.gather(*(store.asearch(("n",), query=f"tea {n}", limit=1) for n in range(20)))
+            assert [some[0].key for some in results] == [str(n) for n in range(20)]
         assert set(loops) == {asyncio.get_running_loop()}
 
     asyncio.run(program())

@@ -28,7 +28,7 @@ def left(path: Path) -> tuple[int, int, int]:
         counted = (
             connection.execute(f"SELECT count(*) FROM {table}") for table in ("entries", "vectors", "namespaces")
         )
-        entries, vectors, namespaces = (one.fetchone()[0] for one in counted)
+        entries, vectors, namespaces = (count.fetchone()[0] for count in counted)
         return entries, vectors, namespaces
     finally:
         connection.close()

@@ -29,8 +29,8 @@ def vectors_of(texts: list[str], size: int = 64) -> list[Any]:
 
 
 def openai_at(server: OpenAIServer, **config: Any) -> NamedEmbedder:
-    given = {"model": "text-embedding-3-small", "api_base": server.url, "api_key": "k", **config}
-    return embedder_of({"provider": "openai", "config": given})
+    settings = {"model": "text-embedding-3-small", "api_base": server.url, "api_key": "k", **config}
+    return embedder_of({"provider": "openai", "config": settings})
 
 
 def test_openai_gets_plain_texts_and_is_asked_from_any_event_loop(mode: Mode):
@@ -98,8 +98,8 @@ def test_azure_by_its_environment_and_by_openais_api_type(mode: Mode, monkeypatc
         monkeypatch.setenv("AZURE_API_KEY", "k")
         monkeypatch.setenv("AZURE_API_BASE", f"{server.root}/openai/deployments/d2")
         monkeypatch.setenv("AZURE_API_VERSION", "v")
-        for given in ("azure/m", {"provider": "openai", "config": {"api_type": "azure", "model_name": "m"}}):
-            assert query(mode, embedder_of(given), "fox") == pytest.approx(vector_of("fox"))
+        for embedder in ("azure/m", {"provider": "openai", "config": {"api_type": "azure", "model_name": "m"}}):
+            assert query(mode, embedder_of(embedder), "fox") == pytest.approx(vector_of("fox"))
         assert [request.path for request in server.requests] == ["/openai/deployments/d2/embeddings?api-version=v"] * 2
 
 
@@ -176,9 +176,9 @@ def test_an_answer_that_is_none_is_an_error_that_says_so(answer: Any, mode: Mode
 
 
 def test_too_few_vectors_are_told(mode: Mode):
-    told = {"object": "list", "model": "m", "data": [{"object": "embedding", "index": 0, "embedding": [1.0, 2.0]}]}
+    response = {"object": "list", "model": "m", "data": [{"object": "embedding", "index": 0, "embedding": [1.0, 2.0]}]}
     with (
-        OpenAIServer(embeddings=[garbage(json.dumps(told).encode())]) as server,
+        OpenAIServer(embeddings=[garbage(json.dumps(response).encode())]) as server,
         pytest.raises(EmbedderError, match="returned 1 vectors for 2 texts"),
     ):
         documents(mode, openai_at(server), ["fox", "sea"])

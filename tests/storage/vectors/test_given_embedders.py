@@ -137,15 +137,15 @@ def test_an_embedder_is_one_already_and_may_be_called_like_crewais():
 
 
 def test_the_same_thing_is_the_same_embedder_as_long_as_somebody_has_it():
-    asked: list[str] = []
+    requested: list[str] = []
 
     def noting(texts: list[str]) -> list[list[float]]:
-        asked.extend(texts)
+        requested.extend(texts)
         return lengths(texts)
 
     held = embedder_of(noting)
     assert [embedder_of(noting).name for _ in range(3)] == [held.name] * 3
-    assert len(asked) == 1
+    assert len(requested) == 1
     custom = {"provider": "custom", "config": {"embedding_callable": Lengths, "model_name": "l1"}}
     other = {"provider": "custom", "config": {"embedding_callable": Lengths, "model_name": "l2"}}
     held = embedder_of(custom)
@@ -158,20 +158,20 @@ def test_the_same_thing_is_the_same_embedder_as_long_as_somebody_has_it():
 
 
 def test_the_last_queries_are_not_embedded_again(mode: Mode):
-    asked: list[str] = []
+    requested: list[str] = []
 
     def noting(texts: list[str]) -> list[list[float]]:
-        asked.extend(texts)
+        requested.extend(texts)
         return lengths(texts)
 
     embedder = embedder_of(noting)
     for text in ["a", "b", "a", "b"]:
         assert query(mode, embedder, text) == [1.0, 1.0]
-    assert asked == ["a", "b"]
+    assert requested == ["a", "b"]
     for number in range(200):
         query(mode, embedder, str(number))
     query(mode, embedder, "a")
-    assert asked.count("a") == 2
+    assert requested.count("a") == 2
 
 
 WRONG: list[tuple[Any, str]] = [
@@ -238,7 +238,7 @@ def test_what_a_function_raises_passes(mode: Mode):
             "nonsense/model",
             "`nonsense` is not a supported provider of embeddings. Supported: amazon-bedrock, azure, cohere, custom,",
         ),
-        ({"provider": "anthropic"}, "no embeddings of its own, and recommends `voyageai`"),
+        ({"provider": "anthropic"}, "no embedding models, and recommends `voyageai`"),
         ({"provider": "onnx"}, "sentence-transformer"),
         (
             {"provider": "ollama", "config": {"dimensions": "many"}},

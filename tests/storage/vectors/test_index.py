@@ -147,8 +147,8 @@ def test_it_finds_98_of_100_of_what_is_nearest():
     index.add(np.arange(20_000), rows)
     index.settle()
     assert not index.is_exact
-    found = [set(index.search(query, 10)[0].tolist()) for query in queries]
-    assert recall(found, [nearest_ids(rows, query, 10) for query in queries]) >= 0.98
+    neighbours = [set(index.search(query, 10)[0].tolist()) for query in queries]
+    assert recall(neighbours, [nearest_ids(rows, query, 10) for query in queries]) >= 0.98
 
 
 def test_vectors_without_order_are_found_all_the_same():
@@ -157,8 +157,8 @@ def test_vectors_without_order_are_found_all_the_same():
     index = GrowingIndex(32, exact_up_to=1000, background=False)
     index.add(np.arange(5000), rows)
     index.settle()
-    found = [set(index.search(query, 10)[0].tolist()) for query in queries]
-    assert recall(found, [nearest_ids(rows.astype(np.float32), query, 10) for query in queries]) >= 0.95
+    neighbours = [set(index.search(query, 10)[0].tolist()) for query in queries]
+    assert recall(neighbours, [nearest_ids(rows.astype(np.float32), query, 10) for query in queries]) >= 0.95
 
 
 @pytest.mark.parametrize("allowed", [3, 100, 600, 1500, 5900])
@@ -169,14 +169,14 @@ def test_of_those_allowed_the_nearest_are_found(allowed: int, far: int):
     index.add(np.arange(6000) + far, rows)
     index.settle()
     chosen = np.sort(np.random.default_rng(2).choice(6000, allowed, replace=False))
-    wanted, found = list[set[int]](), list[set[int]]()
+    expected, actual = list[set[int]](), list[set[int]]()
     for query in clustered(30, seed=4):
         ids = index.search(query, 10, np.append(chosen + far, [far + 10**6, far + 10**6 + 1]))[0] - far
-        found.append(set(ids.tolist()))
-        wanted.append({int(chosen[at]) for at in nearest_ids(rows[chosen], query, 10)})
-        assert found[-1] <= set(chosen.tolist())
+        actual.append(set(ids.tolist()))
+        expected.append({int(chosen[at]) for at in nearest_ids(rows[chosen], query, 10)})
+        assert actual[-1] <= set(chosen.tolist())
         assert len(ids) == min(10, allowed)
-    assert recall(found, wanted) >= 0.98
+    assert recall(actual, expected) >= 0.98
 
 
 def test_the_same_allowed_id_twice_is_found_once():

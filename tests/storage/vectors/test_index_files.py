@@ -183,7 +183,7 @@ except StorageError:
     path = tmp_path / "vectors"
     done = processes.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True)
     assert done.stdout == "refused\n"
-    assert [one.name for one in tmp_path.iterdir()] == ["vectors"]
+    assert [path.name for path in tmp_path.iterdir()] == ["vectors"]
     other = GrowingIndex(8)
     assert (other.load(path), len(other)) == (1, 10)
 

@@ -45,11 +45,11 @@ class Indexes(RuleBasedStateMachine):
 
     @rule(query=ROW, k=st.integers(0, 80))
     def search(self, query: Rows, k: int):
-        found, there = self.index.search(query, k), cosines(self.there, query)
+        matches, there = self.index.search(query, k), cosines(self.there, query)
         if self.index.is_exact:
-            self.compare(found, there, k)
+            self.compare(matches, there, k)
             return
-        ids, scores = found[0].tolist(), found[1].tolist()
+        ids, scores = matches[0].tolist(), matches[1].tolist()
         assert scores == pytest.approx([there[name] for name in ids], abs=1e-5)
         assert scores == sorted(scores, reverse=True)
         assert len(set(ids)) == len(ids) == min(k, len(there))
@@ -61,8 +61,8 @@ class Indexes(RuleBasedStateMachine):
 
     def compare(self, found: tuple[Any, Any], there: dict[int, float], k: int):
         ids, scores = found[0].tolist(), found[1].tolist()
-        wanted = sorted(there.values(), reverse=True)[:k]
-        assert scores == pytest.approx(wanted, abs=1e-5)
+        expected = sorted(there.values(), reverse=True)[:k]
+        assert scores == pytest.approx(expected, abs=1e-5)
         assert scores == pytest.approx([there[name] for name in ids], abs=1e-5)
         assert len(set(ids)) == len(ids)
 

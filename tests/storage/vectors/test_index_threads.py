@@ -26,7 +26,7 @@ def beside(*work: Callable[[], None]) -> None:
         except Exception as error:  # noqa: BLE001 - raised below
             failed.append(error)
 
-    threads = [threading.Thread(target=done, args=(one,)) for one in work]
+    threads = [threading.Thread(target=done, args=(function,)) for function in work]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -63,9 +63,9 @@ def test_while_it_grows_all_that_was_added_is_found_by_all_threads():
         random = np.random.default_rng(seed)
         while not over.is_set():
             if added:
-                wanted = int(random.integers(added))
-                assert wanted in index.search(rows[wanted], 1, [wanted])[0]
-                ids, scores = index.search(rows[wanted], 3)
+                row = int(random.integers(added))
+                assert row in index.search(rows[row], 1, [row])[0]
+                ids, scores = index.search(rows[row], 3)
                 assert len(set(ids.tolist())) == 3
                 assert scores[0] == pytest.approx(1, abs=1e-5), "the vector itself"
 
@@ -212,22 +212,22 @@ print(codes == [0] * 12, len(index) % 20)
 
 
 def test_a_writer_waits_for_readers_and_readers_for_the_writer_before_them():
-    turns, told = ReadWriteLock(), list[str]()
+    turns, log = ReadWriteLock(), list[str]()
     reading, may_end = threading.Event(), threading.Event()
 
     def read() -> None:
         with turns.reading():
             reading.set()
             may_end.wait()
-            told.append("read")
+            log.append("read")
 
     def write() -> None:
         with turns.writing():
-            told.append("written")
+            log.append("written")
 
     def read_later() -> None:
         with turns.reading():
-            told.append("read later")
+            log.append("read later")
 
     threads = [threading.Thread(target=read)]
     threads[0].start()
@@ -240,7 +240,7 @@ def test_a_writer_waits_for_readers_and_readers_for_the_writer_before_them():
     may_end.set()
     for thread in threads:
         thread.join()
-    assert told == ["read", "written", "read later"]
+    assert log == ["read", "written", "read later"]
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")

@@ -13,5 +13,5 @@ def test_the_table_of_the_page_is_what_is_measured():
 def test_the_pairs_are_whole():
     pairs = json.loads(recall.PAIRS.read_text("utf-8"))
     assert len(set(pairs["texts"].values())) == len(pairs["texts"]) == 63
-    assert {asked["text"] for asked in pairs["queries"]} <= set(pairs["texts"])
-    assert len({asked["query"] for asked in pairs["queries"]}) == len(pairs["queries"]) == 82
+    assert {query["text"] for query in pairs["queries"]} <= set(pairs["texts"])
+    assert len({query["query"] for query in pairs["queries"]}) == len(pairs["queries"]) == 82

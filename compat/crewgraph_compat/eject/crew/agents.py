@@ -12,7 +12,7 @@ from crewgraph.compiler.task.binding import TaskBinding, bind_delegated_task
 from crewgraph.definitions.agent.agent import Agent, BaseAgent
 from crewgraph.definitions.agent.delegation_tools import CoworkerTool
 from crewgraph.definitions.task.delegated import DelegatedTask
-from crewgraph.schema import described
+from crewgraph.schema import model_outline
 from crewgraph.text import placeholders, slug
 from crewgraph_compat.eject.refusals import refuse_agent
 from crewgraph_compat.eject.writing.parts import ProgramWriters
@@ -208,7 +208,7 @@ class AgentCalls:
         return _Asked(
             agent=agent,
             kind=structure,
-            form="" if kind is None else described(kind),
+            form="" if kind is None else model_outline(kind),
             function=parts.sheet.names.new(f"ask_{slug(agent.template('role') or 'agent')}"),
             model=parts.models.of(agent),
             tools=tuple(tool for tool in tools if tool is not None),

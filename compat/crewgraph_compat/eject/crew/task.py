@@ -6,7 +6,7 @@ from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.definitions.agent.agent import Agent
 from crewgraph.definitions.task.guardrail import HallucinationGuardrail, model_guardrail
 from crewgraph.definitions.task.task import ConditionalTask
-from crewgraph.schema import described
+from crewgraph.schema import model_outline
 from crewgraph.text import placeholders, slug
 from crewgraph_compat.eject.crew.agents import CoworkerTools, coworkers_of, system_prompt_of, with_date
 from crewgraph_compat.eject.writing.parts import ProgramWriters
@@ -211,7 +211,7 @@ class TaskWriter:
         if task.markdown:
             asked.append(book.slice("markdown"))
         schema = task.output_pydantic or task.output_json
-        shown = "" if schema is None else described(schema)
+        shown = "" if schema is None else model_outline(schema)
         if shown:
             asked.append(book.slice("formatted_task_instructions", output_format=shown))
         text = "\n\n".join(asked)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from crewgraph.definitions.task.guardrail import LLMGuardrailResult
 from crewgraph.prompts.book import Book
-from crewgraph.schema import described
+from crewgraph.schema import model_outline
 from crewgraph_compat.eject.refusals import Refusals
 from crewgraph_compat.eject.user_code.module import UserCode
 from crewgraph_compat.eject.writing.models import ModelExpressions
@@ -163,7 +163,7 @@ class ProgramWriters:
             case "conversion_text":
                 return book.slice(key, text="{text}")
             case "guardrail_system":
-                return book.slice(key, rule="{rule}", schema=described(LLMGuardrailResult))
+                return book.slice(key, rule="{rule}", schema=model_outline(LLMGuardrailResult))
             case "guardrail_text":
                 return book.slice(key, task="{task}", output="{output}")
             case "validation_error":

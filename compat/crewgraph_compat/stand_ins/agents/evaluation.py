@@ -17,7 +17,7 @@ from crewgraph.llm.resolve import as_llm
 from crewgraph.llm.usage import total
 from crewgraph.prompts.book import english
 from crewgraph.runtime.crew.evaluation import show_scores
-from crewgraph.schema import described
+from crewgraph.schema import model_outline
 
 __all__ = ["CrewEvaluator", "Entity", "TaskEvaluation", "TaskEvaluationPydanticOutput", "TaskEvaluator"]
 
@@ -101,7 +101,7 @@ class CrewEvaluator:
         text = book.slice(
             "evaluation_text", task=task.description, expected_output=task.expected_output, output=output.raw
         )
-        instructions = book.slice("evaluation_system", schema=described(TaskEvaluationPydanticOutput))
+        instructions = book.slice("evaluation_system", schema=model_outline(TaskEvaluationPydanticOutput))
         model = TaskEvaluationPydanticOutput
         mark: Any = Converter(text=text, llm=self.llm, model=model, instructions=instructions).to_pydantic()
         return mark.quality
@@ -180,7 +180,7 @@ class TaskEvaluator:
         return self._asked(text, "training_system", TrainedAgent)
 
     def _asked(self, text: str, key: str, model: type[Any]) -> Any:
-        instructions = english().slice(key, schema=described(model))
+        instructions = english().slice(key, schema=model_outline(model))
         return Converter(text=text, llm=self.llm, model=model, instructions=instructions).to_pydantic()
 
 

@@ -18,7 +18,7 @@ from crewgraph.events import (
 from crewgraph.llm.conversation import read_messages
 from crewgraph.prompts.book import Book, english
 from crewgraph.runtime.agent.standalone import AgentReasoning
-from crewgraph.schema import described
+from crewgraph.schema import model_outline
 from crewgraph.tools.base import BaseTool
 
 __all__ = [
@@ -65,7 +65,7 @@ def build_task_prompt_with_schema(task: Task, task_prompt: str) -> str:
     if schema is None or task.response_model is not None:
         return task_prompt
     book = _book(task.agent)
-    return f"{task_prompt}\n{book.slice('formatted_task_instructions', output_format=described(schema))}"
+    return f"{task_prompt}\n{book.slice('formatted_task_instructions', output_format=model_outline(schema))}"
 
 
 def format_task_with_context(task_prompt: str, context: str | None) -> str:

@@ -11,7 +11,7 @@ from pydantic import AnyUrl, BaseModel, ConfigDict, DirectoryPath, Field, FilePa
 from pydantic.networks import IPvAnyAddress, IPvAnyInterface, IPvAnyNetwork
 from pydantic.types import UUID1, UUID3, UUID4, UUID5, NewPath, StrictBytes
 
-from crewgraph.schema import described
+from crewgraph.schema import model_outline
 from crewgraph_compat.stand_ins.tools.strict_schemas import (
     build_rich_field_description,
     convert_oneof_to_anyof,
@@ -233,4 +233,4 @@ class PydanticSchemaParser(BaseModel):
         Raises:
             DefinitionError: a field has a type that JSON cannot express.
         """
-        return described(self.model)
+        return model_outline(self.model)

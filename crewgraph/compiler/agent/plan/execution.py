@@ -18,7 +18,7 @@ from crewgraph.definitions.agent.planning import PlanningConfig, PlanStep, StepO
 from crewgraph.errors import OutputInvalid
 from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.prompts.book import Book
-from crewgraph.schema import described
+from crewgraph.schema import model_outline
 from crewgraph.text import shorten
 
 __all__ = ["PlanExecution", "PlanOutcome", "execute_plan", "observe_step", "plan_notes"]
@@ -282,7 +282,7 @@ def _observation_messages(
         result=result,
         rest=_step_list(todos.get_pending_todos()),
     )
-    system = book.filled("planning", "observation_system_prompt", schema=described(StepObservation))
+    system = book.filled("planning", "observation_system_prompt", schema=model_outline(StepObservation))
     return [{"role": "system", "content": system}, {"role": "user", "content": prompt}]
 
 
