@@ -63,7 +63,7 @@ def approve(office: Python, *arguments: str, target: str = "office.py:office") -
 
 
 def test_what_waits_is_listed(office: Python):
-    assert office("-m", "crewgraph", "approve").stdout == "nothing waits for an answer\n"
+    assert office("-m", "crewgraph", "approve").stdout == "no pending runs\n"
     office("office.py", "office", "t")
     first, second = office("-m", "crewgraph", "approve").stdout.splitlines()
     assert first.startswith("t  crew office  since ") and first.endswith(" UTC")
@@ -73,7 +73,8 @@ def test_what_waits_is_listed(office: Python):
 def test_a_run_goes_on_with_each_answer_until_it_is_done(office: Python):
     office("office.py", "office", "t")
     ran = approve(office, "t")
-    assert (ran.returncode, ran.stderr) == (3, "Answer with --yes, --no REASON or --answer TEXT, or at a terminal.\n")
+    assert ran.returncode == 3
+    assert ran.stderr == "Answer with --yes, --no REASON or --answer TEXT, or run this command in a terminal.\n"
     assert 'clerk wants to use the tool pay with these arguments:\n\n{\n  "to": "anna"\n}' in ran.stdout
     ran = approve(office, "t", "--yes")
     assert ran.returncode == 3 and "paid anna" in ran.stdout and "whether its answer will do: 'first'" in ran.stdout
@@ -84,7 +85,7 @@ def test_a_run_goes_on_with_each_answer_until_it_is_done(office: Python):
     ran = approve(office, "t", "--yes")
     assert ran.returncode == 1
     assert ran.stderr == (
-        "Error: no run of crew `office` waits for an answer under `t`; `crewgraph approve` lists those that do\n"
+        "Error: no pending run of crew `office` with thread id `t`; `crewgraph approve` lists pending runs\n"
     )
 
 
@@ -101,10 +102,10 @@ def test_what_is_misunderstood_changes_nothing(office: Python):
     office("office.py", "office", "t")
     for wrong in (["--yes", "--no", "x"], ["--yes", "--question", "other"]):
         assert approve(office, "t", *wrong).returncode == 2
-    assert approve(office, "t", "--database", "none.db").stderr == "Error: there is no database `none.db`\n"
-    assert "neither crew nor flow" in approve(office, "t", target="office.py:task").stderr
+    assert approve(office, "t", "--database", "none.db").stderr == "Error: database `none.db` does not exist\n"
+    assert "neither a crew nor a flow" in approve(office, "t", target="office.py:task").stderr
     approve(office, "t", "--yes")
-    assert "it takes a text" in approve(office, "t", "--no", " ").stderr
+    assert "--no requires a text" in approve(office, "t", "--no", " ").stderr
 
 
 def test_flows_are_answered_too(office: Python):

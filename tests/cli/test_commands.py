@@ -29,7 +29,7 @@ def test_the_help_of_run_shows_how_it_is_used(python: Python):
     done = python(*CREWGRAPH, "run", "--help")
     assert done.returncode == 0
     assert re.search(r"run \[OPTIONS\] \[PROGRAM\] \[ARGS\]\.\.\.", done.stdout, re.IGNORECASE)
-    assert "in it, `import crewai` means crewgraph" in done.stdout and "-m" in done.stdout
+    assert "`import crewai` imports crewgraph" in done.stdout and "-m" in done.stdout
 
 
 def test_the_compat_module_shows_its_usage(python: Python):
@@ -50,7 +50,7 @@ def test_where_tells_of_a_database_that_is_not_there_and_does_not_create_it(pyth
     done = python(*CREWGRAPH, "where")
     assert done.stdout.splitlines() == [
         f"database  {storage / 'checkpoints.db'}",
-        "          not there yet: the first run that is kept creates it",
+        "          does not exist yet; it is created when the first run is stored",
     ]
     assert list(storage.iterdir()) == []
 

@@ -36,7 +36,7 @@ def test_a_new_project_passes_its_test_and_tells_which_key_is_missing(python: Py
     for program in (("-m", "latest_news.main"), (str(folder / "src" / "latest_news" / "main.py"), "the", "moon")):
         ran = python("-m", "crewgraph", "run", *program, PYTHONPATH=source, OPENAI_API_KEY="")
         assert ran.returncode == 1
-        assert "Error: The model `openai/gpt-4o-mini` needs a key" in ran.stderr and "OPENAI_API_KEY" in ran.stderr
+        assert "Error: The model `openai/gpt-4o-mini` needs an API key" in ran.stderr and "OPENAI_API_KEY" in ran.stderr
         assert "Traceback" not in ran.stderr
 
 
@@ -49,8 +49,8 @@ def test_its_files_fit_together(python: Python, tmp_path: Path, kind: str):
     served = json.loads((folder / "langgraph.json").read_text("utf-8"))["graphs"]
     assert served == {"my_crew": "./src/my_crew/graph.py:graph"}
     look = (
-        "from crewgraph.cli.target import target_crew, target_flow\n"
-        f"print(target_{kind}({described['tool']['crewgraph']['target']!r}).name)\n"
+        "from crewgraph.cli.target import load_crew, load_flow\n"
+        f"print(load_{kind}({described['tool']['crewgraph']['target']!r}).name)\n"
         "from my_crew.graph import graph\n"
         "print(sorted(graph.get_graph().nodes))\n"
     )
@@ -91,7 +91,7 @@ def test_its_code_is_clean(python: Python, tmp_path: Path, kind: str):
 )
 def test_a_name_is_brought_into_the_forms_a_project_needs(given: str, package: str, crew: str):
     named = ProjectName.of(given)
-    assert (named.package, named.a_class("Crew")) == (package, crew)
+    assert (named.package, named.class_name("Crew")) == (package, crew)
     assert named.distribution == package.replace("_", "-")
 
 
@@ -102,10 +102,10 @@ def test_a_name_is_brought_into_the_forms_a_project_needs(given: str, package: s
         (" -_. ", "no letters"),
         ("..", "no letters"),
         ("3 pigs", "begins with a digit.*my_3_pigs"),
-        ("class", "a word of Python's.*my_class"),
-        ("json", "a module of Python's"),
-        ("crewgraph", "is taken"),
-        ("tests", "is taken"),
+        ("class", "a Python keyword.*my_class"),
+        ("json", "a standard library module"),
+        ("crewgraph", "is reserved"),
+        ("tests", "is reserved"),
         ("团队", "letters from a to z"),
         ("smørrebrød", "'ø'"),
         ("../up", "is a path.*--path"),
@@ -125,7 +125,7 @@ def test_what_is_there_already_is_never_touched(python: Python, tmp_path: Path, 
     for name in ("news", "tides", "moon"):
         done = python(*CREATE, kind, name)
         assert done.returncode == 1
-        assert done.stderr.startswith("Error: ") and "is there already" in done.stderr
+        assert done.stderr.startswith("Error: ") and "already exists" in done.stderr
     assert list((tmp_path / "news").iterdir()) == [] and (tmp_path / "tides").read_text() == "mine"
     assert not (tmp_path / "nowhere").exists()
 
@@ -134,9 +134,9 @@ def test_it_is_made_in_the_folder_that_is_named(python: Python, tmp_path: Path):
     assert "cd here/and there/news" in made(python, "crew", "news", "--path", "here/and there")
     assert (tmp_path / "here" / "and there" / "news" / "src" / "news" / "crew.py").is_file()
     (tmp_path / "file").write_text("")
-    for path in ("file", "file/below"):
+    for path, message in (("file", "`file` is not a directory"), ("file/below", "cannot create `file/below/news`")):
         done = python(*CREATE, "crew", "news", "--path", path)
-        assert done.returncode == 1 and done.stderr.startswith("Error: `file"), done.stderr
+        assert done.returncode == 1 and done.stderr.startswith(f"Error: {message}"), done.stderr
 
 
 def test_another_kind_is_refused_with_the_kinds_there_are(python: Python, tmp_path: Path):

@@ -88,7 +88,7 @@ def test_the_script_is_that_of_what_the_project_is(python: Python, tmp_path: Pat
     elif done.returncode == 1:
         assert done.stderr.endswith("ValueError: aground\n") and "crewgraph/cli" not in done.stderr
     else:
-        assert done.stderr.startswith(f"Error: there is nothing in `{tmp_path}` to run: name a program, ")
+        assert done.stderr.startswith(f"Error: nothing to run in `{tmp_path}`: pass a program, ")
 
 
 def test_a_flow_that_a_file_declares_is_run_and_its_result_told(python: Python, tmp_path: Path):
@@ -120,7 +120,7 @@ def test_what_cannot_be_read_is_told(python: Python, tmp_path: Path):
     (tmp_path / "pyproject.toml").write_text("[project")
     done = python(*RUN)
     assert done.returncode == 2
-    assert done.stderr.startswith(f"Error: `{tmp_path / 'pyproject.toml'}` cannot be read: ")
+    assert done.stderr.startswith(f"Error: cannot read `{tmp_path / 'pyproject.toml'}`: ")
     project(tmp_path, '[project.scripts]\nrun_crew = "tides.main:run"\n')
     (tmp_path / ".env").write_text("what is this\n")
     done = python(*RUN)

@@ -94,15 +94,15 @@ def test_runs_reads_the_database_that_is_named(team: Python, storage: Path, tmp_
     for wrong, status in ((("--database", "nowhere.db"), 1), (("--status", "lost"), 2), (("--limit", "0"), 2)):
         done = team(*CREWGRAPH, "runs", *wrong)
         assert (done.returncode, done.stdout) == (status, "") and "Traceback" not in done.stderr
-    assert "there is no database `nowhere.db`" in team(*CREWGRAPH, "runs", "--database", "nowhere.db").stderr
-    assert "the first run that is kept creates it" in team(*CREWGRAPH, "runs").stderr
+    assert "database `nowhere.db` does not exist" in team(*CREWGRAPH, "runs", "--database", "nowhere.db").stderr
+    assert "it is created when the first run is stored" in team(*CREWGRAPH, "runs").stderr
     assert not (storage / "checkpoints.db").exists()
 
 
 def test_no_such_runs_is_no_error(team: Python):
     team("team.py", "first", "rain")
     done = team(*CREWGRAPH, "runs", "--status", "open")
-    assert (done.returncode, done.stdout) == (0, "no such runs are kept\n")
+    assert (done.returncode, done.stdout) == (0, "no open runs\n")
     assert told(team, "runs", "--status", "open") == []
 
 
@@ -151,10 +151,10 @@ def test_a_bad_replay_is_refused(team: Python):
     for arguments, status, why in (
         (("-t", "four", *TARGET), 1, "`four` is none of the crew's tasks"),
         (("-t", "two", "--thread", "x", *TARGET), 1, "no run of thread `x`"),
-        (("-t", "two"), 1, "which crew or flow?"),
+        (("-t", "two"), 1, "no crew or flow given"),
         (TARGET, 2, "task"),
-        (("-t", "two", "--inputs", "{", *TARGET), 2, "no JSON"),
-        (("-t", "two", "--inputs", "[]", *TARGET), 2, "give a JSON object"),
+        (("-t", "two", "--inputs", "{", *TARGET), 2, "not valid JSON"),
+        (("-t", "two", "--inputs", "[]", *TARGET), 2, "expected a JSON object"),
     ):
         done = team(*CREWGRAPH, "replay", *arguments)
         assert (done.returncode, done.stdout) == (status, ""), arguments

@@ -56,7 +56,7 @@ def test_a_crew_is_trained_at_a_terminal(tmp_path: Path):
         printed, errors = process.communicate(timeout=250)
     os.close(ours)
     os.close(theirs)
-    assert "hello" in printed and "trained: x.json" in printed
+    assert "hello" in printed and "training saved to x.json" in printed
     assert "x.json" in errors
     held = json.loads((tmp_path / "x.json").read_text())
     assert held["training"]["feedback"][0]["human_feedback"] == "louder"
@@ -68,10 +68,10 @@ def test_a_crew_is_trained_at_a_terminal(tmp_path: Path):
         (["train", "--target", "team.py:crew"], "nobody at a terminal"),
         (["train", "-n", "0", "--target", "team.py:crew"], "Invalid value for '-n'"),
         (["test", "-n", "0", "--target", "team.py:crew"], "Invalid value for '-n'"),
-        (["test"], "which crew or flow"),
+        (["test"], "no crew or flow given"),
         (["test", "--target", "team.py:crew", "-m", "nobody/knows"], "nobody/knows"),
-        (["test", "--target", "team.py:crew", "-i", "word"], "write `name=value`"),
-        (["test", "--target", "team.py:crew", "-i", "{word"], "no JSON"),
+        (["test", "--target", "team.py:crew", "-i", "word"], "expected `name=value`"),
+        (["test", "--target", "team.py:crew", "-i", "{word"], "not valid JSON"),
         (["test", "--target", "team.py:crew", "-i", "other=1"], "word"),
     ],
 )
