@@ -81,7 +81,7 @@ def test_a_run_is_told_in_plain_lines_where_nobody_watches():
         "[research] agent started: Researcher",
         "[research] thought 1: I should search.",
         '[research] tool call: search(query="AI", limit=3)',
-        "[research] tool search answered (800 ms): 12 hits",
+        "[research] tool search returned (800 ms): 12 hits",
         "[research] guardrail blocked (attempt 1/3): Only 8 findings.",
         "[research] guardrail passed (attempt 2/3)",
         "[research] task completed (4.2 s): Ten findings.",
@@ -97,11 +97,11 @@ ONE_LINE: list[tuple[BaseEvent, str]] = [
     (events.CrewKickoffFailedEvent(crew=CREW, error="No model."), "[Market research] crew failed: No model."),
     (
         events.CrewTrainStartedEvent(crew=CREW, n_iterations=2, filename="x.json", inputs=None),
-        "[Market research] training started: 2 iterations into x.json",
+        "[Market research] training started: 2 iterations, saved to x.json",
     ),
     (
         events.CrewTrainCompletedEvent(crew=CREW, n_iterations=2, filename="x.json"),
-        "[Market research] training completed: 2 iterations into x.json",
+        "[Market research] training completed: 2 iterations, saved to x.json",
     ),
     (events.CrewTrainFailedEvent(crew=CREW, error="No."), "[Market research] training failed: No."),
     (
@@ -110,7 +110,7 @@ ONE_LINE: list[tuple[BaseEvent, str]] = [
     ),
     (
         events.CrewTestResultEvent(crew=CREW, quality=8.5, execution_duration=2.0, model="gpt-4o"),
-        "[Market research] test result (2.0 s): 8.5 of 10, judged by gpt-4o",
+        "[Market research] test result (2.0 s): 8.5 of 10, scored by gpt-4o",
     ),
     (events.CrewTestCompletedEvent(crew=CREW), "[Market research] test completed"),
     (events.CrewTestFailedEvent(crew=CREW, error="No."), "[Market research] test failed: No."),
@@ -152,7 +152,7 @@ ONE_LINE: list[tuple[BaseEvent, str]] = [
             from_cache=True,
             output={"a": [1]},
         ),
-        '[run] tool ask answered from cache: {"a": [1]}',
+        '[run] tool ask returned from cache: {"a": [1]}',
     ),
     (
         events.ToolUsageErrorEvent(tool_name="ask", tool_args={}, error=ValueError("no")),
@@ -185,23 +185,23 @@ ONE_LINE: list[tuple[BaseEvent, str]] = [
     (events.FlowStartedEvent(flow_name="F", inputs={"id": "x"}), '[F] flow started: id="x"'),
     (
         events.CrewKickoffPausedEvent(crew_name="desk", thread_id="t", output=None),
-        "[desk] crew waits for an answer: resume('t', ...)",
+        "[desk] crew paused for input: resume('t', ...)",
     ),
     (
         events.HumanInputRequestedEvent(
             kind="approval", message="May it?", tool_name="pay", tool_args={"to": "anna"}, task_name="post"
         ),
-        '[post] asks a person: may it call pay(to="anna")?',
+        '[post] input requested: allow pay(to="anna")?',
     ),
     (
         events.HumanInputReceivedEvent(
             kind="approval", message="May it?", tool_name="pay", answer="no", task_name="post"
         ),
-        "[post] a person says: no",
+        "[post] input received: no",
     ),
     (
         events.HumanInputReceivedEvent(kind="feedback", message="Well?", answer=" ", task_name="post"),
-        "[post] a person says: accepted",
+        "[post] input received: accepted",
     ),
     (events.FlowFinishedEvent(flow_name="F"), "[F] flow finished"),
     (
@@ -216,19 +216,19 @@ ONE_LINE: list[tuple[BaseEvent, str]] = [
         events.MethodExecutionPausedEvent(
             flow_name="F", method_name="m", state={}, flow_id="7", message="Good?", emit=["yes", "no"]
         ),
-        "[F.m] method waits for an answer: Good? (yes, no)",
+        "[F.m] method paused for input: Good? (yes, no)",
     ),
     (
         events.FlowInputReceivedEvent(flow_name="F", method_name="m", message="Who?", response="Anna"),
-        "[F.m] answer received: Anna",
+        "[F.m] input received: Anna",
     ),
     (
         events.HumanFeedbackReceivedEvent(flow_name="F", method_name="m", feedback="fine by me", outcome="yes"),
-        "[F.m] answer received: fine by me (yes)",
+        "[F.m] input received: fine by me (yes)",
     ),
     (
         events.FlowPausedEvent(flow_name="F", method_name="m", state={}, flow_id="7", message="Good?"),
-        "[F] flow waits for an answer: resume('7', ...)",
+        "[F] flow paused for input: resume('7', ...)",
     ),
     (events.FlowFailedEvent(flow_name="F", error=OSError("waves")), "[F] flow failed: OSError: waves"),
     (
@@ -429,7 +429,7 @@ def test_a_run_is_laid_out_in_columns(monkeypatch: pytest.MonkeyPatch):
         "research             │ · agent started  Researcher\n"
         "research             │ · thought 1  I should search.\n"
         'research             │ · tool call  search(query="AI", limit=3)\n'
-        "research             │ · tool search answered (800 ms)  12 hits\n"
+        "research             │ · tool search returned (800 ms)  12 hits\n"
         "research             │ ! guardrail blocked (attempt 1/3)  Only 8\n"
         "                     │   findings.\n"
         "research             │ · guardrail passed (attempt 2/3)\n"
