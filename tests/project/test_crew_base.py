@@ -131,7 +131,7 @@ def test_abstract_classes_and_dataclasses_may_be_projects(load: Load):
 
 
 def test_crew_base_stands_above_a_class_only():
-    with pytest.raises(TypeError, match="`@CrewBase` stands above a class, without parentheses, not above 5"):
+    with pytest.raises(TypeError, match="`@CrewBase` decorates a class and takes no arguments; it got 5"):
         CrewBase(5)  # pyright: ignore[reportArgumentType]
 
 
@@ -295,7 +295,7 @@ def test_agents_and_tasks_are_there_before_the_crew_is_made_and_may_be_changed(l
     paper.agents.pop()
     assert roles(paper) == ["Researcher of {topic}"]
     assert roles(paper.crew()) == ["Researcher of {topic}", "Writer"]
-    with pytest.raises(AttributeError, match=r"`agents` are an instance's: `Paper\(\).agents`"):
+    with pytest.raises(AttributeError, match=r"`agents` is only available on an instance: `Paper\(\).agents`"):
         paper.__class__.agents  # noqa: B018
 
 
@@ -532,7 +532,7 @@ def test_a_crew_method_needs_crew_base():
         def crew(self) -> Crew:
             return Crew()
 
-    with pytest.raises(DefinitionError, match="`Plain.crew` stands in a class that is no project; put `@CrewBase`"):
+    with pytest.raises(DefinitionError, match="`Plain.crew` is in a class that is not a project; decorate"):
         Plain().crew()
 
 
@@ -540,7 +540,9 @@ def test_a_crew_method_needs_crew_base():
 @pytest.mark.parametrize("role", ["agent", "task"])
 def test_a_method_that_forgets_to_return_is_named(load: Load, role: str):
     team = load(BASE + f"\nclass Child(Base):\n    @{role}\n    def forgets(self):\n        pass\n").Child()
-    with pytest.raises(DefinitionError, match=rf"the @{role} method `Child.forgets` returned None; return the {role}"):
+    with pytest.raises(
+        DefinitionError, match=rf"the `@{role}` method `Child.forgets` returned None; return the {role}"
+    ):
         team.crew()
 
 
@@ -562,7 +564,7 @@ class Hidden:
     def other(self):
         return Crew(agents=self.agents, tasks=self.tasks)
 """
-    with pytest.raises(DefinitionError, match="`@crew` above `Hidden.other` is the method `crew` that stands above it"):
+    with pytest.raises(DefinitionError, match="`@crew` on `Hidden.other` is the method `crew` defined earlier"):
         load(hidden)
 
 
@@ -634,9 +636,7 @@ def test_a_project_has_the_tools_of_its_mcp_servers(load: Load, tmp_path: Path):
     assert harbour.all().tools[0].server.connect_timeout == 20
     assert harbour.crew().kickoff().raw == "deep"
     assert made.Without().all().tools == []
-    with pytest.raises(
-        DefinitionError, match=r"`Wrong.get_mcp_tools` is asked for `dept`, .* They have: `depth`, `note`"
-    ):
+    with pytest.raises(DefinitionError, match=r"`Wrong.get_mcp_tools` got unknown names: `dept`. .*: `depth`, `note`"):
         made.Wrong().one()
 
 

@@ -57,5 +57,5 @@ def test_a_file_that_cannot_be_read_is_told(folder: Path):
     (folder / ".env").mkdir()
     (folder / "x.env").write_bytes(b"\xff\xfe")
     for path in (".env", "x.env"):
-        with pytest.raises(DefinitionError, match="cannot be read"):
+        with pytest.raises(DefinitionError, match="cannot read"):
             load_env(path)

@@ -116,9 +116,7 @@ def test_a_callback_without_arguments_makes_the_function_once(load: Load):
 
 def test_a_callback_that_makes_nothing_is_refused(load: Load):
     program = CREW + "\n    @callback\n    def told(self):\n        print('done')\n"
-    with pytest.raises(
-        DefinitionError, match="`Paper.told` takes nothing and returned None; let it take what it is told"
-    ):
+    with pytest.raises(DefinitionError, match="`Paper.told` takes no arguments and returned None; add a parameter"):
         load(program, agents=AGENTS, tasks=TASKS + "  callback: told\n").Paper().crew()
 
 
@@ -251,7 +249,7 @@ def test_a_class_without_such_methods_says_so(load: Load, tmp_path: Path, monkey
         load(CREW, agents=AGENTS + "  tools: [search]\n", tasks=TASKS).Paper().crew()
     assert str(caught.value) == (
         "config/agents.yaml:9: `tools` of `writer`: `Paper` has no @tool method `search`. "
-        "It has none; write one, or take the name out."
+        "It has none; add one, or remove the name."
     )
 
 
@@ -288,7 +286,7 @@ def test_tasks_that_need_each_other_are_told(load: Load, tmp_path: Path, monkeyp
     with pytest.raises(DefinitionError) as caught:
         load(CREW, agents=AGENTS, tasks=tasks).Paper().crew()
     assert str(caught.value) == (
-        "config/tasks.yaml:5: `facts` needs itself: `facts` needs `text` needs `facts`. Take one of these names out."
+        "config/tasks.yaml:5: `facts` depends on itself: `facts` needs `text` needs `facts`. Remove one of these names."
     )
 
 
