@@ -5,12 +5,12 @@ from collections.abc import Callable
 from typing import Any
 
 from crewgraph.flow import Flow, and_, listen, or_, router, start
-from crewgraph.plot.picture import Method, calls_crew, picture_of
+from crewgraph.plot.picture import Method, build_picture, calls_crew
 from crewgraph.runtime.flow.kickoff import form_of
 
 
 def methods(flow: type[Flow[Any]]) -> dict[str, Method]:
-    return {method.name: method for method in picture_of(form_of(flow).plan, "f", "").methods}
+    return {method.name: method for method in build_picture(form_of(flow).plan, "f", "").methods}
 
 
 def always(context: dict[str, Any]) -> bool:
@@ -55,7 +55,7 @@ def test_signatures_conditions_labels_and_docstrings():
     assert told["judge"].labels == ("again", "done")
     assert told["first"].text == "Begin.\n\nAt once."
     assert told["first"].waits == ""
-    assert told["maybe"].waits == "the function always, asked at the beginning"
+    assert told["maybe"].waits == "the function always, evaluated at the start"
     assert told["later"].waits == "again"
 
 
@@ -90,7 +90,7 @@ def test_a_router_that_names_a_method_leads_to_its_listeners():
         def close(self):
             pass
 
-    ways = {(way.source, way.target): way.labels for way in picture_of(form_of(Named).plan, "f", "").ways}
+    ways = {(way.source, way.target): way.labels for way in build_picture(form_of(Named).plan, "f", "").edges}
     assert ways[("decide", "close")] == ("skipped",)
     assert ways[("skipped", "close")] == ()
 
