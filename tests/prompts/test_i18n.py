@@ -83,7 +83,7 @@ def test_a_file_replaces_what_it_holds_and_leaves_the_rest(written: Any):
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        ("{", "is no JSON"),
+        ("{", "is not valid JSON"),
         ("[]", "by part and key"),
         ({"slices": "x"}, "by part and key"),
         ({"slices": {"task": 5}}, "by part and key"),
@@ -96,7 +96,7 @@ def test_a_file_of_another_form_is_refused(written: Any, texts: Any, message: st
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path):
-    with pytest.raises(ValidationError, match=r"cannot be read: .*nowhere"):
+    with pytest.raises(ValidationError, match=r"cannot read the prompt file .*nowhere"):
         I18N(prompt_file=str(tmp_path / "nowhere.json"))
 
 
