@@ -1,4 +1,4 @@
-"""`crewgraph approve`: what waits is listed, shown, answered, and goes on."""
+"""`crewgraph approve`: pending runs are listed, shown, answered and resumed."""
 
 import os
 import subprocess
@@ -70,7 +70,7 @@ def test_what_waits_is_listed(office: Python):
     assert second.endswith("  agent `clerk` in task `pay` asks whether it may call `pay(to='anna')`")
 
 
-def test_a_run_goes_on_with_each_answer_until_it_is_done(office: Python):
+def test_a_run_continues_with_each_answer_until_it_is_done(office: Python):
     office("office.py", "office", "t")
     ran = approve(office, "t")
     assert ran.returncode == 3
@@ -98,7 +98,7 @@ def test_a_refusal_and_other_arguments(office: Python):
     assert ran.returncode == 3 and "paid bert" in ran.stdout
 
 
-def test_what_is_misunderstood_changes_nothing(office: Python):
+def test_invalid_usage_changes_nothing(office: Python):
     office("office.py", "office", "t")
     for wrong in (["--yes", "--no", "x"], ["--yes", "--question", "other"]):
         assert approve(office, "t", *wrong).returncode == 2
@@ -129,15 +129,15 @@ def test_a_crew_in_a_flow_is_answered_through_the_flow(office: Python):
 def test_at_a_terminal_the_questions_are_asked_there(office: Python, tmp_path: Path, what: str, typed: bytes):
     import pty
 
-    told = office("office.py", what, "t").stdout.strip()
-    thread, target = ("t", "office.py:office") if what == "office" else (told, "office.py:Post")
-    ours, theirs = pty.openpty()
+    flow_id = office("office.py", what, "t").stdout.strip()
+    thread, target = ("t", "office.py:office") if what == "office" else (flow_id, "office.py:Post")
+    terminal, child_end = pty.openpty()
     command = [sys.executable, "-m", "crewgraph", "approve", thread, "--target", target]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "compat")])}
-    with processes.Popen(command, cwd=tmp_path, env=env, stdin=theirs, stdout=subprocess.PIPE, text=True) as process:
-        os.write(ours, typed)
+    with processes.Popen(command, cwd=tmp_path, env=env, stdin=child_end, stdout=subprocess.PIPE, text=True) as process:
+        os.write(terminal, typed)
         printed = process.communicate(timeout=250)[0]
-    os.close(ours)
-    os.close(theirs)
+    os.close(terminal)
+    os.close(child_end)
     assert process.returncode == 0
     assert printed.endswith("first\n" if what == "office" else "sent a letter\n")

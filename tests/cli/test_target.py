@@ -1,4 +1,4 @@
-"""Which crew a command works on."""
+"""Loading the target of a command."""
 
 import os
 import sys
@@ -59,7 +59,7 @@ def test_the_project_names_its_own(project: Path):
 
 
 @pytest.mark.parametrize(
-    ("named", "told"),
+    ("named", "message"),
     [
         (None, "no crew or flow given"),
         ("teams_of_test", "invalid target `teams_of_test`"),
@@ -69,8 +69,8 @@ def test_the_project_names_its_own(project: Path):
         ("nowhere:crew", "module `nowhere` not found"),
     ],
 )
-def test_what_cannot_be_found_is_told(named: str | None, told: str):
-    with pytest.raises(RunError, match=told):
+def test_what_cannot_be_found_is_reported(named: str | None, message: str):
+    with pytest.raises(RunError, match=message):
         load_crew(named)
 
 

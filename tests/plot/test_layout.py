@@ -1,4 +1,4 @@
-"""Where methods and ways are drawn."""
+"""The layout of methods and edges."""
 
 from itertools import combinations
 from typing import Any

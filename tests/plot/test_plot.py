@@ -1,4 +1,4 @@
-"""Drawing flows: files, what is told, mermaid, notebooks."""
+"""Drawing flows: files, events, mermaid, notebooks."""
 
 import re
 import webbrowser
@@ -88,7 +88,7 @@ def test_a_name_that_is_none_and_a_folder_that_is_missing_are_refused(folder: Pa
         MyFlow.plot("nowhere/flow")
 
 
-def test_listeners_are_told_unless_the_flow_suppresses_it():
+def test_listeners_are_reported_unless_the_flow_suppresses_it():
     told: list[tuple[Any, str]] = []
     with crewai_event_bus.scoped_handlers():
 

@@ -1,4 +1,4 @@
-"""Where agents.yaml and tasks.yaml are found, and what is said of those that cannot be used."""
+"""Where agents.yaml and tasks.yaml are found, and the errors for invalid ones."""
 
 import copy
 import json
@@ -23,8 +23,8 @@ Load = Callable[..., Any]
 EMPTY = "@CrewBase\nclass Paper:\n"
 
 
-def told(load: Load, *, agents: str | None = None, tasks: str | None = None, program: str = CREW) -> str:
-    """What is said of a project whose files are these."""
+def error_message(load: Load, *, agents: str | None = None, tasks: str | None = None, program: str = CREW) -> str:
+    """Return the error message of a project with these files."""
     with pytest.raises(ValueError) as caught:
         load(program, agents=agents or AGENTS, tasks=tasks or TASKS).Paper().crew()
     return str(caught.value)
@@ -107,11 +107,11 @@ def test_a_dict_may_stand_in_the_place_of_a_path(load: Load):
         def work(self):
             return Task(config=self.tasks_config["work"])
     """
-    made = load(program)
-    house = made.House()
+    module = load(program)
+    house = module.House()
     assert (house.one().llm, house.one().max_iter) == (house.mine(), 3)
     assert house.work().agent is house.one()
-    assert made.HOUSE["one"]["llm"] == "mine"
+    assert module.HOUSE["one"]["llm"] == "mine"
 
 
 def test_an_initializer_may_say_where_the_files_are(load: Load, tmp_path: Path):
@@ -259,11 +259,11 @@ def test_a_file_that_is_missing_is_an_error_where_something_needs_it(load: Load,
     )
 
 
-def test_an_entry_that_is_not_there_is_told_with_those_that_are(
+def test_an_entry_that_is_not_there_is_reported_with_those_that_are(
     load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
-    assert told(load, agents=AGENTS.replace("writer:", "writre:")) == (
+    assert error_message(load, agents=AGENTS.replace("writer:", "writre:")) == (
         "config/agents.yaml has no entry `writer`. Did you mean `writre`? There are: `researcher`, `writre`."
     )
 
@@ -294,7 +294,7 @@ def test_an_empty_file_holds_nothing(load: Load):
         ("{a}: b\n", "config/agents.yaml:1: YAML reads the name `{...}` as map"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_told_with_its_line(
+def test_a_file_that_cannot_be_used_is_reported_with_its_line(
     load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agents: str, message: str
 ):
     monkeypatch.chdir(tmp_path)
@@ -302,7 +302,7 @@ def test_a_file_that_cannot_be_used_is_told_with_its_line(
         load(CREW, agents=agents, tasks=TASKS).Paper().crew()
 
 
-def test_a_file_that_is_not_utf_8_is_told(load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_file_that_is_not_utf_8_is_reported(load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "config").mkdir()
     (tmp_path / "config" / "agents.yaml").write_bytes("a:\n  role: Prüfer\n".encode("latin-1"))
@@ -310,24 +310,26 @@ def test_a_file_that_is_not_utf_8_is_told(load: Load, tmp_path: Path, monkeypatc
         _ = load(EMPTY + "    pass\n").Paper().agents_config
 
 
-def test_a_key_that_stands_twice_is_told_with_both_lines(load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_key_that_stands_twice_is_reported_with_both_lines(
+    load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.chdir(tmp_path)
-    assert told(load, agents=AGENTS + "writer:\n  role: A\n  goal: g\n  role: B\n") == (
+    assert error_message(load, agents=AGENTS + "writer:\n  role: A\n  goal: g\n  role: B\n") == (
         "2 faults:\n"
         "  1. config/agents.yaml:9: `writer` is a duplicate of line 5. Remove one of them.\n"
         "  2. config/agents.yaml:12: `role` is a duplicate of line 10. Remove one of them."
     )
 
 
-def test_braces_without_quotes_are_told(load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_braces_without_quotes_are_reported(load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
-    assert told(load, agents=AGENTS.replace("role: Writer", "role: {topic}")) == (
+    assert error_message(load, agents=AGENTS.replace("role: Writer", "role: {topic}")) == (
         "config/agents.yaml:6: `role` of `writer`: YAML reads the leading `{topic}` as a mapping. "
         "Quote the text: `role: '{topic}'`."
     )
 
 
-def test_a_value_of_a_wrong_type_is_told_with_file_line_and_key(
+def test_a_value_of_a_wrong_type_is_reported_with_file_line_and_key(
     load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
@@ -367,7 +369,7 @@ def test_a_value_that_the_program_gives_is_not_blamed_on_the_file(load: Load):
     ]
 
 
-def test_a_missing_key_and_a_misspelt_one_are_told_together(
+def test_a_missing_key_and_a_misspelt_one_are_reported_together(
     load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
@@ -392,7 +394,7 @@ def test_an_unknown_key_is_a_warning_at_the_line_of_the_program(
     ]
 
 
-def test_the_same_unknown_key_in_two_entries_is_told_twice(load: Load):
+def test_the_same_unknown_key_in_two_entries_is_reported_twice(load: Load):
     agents = AGENTS.replace("  goal", "  model: gpt\n  goal")
     with pytest.warns(UnknownKeyword) as caught:
         load(CREW, agents=agents, tasks=TASKS).Paper().crew()
@@ -421,7 +423,7 @@ def test_an_entry_of_a_wrong_shape_in_a_dict_names_the_class():
         _ = House().agents_config
 
 
-def test_faults_of_config_without_a_project_are_told_as_before():
+def test_faults_of_config_without_a_project_are_reported_as_before():
     with pytest.raises(ValidationError) as caught:
         Agent(config={"role": "R", "goal": "g", "backstory": "b", "max_iter": "x"})  # pyright: ignore[reportCallIssue]
     assert caught.value.errors()[0]["msg"].startswith("Input should be a valid integer")
