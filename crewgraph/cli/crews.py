@@ -5,7 +5,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from crewgraph.cli.target import Target, load_crew
+from crewgraph.cli.target import Target, load_crew_target
 from crewgraph.definitions.crew.training import training_path
 from crewgraph.errors import RunError
 
@@ -63,7 +63,7 @@ def train(
     You review each task output; later runs apply the lessons learned. To resume an interrupted training, run the command
     again with the same file.
     """
-    crew, values = load_crew(target), read_inputs(inputs)
+    crew, values = load_crew_target(target), read_inputs(inputs)
     path = training_path(filename)
     crew.train(n_iterations, str(path), values)
     typer.echo(f"training saved to {path}")
@@ -81,7 +81,7 @@ def test(
     target: Target = None,
 ) -> None:
     """Run a crew several times and score its task outputs."""
-    load_crew(target).test(n_iterations, model, read_inputs(inputs))
+    load_crew_target(target).test(n_iterations, model, read_inputs(inputs))
 
 
 def chat(target: Target = None) -> None:
@@ -89,7 +89,7 @@ def chat(target: Target = None) -> None:
 
     The crew's `chat_llm` asks for the inputs, runs the crew and shows the result. Type `exit` or press Ctrl-D to quit.
     """
-    load_crew(target).chat()
+    load_crew_target(target).chat()
 
 
 def reset_memories(
@@ -127,7 +127,7 @@ def reset_memories(
     kinds = ["all"] if everything else [kind for kind, is_selected in selected.items() if is_selected]
     if not kinds:
         raise typer.BadParameter("nothing selected: pass `--short`, `--long`, `--entities`, ..., or `--all`")
-    crew = load_crew(target)
+    crew = load_crew_target(target)
     for kind in kinds:
         if crew.memories_of_type(kind):
             crew.reset_memories(kind)

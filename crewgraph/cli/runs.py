@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from crewgraph.cli.table import print_fields, print_json, print_table
-from crewgraph.cli.target import Target, load_crew
+from crewgraph.cli.target import Target, load_crew_target
 from crewgraph.definitions.crew.history import RunDiff, TaskDiff
 from crewgraph.definitions.crew.pending import RunFilter
 from crewgraph.errors import RunError, StorageError
@@ -254,7 +254,7 @@ def replay(
     `crewgraph log-tasks-outputs` to find the task ids.
     """
     values = _parse_inputs(inputs)
-    crew = load_crew(target)
+    crew = load_crew_target(target)
     with ExitStack() as stack:
         saver = None if database is None else stack.enter_context(open_database(database))
         result = crew.replay(task, values, thread, checkpointer=saver)

@@ -21,7 +21,7 @@ from crewgraph.errors import RunError
 from crewgraph.lazy import lazy
 from crewgraph.project.env_file import load_env
 
-__all__ = ["Target", "load_crew", "load_flow", "load_target"]
+__all__ = ["Target", "load_crew_target", "load_flow_target", "load_target"]
 
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def load_target(target: str | None) -> "Crew | Flow[Any]":
     return cast("Crew | Flow[Any]", value)
 
 
-def load_crew(target: str | None) -> Crew:
+def load_crew_target(target: str | None) -> Crew:
     """Load a crew: an object, a `@CrewBase` class, or a function without parameters.
 
     Args:
@@ -76,7 +76,7 @@ def load_crew(target: str | None) -> Crew:
     return value
 
 
-def load_flow(target: str | None) -> Flow[Any]:
+def load_flow_target(target: str | None) -> Flow[Any]:
     """Load a flow: an object, a class, or a function without parameters.
 
     Args:

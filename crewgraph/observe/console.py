@@ -17,7 +17,7 @@ from rich.containers import Lines
 from rich.text import Text
 
 from crewgraph.events import BaseEvent, EventBus
-from crewgraph.observe.event_lines import Line, Status, event_lines, truncate_block, truncate_line, truncate_name
+from crewgraph.observe.event_lines import Line, LineStatus, event_lines, truncate_block, truncate_line, truncate_name
 from crewgraph.observe.redaction import SecretRedactor
 
 __all__ = ["QUIET", "ConsoleColumns", "ConsoleListener", "Stopwatch", "format_duration"]
@@ -27,11 +27,11 @@ _SCOPE_COLUMN = 20  # cells for the name of the task, crew or flow
 _MIN_TEXT_COLUMN = 20  # cells for the text, even if the terminal is too narrow
 _NOTEBOOK_WIDTH = 100  # cells; a notebook does not report its width
 _MARKS = {
-    Status.START: ("▸", ">", "bold"),
-    Status.STEP: ("·", "-", "dim"),
-    Status.SUCCESS: ("✓", "+", "green"),
-    Status.WARNING: ("!", "!", "yellow"),
-    Status.ERROR: ("✗", "x", "red"),
+    LineStatus.START: ("▸", ">", "bold"),
+    LineStatus.STEP: ("·", "-", "dim"),
+    LineStatus.SUCCESS: ("✓", "+", "green"),
+    LineStatus.WARNING: ("!", "!", "yellow"),
+    LineStatus.ERROR: ("✗", "x", "red"),
 }
 _SCOPE_COLORS = ("cyan", "magenta", "blue", "green", "bright_cyan", "bright_magenta", "bright_blue", "yellow")
 
@@ -48,7 +48,7 @@ class ConsoleColumns:
         """Whether the stream is a terminal or a notebook, which can show columns and colors."""
         return self._console.is_terminal
 
-    def show(self, scope: str, title: str, text: str, body: str, status: Status) -> None:
+    def show(self, scope: str, title: str, text: str, body: str, status: LineStatus) -> None:
         """Print a line with its body below it."""
         mark, plain_mark, style = _MARKS[status]
         plain = self._console.options.ascii_only

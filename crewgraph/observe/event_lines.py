@@ -18,12 +18,12 @@ from crewgraph.observe.redaction import redact_fields
 
 __all__ = [
     "Line",
-    "Status",
+    "LineStatus",
     "escape_controls",
     "event_lines",
     "format_arguments",
-    "get_field",
     "output_text",
+    "read_field",
     "truncate_block",
     "truncate_line",
     "truncate_name",
@@ -47,7 +47,7 @@ def output_text(output: object) -> str:
     return output if isinstance(output, str) else json.dumps(brief(output), ensure_ascii=False)
 
 
-def get_field(source: object, name: str) -> Any:
+def read_field(source: object, name: str) -> Any:
     """Return a field of an object or a mapping; None if it is missing."""
     if isinstance(source, Mapping):
         return cast("Mapping[str, object]", source).get(name)
@@ -58,7 +58,7 @@ _TEXT_LIMIT = 300
 _BODY_LIMIT = 4000
 
 
-class Status(Enum):
+class LineStatus(Enum):
     """The kind of a line, which decides its mark and color."""
 
     START = "start"
@@ -90,7 +90,7 @@ class Line:
     body_limit: int = _BODY_LIMIT
     """Maximum length of the body, in characters."""
 
-    status: Status = Status.STEP
+    status: LineStatus = LineStatus.STEP
     starts: Hashable = None
     """Key of the duration that starts with this event."""
 
@@ -134,7 +134,7 @@ def _(event: events.CrewKickoffStartedEvent) -> Line:
     thread = f" on thread {event.thread_id}" if event.thread_id else ""
     inputs = format_arguments(event.inputs) if event.inputs else ""
     title = f"crew started{thread}"
-    return Line(scope=_crew_scope(event), title=title, text=inputs, status=Status.START, starts=_crew_key(event))
+    return Line(scope=_crew_scope(event), title=title, text=inputs, status=LineStatus.START, starts=_crew_key(event))
 
 
 @event_lines.register
@@ -144,18 +144,18 @@ def _(event: events.CrewKickoffCompletedEvent) -> Line:
         title="crew completed",
         text=_token_summary(event),
         body=output_text(event.output),
-        status=Status.SUCCESS,
+        status=LineStatus.SUCCESS,
         ends=_crew_key(event),
     )
 
 
 def _token_summary(event: events.CrewKickoffCompletedEvent) -> str:
-    usage = get_field(event.output, "token_usage")
-    total = event.total_tokens or get_field(usage, "total_tokens")
+    usage = read_field(event.output, "token_usage")
+    total = event.total_tokens or read_field(usage, "total_tokens")
     if not total:
         return ""
     prompt, completion, requests = (
-        get_field(usage, f"{kind}") for kind in ("prompt_tokens", "completion_tokens", "successful_requests")
+        read_field(usage, f"{kind}") for kind in ("prompt_tokens", "completion_tokens", "successful_requests")
     )
     details = [
         f"{count:,} {label}"
@@ -172,7 +172,7 @@ def _token_summary(event: events.CrewKickoffCompletedEvent) -> str:
 @event_lines.register
 def _(event: events.CrewKickoffFailedEvent) -> Line:
     return Line(
-        scope=_crew_scope(event), title="crew failed", text=event.error, status=Status.ERROR, ends=_crew_key(event)
+        scope=_crew_scope(event), title="crew failed", text=event.error, status=LineStatus.ERROR, ends=_crew_key(event)
     )
 
 
@@ -183,7 +183,7 @@ def _(event: events.CrewKickoffPausedEvent) -> Line:
         scope=_crew_scope(event),
         title="crew paused for input",
         text=text,
-        status=Status.WARNING,
+        status=LineStatus.WARNING,
         ends=_crew_key(event),
     )
 
@@ -191,24 +191,24 @@ def _(event: events.CrewKickoffPausedEvent) -> Line:
 @event_lines.register
 def _(event: events.CrewTrainStartedEvent) -> Line:
     text = f"{event.n_iterations} iterations, saved to {event.filename}"
-    return Line(scope=_crew_scope(event), title="training started", text=text, status=Status.START)
+    return Line(scope=_crew_scope(event), title="training started", text=text, status=LineStatus.START)
 
 
 @event_lines.register
 def _(event: events.CrewTrainCompletedEvent) -> Line:
     text = f"{event.n_iterations} iterations, saved to {event.filename}"
-    return Line(scope=_crew_scope(event), title="training completed", text=text, status=Status.SUCCESS)
+    return Line(scope=_crew_scope(event), title="training completed", text=text, status=LineStatus.SUCCESS)
 
 
 @event_lines.register
 def _(event: events.CrewTrainFailedEvent) -> Line:
-    return Line(scope=_crew_scope(event), title="training failed", text=event.error, status=Status.ERROR)
+    return Line(scope=_crew_scope(event), title="training failed", text=event.error, status=LineStatus.ERROR)
 
 
 @event_lines.register
 def _(event: events.CrewTestStartedEvent) -> Line:
     text = f"{event.n_iterations} iterations"
-    return Line(scope=_crew_scope(event), title="test started", text=text, status=Status.START)
+    return Line(scope=_crew_scope(event), title="test started", text=text, status=LineStatus.START)
 
 
 @event_lines.register
@@ -220,12 +220,12 @@ def _(event: events.CrewTestResultEvent) -> Line:
 
 @event_lines.register
 def _(event: events.CrewTestCompletedEvent) -> Line:
-    return Line(scope=_crew_scope(event), title="test completed", status=Status.SUCCESS)
+    return Line(scope=_crew_scope(event), title="test completed", status=LineStatus.SUCCESS)
 
 
 @event_lines.register
 def _(event: events.CrewTestFailedEvent) -> Line:
-    return Line(scope=_crew_scope(event), title="test failed", text=event.error, status=Status.ERROR)
+    return Line(scope=_crew_scope(event), title="test failed", text=event.error, status=LineStatus.ERROR)
 
 
 # Tasks and agents
@@ -244,7 +244,7 @@ def _(event: events.TaskStartedEvent) -> Line:
         title="task started",
         text=text,
         limit=_SHORT_LIMIT,
-        status=Status.START,
+        status=LineStatus.START,
         starts=_task_key(event),
     )
 
@@ -255,14 +255,16 @@ def _(event: events.TaskCompletedEvent) -> Line:
         scope=_scope(event),
         title="task completed",
         text=output_text(event.output),
-        status=Status.SUCCESS,
+        status=LineStatus.SUCCESS,
         ends=_task_key(event),
     )
 
 
 @event_lines.register
 def _(event: events.TaskFailedEvent) -> Line:
-    return Line(scope=_scope(event), title="task failed", text=event.error, status=Status.ERROR, ends=_task_key(event))
+    return Line(
+        scope=_scope(event), title="task failed", text=event.error, status=LineStatus.ERROR, ends=_task_key(event)
+    )
 
 
 @event_lines.register
@@ -272,30 +274,30 @@ def _(event: events.AgentExecutionStartedEvent) -> Line:
 
 @event_lines.register
 def _(event: events.AgentExecutionErrorEvent) -> Line:
-    return Line(scope=_scope(event), title="agent failed", text=event.error, status=Status.ERROR)
+    return Line(scope=_scope(event), title="agent failed", text=event.error, status=LineStatus.ERROR)
 
 
 @event_lines.register
 def _(event: events.LiteAgentExecutionStartedEvent) -> Line:
     key = ("agent", event.agent_id, event.agent_role)
-    return Line(scope=_scope(event), title="agent started", status=Status.START, starts=key)
+    return Line(scope=_scope(event), title="agent started", status=LineStatus.START, starts=key)
 
 
 @event_lines.register
 def _(event: events.LiteAgentExecutionCompletedEvent) -> Line:
     key = ("agent", event.agent_id, event.agent_role)
-    return Line(scope=_scope(event), title="agent completed", body=event.output, status=Status.SUCCESS, ends=key)
+    return Line(scope=_scope(event), title="agent completed", body=event.output, status=LineStatus.SUCCESS, ends=key)
 
 
 @event_lines.register
 def _(event: events.LiteAgentExecutionErrorEvent) -> Line:
     key = ("agent", event.agent_id, event.agent_role)
-    return Line(scope=_scope(event), title="agent failed", text=event.error, status=Status.ERROR, ends=key)
+    return Line(scope=_scope(event), title="agent failed", text=event.error, status=LineStatus.ERROR, ends=key)
 
 
 @event_lines.register
 def _(event: events.AgentStepEvent) -> Line | None:
-    thought = event.step if isinstance(event.step, str) else get_field(event.step, "thought")
+    thought = event.step if isinstance(event.step, str) else read_field(event.step, "thought")
     if not thought:
         return None
     return Line(scope=_scope(event), title=f"thought {event.iteration}", text=str(thought))
@@ -309,7 +311,7 @@ def _(event: events.AgentReasoningCompletedEvent) -> Line:
 
 @event_lines.register
 def _(event: events.AgentReasoningFailedEvent) -> Line:
-    return Line(scope=_scope(event), title="planning failed", text=event.error, status=Status.WARNING)
+    return Line(scope=_scope(event), title="planning failed", text=event.error, status=LineStatus.WARNING)
 
 
 # Models, tools and guardrails
@@ -324,12 +326,12 @@ def _(event: events.LLMCallDelayedEvent) -> Line:
 @event_lines.register
 def _(event: events.LLMFallbackEvent) -> Line:
     text = f"{event.fallback} replaces {event.model}: {event.error}"
-    return Line(scope=_scope(event), title="model fallback", text=text, status=Status.WARNING)
+    return Line(scope=_scope(event), title="model fallback", text=text, status=LineStatus.WARNING)
 
 
 @event_lines.register
 def _(event: events.LLMCallFailedEvent) -> Line:
-    return Line(scope=_scope(event), title="model call failed", text=event.error, status=Status.ERROR)
+    return Line(scope=_scope(event), title="model call failed", text=event.error, status=LineStatus.ERROR)
 
 
 @event_lines.register
@@ -353,7 +355,7 @@ def _(
     | events.ToolExecutionErrorEvent,
 ) -> Line:
     title = f"tool {event.tool_name} failed"
-    return Line(scope=_scope(event), title=title, text=str(brief(event.error)), status=Status.WARNING)
+    return Line(scope=_scope(event), title=title, text=str(brief(event.error)), status=LineStatus.WARNING)
 
 
 @event_lines.register
@@ -361,14 +363,14 @@ def _(event: events.LLMGuardrailCompletedEvent) -> Line | None:
     attempts = _attempts(event)
     if not event.success:
         title = f"guardrail blocked ({attempts})"
-        return Line(scope=_scope(event), title=title, text=event.error or "", status=Status.WARNING)
+        return Line(scope=_scope(event), title=title, text=event.error or "", status=LineStatus.WARNING)
     return Line(scope=_scope(event), title=f"guardrail passed ({attempts})") if event.retry_count else None
 
 
 @event_lines.register
 def _(event: events.LLMGuardrailFailedEvent) -> Line:
     title = f"guardrail failed ({_attempts(event)})"
-    return Line(scope=_scope(event), title=title, text=event.error, status=Status.ERROR)
+    return Line(scope=_scope(event), title=title, text=event.error, status=LineStatus.ERROR)
 
 
 def _attempts(event: events.LLMGuardrailCompletedEvent | events.LLMGuardrailFailedEvent) -> str:
@@ -380,8 +382,10 @@ def _attempts(event: events.LLMGuardrailCompletedEvent | events.LLMGuardrailFail
 def _(event: events.HumanInputRequestedEvent) -> Line:
     if event.tool_name is not None:
         text = f"allow {event.tool_name}({format_arguments(event.tool_args)})?"
-        return Line(scope=_scope(event), title="input requested", text=text, status=Status.WARNING)
-    return Line(scope=_scope(event), title="input requested", body=event.output or event.message, status=Status.WARNING)
+        return Line(scope=_scope(event), title="input requested", text=text, status=LineStatus.WARNING)
+    return Line(
+        scope=_scope(event), title="input requested", body=event.output or event.message, status=LineStatus.WARNING
+    )
 
 
 @event_lines.register
@@ -412,12 +416,12 @@ def _(event: events.KnowledgeRetrievalCompletedEvent) -> Line | None:
 
 @event_lines.register
 def _(event: events.MemorySaveFailedEvent | events.MemoryQueryFailedEvent) -> Line:
-    return Line(scope=_scope(event), title="memory failed", text=event.error, status=Status.WARNING)
+    return Line(scope=_scope(event), title="memory failed", text=event.error, status=LineStatus.WARNING)
 
 
 @event_lines.register
 def _(event: events.KnowledgeQueryFailedEvent | events.KnowledgeSearchQueryFailedEvent) -> Line:
-    return Line(scope=_scope(event), title="knowledge failed", text=event.error, status=Status.WARNING)
+    return Line(scope=_scope(event), title="knowledge failed", text=event.error, status=LineStatus.WARNING)
 
 
 # Flows
@@ -427,21 +431,21 @@ def _(event: events.KnowledgeQueryFailedEvent | events.KnowledgeSearchQueryFaile
 def _(event: events.FlowStartedEvent) -> Line:
     inputs = format_arguments(event.inputs) if event.inputs else ""
     key = ("flow", event.flow_name)
-    return Line(scope=event.flow_name, title="flow started", text=inputs, status=Status.START, starts=key)
+    return Line(scope=event.flow_name, title="flow started", text=inputs, status=LineStatus.START, starts=key)
 
 
 @event_lines.register
 def _(event: events.FlowFinishedEvent) -> Line:
     body = "" if event.result is None else output_text(event.result)
     key = ("flow", event.flow_name)
-    return Line(scope=event.flow_name, title="flow finished", body=body, status=Status.SUCCESS, ends=key)
+    return Line(scope=event.flow_name, title="flow finished", body=body, status=LineStatus.SUCCESS, ends=key)
 
 
 @event_lines.register
 def _(event: events.FlowFailedEvent) -> Line:
     text = f"{type(event.error).__name__}: {event.error}"
     return Line(
-        scope=event.flow_name, title="flow failed", text=text, status=Status.ERROR, ends=("flow", event.flow_name)
+        scope=event.flow_name, title="flow failed", text=text, status=LineStatus.ERROR, ends=("flow", event.flow_name)
     )
 
 
@@ -449,7 +453,7 @@ def _(event: events.FlowFailedEvent) -> Line:
 def _(event: events.FlowPausedEvent) -> Line:
     text = f"resume({event.flow_id!r}, ...)"
     key = ("flow", event.flow_name)
-    return Line(scope=event.flow_name, title="flow paused for input", text=text, status=Status.WARNING, ends=key)
+    return Line(scope=event.flow_name, title="flow paused for input", text=text, status=LineStatus.WARNING, ends=key)
 
 
 def _method_line(event: Any, title: str, **fields: Any) -> Line:
@@ -470,14 +474,14 @@ def _(event: events.MethodExecutionFinishedEvent) -> Line:
 @event_lines.register
 def _(event: events.MethodExecutionFailedEvent) -> Line:
     key = ("method", event.flow_name, event.method_name)
-    return _method_line(event, "method failed", text=str(brief(event.error)), status=Status.ERROR, ends=key)
+    return _method_line(event, "method failed", text=str(brief(event.error)), status=LineStatus.ERROR, ends=key)
 
 
 @event_lines.register
 def _(event: events.MethodExecutionPausedEvent) -> Line:
     key = ("method", event.flow_name, event.method_name)
     text = f"{event.message} ({', '.join(event.emit)})" if event.emit else event.message
-    return _method_line(event, "method paused for input", text=text, status=Status.WARNING, ends=key)
+    return _method_line(event, "method paused for input", text=text, status=LineStatus.WARNING, ends=key)
 
 
 @event_lines.register

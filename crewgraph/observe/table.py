@@ -8,13 +8,13 @@ from rich.text import Text
 
 from crewgraph.text import printable
 
-__all__ = ["print_table"]
+__all__ = ["show_table"]
 
 
 _MAX_CELL = 40
 
 
-def print_table(
+def show_table(
     title: str,
     name_columns: int,
     headers: Sequence[str],

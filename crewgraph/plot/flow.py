@@ -15,7 +15,7 @@ from crewgraph.plot.page import render_inline, render_page
 from crewgraph.plot.picture import Picture, build_picture, mermaid
 from crewgraph.runtime.flow.kickoff import form_of
 
-__all__ = ["FlowOrClass", "display_flow", "mermaid_text", "plot_flow", "write_page"]
+__all__ = ["FlowOrClass", "display_flow", "mermaid_text", "plot_to_file", "write_page"]
 
 FlowOrClass = Flow[Any] | type[Flow[Any]]
 """A flow or a flow class; both can be drawn."""
@@ -23,7 +23,7 @@ FlowOrClass = Flow[Any] | type[Flow[Any]]
 _SUFFIX = ".html"
 
 
-def plot_flow(flow: FlowOrClass, filename: str | os.PathLike[str], show: bool) -> str:
+def plot_to_file(flow: FlowOrClass, filename: str | os.PathLike[str], show: bool) -> str:
     """Write the HTML page of a flow; see `Flow.plot`."""
     picture = _picture(flow)
     path = write_page(picture, filename, show=False)

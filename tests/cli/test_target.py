@@ -9,7 +9,7 @@ import crewgraph_compat
 import pytest
 from pytest import MonkeyPatch
 
-from crewgraph.cli.target import load_crew, load_flow
+from crewgraph.cli.target import load_crew_target, load_flow_target
 from crewgraph.errors import RunError
 
 _PROGRAM = """
@@ -46,16 +46,16 @@ def project(tmp_path: Path, monkeypatch: MonkeyPatch) -> Iterator[Path]:
 @pytest.mark.parametrize("name", ["crew", "made", "Base"])
 @pytest.mark.parametrize("module", ["teams_of_test.py", "teams_of_test"])
 def test_a_crew_is_an_object_a_function_or_a_crew_base(module: str, name: str):
-    assert load_crew(f"{module}:{name}").name == "found"
+    assert load_crew_target(f"{module}:{name}").name == "found"
 
 
 def test_a_flow_is_found_by_its_class():
-    assert type(load_flow("teams_of_test:Trip")).__name__ == "Trip"
+    assert type(load_flow_target("teams_of_test:Trip")).__name__ == "Trip"
 
 
 def test_the_project_names_its_own(project: Path):
     (project / "pyproject.toml").write_text('[tool.crewgraph]\ntarget = "teams_of_test:made"\n')
-    assert load_crew(None).name == "found"
+    assert load_crew_target(None).name == "found"
 
 
 @pytest.mark.parametrize(
@@ -71,11 +71,11 @@ def test_the_project_names_its_own(project: Path):
 )
 def test_what_cannot_be_found_is_reported(named: str | None, message: str):
     with pytest.raises(RunError, match=message):
-        load_crew(named)
+        load_crew_target(named)
 
 
 def test_keys_in_the_folder_are_read_before(project: Path, monkeypatch: MonkeyPatch):
     monkeypatch.setattr(os, "environ", {**os.environ})
     (project / ".env").write_text("KEY_OF_TEST=there\n")
     (project / "keyed_team_of_test.py").write_text(f"import os\nfound = os.environ['KEY_OF_TEST']\n{_PROGRAM}")
-    assert load_crew("keyed_team_of_test.py:made").name == "found"
+    assert load_crew_target("keyed_team_of_test.py:made").name == "found"
