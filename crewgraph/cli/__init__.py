@@ -1,1 +1,1 @@
-"""The command `crewgraph`."""
+"""The `crewgraph` command line."""

@@ -1,4 +1,4 @@
-"""The parser of the command `crewgraph`, with all its commands."""
+"""The Typer application with all commands."""
 
 import sys
 from typing import Annotated, Any
@@ -18,7 +18,7 @@ __all__ = ["app"]
 
 
 class _App(typer.Typer):
-    """The commands, with crewgraph's own errors told in a line."""
+    """An application that prints crewgraph's own errors as one line instead of a traceback."""
 
     def __call__(self, *args: Any, **kwargs: object) -> object:
         try:
@@ -30,12 +30,11 @@ class _App(typer.Typer):
 
 app = _App(
     name="crewgraph",
-    help="Teams of agents in CrewAI's vocabulary, run as LangGraph graphs.",
+    help="Run CrewAI-style agents, crews and flows as LangGraph graphs.",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-"""The command."""
 
 app.command(context_settings={"allow_interspersed_args": False})(run)
 app.command()(test)
@@ -57,7 +56,7 @@ app.command()(migrate)
 @app.callback(invoke_without_command=True)
 def _start(
     context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Show crewgraph's version.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
 ) -> None:
     if version:
         typer.echo(f"crewgraph {__version__}")

@@ -1,4 +1,4 @@
-"""`crewgraph approve`: what waits for an answer, and answering it."""
+"""`crewgraph approve`: list runs that wait for a person, answer their questions and resume them."""
 
 import json
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from crewgraph.cli.target import Target, target_of_either
+from crewgraph.cli.target import Target, load_target
 from crewgraph.compiler.agent.human_review import has_terminal
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.crew.pending import CrewQuestion, PendingCrew
@@ -31,62 +31,65 @@ else:
     pending_runs = lazy("crewgraph.runtime.runs.index:pending_runs")
     storage = lazy_module("crewgraph.runtime.runs.storage")
 
-_WAITS = 3
-"""The exit code where the run waits for an answer, still or again."""
+_EXIT_PENDING = 3
+"""Exit code of a run that still waits, or waits again, for an answer."""
 
-_Asked = CrewQuestion | Question
+_AnyQuestion = CrewQuestion | Question
 
 
 def approve(
-    thread: Annotated[str | None, typer.Argument(help="The run; without it, those that wait are listed.")] = None,
+    thread: Annotated[str | None, typer.Argument(help="Thread id of the run. Lists pending runs if omitted.")] = None,
     target: Target = None,
     database: Annotated[
-        Path | None, typer.Option(help="Where runs are kept; the default database if not given.", show_default=False)
+        Path | None, typer.Option(help="Database file to use instead of the default one.", show_default=False)
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Allow the call, or accept the answer.")] = False,
-    no: Annotated[str | None, typer.Option(metavar="REASON", help="Refuse, and say why.", show_default=False)] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Approve the tool call, or accept the output.")] = False,
+    no: Annotated[
+        str | None, typer.Option(metavar="REASON", help="Reject, and give a reason.", show_default=False)
+    ] = None,
     answer: Annotated[
         str | None,
         typer.Option(
             metavar="TEXT",
-            help="Answer with a text: what to change, or other arguments: '{\"args\": {...}}'.",
+            help="Answer with text: feedback on the output, or new tool arguments as '{\"args\": {...}}'.",
             show_default=False,
         ),
     ] = None,
     question: Annotated[
-        str | None, typer.Option(metavar="ID", help="Which question, where several wait.", show_default=False)
+        str | None, typer.Option(metavar="ID", help="Question to answer, if there are several.", show_default=False)
     ] = None,
 ) -> None:
-    """Show what waits for an answer, answer it, and let the run go on.
+    """Answer a run's pending questions and resume it.
 
-    At a terminal, and without --yes, --no or --answer, the questions are asked there. The exit code is 0 when the run is done,
-    3 when it waits for an answer, 1 where something failed, 2 where the command was misunderstood.
+    At a terminal, prompts for the answers unless --yes, --no or --answer is given.
+
+    Exit codes: 0 if the run finished, 1 on errors, 2 on invalid usage, 3 if the run waits for an answer.
     """
-    given = _Given(yes, no, answer)
-    saver = _opened(database)
+    reply = _Answer(yes, no, answer)
+    saver = _open_database(database)
     if thread is None:
-        _list(saver)
+        _list_pending(saver)
         return
-    run = _Run(target_of_either(target), thread, saver)
-    waiting = run.waiting()
-    for one in waiting:
-        typer.echo(printable(f"{_shown(one)}\n"))
-    if given.is_there:
-        asked = _chosen(waiting, question)
-        result = run.resumed({asked.id: given.to(asked)})
+    run = _PendingRun(load_target(target), thread, saver)
+    questions = run.questions()
+    for item in questions:
+        typer.echo(printable(f"{_render(item)}\n"))
+    if reply.is_given:
+        selected = _select_question(questions, question)
+        result = run.resume({selected.id: reply.to(selected)})
     elif has_terminal():
-        result = run.resumed(run.answers(waiting))
+        result = run.resume(run.answers(questions))
     else:
-        typer.echo("Answer with --yes, --no REASON or --answer TEXT, or at a terminal.", err=True)
-        raise typer.Exit(_WAITS)
+        typer.echo("Answer with --yes, --no REASON or --answer TEXT, or run this command in a terminal.", err=True)
+        raise typer.Exit(_EXIT_PENDING)
     typer.echo(printable(str(result)))
     if isinstance(result, (PendingCrew, PendingFlow)):
-        raise typer.Exit(_WAITS)
+        raise typer.Exit(_EXIT_PENDING)
 
 
 @dataclass(frozen=True)
-class _Given:
-    """The answer on the command line."""
+class _Answer:
+    """The answer given on the command line."""
 
     yes: bool
     no: str | None
@@ -94,15 +97,19 @@ class _Given:
 
     def __post_init__(self) -> None:
         if self.yes + (self.no is not None) + (self.answer is not None) > 1:
-            raise typer.BadParameter("give one of --yes, --no and --answer")
+            raise typer.BadParameter("--yes, --no and --answer are mutually exclusive")
 
     @property
-    def is_there(self) -> bool:
+    def is_given(self) -> bool:
         return self.yes or self.no is not None or self.answer is not None
 
-    def to(self, asked: _Asked) -> Any:
-        """What it means for a question."""
-        kind = _kind(asked)
+    def to(self, question: _AnyQuestion) -> Any:
+        """Return the answer in the form that a question expects.
+
+        Raises:
+            typer.BadParameter: `--no` without a text rejects an output, which needs feedback.
+        """
+        kind = _kind(question)
         if self.answer is not None:
             return self.answer
         if self.yes:
@@ -110,92 +117,97 @@ class _Given:
         if kind == "approval":
             return {"approved": False, "reason": self.no}
         if kind == "feedback" and not (self.no or "").strip():
-            raise typer.BadParameter("--no says what should be changed in the answer: it takes a text")
+            raise typer.BadParameter("--no requires a text that says what to change in the output")
         return self.no or "no"
 
 
-class _Run:
-    """A run that waits, of a crew or of a flow."""
+class _PendingRun:
+    """A pending run of a crew or of a flow."""
 
-    def __init__(self, of: "Crew | Flow", thread: str, saver: Any) -> None:
-        self._of, self._thread, self._saver = of, thread, saver
-        if isinstance(of, Flow) and saver is not None:
-            of.checkpointer = saver
+    def __init__(self, definition: "Crew | Flow[Any]", thread: str, saver: Any) -> None:
+        self._definition, self._thread, self._saver = definition, thread, saver
+        if isinstance(definition, Flow) and saver is not None:
+            definition.checkpointer = saver
 
-    def waiting(self) -> list[_Asked]:
-        """What it asks.
+    def questions(self) -> list[_AnyQuestion]:
+        """Return the pending questions of the run.
 
         Raises:
-            RunError: it asks nothing.
+            RunError: The run has no pending questions.
         """
-        of = self._of
-        found = of.pending() if isinstance(of, Flow) else of.pending(checkpointer=self._saver)
-        for one in found:
-            if (one.flow_id if isinstance(one, PendingFlow) else one.thread_id) == self._thread:
-                return [*one.questions]
-        what = f"flow `{of.flow_name}`" if isinstance(of, Flow) else f"crew `{of.name}`"
+        definition = self._definition
+        pending_runs = (
+            definition.pending() if isinstance(definition, Flow) else definition.pending(checkpointer=self._saver)
+        )
+        for pending in pending_runs:
+            if (pending.flow_id if isinstance(pending, PendingFlow) else pending.thread_id) == self._thread:
+                return [*pending.questions]
+        name = f"flow `{definition.flow_name}`" if isinstance(definition, Flow) else f"crew `{definition.name}`"
         raise RunError(
-            f"no run of {what} waits for an answer under `{self._thread}`; `crewgraph approve` lists those that do"
+            f"no pending run of {name} with thread id `{self._thread}`; `crewgraph approve` lists pending runs"
         )
 
-    def answers(self, waiting: list[_Asked]) -> dict[str, Any] | None:
-        """What somebody at the terminal says to a flow's questions; a crew's run asks there itself."""
-        return None if isinstance(self._of, Crew) else {one.id: input("> ") for one in waiting}
+    def answers(self, questions: list[_AnyQuestion]) -> dict[str, Any] | None:
+        """Prompt for answers to a flow's questions; None for a crew, whose run prompts by itself."""
+        return None if isinstance(self._definition, Crew) else {question.id: input("> ") for question in questions}
 
-    def resumed(self, answers: dict[str, object] | None) -> object:
-        """What came of going on."""
-        if isinstance(self._of, Flow):
-            return self._of.resume(self._thread, answers)
-        return self._of.resume(self._thread, answers, checkpointer=self._saver)
+    def resume(self, answers: dict[str, Any] | None) -> Any:
+        """Resume the run and return its result."""
+        if isinstance(self._definition, Flow):
+            return self._definition.resume(self._thread, answers)
+        return self._definition.resume(self._thread, answers, checkpointer=self._saver)
 
 
-def _opened(database: Path | None) -> Any:
-    """The database that was named; None for the one that the crew is kept in."""
+def _open_database(database: Path | None) -> Any:
+    """Open the database given on the command line; None for the crew's or flow's own one."""
     if database is None:
         return None
     if not database.is_file():
-        raise RunError(f"there is no database `{database}`")
+        raise RunError(f"database `{database}` does not exist")
     return SqliteCheckpointer(database)
 
 
-def _list(saver: object) -> None:
+def _list_pending(saver: Any) -> None:
     if saver is None and not (storage_dir() / storage.DATABASE).is_file():
-        typer.echo("nothing waits for an answer")
+        typer.echo("no pending runs")
         return
-    found = pending_runs(saver or storage.default_checkpointer())
-    for run in found:
+    runs = pending_runs(saver or storage.default_checkpointer())
+    for run in runs:
         typer.echo(f"{run.thread_id}  {run.kind} {run.name}  since {run.updated_at:%Y-%m-%d %H:%M} UTC")
-        for one in run.questions:
-            typer.echo(printable(f"  {one.id}  {one.told()}"))
-    if not found:
-        typer.echo("nothing waits for an answer")
+        for question in run.questions:
+            typer.echo(printable(f"  {question.id}  {question.told()}"))
+    if not runs:
+        typer.echo("no pending runs")
 
 
-def _chosen(waiting: list[_Asked], wanted: str | None) -> _Asked:
-    if wanted is None and len(waiting) == 1:
-        return waiting[0]
-    for one in waiting:
-        if one.id == wanted:
-            return one
-    ids = ", ".join(f"`{one.id}`" for one in waiting)
-    raise typer.BadParameter(f"which question? --question takes one of {ids}")
+def _select_question(questions: list[_AnyQuestion], question_id: str | None) -> _AnyQuestion:
+    if question_id is None and len(questions) == 1:
+        return questions[0]
+    for question in questions:
+        if question.id == question_id:
+            return question
+    ids = ", ".join(f"`{question.id}`" for question in questions)
+    raise typer.BadParameter(f"several questions are pending: pass --question with one of {ids}")
 
 
-def _kind(asked: _Asked) -> str:
-    if isinstance(asked, CrewQuestion):
-        return asked.kind
-    of_crew = CrewQuestion.from_plain(asked.id, asked.output)
-    return of_crew.kind
+def _kind(question: _AnyQuestion) -> str:
+    if isinstance(question, CrewQuestion):
+        return question.kind
+    return CrewQuestion.from_plain(question.id, question.output).kind
 
 
-def _shown(asked: _Asked) -> str:
-    """A question with everything there is to look at."""
-    if isinstance(asked, CrewQuestion):
-        where = " / ".join(one for one in (asked.task, asked.agent) if one)
-        return "\n".join(filter(None, [f"[{asked.id}] {where}".rstrip(), asked.refused, asked.text]))
-    shown: Any = asked.output
-    is_of_crew = isinstance(shown, Mapping) and "text" in cast("Mapping[str, Any]", shown)
-    output: object = None if is_of_crew else cast("Any", shown)
-    told = output if output is None or isinstance(output, str) else json.dumps(output, ensure_ascii=False, indent=2)
-    words = f" ({' / '.join(asked.outcomes)})" if asked.outcomes else ""
-    return "\n".join(filter(None, [f"[{asked.id}] {asked.method}", told, asked.refused, f"{asked.message}{words}"]))
+def _render(question: _AnyQuestion) -> str:
+    """Format a question with its context for the terminal."""
+    if isinstance(question, CrewQuestion):
+        location = " / ".join(part for part in (question.task, question.agent) if part)
+        return "\n".join(filter(None, [f"[{question.id}] {location}".rstrip(), question.refused, question.text]))
+    output: Any = question.output
+    is_crew_question = isinstance(output, Mapping) and "text" in cast("Mapping[str, Any]", output)
+    if is_crew_question:
+        body = None
+    else:
+        body = output if output is None or isinstance(output, str) else json.dumps(output, ensure_ascii=False, indent=2)
+    outcomes = f" ({' / '.join(question.outcomes)})" if question.outcomes else ""
+    return "\n".join(
+        filter(None, [f"[{question.id}] {question.method}", body, question.refused, f"{question.message}{outcomes}"])
+    )

@@ -1,20 +1,11 @@
-"""`crewgraph train`: people teach a crew.
-
-The inputs of a run on the command line.
-
-`crewgraph test`: a model marks what a crew gives.
-
-`crewgraph chat`: talking to a crew.
-
-`crewgraph reset-memories`: a crew forgets.
-"""
+"""Commands that work on a crew: `crewgraph train`, `test`, `chat` and `reset-memories`."""
 
 import json
 from typing import Annotated, Any, cast
 
 import typer
 
-from crewgraph.cli.target import Target, target_crew
+from crewgraph.cli.target import Target, load_crew_target
 from crewgraph.definitions.crew.training import training_path
 from crewgraph.errors import RunError
 
@@ -26,93 +17,104 @@ Inputs = Annotated[
     typer.Option(
         "--input",
         "-i",
-        help="A value for a placeholder, as `topic=rain`; may be given several times. Or the JSON of all, as "
-        '`{"topic": "rain"}`.',
+        help='Input value, such as `topic=rain`; repeatable. Or all inputs as a JSON object: `{"topic": "rain"}`.',
         show_default=False,
     ),
 ]
-"""The option of a command that runs a crew."""
+"""The `--input` option of commands that run a crew."""
 
 
-def read_inputs(given: list[str] | None) -> dict[str, object]:
-    """The values for placeholders that were given.
+def read_inputs(options: list[str] | None) -> dict[str, Any]:
+    """Parse the values of `--input` into the inputs of a run.
 
     Raises:
-        RunError: something is neither `name=value` nor a JSON object.
+        RunError: A value is neither `name=value` nor a JSON object.
     """
     inputs: dict[str, Any] = {}
-    for one in given or []:
-        if one.lstrip().startswith("{"):
-            inputs |= _object(one)
+    for option in options or []:
+        if option.lstrip().startswith("{"):
+            inputs |= _parse_object(option)
             continue
-        name, equals, value = one.partition("=")
+        name, equals, value = option.partition("=")
         if not equals or not name.strip():
-            raise RunError(
-                f"the input `{one}` is nothing that a run can be given; write `name=value`, or a JSON object"
-            )
+            raise RunError(f"invalid input `{option}`: expected `name=value` or a JSON object")
         inputs[name.strip()] = value
     return inputs
 
 
-def _object(text: str) -> dict[str, object]:
+def _parse_object(text: str) -> dict[str, Any]:
     try:
-        found: object = json.loads(text)
+        value: Any = json.loads(text)
     except ValueError as error:
-        raise RunError(f"the inputs `{text}` are no JSON: {error}") from error
-    return cast("dict[str, Any]", found)  # it begins with a brace
+        raise RunError(f"the inputs `{text}` are not valid JSON: {error}") from error
+    return cast("dict[str, Any]", value)  # the text starts with a brace
 
 
 def train(
-    n_iterations: Annotated[int, typer.Option("-n", "--n_iterations", min=1, help="How many rounds.")] = 5,
+    n_iterations: Annotated[int, typer.Option("-n", "--n_iterations", min=1, help="Number of iterations.")] = 5,
     filename: Annotated[
-        str, typer.Option("-f", "--filename", help="The JSON file for what people say, and for the lessons.")
+        str, typer.Option("-f", "--filename", help="JSON file for the feedback and the lessons learned from it.")
     ] = "trained_agents_data.json",
     inputs: Inputs = None,
     target: Target = None,
 ) -> None:
-    """Train a crew: you say what is to be better in each answer, and later runs keep to it.
+    """Train a crew with your feedback.
 
-    A training that was interrupted goes on where it was when it is called again with the same file.
+    You review each task output; later runs apply the lessons learned. To resume an interrupted training, run the command
+    again with the same file.
     """
-    crew, given = target_crew(target), read_inputs(inputs)
+    crew, values = load_crew_target(target), read_inputs(inputs)
     path = training_path(filename)
-    crew.train(n_iterations, str(path), given)
-    typer.echo(f"trained: {path}")
+    crew.train(n_iterations, str(path), values)
+    typer.echo(f"training saved to {path}")
 
 
 def test(
-    n_iterations: Annotated[int, typer.Option("-n", "--n_iterations", min=1, help="How many rounds.")] = 3,
+    n_iterations: Annotated[int, typer.Option("-n", "--n_iterations", min=1, help="Number of iterations.")] = 3,
     model: Annotated[
-        str | None, typer.Option("-m", "--model", help="The model that judges; that of an agent where it is not given.")
+        str | None,
+        typer.Option(
+            "-m", "--model", help="Model that scores the outputs. Defaults to the model of one of the agents."
+        ),
     ] = None,
     inputs: Inputs = None,
     target: Target = None,
 ) -> None:
-    """Test a crew: run it several times, let a model mark what its tasks gave, and show the scores."""
-    target_crew(target).test(n_iterations, model, read_inputs(inputs))
+    """Run a crew several times and score its task outputs."""
+    load_crew_target(target).test(n_iterations, model, read_inputs(inputs))
 
 
 def chat(target: Target = None) -> None:
-    """Talk to a crew: its `chat_llm` asks for the inputs, has it work, and shows the result; `exit` or Ctrl-D ends it."""
-    target_crew(target).chat()
+    """Chat with a crew.
+
+    The crew's `chat_llm` asks for the inputs, runs the crew and shows the result. Type `exit` or press Ctrl-D to quit.
+    """
+    load_crew_target(target).chat()
 
 
 def reset_memories(
-    long: Annotated[bool, typer.Option("-l", "--long", help="How well tasks were done.")] = False,
-    short: Annotated[bool, typer.Option("-s", "--short", help="What was found out with tools, and answers.")] = False,
-    entities: Annotated[bool, typer.Option("-e", "--entities", help="People, places and things.")] = False,
-    external: Annotated[bool, typer.Option("--external", help="What is kept elsewhere.")] = False,
-    memory: Annotated[bool, typer.Option("-m", "--memory", help="All of these.")] = False,
-    knowledge: Annotated[bool, typer.Option("-kn", "--knowledge", help="What the crew knows.")] = False,
-    agent_knowledge: Annotated[bool, typer.Option("-akn", "--agent-knowledge", help="What its agents know.")] = False,
+    long: Annotated[bool, typer.Option("-l", "--long", help="Long-term memory: scores of task outputs.")] = False,
+    short: Annotated[bool, typer.Option("-s", "--short", help="Short-term memory: answers and tool results.")] = False,
+    entities: Annotated[
+        bool, typer.Option("-e", "--entities", help="Entity memory: people, places and things.")
+    ] = False,
+    external: Annotated[bool, typer.Option("--external", help="External memory.")] = False,
+    memory: Annotated[bool, typer.Option("-m", "--memory", help="All of the memories above.")] = False,
+    knowledge: Annotated[bool, typer.Option("-kn", "--knowledge", help="Knowledge of the crew.")] = False,
+    agent_knowledge: Annotated[
+        bool, typer.Option("-akn", "--agent-knowledge", help="Knowledge of its agents.")
+    ] = False,
     kickoff_outputs: Annotated[
-        bool, typer.Option("-k", "--kickoff-outputs", help="Kept with the runs, by a checkpointer; nothing is removed.")
+        bool, typer.Option("-k", "--kickoff-outputs", help="No effect: outputs are stored with the runs.")
     ] = False,
     everything: Annotated[bool, typer.Option("-a", "--all", help="Everything.")] = False,
     target: Target = None,
 ) -> None:
-    """Forget what a crew remembers and knows. It cannot be taken back."""
-    asked = {
+    """Delete a crew's memories and knowledge.
+
+    This cannot be undone.
+    """
+    selected = {
         "long": long,
         "short": short,
         "entity": entities,
@@ -122,13 +124,13 @@ def reset_memories(
         "agent_knowledge": agent_knowledge,
         "kickoff_outputs": kickoff_outputs,
     }
-    kinds = ["all"] if everything else [kind for kind, wanted in asked.items() if wanted]
+    kinds = ["all"] if everything else [kind for kind, is_selected in selected.items() if is_selected]
     if not kinds:
-        raise typer.BadParameter("say what to forget: `--short`, `--long`, `--entities`, ..., or `--all`")
-    crew = target_crew(target)
+        raise typer.BadParameter("nothing selected: pass `--short`, `--long`, `--entities`, ..., or `--all`")
+    crew = load_crew_target(target)
     for kind in kinds:
         if crew.memories_of_type(kind):
             crew.reset_memories(kind)
-            typer.echo(f"forgotten: {kind}")
+            typer.echo(f"deleted: {kind}")
         else:
-            typer.echo(f"nothing there: {kind}")
+            typer.echo(f"nothing to delete: {kind}")

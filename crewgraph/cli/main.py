@@ -1,10 +1,10 @@
-"""The command `crewgraph`, also as `python -m crewgraph`.
+"""Entry point of `crewgraph` and `python -m crewgraph`.
 
-A program is run at once: the parser of the other commands takes longer to load than most programs to start.
+`crewgraph run PROGRAM` bypasses the Typer application, which takes longer to load than most programs take to start.
 """
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from crewgraph.cli.program import Program, RunProgram
 from crewgraph.errors import CrewgraphError
@@ -21,16 +21,16 @@ else:
 __all__ = ["main"]
 
 
-def main() -> object:
-    """Carry out what the command line asks for; does not return where that exits."""
+def main() -> Any:
+    """Run the command given in `sys.argv`; most commands exit the process."""
     program = Program.named(sys.argv[2:]) if sys.argv[1:2] == ["run"] else None
     if program is None:
         hook = sys.excepthook
         try:
             return parser.app()
-        except RunProgram as asked:
-            program = asked.program
-            sys.excepthook = hook  # typer has set its own, which the program is not to find
+        except RunProgram as request:
+            program = request.program
+            sys.excepthook = hook  # Typer installs its own, which the program must not see
     try:
         install()
     except CrewgraphError as error:

@@ -1,8 +1,7 @@
-"""`crewgraph check`: what a CrewAI project uses, and whether it works on crewgraph.
+"""Commands for moving between libraries.
 
-`crewgraph migrate`: a CrewAI project rewritten so that it runs on crewgraph by itself.
-
-`crewgraph eject`: a crew or flow as the source of a LangGraph program.
+`crewgraph check` and `crewgraph migrate` bring a CrewAI project to crewgraph; `crewgraph eject` turns a crew or flow into a
+LangGraph program.
 """
 
 import sys
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from crewgraph.cli.table import print_json
-from crewgraph.cli.target import target_of_either
+from crewgraph.cli.target import load_target
 from crewgraph.errors import CrewgraphError
 from crewgraph.extras import require
 from crewgraph.lazy import lazy
@@ -29,15 +28,17 @@ else:
 
 
 def check(
-    path: Annotated[Path, typer.Argument(help="A project's folder, or one file.", show_default=False)],
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="End with 1 for what differs, too.")] = False,
-    everywhere: Annotated[bool, typer.Option("--all", help="Tell every place, not the first three.")] = False,
+    path: Annotated[Path, typer.Argument(help="Project directory or single file.", show_default=False)],
+    as_json: Annotated[bool, typer.Option("--json", help="Output JSON.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Also exit with 1 if features differ.")] = False,
+    everywhere: Annotated[bool, typer.Option("--all", help="List all occurrences instead of the first three.")] = False,
 ) -> None:
-    """List what a project uses of CrewAI: what works here, what differs and how, what is absent and what to do instead.
+    """Report which CrewAI features a project uses.
 
-    Nothing is imported or run. Ends with 0 where nothing is absent, with 1 where something is, with 2 where there is no
-    such path.
+    Lists the features that work, that differ and how, and that are absent and what to use instead. Nothing is imported or
+    run.
+
+    Exit codes: 0 if no features are absent, 1 if some are, 2 if the path does not exist.
     """
     try:
         checked = check_project(path)
@@ -48,7 +49,7 @@ def check(
         print_json(checked.as_data())
     else:
         typer.echo(report(checked, everywhere=everywhere))
-    marks = {one.state.mark.value for one in checked.found}
+    marks = {feature.state.mark.value for feature in checked.found}
     if "absent" in marks or strict and "differs" in marks:
         raise typer.Exit(1)
 
@@ -60,47 +61,51 @@ else:
 
 
 def migrate(
-    path: Annotated[Path, typer.Argument(help="A project's folder, or one file.", show_default=False)],
-    write: Annotated[bool, typer.Option("--write", help="Write the files; else only the diff is shown.")] = False,
+    path: Annotated[Path, typer.Argument(help="Project directory or single file.", show_default=False)],
+    write: Annotated[bool, typer.Option("--write", help="Write the changes instead of only showing them.")] = False,
 ) -> None:
-    """Rewrite a CrewAI project for crewgraph: imports, what older versions wrote otherwise, dependencies.
+    """Rewrite a CrewAI project to use crewgraph.
 
-    Shows the changes as a diff, and what is left to be done by hand. Nothing is imported or run. Ends with 1 where a file
-    could not be read, and with 2 where there is no such path.
+    Updates imports, deprecated names and dependencies. Shows the changes as a diff, and lists what has to be changed by
+    hand. Nothing is imported or run.
+
+    Exit codes: 0 on success, 1 if a file could not be read, 2 if the path does not exist.
     """
     for package in ("libcst", "tomlkit"):
         require(package, extra="migrate", purpose="`crewgraph migrate`")
     try:
-        made = plan_migration(path)
+        migration = plan_migration(path)
     except CrewgraphError as error:
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(2) from None
-    typer.echo(made.diff(), nl=False)
-    for note in (*made.broken, *made.notes):
+    typer.echo(migration.diff(), nl=False)
+    for note in (*migration.broken, *migration.notes):
         typer.echo(f"{note.file}:{note.line}: {note.text}", err=True)
     if write:
-        _write(made)
-    typer.echo(_summary(made, written=write), err=True)
-    if made.broken:
+        _write(migration)
+    typer.echo(_summary(migration, written=write), err=True)
+    if migration.broken:
         raise typer.Exit(1)
 
 
-def _write(made: Any) -> None:
+def _write(migration: Any) -> None:
     try:
-        made.write()
+        migration.write()
     except OSError as error:
         typer.echo(
-            f"Error: `{error.filename}` cannot be written: {error.strerror}. Run it again for what is left.", err=True
+            f"Error: cannot write `{error.filename}`: {error.strerror}. Run again to write the remaining files.",
+            err=True,
         )
         raise typer.Exit(1) from None
 
 
-def _summary(made: Any, *, written: bool) -> str:
-    changed = f"{len(made.files)} file{'' if len(made.files) == 1 else 's'}"
-    told = f"{changed} {'rewritten' if written else 'to rewrite'}, {len(made.notes)} to look at"
-    if made.broken:
-        told += f", {len(made.broken)} that could not be read"
-    return f"{told}." if written or not made.files else f"{told}. `--write` writes them."
+def _summary(migration: Any, *, written: bool) -> str:
+    changed = f"{len(migration.files)} file{'' if len(migration.files) == 1 else 's'}"
+    notes = f"{len(migration.notes)} note{'' if len(migration.notes) == 1 else 's'}"
+    summary = f"{changed} {'rewritten' if written else 'to rewrite'}, {notes}"
+    if migration.broken:
+        summary += f", {len(migration.broken)} could not be read"
+    return f"{summary}." if written or not migration.files else f"{summary}. Run with `--write` to apply the changes."
 
 
 if TYPE_CHECKING:
@@ -108,35 +113,33 @@ if TYPE_CHECKING:
 else:
     eject_program = lazy("crewgraph_compat.eject.program:eject_program")
 
-_UNFINISHED = 3
-"""The status where something is left to be written."""
+_EXIT_TODO = 3
+"""Exit code of a program that still contains TODOs."""
 
 
 def eject(
     target: Annotated[
         str | None,
         typer.Argument(
-            help="The crew or flow: `file.py:name` or `package.module:name`; that of the project without it."
+            help="Crew or flow, as `file.py:name` or `package.module:name`. Defaults to the project's target."
         ),
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The file it is written to; else it is shown.")
-    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write to instead of stdout.")] = None,
 ) -> None:
-    """Write a crew or flow out as a LangGraph program, which needs crewgraph no longer.
+    """Export a crew or flow as a LangGraph program.
 
-    What has no translation is listed, with the reason, and nothing is written. The status is 3 where the source of a tool
-    is not to be had: its place is in the program, marked TODO.
+    The program does not depend on crewgraph. If something cannot be translated, lists it with the reason and writes
+    nothing. Exits with 3 if the source of a tool is unavailable; the program then contains a TODO in its place.
     """
-    found = target_of_either(target)
+    definition = load_target(target)
     module = (target or "").rpartition(":")[0]
-    made = eject_program(found, Path(module).stem if module.endswith(".py") else module)
+    program = eject_program(definition, Path(module).stem if module.endswith(".py") else module)
     if output is None:
-        sys.stdout.write(made.source)
+        sys.stdout.write(program.source)
     else:
-        output.write_text(made.source, "utf-8")
+        output.write_text(program.source, "utf-8")
         typer.echo(f"written to {output}", err=True)
-    for left in made.todo:
-        typer.echo(f"TODO: {left}", err=True)
-    if made.todo:
-        raise typer.Exit(_UNFINISHED)
+    for item in program.todo:
+        typer.echo(f"TODO: {item}", err=True)
+    if program.todo:
+        raise typer.Exit(_EXIT_TODO)

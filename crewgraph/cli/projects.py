@@ -1,7 +1,4 @@
-"""`crewgraph create`: a new project that runs, and whose test passes, as it stands.
-
-The name of a new project, and what its package, its class and its distribution are called.
-"""
+"""`crewgraph create`: create a project that runs, and whose test passes, out of the box."""
 
 import keyword
 import re
@@ -23,146 +20,148 @@ from crewgraph.errors import DefinitionError, RunError
 __all__ = ["ProjectKind", "ProjectName", "create"]
 
 
-_LONGEST = 60
-_TAKEN = frozenset({"crewai", "crewgraph", "crewgraph_compat", "src", "tests"})
+_MAX_LENGTH = 60
+_RESERVED = frozenset({"crewai", "crewgraph", "crewgraph_compat", "src", "tests"})
 
 
 @dataclass(frozen=True)
 class ProjectName:
-    """A name in the forms that a project needs."""
+    """The name of a project in its different spellings."""
 
     package: str
-    """The folder and the package: `my_crew`."""
+    """Directory and package name: `my_crew`."""
 
     @classmethod
-    def of(cls, given: str) -> "ProjectName":
-        """What people call it: "My Crew", "my-crew", "my_crew", "Équipe".
+    def of(cls, name: str) -> "ProjectName":
+        """Normalize a name such as "My Crew", "my-crew", "my_crew" or "Équipe".
 
         Raises:
-            DefinitionError: no package can be called that; says what to give instead.
+            DefinitionError: The name cannot be turned into a package name.
         """
-        if "/" in given or "\\" in given:
-            raise DefinitionError(f"{given!r} is a path; give a name, and the folder with `--path`")
-        plain = "".join(
-            one for one in unicodedata.normalize("NFKD", given.replace("ß", "ss")) if not unicodedata.combining(one)
+        if "/" in name or "\\" in name:
+            raise DefinitionError(f"{name!r} is a path; pass a name, and the directory with `--path`")
+        letters = "".join(
+            char for char in unicodedata.normalize("NFKD", name.replace("ß", "ss")) if not unicodedata.combining(char)
         )
-        strange = "".join(dict.fromkeys(one for one in plain if not one.isascii()))
-        if strange:
-            raise DefinitionError(f"{given!r} has {strange!r}, which no package can be called; use letters from a to z")
-        package = re.sub(r"[^a-z0-9]+", "_", plain.lower()).strip("_")
+        unsupported = "".join(dict.fromkeys(char for char in letters if not char.isascii()))
+        if unsupported:
+            raise DefinitionError(
+                f"{name!r} contains {unsupported!r}, which is not allowed in a package name; use letters from a to z"
+            )
+        package = re.sub(r"[^a-z0-9]+", "_", letters.lower()).strip("_")
         if not package:
-            raise DefinitionError(f"{given!r} has no letters; give a name such as `my_crew`")
-        if len(package) > _LONGEST:
-            raise DefinitionError(f"{given!r:.40} is too long; give a name of at most {_LONGEST} letters")
-        _check(given, package)
+            raise DefinitionError(f"{name!r} has no letters; choose a name such as `my_crew`")
+        if len(package) > _MAX_LENGTH:
+            raise DefinitionError(f"{name!r:.40} is too long; choose a name of at most {_MAX_LENGTH} characters")
+        _check_available(name, package)
         return cls(package)
 
     @property
     def distribution(self) -> str:
-        """What pip calls it: `my-crew`."""
+        """Distribution name: `my-crew`."""
         return self.package.replace("_", "-")
 
     @property
     def title(self) -> str:
-        """A heading: `My crew`."""
+        """Heading: `My crew`."""
         return self.package.replace("_", " ").capitalize()
 
-    def a_class(self, ending: str) -> str:
-        """A class with that ending: `MyCrew`, `NewsCrew`; never the ending alone, which is a class of ours."""
+    def class_name(self, suffix: str) -> str:
+        """Class name with a suffix: `MyCrew`, `NewsCrew`; never the suffix alone, which is a class of crewgraph's."""
         words = [word.capitalize() for word in self.package.split("_")]
-        if len(words) > 1 and words[-1] == ending:
+        if len(words) > 1 and words[-1] == suffix:
             words.pop()
-        return "".join([*words, ending])
+        return "".join([*words, suffix])
 
 
-def _check(given: str, package: str) -> None:
-    because = None
+def _check_available(name: str, package: str) -> None:
+    reason = None
     if package[0].isdigit():
-        because = "begins with a digit"
+        reason = "begins with a digit"
     elif keyword.iskeyword(package):
-        because = "is a word of Python's"
+        reason = "is a Python keyword"
     elif package in sys.stdlib_module_names:
-        because = "is a module of Python's"
-    elif package in _TAKEN:
-        because = "is taken"
-    if because is not None:
-        raise DefinitionError(f"{given!r} {because}; give another name, such as `my_{package}`")
+        reason = "is a standard library module"
+    elif package in _RESERVED:
+        reason = "is reserved"
+    if reason is not None:
+        raise DefinitionError(f"{name!r} {reason}; choose another name, such as `my_{package}`")
 
 
-_ENDING = ".tmpl"
-_SAID_OTHERWISE = {"gitignore": ".gitignore", "env.example": ".env.example"}
-"""Files whose names would mean something where the templates are."""
+_TEMPLATE_SUFFIX = ".tmpl"
+_RENAMED_FILES = {"gitignore": ".gitignore", "env.example": ".env.example"}
+"""Files whose final names would take effect in the template directory."""
 
 
 class ProjectKind(StrEnum):
-    """What a project is."""
+    """The kind of a project."""
 
     crew = "crew"
     flow = "flow"
 
 
 def create(
-    kind: Annotated[ProjectKind, typer.Argument(help="What to make.", show_default=False)],
-    name: Annotated[str, typer.Argument(help='What it is called: "My Crew" becomes the package `my_crew`.')],
-    path: Annotated[Path, typer.Option("--path", help="The folder to make it in.")] = Path(),
+    kind: Annotated[ProjectKind, typer.Argument(help="Kind of project.", show_default=False)],
+    name: Annotated[str, typer.Argument(help='Project name; "My Crew" becomes the package `my_crew`.')],
+    path: Annotated[Path, typer.Option("--path", help="Parent directory of the project.")] = Path(),
 ) -> None:
-    """Make a project: a crew, or a flow with a crew inside. It has a test that needs no key.
+    """Create a crew project, or a flow project with a crew.
 
-    Its folder has the package's name, and must not be there yet.
+    The project includes a test that needs no API key. Its directory is named after the package and must not exist yet.
     """
-    named = ProjectName.of(name)
-    folder = path / named.package
-    _write(folder, kind, _slots(kind, named))
+    project = ProjectName.of(name)
+    folder = path / project.package
+    _write(folder, kind, _slots(kind, project))
     typer.echo(
-        f"Made `{folder}`. To try it:\n\n"
+        f"Created `{folder}`. Next steps:\n\n"
         f"  cd {folder}\n"
         "  pip install -e '.[dev]'\n"
-        "  pytest                    # needs no key\n"
-        "  cp .env.example .env      # fill in your key\n"
-        f"  crewgraph run -m {named.package}.main"
+        "  pytest                    # needs no API key\n"
+        "  cp .env.example .env      # then add your API key\n"
+        f"  crewgraph run -m {project.package}.main"
     )
 
 
-def _slots(kind: ProjectKind, named: ProjectName) -> dict[str, str]:
+def _slots(kind: ProjectKind, name: ProjectName) -> dict[str, str]:
     return {
         "kind": kind.value,
-        "package": named.package,
-        "distribution": named.distribution,
-        "title": named.title,
+        "package": name.package,
+        "distribution": name.distribution,
+        "title": name.title,
         "version": __version__,
-        "class": named.a_class(kind.value.capitalize()),
-        "crew_class": named.a_class("Crew"),
-        "state_class": named.a_class("State"),
+        "class": name.class_name(kind.value.capitalize()),
+        "crew_class": name.class_name("Crew"),
+        "state_class": name.class_name("State"),
     }
 
 
 def _write(folder: Path, kind: ProjectKind, slots: dict[str, str]) -> None:
-    """Make the folder and everything in it, or nothing."""
+    """Create the directory with all files; on errors, leave nothing behind."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir()
     except FileExistsError as error:
-        what = "is there already" if error.filename == str(folder) else "is no folder"
-        raise RunError(f"`{error.filename}` {what}; give another name, or another folder with `--path`") from error
+        problem = "already exists" if error.filename == str(folder) else "is not a directory"
+        raise RunError(f"`{error.filename}` {problem}; choose another name, or another `--path`") from error
     except OSError as error:
-        raise RunError(f"`{folder}` cannot be made: {error.strerror}") from error
+        raise RunError(f"cannot create `{folder}`: {error.strerror}") from error
     try:
         for source in ("common", kind.value):
             _copy(resources.files("crewgraph.cli") / "templates" / source, folder, slots)
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
-        raise RunError(f"`{folder}` cannot be written: {error.strerror}") from error
+        raise RunError(f"cannot write to `{folder}`: {error.strerror}") from error
 
 
 def _copy(source: Traversable, folder: Path, slots: dict[str, str]) -> None:
-    for one in source.iterdir():
-        if one.is_dir():
-            below = folder / one.name.replace("PACKAGE", slots["package"])
-            below.mkdir(exist_ok=True)
-            _copy(one, below, slots)
-        elif one.name.endswith(_ENDING):
-            name = one.name.removesuffix(_ENDING)
-            text = one.read_text("utf-8")
+    for entry in source.iterdir():
+        if entry.is_dir():
+            target = folder / entry.name.replace("PACKAGE", slots["package"])
+            target.mkdir(exist_ok=True)
+            _copy(entry, target, slots)
+        elif entry.name.endswith(_TEMPLATE_SUFFIX):
+            file_name = entry.name.removesuffix(_TEMPLATE_SUFFIX)
+            text = entry.read_text("utf-8")
             for slot, value in slots.items():
                 text = text.replace("{{" + slot + "}}", value)
-            (folder / _SAID_OTHERWISE.get(name, name)).write_text(text, "utf-8")
+            (folder / _RENAMED_FILES.get(file_name, file_name)).write_text(text, "utf-8")

@@ -1,4 +1,4 @@
-"""`crewgraph run`: an unmodified CrewAI program, or the project in the current folder, run on crewgraph."""
+"""`crewgraph run`: run an unmodified CrewAI program, or the project in the current directory."""
 
 import re
 import sys
@@ -21,49 +21,49 @@ else:
 __all__ = ["ProjectProgram", "run"]
 
 _ENTRY = re.compile(r"^(?P<module>[\w.]+):(?P<function>[\w.]+)$")
-_SCRIPTS = {"crew": ("run_crew", "kickoff"), "flow": ("kickoff", "run_crew")}
-"""The scripts of a project that begin its run, by what it is; the first that there is."""
+_SCRIPTS_BY_TYPE = {"crew": ("run_crew", "kickoff"), "flow": ("kickoff", "run_crew")}
+"""Script names by project type, in order of preference."""
 
-_OF_JSON = ("crew.jsonc", "crew.json")
-_FORM = (
-    "name a program, `crewgraph run program.py`, or `crewgraph run` in the folder of a project whose `pyproject.toml` "
-    "has `run_crew` or `kickoff` in `[project.scripts]`"
+_JSON_CREWS = ("crew.jsonc", "crew.json")
+_USAGE = (
+    "pass a program, as in `crewgraph run program.py`, or run the command in a project whose `pyproject.toml` defines "
+    "`run_crew` or `kickoff` in `[project.scripts]`"
 )
 
 
 class ProjectProgram(Program):
-    """A project's own beginning: a function of its scripts, a flow that a file declares, or a crew in JSON."""
+    """A project's entry point: one of its scripts, a declared flow, or a crew in JSON."""
 
     def __init__(self, name: str, code: str) -> None:
-        """Name a beginning.
+        """Create the program.
 
         Args:
-            name: what `sys.argv` and tracebacks call it.
-            code: what begins it.
+            name: The name shown in `sys.argv` and tracebacks.
+            code: The Python source that starts the project.
         """
         super().__init__(name)
         self._code = code
 
     @classmethod
     def of(cls, folder: Path) -> Self:
-        """The beginning of the project in a folder.
+        """Find the entry point of the project in a directory.
 
         Raises:
-            RunError: there is none; says what was looked for.
+            RunError: The directory has no entry point, or its `pyproject.toml` cannot be read.
         """
-        described = _described(folder / "pyproject.toml")
-        tool, poetry = described.get("tool", {}), described.get("tool", {}).get("poetry", {})
-        scripts: dict[str, object] = {**poetry.get("scripts", {}), **described.get("project", {}).get("scripts", {})}
-        theirs: dict[str, Any] = tool.get("crewai", {})
-        if isinstance(declared := theirs.get("definition"), str):
-            return cls(declared, _DECLARED.format(path=declared))
-        for name in _SCRIPTS.get(str(theirs.get("type")), _SCRIPTS["crew"]):
+        pyproject = _read_pyproject(folder / "pyproject.toml")
+        tool, poetry = pyproject.get("tool", {}), pyproject.get("tool", {}).get("poetry", {})
+        scripts: dict[str, Any] = {**poetry.get("scripts", {}), **pyproject.get("project", {}).get("scripts", {})}
+        crewai_config: dict[str, Any] = tool.get("crewai", {})
+        if isinstance(definition := crewai_config.get("definition"), str):
+            return cls(definition, _FLOW_CALL.format(path=definition))
+        for name in _SCRIPTS_BY_TYPE.get(str(crewai_config.get("type")), _SCRIPTS_BY_TYPE["crew"]):
             if (entry := _ENTRY.match(str(scripts.get(name, "")))) is not None:
-                return cls(name, _CALLED.format(**entry.groupdict(), first=entry["function"].partition(".")[0]))
-        for name in _OF_JSON:
+                return cls(name, _SCRIPT_CALL.format(**entry.groupdict(), first=entry["function"].partition(".")[0]))
+        for name in _JSON_CREWS:
             if (folder / name).is_file():
-                return cls(name, _JSON.format(path=name))
-        raise RunError(f"there is nothing in `{folder}` to run: {_FORM}.")
+                return cls(name, _CREW_CALL.format(path=name))
+        raise RunError(f"nothing to run in `{folder}`: {_USAGE}.")
 
     def _script(self, main: ModuleType) -> CodeType:
         for folder in (Path.cwd() / "src", Path.cwd()):
@@ -78,38 +78,40 @@ class ProjectProgram(Program):
         return compile(self._code, f"<{self.target}>", "exec")
 
 
-_CALLED = "from {module} import {first}\n\n{function}()\n"
-_DECLARED = "from crewgraph.flow import Flow\n\nprint(Flow.from_declaration(path={path!r}).kickoff())\n"
-_JSON = "from crewgraph.project import load_crew_and_kickoff\n\nprint(load_crew_and_kickoff({path!r}))\n"
+_SCRIPT_CALL = "from {module} import {first}\n\n{function}()\n"
+_FLOW_CALL = "from crewgraph.flow import Flow\n\nprint(Flow.from_declaration(path={path!r}).kickoff())\n"
+_CREW_CALL = "from crewgraph.project import load_crew_and_kickoff\n\nprint(load_crew_and_kickoff({path!r}))\n"
 
 
-def _described(path: Path) -> dict[str, Any]:
+def _read_pyproject(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text("utf-8")) if path.is_file() else {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise RunError(f"`{path.absolute()}` cannot be read: {error}") from error
+        raise RunError(f"cannot read `{path.absolute()}`: {error}") from error
 
 
 def run(
     program: Annotated[
-        str | None, typer.Argument(help="A script; with -m, a module. Without it: the project in this folder.")
+        str | None, typer.Argument(help="Script to run, or module with -m. Defaults to the project in this directory.")
     ] = None,
-    args: Annotated[list[str] | None, typer.Argument(help="What the program gets in sys.argv.")] = None,
-    module: Annotated[bool, typer.Option("-m", help="PROGRAM is a module, as in `python -m`.")] = False,
+    args: Annotated[list[str] | None, typer.Argument(help="Arguments passed to the program.")] = None,
+    module: Annotated[bool, typer.Option("-m", help="Run PROGRAM as a module, like `python -m`.")] = False,
 ) -> None:
-    """Run an unmodified CrewAI program: in it, `import crewai` means crewgraph.
+    """Run an unmodified CrewAI program.
 
-    Without a program, the project in this folder is run, as `crewai run` does it: `run_crew` or `kickoff` of its
-    `[project.scripts]`, the flow that `definition` of `[tool.crewai]` names, or crew.jsonc. Its `.env` is read before.
+    Inside the program, `import crewai` imports crewgraph. sys.argv, sys.path, __main__, exit codes and tracebacks are the
+    same as under `python`.
 
-    The program sees what it would under `python`: sys.argv, sys.path, __main__, exit codes, tracebacks.
+    Without PROGRAM, runs the project in this directory like `crewai run`: `run_crew` or `kickoff` in `[project.scripts]`,
+    the flow set as `definition` in `[tool.crewai]`, or crew.jsonc. The project's `.env` is loaded first.
 
-    This holds in its process and in those forked from it. Where it starts Python anew (multiprocessing's "spawn" and
-    "forkserver"), let it begin with `import crewgraph_compat; crewgraph_compat.install()`, and run it with `python`.
+    Forked child processes also import crewgraph as crewai. A program that starts new interpreters (multiprocessing's
+    "spawn" and "forkserver") should instead begin with `import crewgraph_compat; crewgraph_compat.install()` and be run
+    with `python`.
     """
     if program is None:
         if module:
-            raise typer.BadParameter("-m wants the name of a module.")
+            raise typer.BadParameter("-m requires a module name.")
         try:
             raise RunProgram(ProjectProgram.of(Path.cwd()))
         except RunError as error:

@@ -1,15 +1,4 @@
-"""`crewgraph runs`: the runs that are kept.
-
-The database a command reads: the one that is named, or the default one.
-
-`crewgraph diff`: two runs of a crew beside each other.
-
-`crewgraph log-tasks-outputs`: what the tasks of a run gave.
-
-`crewgraph replay`: a task of a run that is kept, done again with all behind it.
-
-`crewgraph where`: the place where runs are kept.
-"""
+"""Commands that work on stored runs: `crewgraph runs`, `diff`, `log-tasks-outputs`, `replay` and `where`."""
 
 import json
 import sqlite3
@@ -23,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from crewgraph.cli.table import print_fields, print_json, print_table
-from crewgraph.cli.target import Target, target_crew
+from crewgraph.cli.target import Target, load_crew_target
 from crewgraph.definitions.crew.history import RunDiff, TaskDiff
 from crewgraph.definitions.crew.pending import RunFilter
 from crewgraph.errors import RunError, StorageError
@@ -47,22 +36,25 @@ else:
 
 DatabaseFile = Annotated[
     Path | None,
-    typer.Option("--database", help="The file runs are kept in; the default database without it.", show_default=False),
+    typer.Option("--database", help="Database file to use instead of the default one.", show_default=False),
 ]
-"""The option of a command that reads what is kept."""
+"""The `--database` option of commands that read stored runs."""
 
 
 @contextmanager
 def open_database(path: Path | None) -> Generator[Any]:
-    """The checkpointer on the database; nothing in it is forgotten because it is read.
+    """Open a checkpointer on a database without deleting anything from it.
+
+    Args:
+        path: The database file; None for the default one.
 
     Raises:
-        StorageError: there is no such file, or it is no database of ours.
+        StorageError: The file does not exist, or is not a crewgraph database.
     """
     file = path or storage_dir() / storage.DATABASE
     if not file.is_file():
-        hint = "" if path else "; the first run that is kept creates it"
-        raise StorageError(f"there is no database `{file}`{hint}")
+        hint = "" if path else "; it is created when the first run is stored"
+        raise StorageError(f"database `{file}` does not exist{hint}")
     with SqliteCheckpointer(file) as saver:
         yield saver
 
@@ -74,7 +66,7 @@ else:
 
 
 class Status(StrEnum):
-    """How far a run is."""
+    """The status of a stored run."""
 
     finished = "finished"
     pending = "pending"
@@ -82,30 +74,31 @@ class Status(StrEnum):
 
 
 def runs(
-    status: Annotated[Status | None, typer.Option("--status", help="Those alone.", show_default=False)] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many, the latest.")] = 20,
-    inside: Annotated[bool, typer.Option("--inside", help="Also those inside the methods of flows.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
+    status: Annotated[Status | None, typer.Option("--status", help="Filter by status.", show_default=False)] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum number of runs to list.")] = 20,
+    inside: Annotated[bool, typer.Option("--inside", help="Include runs started inside flow methods.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Output JSON.")] = False,
     database: DatabaseFile = None,
 ) -> None:
-    """List the runs of crews and flows that are kept, those written last first.
+    """List stored runs, most recently updated first.
 
-    finished: it is done. pending: it waits for an answer. open: it goes on in some process, or can be resumed.
+    A finished run is complete. A pending run is waiting for an answer. An open run is still running, or was interrupted
+    and can be resumed.
     """
-    wanted = RunFilter(status=None if status is None else status.value, inside=inside, limit=limit)
+    run_filter = RunFilter(status=None if status is None else status.value, inside=inside, limit=limit)
     with open_database(database) as saver:
-        found = all_runs(saver, wanted)
+        stored = all_runs(saver, run_filter)
     if as_json:
-        print_json([asdict(one) for one in found])
-    elif found:
+        print_json([asdict(run) for run in stored])
+    elif stored:
         columns = ("thread", "kind", "name", "status", "last", "written")
         rows = (
-            (one.thread_id, one.kind, one.name, one.status, one.last or "-", f"{one.updated_at:%Y-%m-%d %H:%M} UTC")
-            for one in found
+            (run.thread_id, run.kind, run.name, run.status, run.last or "-", f"{run.updated_at:%Y-%m-%d %H:%M} UTC")
+            for run in stored
         )
-        print_table(columns, rows, whole=("thread",))
+        print_table(columns, rows, no_wrap=("thread",))
     else:
-        typer.echo("no such runs are kept" if status else "no runs are kept")
+        typer.echo(f"no {status.value} runs" if status else "no runs")
 
 
 if TYPE_CHECKING:
@@ -117,62 +110,67 @@ _EXCERPT = 80
 
 
 def diff(
-    a: Annotated[str, typer.Argument(help="The thread of a run.", show_default=False)],
-    b: Annotated[str, typer.Argument(help="The thread of another.", show_default=False)],
-    exit_code: Annotated[bool, typer.Option("--exit-code", help="End with 1 where the runs differ.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
+    a: Annotated[str, typer.Argument(help="Thread id of the first run.", show_default=False)],
+    b: Annotated[str, typer.Argument(help="Thread id of the second run.", show_default=False)],
+    exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with 1 if the runs differ.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Output JSON.")] = False,
     database: DatabaseFile = None,
 ) -> None:
-    """Show what differs between two runs of a crew, task by task; `crewgraph runs` lists them."""
+    """Compare two runs of a crew, task by task.
+
+    Use `crewgraph runs` to find the thread ids.
+    """
     with open_database(database) as saver:
-        found = diff_stored_runs(saver, a, b)
+        comparison = diff_stored_runs(saver, a, b)
     if as_json:
-        print_json(_plain(found))
+        print_json(_diff_as_data(comparison))
     else:
-        _show(found)
-    if exit_code and not found.same:
+        _print_diff(comparison)
+    if exit_code and not comparison.same:
         raise typer.Exit(1)
 
 
-def _show(found: RunDiff) -> None:
-    typer.echo(f"a  {found.a}\nb  {found.b}")
-    for name, (a, b) in found.inputs.items():
+def _print_diff(comparison: RunDiff) -> None:
+    typer.echo(f"a  {comparison.a}\nb  {comparison.b}")
+    for name, (a, b) in comparison.inputs.items():
         typer.echo(f"input {name}: {shorten(repr(a), _EXCERPT)} -> {shorten(repr(b), _EXCERPT)}")
-    print_table(("task", "", "agent", "tokens", "seconds", "output"), map(_row, found.tasks), whole=("task",))
-
-
-def _row(one: TaskDiff) -> tuple[str, ...]:
-    agents = list(dict.fromkeys(side.agent for side in (one.a, one.b) if side is not None))
-    outputs = [
-        f"{sign} {shorten(side.raw, _EXCERPT)}" for sign, side in (("-", one.a), ("+", one.b)) if side is not None
-    ]
-    return (
-        one.task,
-        one.status,
-        " -> ".join(agents),
-        f"{one.tokens:+d}",
-        "" if one.seconds is None else f"{one.seconds:+.1f}",
-        "\n".join(outputs) if one.status != "same" else outputs[0][2:],
+    print_table(
+        ("task", "", "agent", "tokens", "seconds", "output"), map(_diff_row, comparison.tasks), no_wrap=("task",)
     )
 
 
-def _plain(found: RunDiff) -> dict[str, Any]:
+def _diff_row(task: TaskDiff) -> tuple[str, ...]:
+    agents = list(dict.fromkeys(side.agent for side in (task.a, task.b) if side is not None))
+    outputs = [
+        f"{sign} {shorten(side.raw, _EXCERPT)}" for sign, side in (("-", task.a), ("+", task.b)) if side is not None
+    ]
+    return (
+        task.task,
+        task.status,
+        " -> ".join(agents),
+        f"{task.tokens:+d}",
+        "" if task.seconds is None else f"{task.seconds:+.1f}",
+        "\n".join(outputs) if task.status != "same" else outputs[0][2:],
+    )
+
+
+def _diff_as_data(comparison: RunDiff) -> dict[str, Any]:
     return {
-        "a": found.a,
-        "b": found.b,
-        "same": found.same,
-        "inputs": {name: list(values) for name, values in found.inputs.items()},
+        "a": comparison.a,
+        "b": comparison.b,
+        "same": comparison.same,
+        "inputs": {name: list(values) for name, values in comparison.inputs.items()},
         "tasks": [
             {
-                "task": one.task,
-                "status": one.status,
-                "differs": one.differs,
-                "tokens": one.tokens,
-                "seconds": one.seconds,
-                "a": None if one.a is None else {"agent": one.a.agent, "output": one.a.raw},
-                "b": None if one.b is None else {"agent": one.b.agent, "output": one.b.raw},
+                "task": task.task,
+                "status": task.status,
+                "differs": task.differs,
+                "tokens": task.tokens,
+                "seconds": task.seconds,
+                "a": None if task.a is None else {"agent": task.a.agent, "output": task.a.raw},
+                "b": None if task.b is None else {"agent": task.b.agent, "output": task.b.raw},
             }
-            for one in found.tasks
+            for task in comparison.tasks
         ],
     }
 
@@ -186,26 +184,31 @@ else:
     all_runs = lazy("crewgraph.runtime.runs.index:all_runs")
     state = lazy_module("crewgraph.compiler.crew.state")
 
-Thread = Annotated[str | None, typer.Option("--thread", help="The run; the latest one without it.", show_default=False)]
-"""The option of a command that works on one run of a crew."""
+Thread = Annotated[
+    str | None, typer.Option("--thread", help="Thread id of the run. Defaults to the latest run.", show_default=False)
+]
+"""The `--thread` option of commands that work on one run of a crew."""
 
-_OF_TASK = ("id", "key")
+_TASK_FIELDS = ("id", "key")
 
 
 def log_tasks_outputs(
     thread: Thread = None,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Output JSON.")] = False,
     database: DatabaseFile = None,
 ) -> None:
-    """Show what the tasks of the latest run of a crew gave, with the ids that `crewgraph replay -t` takes."""
+    """Show the task outputs of a crew run.
+
+    Prints the outputs with the task ids that `crewgraph replay -t` accepts.
+    """
     with open_database(database) as saver:
         if thread is None:
             latest = all_runs(saver, RunFilter(inside=True, limit=1), "crew")
             if not latest:
-                raise RunError("no run of a crew is kept there; `crewgraph where` tells where runs are kept")
+                raise RunError("no crew runs are stored; `crewgraph where` shows the default database")
             thread = latest[0].thread_id
         run = stored_run(saver, thread)
-    tasks = [_told(name, output) for name, output in run.finished.items()]
+    tasks = [_task_output(name, output) for name, output in run.finished.items()]
     if as_json:
         print_json({"thread_id": run.thread_id, "crew": run.crew, "inputs": run.inputs, "tasks": tasks})
         return
@@ -219,11 +222,11 @@ def log_tasks_outputs(
         typer.echo("none of its tasks is done")
 
 
-def _told(name: str, output: Mapping[str, Any]) -> dict[str, Any]:
+def _task_output(name: str, output: Mapping[str, Any]) -> dict[str, Any]:
     task: Mapping[str, Any] = output.get(state.TASK) or {}
     return {
         "name": name,
-        **{one: task.get(one) for one in _OF_TASK},
+        **{field: task.get(field) for field in _TASK_FIELDS},
         "description": output.get("description"),
         "expected_output": output.get("expected_output"),
         "agent": output["agent"],
@@ -234,79 +237,81 @@ def _told(name: str, output: Mapping[str, Any]) -> dict[str, Any]:
 def replay(
     task: Annotated[
         str,
-        typer.Option(
-            "-t", "--task_id", "--task-id", help="The task: its id, key or name, or its number.", show_default=False
-        ),
+        typer.Option("-t", "--task_id", "--task-id", help="Task id, key, name or number.", show_default=False),
     ],
     thread: Thread = None,
     inputs: Annotated[
         str | None,
-        typer.Option("--inputs", help="A JSON object: values that replace those of that run.", show_default=False),
+        typer.Option("--inputs", help="JSON object with inputs that replace those of the run.", show_default=False),
     ] = None,
     target: Target = None,
-    as_json: Annotated[bool, typer.Option("--json", help="The result as JSON, for programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Output the result as JSON.")] = False,
     database: DatabaseFile = None,
 ) -> None:
-    """Do a task of the latest run again, and all tasks behind it; what was found out before is taken from that run.
+    """Re-run a crew from one of its tasks.
 
-    `crewgraph log-tasks-outputs` shows the tasks and their ids.
+    The task and all tasks after it run again; the outputs of earlier tasks are reused from the stored run. Use
+    `crewgraph log-tasks-outputs` to find the task ids.
     """
-    given = _inputs(inputs)
-    crew = target_crew(target)
+    values = _parse_inputs(inputs)
+    crew = load_crew_target(target)
     with ExitStack() as stack:
         saver = None if database is None else stack.enter_context(open_database(database))
-        result = crew.replay(task, given, thread, checkpointer=saver)
+        result = crew.replay(task, values, thread, checkpointer=saver)
     if as_json:
-        tasks = [{"name": one.name, "agent": one.agent, "output": one.raw} for one in result.tasks_output]
+        tasks = [
+            {"name": task_output.name, "agent": task_output.agent, "output": task_output.raw}
+            for task_output in result.tasks_output
+        ]
         print_json({"thread_id": result.thread_id, "output": result.raw, "tasks": tasks})
     else:
         typer.echo(f"run {result.thread_id}", err=True)
         typer.echo(result.raw)
 
 
-def _inputs(text: str | None) -> dict[str, Any] | None:
+def _parse_inputs(text: str | None) -> dict[str, Any] | None:
     if text is None:
         return None
     try:
-        given: Any = json.loads(text)
+        value: Any = json.loads(text)
     except ValueError as error:
-        raise typer.BadParameter(f"it is no JSON: {error}", param_hint="--inputs") from error
-    if not isinstance(given, dict):
-        raise typer.BadParameter('give a JSON object: {"topic": "rain"}', param_hint="--inputs")
-    return cast("dict[str, Any]", given)
+        raise typer.BadParameter(f"not valid JSON: {error}", param_hint="--inputs") from error
+    if not isinstance(value, dict):
+        raise typer.BadParameter('expected a JSON object, such as {"topic": "rain"}', param_hint="--inputs")
+    return cast("dict[str, Any]", value)
 
 
-_SECONDS = 5
-_STEP = 1024
+_BUSY_TIMEOUT = 5  # seconds
+_UNIT_FACTOR = 1024
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 
 def where() -> None:
-    """Show where runs are kept, how much room they take, and how many there are."""
+    """Show the default database: its path, size and threads."""
     database = storage_dir() / storage.DATABASE
     typer.echo(f"database  {database}")
     if not database.is_file():
-        typer.echo("          not there yet: the first run that is kept creates it")
+        typer.echo("          does not exist yet; it is created when the first run is stored")
         return
-    typer.echo(f"size      {_readable(_size(database))}")
+    typer.echo(f"size      {_human_size(_disk_usage(database))}")
     with closing(
-        Database(str(database), synchronous="NORMAL", timeout=_SECONDS, schema=schema.CHECKPOINT_SCHEMA)
+        Database(str(database), synchronous="NORMAL", timeout=_BUSY_TIMEOUT, schema=schema.CHECKPOINT_SCHEMA)
     ) as opened:
-        typer.echo(f"threads   {opened.read(_threads)}")
+        typer.echo(f"threads   {opened.read(_count_threads)}")
 
 
-def _threads(connection: sqlite3.Connection) -> int:
+def _count_threads(connection: sqlite3.Connection) -> int:
     return connection.execute("SELECT COUNT(DISTINCT thread) FROM lineages").fetchone()[0]
 
 
-def _size(database: Path) -> int:
-    """The bytes on disk, with the files that SQLite keeps beside a database in use."""
-    beside = (database.with_name(f"{database.name}{ending}") for ending in ("", "-wal", "-shm"))
-    return sum(path.stat().st_size for path in beside if path.exists())
+def _disk_usage(database: Path) -> int:
+    """Return the size in bytes of a database, including SQLite's `-wal` and `-shm` files."""
+    files = (database.with_name(f"{database.name}{ending}") for ending in ("", "-wal", "-shm"))
+    return sum(path.stat().st_size for path in files if path.exists())
 
 
-def _readable(size: float) -> str:
+def _human_size(size: float) -> str:
     unit = 0
-    while size >= _STEP and unit < len(_UNITS) - 1:
-        size, unit = size / _STEP, unit + 1
+    while size >= _UNIT_FACTOR and unit < len(_UNITS) - 1:
+        size, unit = size / _UNIT_FACTOR, unit + 1
     return f"{size:.1f} {_UNITS[unit]}" if unit else f"{size:.0f} {_UNITS[0]}"

@@ -1,4 +1,4 @@
-"""What commands print: tables for people, JSON for programs."""
+"""Output of commands: tables for people, JSON for programs."""
 
 import json
 import sys
@@ -23,7 +23,7 @@ else:
     Text = lazy("rich.text:Text")
     box = lazy_module("rich.box")
 
-_WIDE = 200  # cells, where nobody looks: what is piped is not to be cut
+_PIPED_WIDTH = 200  # cells; piped output must not be truncated to a terminal's width
 
 
 def print_json(data: object) -> None:
@@ -31,38 +31,37 @@ def print_json(data: object) -> None:
     typer.echo(json.dumps(data, indent=2, ensure_ascii=False, default=str))
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, whole: Sequence[str] = ()) -> None:
-    """Print rows below each other.
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, no_wrap: Sequence[str] = ()) -> None:
+    """Print a table.
 
     Args:
-        columns: their heads.
-        rows: the texts in them.
-        whole: columns that are never broken, as names are to be copied.
+        columns: The column headers.
+        rows: The cells of each row.
+        no_wrap: Columns that are never wrapped, so that their values can be copied.
     """
     table = Table(box=box.SIMPLE, pad_edge=False)
     for name in columns:
-        table.add_column(name, no_wrap=name in whole, overflow="fold")
+        table.add_column(name, no_wrap=name in no_wrap, overflow="fold")
     for row in rows:
-        table.add_row(*map(_plain, row))
+        table.add_row(*map(_text, row))
     _console().print(table)
 
 
 def print_fields(title: str, fields: Iterable[tuple[str, str]]) -> None:
-    """Print the fields of one thing, below its title."""
+    """Print a title, and below it one line for each name and value."""
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in fields:
-        table.add_row(f"  {name}", _plain(value))
+        table.add_row(f"  {name}", _text(value))
     console = _console()
-    console.print(_plain(title), style="bold")
+    console.print(_text(title), style="bold")
     console.print(table)
 
 
-def _plain(text: str) -> "Text":
-    return Text(text)  # what models write is no markup
+def _text(text: str) -> "Text":
+    return Text(text)  # model output must not be parsed as Rich markup
 
 
 def _console() -> "Console":
-    is_seen = sys.stdout.isatty()
-    return Console(width=None if is_seen else _WIDE, highlight=False)
+    return Console(width=None if sys.stdout.isatty() else _PIPED_WIDTH, highlight=False)

@@ -1,6 +1,7 @@
-"""The crew or flow a command works on: named on the command line, or by the project it is called in.
+"""Loading the crew or flow that a command works on.
 
-A `.env` of the folder is read before.
+The target is given with `--target`, or set in the project's `pyproject.toml`. The `.env` file of the current directory is
+loaded first.
 """
 
 import importlib
@@ -20,7 +21,7 @@ from crewgraph.errors import RunError
 from crewgraph.lazy import lazy
 from crewgraph.project.env_file import load_env
 
-__all__ = ["Target", "target_crew", "target_flow", "target_of_either"]
+__all__ = ["Target", "load_crew_target", "load_flow_target", "load_target"]
 
 
 if TYPE_CHECKING:
@@ -28,117 +29,129 @@ if TYPE_CHECKING:
 else:
     install = lazy("crewgraph_compat:install")
 
-_FORM = "write `path/to/file.py:name` or `package.module:name`"
+_TARGET_FORMAT = "pass `path/to/file.py:name` or `package.module:name`"
 
 Target = Annotated[
     str | None,
     typer.Option(
         "--target",
-        help="The crew or flow: `file.py:name` or `package.module:name`, where the name is an object, a class or a function that "
-        "makes one. Without it: `target` of `[tool.crewgraph]` in `pyproject.toml`.",
+        help="Crew or flow, as `file.py:name` or `package.module:name`; the name may be an object, a class or a function that "
+        "returns one. Defaults to `target` in `[tool.crewgraph]` of `pyproject.toml`.",
         show_default=False,
     ),
 ]
-"""The option of a command that works on a crew or a flow."""
+"""The `--target` option of commands that work on a crew or a flow."""
 
 
-def target_of_either(named: str | None) -> "Crew | Flow":
-    """The crew or the flow of that name; see `target_crew`.
+def load_target(target: str | None) -> "Crew | Flow[Any]":
+    """Load a crew or a flow.
 
-    Raises:
-        RunError: there is none; says what was looked at.
-    """
-    where, made = _made(named)
-    if not isinstance(made, (Crew, Flow)):
-        raise RunError(f"`{where}` is {made!r:.80}, neither crew nor flow; {_FORM} of one.")
-    return cast("Crew | Flow", made)
-
-
-def target_crew(named: str | None) -> Crew:
-    """The crew of that name: an object, a `@CrewBase` class, or a function without parameters.
+    Args:
+        target: The value of `--target`; None for the target of the project.
 
     Raises:
-        RunError: there is none; says what was looked at.
+        RunError: The target cannot be found, or is neither a crew nor a flow.
     """
-    where, made = _made(named)
-    if not isinstance(made, Crew):
+    path, value = _build(target)
+    if not isinstance(value, (Crew, Flow)):
+        raise RunError(f"`{path}` is {value!r:.80}, which is neither a crew nor a flow; {_TARGET_FORMAT} of one.")
+    return cast("Crew | Flow[Any]", value)
+
+
+def load_crew_target(target: str | None) -> Crew:
+    """Load a crew: an object, a `@CrewBase` class, or a function without parameters.
+
+    Args:
+        target: The value of `--target`; None for the target of the project.
+
+    Raises:
+        RunError: The target cannot be found, or is not a crew.
+    """
+    path, value = _build(target)
+    if not isinstance(value, Crew):
         raise RunError(
-            f"`{where}` is {made!r:.80}, no crew; {_FORM} of a Crew, a @CrewBase class or a function that gives one."
+            f"`{path}` is {value!r:.80}, which is not a crew; {_TARGET_FORMAT} of a `Crew`, a `@CrewBase` class or a function "
+            "that returns one."
         )
-    return made
+    return value
 
 
-def target_flow(named: str | None) -> Flow:
-    """The flow of that name: an object, a class, or a function without parameters.
+def load_flow_target(target: str | None) -> Flow[Any]:
+    """Load a flow: an object, a class, or a function without parameters.
+
+    Args:
+        target: The value of `--target`; None for the target of the project.
 
     Raises:
-        RunError: there is none; says what was looked at.
+        RunError: The target cannot be found, or is not a flow.
     """
-    where, found = _found(named)
-    made: object = found() if inspect.isclass(found) or inspect.isroutine(found) else found
-    if not isinstance(made, Flow):
-        raise RunError(f"`{where}` is {made!r:.80}, no flow; {_FORM} of a Flow or of a function that gives one.")
-    return cast("Flow", made)
+    path, imported = _import_target(target)
+    value: Any = imported() if inspect.isclass(imported) or inspect.isroutine(imported) else imported
+    if not isinstance(value, Flow):
+        raise RunError(
+            f"`{path}` is {value!r:.80}, which is not a flow; {_TARGET_FORMAT} of a `Flow` or a function that returns one."
+        )
+    return cast("Flow[Any]", value)
 
 
-def _made(named: str | None) -> tuple[str, Any]:
-    """What a name stands for, made where it is a class or a function, and the crew of a `@CrewBase` class."""
-    where, found = _found(named)
-    made: Any = found() if inspect.isclass(found) or inspect.isroutine(found) else found
-    if not isinstance(made, (Crew, Flow)) and callable(getattr(made, "crew", None)):
-        made = made.crew()
-    return where, cast("Any", made)
+def _build(target: str | None) -> tuple[str, Any]:
+    """Import the target and call it if it is a class or a function; a `@CrewBase` object gives its crew."""
+    path, imported = _import_target(target)
+    value: Any = imported() if inspect.isclass(imported) or inspect.isroutine(imported) else imported
+    if not isinstance(value, (Crew, Flow)) and callable(getattr(value, "crew", None)):
+        value = value.crew()
+    return path, cast("Any", value)
 
 
-def _found(named: str | None) -> tuple[str, object]:
-    where = named or _of_project()
-    module, colon, name = where.rpartition(":")
+def _import_target(target: str | None) -> tuple[str, Any]:
+    path = target or _project_target()
+    module, colon, name = path.rpartition(":")
     if not (module and colon and name):
-        raise RunError(f"`{where}` names nothing; {_FORM}.")
-    install()  # its module may be one of CrewAI's
+        raise RunError(f"invalid target `{path}`; {_TARGET_FORMAT}.")
+    install()  # the module may import crewai
     load_env()
-    found: object = _module(module)
+    value: Any = _import_module(module)
     for part in name.split("."):
-        if not hasattr(found, part):
-            raise RunError(f"there is no `{part}` in `{module}`; {_FORM}.")
-        found = getattr(found, part)
-    return where, found
+        if not hasattr(value, part):
+            raise RunError(f"`{module}` has no attribute `{part}`; {_TARGET_FORMAT}.")
+        value = getattr(value, part)
+    return path, value
 
 
-def _of_project() -> str:
+def _project_target() -> str:
     path = Path("pyproject.toml")
     try:
-        described = tomllib.loads(path.read_text("utf-8")) if path.is_file() else {}
+        config = tomllib.loads(path.read_text("utf-8")) if path.is_file() else {}
     except tomllib.TOMLDecodeError as error:
-        raise RunError(f"`{path.absolute()}` cannot be read: {error}") from error
-    target: object = described.get("tool", {}).get("crewgraph", {}).get("target")
+        raise RunError(f"cannot read `{path.absolute()}`: {error}") from error
+    target: Any = config.get("tool", {}).get("crewgraph", {}).get("target")
     if not isinstance(target, str):
         raise RunError(
-            f"which crew or flow? Give `--target file.py:name`, or let `pyproject.toml` in `{Path.cwd()}` say\n\n"
+            f"no crew or flow given: pass `--target file.py:name`, or add this to `pyproject.toml` in `{Path.cwd()}`:\n\n"
             '[tool.crewgraph]\ntarget = "package.module:name"'
         )
     return target
 
 
-def _module(named: str) -> ModuleType:
+def _import_module(name: str) -> ModuleType:
     for folder in (Path.cwd() / "src", Path.cwd()):
         if folder.is_dir() and str(folder) not in sys.path:
             sys.path.insert(0, str(folder))
-    if not named.endswith(".py"):
+    if not name.endswith(".py"):
         try:
-            return importlib.import_module(named)
+            return importlib.import_module(name)
         except ModuleNotFoundError as error:
-            if error.name is None or not f"{named}.".startswith(f"{error.name}."):
-                raise  # the module is there, and imports something that is not
+            if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+                raise  # the module exists, but one of its imports does not
             raise RunError(
-                f"there is no module `{named}` in `{Path.cwd()}`, in `src` below it, or on Python's path"
+                f"module `{name}` not found in `{Path.cwd()}`, in its `src` directory or on Python's path"
             ) from error
-    path = Path(named).absolute()
+    path = Path(name).absolute()
     if not path.is_file():
-        raise RunError(f"there is no file `{path}`")
+        raise RunError(f"file `{path}` does not exist")
     sys.path.insert(0, str(path.parent))
     spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None  # of a file that ends in .py
+    assert spec is not None and spec.loader is not None  # the file ends in .py
     module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -1,1 +1,1 @@
-"""The audience of events: `ConsoleListener` and what it is made of."""
+"""Listeners that show runs to people: the console and the log file."""

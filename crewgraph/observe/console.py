@@ -1,10 +1,6 @@
-"""A run as lines on a console: what `verbose=True` shows.
+"""The console output of `verbose=True`.
 
-Lines laid out in columns and colours, for a terminal or a notebook.
-
-How long things take, told from the events at their ends.
-
-Whether the runs of a context stay off the console, whatever `verbose` says.
+`ConsoleListener` prints one line for each event: in colored columns on a terminal or in a notebook, as plain text elsewhere.
 """
 
 import os
@@ -14,101 +10,100 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable
 from contextvars import ContextVar
 from datetime import datetime, timedelta
-from typing import TextIO
+from typing import Any, TextIO
 
 from rich.console import Console
 from rich.containers import Lines
 from rich.text import Text
 
 from crewgraph.events import BaseEvent, EventBus
-from crewgraph.observe.event_lines import Line, Mood, elided, event_lines, excerpt, passage
-from crewgraph.observe.redaction import Veil
+from crewgraph.observe.event_lines import Line, LineStatus, event_lines, truncate_block, truncate_line, truncate_name
+from crewgraph.observe.redaction import SecretRedactor
 
-__all__ = ["QUIET", "ConsoleColumns", "ConsoleListener", "Stopwatch", "spoken"]
+__all__ = ["QUIET", "ConsoleColumns", "ConsoleListener", "Stopwatch", "format_duration"]
 
 
-_COLUMNS_WHERE = 20  # cells for the name of the task
-_NARROWEST = 20  # cells for what happened, even where the terminal is too narrow
-_NOTEBOOK = 100  # cells: a notebook does not tell its width
+_SCOPE_COLUMN = 20  # cells for the name of the task, crew or flow
+_MIN_TEXT_COLUMN = 20  # cells for the text, even if the terminal is too narrow
+_NOTEBOOK_WIDTH = 100  # cells; a notebook does not report its width
 _MARKS = {
-    Mood.START: ("▸", ">", "bold"),
-    Mood.STEP: ("·", "-", "dim"),
-    Mood.GOOD: ("✓", "+", "green"),
-    Mood.WARNING: ("!", "!", "yellow"),
-    Mood.BAD: ("✗", "x", "red"),
+    LineStatus.START: ("▸", ">", "bold"),
+    LineStatus.STEP: ("·", "-", "dim"),
+    LineStatus.SUCCESS: ("✓", "+", "green"),
+    LineStatus.WARNING: ("!", "!", "yellow"),
+    LineStatus.ERROR: ("✗", "x", "red"),
 }
-_NAMES = ("cyan", "magenta", "blue", "green", "bright_cyan", "bright_magenta", "bright_blue", "yellow")
+_SCOPE_COLORS = ("cyan", "magenta", "blue", "green", "bright_cyan", "bright_magenta", "bright_blue", "yellow")
 
 
 class ConsoleColumns:
-    """Prints lines as: name of the task, a rule, a mark, what happened; each task in a colour of its own."""
+    """Prints lines in columns: scope, rule, status mark and text; each scope has its own color."""
 
     def __init__(self, stream: TextIO | None) -> None:
-        self._console = _console(stream)
-        self._colours: dict[str, str] = {}
+        self._console = _make_console(stream)
+        self._colors: dict[str, str] = {}
 
     @property
-    def fit(self) -> bool:
-        """Whether somebody looks who sees columns and colours: a terminal or a notebook."""
+    def is_interactive(self) -> bool:
+        """Whether the stream is a terminal or a notebook, which can show columns and colors."""
         return self._console.is_terminal
 
-    def show(self, where: str, head: str, text: str, body: str, mood: Mood) -> None:
-        """Print one line, and its body below it."""
-        mark, plain_mark, style = _MARKS[mood]
+    def show(self, scope: str, title: str, text: str, body: str, status: LineStatus) -> None:
+        """Print a line with its body below it."""
+        mark, plain_mark, style = _MARKS[status]
         plain = self._console.options.ascii_only
-        colour = self._colours.setdefault(where, _NAMES[len(self._colours) % len(_NAMES)])
-        name = Text(where, colour, no_wrap=True)
-        name.truncate(_COLUMNS_WHERE, overflow="ellipsis", pad=True)
+        color = self._colors.setdefault(scope, _SCOPE_COLORS[len(self._colors) % len(_SCOPE_COLORS)])
+        name = Text(scope, color, no_wrap=True)
+        name.truncate(_SCOPE_COLUMN, overflow="ellipsis", pad=True)
         rule = Text("|" if plain else "│", "dim")
-        told = Text.assemble((head, style), "  " if text else "", text)
-        beside = Text(plain_mark if plain else mark, style)
-        paragraphs = [told, *(Text(one) for one in body.split("\n"))] if body else [told]
+        message = Text.assemble((title, style), "  " if text else "", text)
+        marker = Text(plain_mark if plain else mark, style)
+        paragraphs = [message, *(Text(line) for line in body.split("\n"))] if body else [message]
         rows: list[Text] = []
-        for content in (row for paragraph in paragraphs for row in self._wrapped(paragraph)):
-            rows.append(Text(" ").join((name, rule, beside, content)))
+        for content in (row for paragraph in paragraphs for row in self._wrap(paragraph)):
+            rows.append(Text(" ").join((name, rule, marker, content)))
             rows[-1].rstrip()
-            name, beside = Text(" " * _COLUMNS_WHERE), Text(" ")
+            name, marker = Text(" " * _SCOPE_COLUMN), Text(" ")
         self._console.print(Text("\n").join(rows), soft_wrap=True)
 
-    def _wrapped(self, text: Text) -> Lines:
-        width = max(_NARROWEST, self._console.width - _COLUMNS_WHERE - len(" │ · "))
+    def _wrap(self, text: Text) -> Lines:
+        width = max(_MIN_TEXT_COLUMN, self._console.width - _SCOPE_COLUMN - len(" │ · "))
         return text.wrap(self._console, width, overflow="fold")
 
 
-def _console(stream: TextIO | None) -> Console:
-    colours = None if os.environ.get("NO_COLOR") else "auto"
+def _make_console(stream: TextIO | None) -> Console:
+    color_system = None if os.environ.get("NO_COLOR") else "auto"
     if stream is None and Console().is_jupyter:
-        # As terminal text: a notebook shows rich's own objects as one block a line, with gaps between them.
-        system = None if colours is None else "standard"
-        return Console(force_jupyter=False, force_terminal=True, width=_NOTEBOOK, color_system=system)
-    return Console(file=stream, color_system=colours, force_jupyter=False)
+        # As terminal text, because a notebook renders each of rich's own objects as a separate block, with gaps.
+        jupyter_colors = None if color_system is None else "standard"
+        return Console(force_jupyter=False, force_terminal=True, width=_NOTEBOOK_WIDTH, color_system=jupyter_colors)
+    return Console(file=stream, color_system=color_system, force_jupyter=False)
 
 
 class Stopwatch:
-    """Knows when what is under way began.
+    """Measures durations between start and end events.
 
-    Runs of one definition at the same time have the same keys. Which of them ends is then not known, so
-    nothing is said about how long it took.
+    Concurrent runs of one definition share their keys. It is then unknown which of them ended, so no duration is given.
     """
 
     def __init__(self) -> None:
-        self._began: defaultdict[Hashable, list[datetime | None]] = defaultdict(list)
+        self._starts: defaultdict[Hashable, list[datetime | None]] = defaultdict(list)
 
     def start(self, key: Hashable, at: datetime) -> None:
-        """Note that something begins."""
-        self._began[key].append(at)
+        """Record a start."""
+        self._starts[key].append(at)
 
     def stop(self, key: Hashable, at: datetime) -> timedelta | None:
-        """Note that something ends; how long it took, None where that is not known."""
-        began = self._began.pop(key, [])
-        if len(began) > 1:
-            self._began[key] = [None] * (len(began) - 1)
+        """Record an end, and return the time since the start; None if unknown."""
+        starts = self._starts.pop(key, [])
+        if len(starts) > 1:
+            self._starts[key] = [None] * (len(starts) - 1)
             return None
-        return at - began[0] if began and began[0] is not None else None
+        return at - starts[0] if starts and starts[0] is not None else None
 
 
-def spoken(duration: timedelta) -> str:
-    """A duration as people say it: `40 ms`, `3.2 s`, `2 min 05 s`."""
+def format_duration(duration: timedelta) -> str:
+    """Format a duration for people: `40 ms`, `3.2 s`, `2 min 05 s`."""
     seconds = duration.total_seconds()
     if seconds < 0.9995:
         return f"{seconds * 1000:.0f} ms"
@@ -119,22 +114,22 @@ def spoken(duration: timedelta) -> str:
 
 
 QUIET: ContextVar[bool] = ContextVar("crewgraph_quiet_console", default=False)
-"""Whether they do."""
+"""Whether console output is suppressed in the current context, regardless of `verbose`."""
 
 
 class ConsoleListener:
-    """Prints what happens in crews and flows, each thing on a line with the task it belongs to.
+    """Prints the events of crews and flows, one line each.
 
-    On a terminal and in a notebook the lines are coloured and laid out in columns; `NO_COLOR` is honoured.
-    Anywhere else (a pipe, a file, CI) they are plain and stable: `[task] what happened (how long): text`.
+    On a terminal and in a notebook the lines are colored and aligned in columns; `NO_COLOR` is respected. Elsewhere (a pipe,
+    a file, CI) they are plain text in a stable format: `[task] event (duration): text`.
 
-    Long texts are cut and say by how much. Control characters are shown, not obeyed. Values of environment
-    variables that hold secrets, and arguments named like secrets, are covered.
+    Long texts are truncated, with the number of characters left out. Control characters are escaped. Values of environment
+    variables that hold secrets, and arguments named like secrets, are redacted.
 
     Args:
-        shows: which events, of which sources, are printed; all where it is not given.
-        within: what the event that is being told of is a part of, to stand before its name; nothing where it is not given.
-        stream: where to print; standard output, as it is when a line is printed, where it is not given.
+        shows: Predicate on source and event that selects what is printed; None prints all events.
+        within: Returns the flow methods that enclose the current event, as a prefix of its scope.
+        stream: Where to print; None for the `sys.stdout` of the moment.
     """
 
     def __init__(
@@ -148,73 +143,73 @@ class ConsoleListener:
         self._stream = stream
         self._lock = threading.RLock()
         self._bus: EventBus | None = None
-        self._veil = Veil()
+        self._redactor = SecretRedactor()
         self._stopwatch = Stopwatch()
         self._columns = ConsoleColumns(stream)
 
     def attach(self, bus: EventBus) -> None:
-        """Begin to listen to a bus; one it listened to before is left."""
+        """Start listening to a bus, instead of the previous one."""
         self.detach()
         self._bus = bus
-        for event_type in _SHOWN:
+        for event_type in _EVENT_TYPES:
             bus.register_handler(event_type, self.show, alone=True)
 
     def detach(self) -> None:
-        """Listen no longer; nothing happens where it does not listen."""
+        """Stop listening; does nothing if not attached."""
         if self._bus is not None:
-            for event_type in _SHOWN:
+            for event_type in _EVENT_TYPES:
                 self._bus.off(event_type, self.show)
             self._bus = None
 
-    def show(self, source: object, event: BaseEvent) -> None:
-        """Print an event, if it is one to be shown."""
+    def show(self, source: Any, event: BaseEvent) -> None:
+        """Print an event if it is selected and has a line."""
         if QUIET.get() or (self._shows is not None and not self._shows(source, event)):
             return
-        seen = event_lines(event)
-        if seen is None:
+        line = event_lines(event)
+        if line is None:
             return
-        where = self._named(seen.where)
-        what = elided(self._writable(seen.what), _WHAT)
-        text = excerpt(self._writable(seen.text), seen.limit)
-        body = passage(self._writable(seen.body), seen.body_limit)
+        scope = self._scope_name(line.scope)
+        title = truncate_name(self._encodable(line.title), _TITLE_LIMIT)
+        text = truncate_line(self._encodable(line.text), line.limit)
+        body = truncate_block(self._encodable(line.body), line.body_limit)
         with self._lock:
-            took = self._took(seen, event)
-            head = what + (f" ({spoken(took)})" if took is not None else "")
-            if self._columns.fit:
-                self._columns.show(where, head, text, body, seen.mood)
+            duration = self._duration(line, event)
+            heading = title + (f" ({format_duration(duration)})" if duration is not None else "")
+            if self._columns.is_interactive:
+                self._columns.show(scope, heading, text, body, line.status)
             else:
-                self._write(where, head, text, body)
+                self._write(scope, heading, text, body)
 
-    def _named(self, where: str) -> str:
-        around = self._within() if self._within is not None else ""
-        if not around:
-            return elided(self._writable(where), _WHERE)
-        inside = around.rpartition(" > ")[2] != where  # else it is the method itself that tells
-        whole = self._writable(f"{around} > {where}" if inside else around)
-        most = _NARROW if self._columns.fit else _WHERE
-        return whole if len(whole) <= most else f"…{whole[1 - most :]}"
+    def _scope_name(self, scope: str) -> str:
+        enclosing = self._within() if self._within is not None else ""
+        if not enclosing:
+            return truncate_name(self._encodable(scope), _SCOPE_LIMIT)
+        is_nested = enclosing.rpartition(" > ")[2] != scope  # otherwise the event is the enclosing method's own
+        name = self._encodable(f"{enclosing} > {scope}" if is_nested else enclosing)
+        limit = _SCOPE_LIMIT_IN_COLUMNS if self._columns.is_interactive else _SCOPE_LIMIT
+        return name if len(name) <= limit else f"…{name[1 - limit :]}"
 
-    def _took(self, seen: Line, event: BaseEvent) -> timedelta | None:
-        if seen.begins is not None:
-            self._stopwatch.start(seen.begins, event.timestamp)
-        if seen.ends is not None:
-            return self._stopwatch.stop(seen.ends, event.timestamp)
-        return seen.took
+    def _duration(self, line: Line, event: BaseEvent) -> timedelta | None:
+        if line.starts is not None:
+            self._stopwatch.start(line.starts, event.timestamp)
+        if line.ends is not None:
+            return self._stopwatch.stop(line.ends, event.timestamp)
+        return line.duration
 
-    def _write(self, where: str, head: str, text: str, body: str) -> None:
-        lines = [f"[{where}] {head}: {text}" if text else f"[{where}] {head}"]
-        lines += [f"[{where}] | {one}".rstrip() for one in body.split("\n")] if body else []
+    def _write(self, scope: str, heading: str, text: str, body: str) -> None:
+        lines = [f"[{scope}] {heading}: {text}" if text else f"[{scope}] {heading}"]
+        lines += [f"[{scope}] | {line}".rstrip() for line in body.split("\n")] if body else []
         stream = self._stream or sys.stdout
-        stream.write("".join(f"{one}\n" for one in lines))
+        stream.write("".join(f"{line}\n" for line in lines))
         stream.flush()
 
-    def _writable(self, text: str) -> str:
-        """The text without secrets, and with escapes for what the stream cannot encode."""
+    def _encodable(self, text: str) -> str:
+        """Redact secrets, and escape the characters that the stream cannot encode."""
         encoding = getattr(self._stream or sys.stdout, "encoding", None) or "utf-8"  # a StringIO has none
-        return self._veil.over(text).encode(encoding, "backslashreplace").decode(encoding)
+        return self._redactor.redact(text).encode(encoding, "backslashreplace").decode(encoding)
 
 
-_WHERE = 60
-_NARROW = 20
-_WHAT = 80
-_SHOWN = tuple(event_type for event_type in event_lines.registry if event_type is not object)
+_SCOPE_LIMIT = 60
+_SCOPE_LIMIT_IN_COLUMNS = 20
+_TITLE_LIMIT = 80
+_EVENT_TYPES = tuple(event_type for event_type in event_lines.registry if event_type is not object)

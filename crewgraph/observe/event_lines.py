@@ -1,10 +1,6 @@
-"""What there is to see of each event.
+"""Conversion of events to lines of console output.
 
-What events hold, as texts for a line.
-
-One thing to see of a run.
-
-Text made fit to be looked at: on one line, without control characters, and not too long.
+`event_lines` returns a `Line` for each event type that is shown. The `truncate_*` functions make texts fit to print.
 """
 
 import json
@@ -18,102 +14,111 @@ from typing import Any, cast
 
 from crewgraph import events
 from crewgraph.events.base import attribute, brief
-from crewgraph.observe.redaction import veiled
+from crewgraph.observe.redaction import redact_fields
 
-__all__ = ["Line", "Mood", "arguments", "elided", "event_lines", "excerpt", "legible", "part", "passage", "said"]
+__all__ = [
+    "Line",
+    "LineStatus",
+    "escape_controls",
+    "event_lines",
+    "format_arguments",
+    "output_text",
+    "read_field",
+    "truncate_block",
+    "truncate_line",
+    "truncate_name",
+]
 
 
-def arguments(values: object) -> str:
-    """Arguments as they stand in a call, secrets covered."""
-    values = veiled(brief(values))
+def format_arguments(values: object) -> str:
+    """Format arguments as in a call, with secrets redacted."""
+    values = redact_fields(brief(values))
     if not isinstance(values, Mapping):
         return str(values)
-    named = cast("Mapping[str, object]", values).items()
-    return ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in named)
+    items = cast("Mapping[str, object]", values).items()
+    return ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in items)
 
 
-def said(output: object) -> str:
-    """An output's text."""
+def output_text(output: object) -> str:
+    """Return the text of an output."""
     raw = attribute(output, "raw")
     if raw is not None:
         return raw
     return output if isinstance(output, str) else json.dumps(brief(output), ensure_ascii=False)
 
 
-def part(of: object, name: str) -> Any:
-    """A part of something that may be an object or a dict."""
-    if isinstance(of, Mapping):
-        return cast("Mapping[str, object]", of).get(name)
-    return getattr(of, name, None)
+def read_field(source: object, name: str) -> Any:
+    """Return a field of an object or a mapping; None if it is missing."""
+    if isinstance(source, Mapping):
+        return cast("Mapping[str, object]", source).get(name)
+    return getattr(source, name, None)
 
 
-_TEXT = 300
-_BODY = 4000
+_TEXT_LIMIT = 300
+_BODY_LIMIT = 4000
 
 
-class Mood(Enum):
-    """How a line is meant."""
+class LineStatus(Enum):
+    """The kind of a line, which decides its mark and color."""
 
     START = "start"
     STEP = "step"
-    GOOD = "good"
+    SUCCESS = "success"
     WARNING = "warning"
-    BAD = "bad"
+    ERROR = "error"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """One thing to see; its texts are as they came and are cut and cleaned where they are printed."""
+    """One line of output; its texts are truncated and escaped when they are printed."""
 
-    where: str
+    scope: str
     """The task, crew or flow it belongs to."""
 
-    what: str
-    """What happened, in a few words that stay the same."""
+    title: str
+    """What happened, in a few fixed words."""
 
     text: str = ""
-    """What there is to say about it, shown on one line."""
+    """Details, shown on the same line."""
 
-    limit: int = _TEXT
-    """How much of the text is shown, in characters."""
+    limit: int = _TEXT_LIMIT
+    """Maximum length of the text, in characters."""
 
     body: str = ""
-    """A longer text with lines of its own."""
+    """A longer text, shown on lines of its own."""
 
-    body_limit: int = _BODY
-    """How much of the body is shown, in characters."""
+    body_limit: int = _BODY_LIMIT
+    """Maximum length of the body, in characters."""
 
-    mood: Mood = Mood.STEP
-    """How it is meant."""
-
-    begins: Hashable = None
-    """What begins here, so that its end can tell how long it took."""
+    status: LineStatus = LineStatus.STEP
+    starts: Hashable = None
+    """Key of the duration that starts with this event."""
 
     ends: Hashable = None
-    """What ends here."""
+    """Key of the duration that ends with this event."""
 
-    took: timedelta | None = None
-    """How long it took, where the event itself knows."""
+    duration: timedelta | None = None
+    """The duration, if the event itself holds it."""
 
 
-_SHORT = 160
+_SHORT_LIMIT = 160
 
 
 @singledispatch
 def event_lines(event: events.BaseEvent) -> Line | None:
-    """What there is to see of an event; None where it is not worth a line."""
+    """Return the line of an event; None for events that are not shown."""
     return None
 
 
-def _where(event: events.BaseEvent) -> str:
+def _scope(event: events.BaseEvent) -> str:
     task = getattr(event, "from_task", None) or getattr(event, "task", None)
-    whole = getattr(task, "whole", None)
-    if whole is not None:  # a coworker works on a part of it
-        return f"{attribute(whole, 'name') or attribute(whole, 'description')} > {attribute(task, 'handed_to')}"
+    parent = getattr(task, "whole", None)
+    if parent is not None:  # a coworker works on a delegated part of the task
+        return f"{attribute(parent, 'name') or attribute(parent, 'description')} > {attribute(task, 'handed_to')}"
     return event.task_name or event.agent_role or "run"
 
 
-def _crew(event: events.CrewBaseEvent) -> str:
+def _crew_scope(event: events.CrewBaseEvent) -> str:
     return event.crew_name or "crew"
 
 
@@ -127,90 +132,100 @@ def _crew_key(event: events.CrewBaseEvent) -> Hashable:
 @event_lines.register
 def _(event: events.CrewKickoffStartedEvent) -> Line:
     thread = f" on thread {event.thread_id}" if event.thread_id else ""
-    inputs = arguments(event.inputs) if event.inputs else ""
-    what = f"crew started{thread}"
-    return Line(where=_crew(event), what=what, text=inputs, mood=Mood.START, begins=_crew_key(event))
+    inputs = format_arguments(event.inputs) if event.inputs else ""
+    title = f"crew started{thread}"
+    return Line(scope=_crew_scope(event), title=title, text=inputs, status=LineStatus.START, starts=_crew_key(event))
 
 
 @event_lines.register
 def _(event: events.CrewKickoffCompletedEvent) -> Line:
     return Line(
-        where=_crew(event),
-        what="crew completed",
-        text=_tokens(event),
-        body=said(event.output),
-        mood=Mood.GOOD,
+        scope=_crew_scope(event),
+        title="crew completed",
+        text=_token_summary(event),
+        body=output_text(event.output),
+        status=LineStatus.SUCCESS,
         ends=_crew_key(event),
     )
 
 
-def _tokens(event: events.CrewKickoffCompletedEvent) -> str:
-    usage = part(event.output, "token_usage")
-    total = event.total_tokens or part(usage, "total_tokens")
+def _token_summary(event: events.CrewKickoffCompletedEvent) -> str:
+    usage = read_field(event.output, "token_usage")
+    total = event.total_tokens or read_field(usage, "total_tokens")
     if not total:
         return ""
-    into, out, requests = (
-        part(usage, f"{kind}") for kind in ("prompt_tokens", "completion_tokens", "successful_requests")
+    prompt, completion, requests = (
+        read_field(usage, f"{kind}") for kind in ("prompt_tokens", "completion_tokens", "successful_requests")
     )
-    parts = [
-        f"{n:,} {word}"
-        for n, word in ((into, "in"), (out, "out"), (requests, "request" if requests == 1 else "requests"))
-        if n
+    details = [
+        f"{count:,} {label}"
+        for count, label in (
+            (prompt, "in"),
+            (completion, "out"),
+            (requests, "request" if requests == 1 else "requests"),
+        )
+        if count
     ]
-    return f"{total:,} tokens" + (f" ({', '.join(parts)})" if parts else "")
+    return f"{total:,} tokens" + (f" ({', '.join(details)})" if details else "")
 
 
 @event_lines.register
 def _(event: events.CrewKickoffFailedEvent) -> Line:
-    return Line(where=_crew(event), what="crew failed", text=event.error, mood=Mood.BAD, ends=_crew_key(event))
+    return Line(
+        scope=_crew_scope(event), title="crew failed", text=event.error, status=LineStatus.ERROR, ends=_crew_key(event)
+    )
 
 
 @event_lines.register
 def _(event: events.CrewKickoffPausedEvent) -> Line:
     text = f"resume({event.thread_id!r}, ...)"
     return Line(
-        where=_crew(event), what="crew waits for an answer", text=text, mood=Mood.WARNING, ends=_crew_key(event)
+        scope=_crew_scope(event),
+        title="crew paused for input",
+        text=text,
+        status=LineStatus.WARNING,
+        ends=_crew_key(event),
     )
 
 
 @event_lines.register
 def _(event: events.CrewTrainStartedEvent) -> Line:
-    text = f"{event.n_iterations} iterations into {event.filename}"
-    return Line(where=_crew(event), what="training started", text=text, mood=Mood.START)
+    text = f"{event.n_iterations} iterations, saved to {event.filename}"
+    return Line(scope=_crew_scope(event), title="training started", text=text, status=LineStatus.START)
 
 
 @event_lines.register
 def _(event: events.CrewTrainCompletedEvent) -> Line:
-    text = f"{event.n_iterations} iterations into {event.filename}"
-    return Line(where=_crew(event), what="training completed", text=text, mood=Mood.GOOD)
+    text = f"{event.n_iterations} iterations, saved to {event.filename}"
+    return Line(scope=_crew_scope(event), title="training completed", text=text, status=LineStatus.SUCCESS)
 
 
 @event_lines.register
 def _(event: events.CrewTrainFailedEvent) -> Line:
-    return Line(where=_crew(event), what="training failed", text=event.error, mood=Mood.BAD)
+    return Line(scope=_crew_scope(event), title="training failed", text=event.error, status=LineStatus.ERROR)
 
 
 @event_lines.register
 def _(event: events.CrewTestStartedEvent) -> Line:
     text = f"{event.n_iterations} iterations"
-    return Line(where=_crew(event), what="test started", text=text, mood=Mood.START)
+    return Line(scope=_crew_scope(event), title="test started", text=text, status=LineStatus.START)
 
 
 @event_lines.register
 def _(event: events.CrewTestResultEvent) -> Line:
-    text = f"{event.quality:g} of 10, judged by {event.model}"
-    took = timedelta(seconds=event.execution_duration)
-    return Line(where=_crew(event), what="test result", text=text, took=took)
+    text = f"{event.quality:g} of 10, scored by {event.model}"
+    duration = timedelta(seconds=event.execution_duration)
+    return Line(scope=_crew_scope(event), title="test result", text=text, duration=duration)
 
 
 @event_lines.register
 def _(event: events.CrewTestCompletedEvent) -> Line:
-    return Line(where=_crew(event), what="test completed", mood=Mood.GOOD)
+    return Line(scope=_crew_scope(event), title="test completed", status=LineStatus.SUCCESS)
 
 
 @event_lines.register
 def _(event: events.CrewTestFailedEvent) -> Line:
-    return Line(where=_crew(event), what="test failed", text=event.error, mood=Mood.BAD)
+    return Line(scope=_crew_scope(event), title="test failed", text=event.error, status=LineStatus.ERROR)
 
 
 # Tasks and agents
@@ -225,76 +240,78 @@ def _(event: events.TaskStartedEvent) -> Line:
     description = attribute(event.task, "description") or ""
     text = "" if description == event.task_name else description
     return Line(
-        where=_where(event),
-        what="task started",
+        scope=_scope(event),
+        title="task started",
         text=text,
-        limit=_SHORT,
-        mood=Mood.START,
-        begins=_task_key(event),
+        limit=_SHORT_LIMIT,
+        status=LineStatus.START,
+        starts=_task_key(event),
     )
 
 
 @event_lines.register
 def _(event: events.TaskCompletedEvent) -> Line:
     return Line(
-        where=_where(event),
-        what="task completed",
-        text=said(event.output),
-        mood=Mood.GOOD,
+        scope=_scope(event),
+        title="task completed",
+        text=output_text(event.output),
+        status=LineStatus.SUCCESS,
         ends=_task_key(event),
     )
 
 
 @event_lines.register
 def _(event: events.TaskFailedEvent) -> Line:
-    return Line(where=_where(event), what="task failed", text=event.error, mood=Mood.BAD, ends=_task_key(event))
+    return Line(
+        scope=_scope(event), title="task failed", text=event.error, status=LineStatus.ERROR, ends=_task_key(event)
+    )
 
 
 @event_lines.register
 def _(event: events.AgentExecutionStartedEvent) -> Line:
-    return Line(where=_where(event), what="agent started", text=event.agent_role or "")
+    return Line(scope=_scope(event), title="agent started", text=event.agent_role or "")
 
 
 @event_lines.register
 def _(event: events.AgentExecutionErrorEvent) -> Line:
-    return Line(where=_where(event), what="agent failed", text=event.error, mood=Mood.BAD)
+    return Line(scope=_scope(event), title="agent failed", text=event.error, status=LineStatus.ERROR)
 
 
 @event_lines.register
 def _(event: events.LiteAgentExecutionStartedEvent) -> Line:
     key = ("agent", event.agent_id, event.agent_role)
-    return Line(where=_where(event), what="agent started", mood=Mood.START, begins=key)
+    return Line(scope=_scope(event), title="agent started", status=LineStatus.START, starts=key)
 
 
 @event_lines.register
 def _(event: events.LiteAgentExecutionCompletedEvent) -> Line:
     key = ("agent", event.agent_id, event.agent_role)
-    return Line(where=_where(event), what="agent completed", body=event.output, mood=Mood.GOOD, ends=key)
+    return Line(scope=_scope(event), title="agent completed", body=event.output, status=LineStatus.SUCCESS, ends=key)
 
 
 @event_lines.register
 def _(event: events.LiteAgentExecutionErrorEvent) -> Line:
     key = ("agent", event.agent_id, event.agent_role)
-    return Line(where=_where(event), what="agent failed", text=event.error, mood=Mood.BAD, ends=key)
+    return Line(scope=_scope(event), title="agent failed", text=event.error, status=LineStatus.ERROR, ends=key)
 
 
 @event_lines.register
 def _(event: events.AgentStepEvent) -> Line | None:
-    thought = event.step if isinstance(event.step, str) else part(event.step, "thought")
+    thought = event.step if isinstance(event.step, str) else read_field(event.step, "thought")
     if not thought:
         return None
-    return Line(where=_where(event), what=f"thought {event.iteration}", text=str(thought))
+    return Line(scope=_scope(event), title=f"thought {event.iteration}", text=str(thought))
 
 
 @event_lines.register
 def _(event: events.AgentReasoningCompletedEvent) -> Line:
-    what = "plan" if event.ready else f"plan not ready (attempt {event.attempt})"
-    return Line(where=_where(event), what=what, text=event.plan)
+    title = "plan" if event.ready else f"plan not ready (attempt {event.attempt})"
+    return Line(scope=_scope(event), title=title, text=event.plan)
 
 
 @event_lines.register
 def _(event: events.AgentReasoningFailedEvent) -> Line:
-    return Line(where=_where(event), what="planning failed", text=event.error, mood=Mood.WARNING)
+    return Line(scope=_scope(event), title="planning failed", text=event.error, status=LineStatus.WARNING)
 
 
 # Models, tools and guardrails
@@ -302,33 +319,32 @@ def _(event: events.AgentReasoningFailedEvent) -> Line:
 
 @event_lines.register
 def _(event: events.LLMCallDelayedEvent) -> Line:
-    rpm = f"no minute is to see more than max_rpm={event.max_rpm}"
-    why = "its provider asks for it (Retry-After)" if event.max_rpm is None else rpm
-    return Line(where=_where(event), what="model call waits", text=f"{event.seconds:.1f} s, for {why}")
+    reason = "requested by the provider" if event.max_rpm is None else f"limited by max_rpm={event.max_rpm}"
+    return Line(scope=_scope(event), title="model call delayed", text=f"{event.seconds:.1f} s, {reason}")
 
 
 @event_lines.register
 def _(event: events.LLMFallbackEvent) -> Line:
-    text = f"{event.fallback} is asked in place of {event.model}: {event.error}"
-    return Line(where=_where(event), what="model replaced", text=text, mood=Mood.WARNING)
+    text = f"{event.fallback} replaces {event.model}: {event.error}"
+    return Line(scope=_scope(event), title="model fallback", text=text, status=LineStatus.WARNING)
 
 
 @event_lines.register
 def _(event: events.LLMCallFailedEvent) -> Line:
-    return Line(where=_where(event), what="model call failed", text=event.error, mood=Mood.BAD)
+    return Line(scope=_scope(event), title="model call failed", text=event.error, status=LineStatus.ERROR)
 
 
 @event_lines.register
 def _(event: events.ToolUsageStartedEvent) -> Line:
-    text = f"{event.tool_name}({arguments(event.tool_args)})"
-    return Line(where=_where(event), what="tool call", text=text, limit=_SHORT)
+    text = f"{event.tool_name}({format_arguments(event.tool_args)})"
+    return Line(scope=_scope(event), title="tool call", text=text, limit=_SHORT_LIMIT)
 
 
 @event_lines.register
 def _(event: events.ToolUsageFinishedEvent) -> Line:
-    what = f"tool {event.tool_name} answered" + (" from cache" if event.from_cache else "")
-    took = None if event.from_cache else event.finished_at - event.started_at
-    return Line(where=_where(event), what=what, text=said(event.output), took=took)
+    title = f"tool {event.tool_name} returned" + (" from cache" if event.from_cache else "")
+    duration = None if event.from_cache else event.finished_at - event.started_at
+    return Line(scope=_scope(event), title=title, text=output_text(event.output), duration=duration)
 
 
 @event_lines.register
@@ -338,23 +354,23 @@ def _(
     | events.ToolValidateInputErrorEvent
     | events.ToolExecutionErrorEvent,
 ) -> Line:
-    what = f"tool {event.tool_name} failed"
-    return Line(where=_where(event), what=what, text=str(brief(event.error)), mood=Mood.WARNING)
+    title = f"tool {event.tool_name} failed"
+    return Line(scope=_scope(event), title=title, text=str(brief(event.error)), status=LineStatus.WARNING)
 
 
 @event_lines.register
 def _(event: events.LLMGuardrailCompletedEvent) -> Line | None:
     attempts = _attempts(event)
     if not event.success:
-        what = f"guardrail blocked ({attempts})"
-        return Line(where=_where(event), what=what, text=event.error or "", mood=Mood.WARNING)
-    return Line(where=_where(event), what=f"guardrail passed ({attempts})") if event.retry_count else None
+        title = f"guardrail blocked ({attempts})"
+        return Line(scope=_scope(event), title=title, text=event.error or "", status=LineStatus.WARNING)
+    return Line(scope=_scope(event), title=f"guardrail passed ({attempts})") if event.retry_count else None
 
 
 @event_lines.register
 def _(event: events.LLMGuardrailFailedEvent) -> Line:
-    what = f"guardrail failed ({_attempts(event)})"
-    return Line(where=_where(event), what=what, text=event.error, mood=Mood.BAD)
+    title = f"guardrail failed ({_attempts(event)})"
+    return Line(scope=_scope(event), title=title, text=event.error, status=LineStatus.ERROR)
 
 
 def _attempts(event: events.LLMGuardrailCompletedEvent | events.LLMGuardrailFailedEvent) -> str:
@@ -365,45 +381,47 @@ def _attempts(event: events.LLMGuardrailCompletedEvent | events.LLMGuardrailFail
 @event_lines.register
 def _(event: events.HumanInputRequestedEvent) -> Line:
     if event.tool_name is not None:
-        text = f"may it call {event.tool_name}({arguments(event.tool_args)})?"
-        return Line(where=_where(event), what="asks a person", text=text, mood=Mood.WARNING)
-    return Line(where=_where(event), what="asks a person", body=event.output or event.message, mood=Mood.WARNING)
+        text = f"allow {event.tool_name}({format_arguments(event.tool_args)})?"
+        return Line(scope=_scope(event), title="input requested", text=text, status=LineStatus.WARNING)
+    return Line(
+        scope=_scope(event), title="input requested", body=event.output or event.message, status=LineStatus.WARNING
+    )
 
 
 @event_lines.register
 def _(event: events.HumanInputReceivedEvent) -> Line:
-    answer = said(event.answer)
+    answer = output_text(event.answer)
     if event.tool_name is None:
         answer = {"": "accepted", "true": "accepted"}.get(answer.strip(), answer)
-    return Line(where=_where(event), what="a person says", text=answer)
+    return Line(scope=_scope(event), title="input received", text=answer)
 
 
-# Memory and knowledge: what an agent is told of them, and what goes wrong
+# Memory and knowledge
 
 
 @event_lines.register
 def _(event: events.MemoryRetrievalCompletedEvent) -> Line | None:
     if not event.memory_content:
         return None
-    took = timedelta(milliseconds=event.retrieval_time_ms)
-    return Line(where=_where(event), what="remembers", text=event.memory_content, took=took)
+    duration = timedelta(milliseconds=event.retrieval_time_ms)
+    return Line(scope=_scope(event), title="memory retrieved", text=event.memory_content, duration=duration)
 
 
 @event_lines.register
 def _(event: events.KnowledgeRetrievalCompletedEvent) -> Line | None:
     if not event.retrieved_knowledge:
         return None
-    return Line(where=_where(event), what="looked up", text=event.retrieved_knowledge)
+    return Line(scope=_scope(event), title="knowledge retrieved", text=event.retrieved_knowledge)
 
 
 @event_lines.register
 def _(event: events.MemorySaveFailedEvent | events.MemoryQueryFailedEvent) -> Line:
-    return Line(where=_where(event), what="memory failed", text=event.error, mood=Mood.WARNING)
+    return Line(scope=_scope(event), title="memory failed", text=event.error, status=LineStatus.WARNING)
 
 
 @event_lines.register
 def _(event: events.KnowledgeQueryFailedEvent | events.KnowledgeSearchQueryFailedEvent) -> Line:
-    return Line(where=_where(event), what="knowledge failed", text=event.error, mood=Mood.WARNING)
+    return Line(scope=_scope(event), title="knowledge failed", text=event.error, status=LineStatus.WARNING)
 
 
 # Flows
@@ -411,105 +429,107 @@ def _(event: events.KnowledgeQueryFailedEvent | events.KnowledgeSearchQueryFaile
 
 @event_lines.register
 def _(event: events.FlowStartedEvent) -> Line:
-    inputs = arguments(event.inputs) if event.inputs else ""
+    inputs = format_arguments(event.inputs) if event.inputs else ""
     key = ("flow", event.flow_name)
-    return Line(where=event.flow_name, what="flow started", text=inputs, mood=Mood.START, begins=key)
+    return Line(scope=event.flow_name, title="flow started", text=inputs, status=LineStatus.START, starts=key)
 
 
 @event_lines.register
 def _(event: events.FlowFinishedEvent) -> Line:
-    body = "" if event.result is None else said(event.result)
+    body = "" if event.result is None else output_text(event.result)
     key = ("flow", event.flow_name)
-    return Line(where=event.flow_name, what="flow finished", body=body, mood=Mood.GOOD, ends=key)
+    return Line(scope=event.flow_name, title="flow finished", body=body, status=LineStatus.SUCCESS, ends=key)
 
 
 @event_lines.register
 def _(event: events.FlowFailedEvent) -> Line:
     text = f"{type(event.error).__name__}: {event.error}"
-    return Line(where=event.flow_name, what="flow failed", text=text, mood=Mood.BAD, ends=("flow", event.flow_name))
+    return Line(
+        scope=event.flow_name, title="flow failed", text=text, status=LineStatus.ERROR, ends=("flow", event.flow_name)
+    )
 
 
 @event_lines.register
 def _(event: events.FlowPausedEvent) -> Line:
     text = f"resume({event.flow_id!r}, ...)"
     key = ("flow", event.flow_name)
-    return Line(where=event.flow_name, what="flow waits for an answer", text=text, mood=Mood.WARNING, ends=key)
+    return Line(scope=event.flow_name, title="flow paused for input", text=text, status=LineStatus.WARNING, ends=key)
 
 
-def _method(event: Any, what: str, **more: Any) -> Line:
-    return Line(where=f"{event.flow_name}.{event.method_name}", what=what, **more)
+def _method_line(event: Any, title: str, **fields: Any) -> Line:
+    return Line(scope=f"{event.flow_name}.{event.method_name}", title=title, **fields)
 
 
 @event_lines.register
 def _(event: events.MethodExecutionStartedEvent) -> Line:
-    return _method(event, "method started", begins=("method", event.flow_name, event.method_name))
+    return _method_line(event, "method started", starts=("method", event.flow_name, event.method_name))
 
 
 @event_lines.register
 def _(event: events.MethodExecutionFinishedEvent) -> Line:
-    text = "" if event.result is None else said(event.result)
-    return _method(event, "method finished", text=text, ends=("method", event.flow_name, event.method_name))
+    text = "" if event.result is None else output_text(event.result)
+    return _method_line(event, "method finished", text=text, ends=("method", event.flow_name, event.method_name))
 
 
 @event_lines.register
 def _(event: events.MethodExecutionFailedEvent) -> Line:
     key = ("method", event.flow_name, event.method_name)
-    return _method(event, "method failed", text=str(brief(event.error)), mood=Mood.BAD, ends=key)
+    return _method_line(event, "method failed", text=str(brief(event.error)), status=LineStatus.ERROR, ends=key)
 
 
 @event_lines.register
 def _(event: events.MethodExecutionPausedEvent) -> Line:
     key = ("method", event.flow_name, event.method_name)
     text = f"{event.message} ({', '.join(event.emit)})" if event.emit else event.message
-    return _method(event, "method waits for an answer", text=text, mood=Mood.WARNING, ends=key)
+    return _method_line(event, "method paused for input", text=text, status=LineStatus.WARNING, ends=key)
 
 
 @event_lines.register
 def _(event: events.FlowInputReceivedEvent) -> Line:
-    return _method(event, "answer received", text=event.response or "")
+    return _method_line(event, "input received", text=event.response or "")
 
 
 @event_lines.register
 def _(event: events.HumanFeedbackReceivedEvent) -> Line:
     text = f"{event.feedback} ({event.outcome})" if event.outcome else event.feedback
-    return _method(event, "answer received", text=text)
+    return _method_line(event, "input received", text=text)
 
 
-def elided(text: str, limit: int) -> str:
-    """A name on one line, at most `limit` characters long."""
-    name = " ".join(legible(text).split())
+def truncate_name(text: str, limit: int) -> str:
+    """Return a name on one line, at most `limit` characters long."""
+    name = " ".join(escape_controls(text).split())
     return name if len(name) <= limit else f"{name[: limit - 3].rstrip()}..."
 
 
-def excerpt(text: str, limit: int) -> str:
-    """The text on one line; what goes beyond `limit` characters is cut, and it says how much that is."""
-    return _cut(" ".join(legible(text).split()), limit)
+def truncate_line(text: str, limit: int) -> str:
+    """Return a text on one line; beyond `limit` characters it is truncated, with the number of characters left out."""
+    return _truncate(" ".join(escape_controls(text).split()), limit)
 
 
-def passage(text: str, limit: int) -> str:
-    """The text with its lines; what goes beyond `limit` characters is cut, and it says how much that is."""
-    return _cut("\n".join(line.rstrip() for line in legible(text).strip().splitlines()), limit)
+def truncate_block(text: str, limit: int) -> str:
+    """Like `truncate_line`, but keeps the line breaks."""
+    return _truncate("\n".join(line.rstrip() for line in escape_controls(text).strip().splitlines()), limit)
 
 
-def legible(text: str) -> str:
-    r"""The text with its control characters shown (`\x1b`) in place of obeyed, but for tabs and line ends.
+def escape_controls(text: str) -> str:
+    r"""Escape control characters (`\x1b`), except for tabs and line breaks.
 
-    What a model or a tool writes could else move the cursor, rewrite lines or turn text around.
+    Text from models and tools could otherwise move the cursor, overwrite lines or reverse the writing direction.
     """
     if text.isprintable():
         return text
-    return "".join(_shown(one) for one in text.replace("\r\n", "\n"))
+    return "".join(_escape_control(char) for char in text.replace("\r\n", "\n"))
 
 
-def _shown(one: str) -> str:
-    if one in "\n\t" or unicodedata.category(one) not in {"Cc", "Cs"} and one not in _TURNS:
-        return one
-    return one.encode("unicode_escape", "backslashreplace").decode("ascii")
+def _escape_control(char: str) -> str:
+    if char in "\n\t" or unicodedata.category(char) not in {"Cc", "Cs"} and char not in _BIDI_CONTROLS:
+        return char
+    return char.encode("unicode_escape", "backslashreplace").decode("ascii")
 
 
-def _cut(text: str, limit: int) -> str:
-    rest = len(text) - limit
-    return text if rest <= 0 else f"{text[:limit].rstrip()} ... [+{rest:,} characters]"
+def _truncate(text: str, limit: int) -> str:
+    excess = len(text) - limit
+    return text if excess <= 0 else f"{text[:limit].rstrip()} ... [+{excess:,} characters]"
 
 
-_TURNS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # they change the direction of writing
+_BIDI_CONTROLS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # change the writing direction

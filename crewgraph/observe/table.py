@@ -1,4 +1,4 @@
-"""A table on standard output."""
+"""Tables on standard output."""
 
 from collections.abc import Sequence
 
@@ -8,44 +8,44 @@ from rich.text import Text
 
 from crewgraph.text import printable
 
-__all__ = ["show"]
+__all__ = ["show_table"]
 
 
-_WIDEST = 40
+_MAX_CELL = 40
 
 
-def show(
+def show_table(
     title: str,
-    names: int,
-    heads: Sequence[str],
-    parts: Sequence[Sequence[Sequence[str]]],
-    below: str = "",
+    name_columns: int,
+    headers: Sequence[str],
+    sections: Sequence[Sequence[Sequence[str]]],
+    caption: str = "",
     *,
-    whole: bool = False,
+    wrap: bool = False,
 ) -> None:
     """Print a table.
 
     Args:
-        title: what stands above it.
-        names: how many of the columns hold names; the others hold numbers.
-        heads: the heads of the columns.
-        parts: its rows, in parts that a line divides.
-        below: what stands below it.
-        whole: whether long texts are shown on several lines; else they are cut.
+        title: The title above the table.
+        name_columns: How many columns, from the left, hold names; the others hold numbers.
+        headers: The column headers.
+        sections: Groups of rows, separated by lines.
+        caption: A text below the table.
+        wrap: Whether long texts are wrapped instead of truncated.
     """
-    table = Table(title=Text(title), show_lines=whole)
-    for number, head in enumerate(heads):
-        table.add_column(head, justify="left" if number < names else "right")
-    for rows in parts:
+    table = Table(title=Text(title), show_lines=wrap)
+    for number, header in enumerate(headers):
+        table.add_column(header, justify="left" if number < name_columns else "right")
+    for rows in sections:
         table.add_section()
         for row in rows:
-            table.add_row(*(Text(printable(cell) if whole else _short(cell)) for cell in row))
+            table.add_row(*(Text(printable(cell) if wrap else _truncate(cell)) for cell in row))
     console = Console()
     console.print(table)
-    if below:
-        console.print(Text(below))
+    if caption:
+        console.print(Text(caption))
 
 
-def _short(text: str) -> str:
+def _truncate(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= _WIDEST else f"{line[: _WIDEST - 1]}…"
+    return line if len(line) <= _MAX_CELL else f"{line[: _MAX_CELL - 1]}…"

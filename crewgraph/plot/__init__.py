@@ -1,1 +1,1 @@
-"""Flows to be looked at: HTML pages, drawings for notebooks, mermaid."""
+"""Drawings of flows: HTML pages, SVG for notebooks, mermaid text."""

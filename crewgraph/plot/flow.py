@@ -1,4 +1,4 @@
-"""Drawing flows: files, notebooks, mermaid."""
+"""The entry points for drawing flows: files, notebooks and mermaid text."""
 
 import inspect
 import os
@@ -10,22 +10,22 @@ from crewgraph.definitions.flow.flow import Flow
 from crewgraph.errors import DefinitionError
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.flow import FlowPlotEvent
-from crewgraph.plot.page import inline, page
-from crewgraph.plot.picture import Picture, mermaid, picture_of
+from crewgraph.plot.page import render_inline, render_page
+from crewgraph.plot.picture import Picture, build_picture, mermaid
 from crewgraph.runtime.flow.kickoff import form_of
 
-__all__ = ["Drawn", "display_flow", "drawn", "mermaid_text", "written"]
+__all__ = ["FlowOrClass", "display_flow", "mermaid_text", "plot_to_file", "write_page"]
 
-Drawn = Flow | type[Flow]
-"""A flow or a class of flows: both can be drawn."""
+FlowOrClass = Flow | type[Flow]
+"""A flow or a flow class; both can be drawn."""
 
-_ENDING = ".html"
+_SUFFIX = ".html"
 
 
-def written(flow: Drawn, filename: str | os.PathLike[str], show: bool) -> str:
-    """Write the page of a flow; see `Flow.plot`."""
+def plot_to_file(flow: FlowOrClass, filename: str | os.PathLike[str], show: bool) -> str:
+    """Write the HTML page of a flow; see `Flow.plot`."""
     picture = _picture(flow)
-    path = drawn(picture, filename, show=False)
+    path = write_page(picture, filename, show=False)
     if not flow.suppress_flow_events and crewai_event_bus.wants(FlowPlotEvent):
         crewai_event_bus.emit(flow, FlowPlotEvent(flow_name=picture.name))
     if show:
@@ -33,17 +33,17 @@ def written(flow: Drawn, filename: str | os.PathLike[str], show: bool) -> str:
     return path
 
 
-def drawn(picture: Picture, filename: str | os.PathLike[str], show: bool) -> str:
-    """Write the page of what is to be seen of a flow; its path.
+def write_page(picture: Picture, filename: str | os.PathLike[str], show: bool) -> str:
+    """Write the HTML page of a picture and return its path.
 
     Args:
-        picture: what is to be seen.
-        filename: the file; its ending is .html.
-        show: whether a browser is to open it.
+        picture: The picture of a flow.
+        filename: The file; `.html` is added if it is missing.
+        show: Whether to open the page in a browser.
     """
     path = _path(filename)
-    path.write_text(page(picture), "utf-8", "xmlcharrefreplace", "\n")
-    print(f"Flow `{picture.name}` is drawn in {path}")  # noqa: T201 - whoever plots looks for the file
+    path.write_text(render_page(picture), "utf-8", "xmlcharrefreplace", "\n")
+    print(f"Flow `{picture.name}` plotted to {path}")  # noqa: T201 - tells users where the file is
     if show:
         _open(str(path))
     return str(path)
@@ -53,26 +53,28 @@ def _open(path: str) -> None:
     webbrowser.open(Path(path).absolute().as_uri())
 
 
-def mermaid_text(flow: Drawn) -> str:
-    """A flow as mermaid text; see `Flow.to_mermaid`."""
+def mermaid_text(flow: FlowOrClass) -> str:
+    """Return a flow as mermaid text; see `Flow.to_mermaid`."""
     return mermaid(_picture(flow))
 
 
-def display_flow(flow: Drawn) -> str:
-    """The drawing of a flow in a notebook; of one with faults these, since whatever is shown must not fail."""
+def display_flow(flow: FlowOrClass) -> str:
+    """Return the HTML of a flow for a notebook; for an invalid flow its error, because displaying an object must not fail."""
     try:
-        return inline(_picture(flow))
+        return render_inline(_picture(flow))
     except DefinitionError as error:
         return f"<pre>{escape(str(error))}</pre>"
 
 
-def _picture(flow: Drawn) -> Picture:
-    kind = flow if isinstance(flow, type) else type(flow)
-    return picture_of(form_of(flow).plan, flow.name or kind.__name__, inspect.cleandoc(vars(kind).get("__doc__") or ""))
+def _picture(flow: FlowOrClass) -> Picture:
+    flow_class = flow if isinstance(flow, type) else type(flow)
+    return build_picture(
+        form_of(flow).plan, flow.name or flow_class.__name__, inspect.cleandoc(vars(flow_class).get("__doc__") or "")
+    )
 
 
 def _path(filename: str | os.PathLike[str]) -> Path:
     path = Path(filename)
     if not path.name:
-        raise ValueError(f"a flow cannot be drawn in {os.fspath(filename)!r}; give the name of a file")
-    return path if path.suffix.lower() == _ENDING else path.with_name(path.name + _ENDING)
+        raise ValueError(f"cannot plot a flow to {os.fspath(filename)!r}; pass a file name")
+    return path if path.suffix.lower() == _SUFFIX else path.with_name(path.name + _SUFFIX)

@@ -1,14 +1,8 @@
-"""Where everything of a flow is drawn: in layers from left to right. Pure.
+"""Layered layout of a flow, from left to right.
 
-The columns of a layered drawing: what stands in each, in an order with few crossings.
-
-In which layer the nodes of a graph stand.
-
-How high the cells of columns stand: near to their neighbours, and apart from each other.
-
-The curves that ways are drawn as.
-
-How large things are drawn, in units of the drawing.
+The methods are assigned to layers (`assign_layers`), each layer is ordered to reduce crossings (`Columns`), its cells get
+their heights (`assign_heights`), and the edges are routed as curves between them (`Route`). `compute_layout` puts these
+steps together. All functions are pure.
 """
 
 import math
@@ -20,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from crewgraph.plot.picture import Method, Picture, Way
+from crewgraph.plot.picture import Edge, Method, Picture
 
 __all__ = [
     "LINE",
@@ -28,21 +22,21 @@ __all__ = [
     "Box",
     "Cell",
     "Columns",
-    "Edge",
     "Layout",
+    "NodePair",
     "Point",
     "Route",
-    "across",
-    "beside",
-    "heights",
+    "assign_heights",
+    "assign_layers",
+    "compute_layout",
     "label_lines",
     "label_size",
-    "laid_out",
-    "lines_of",
-    "looped",
+    "name_lines",
     "node_size",
-    "ranked",
-    "spread",
+    "route_across",
+    "route_in_column",
+    "route_loop",
+    "spread_apart",
 ]
 
 
@@ -51,7 +45,7 @@ _SWEEPS = 24
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """A place in a column: for a node, for a label, or for an edge that passes."""
+    """A place in a column: for a node, a label, or an edge that passes through."""
 
     column: int
     width: float
@@ -61,270 +55,293 @@ class Cell:
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Cells, and which of them are neighbours in their columns' order."""
+    """Cells ordered in columns, with the links between them."""
 
     cells: Sequence[Cell]
-    """All cells; the order in a column is theirs."""
+    """All cells, in the order in which they appear in their columns."""
 
     links: Sequence[tuple[Cell, Cell]]
-    """From cells to cells of the next column."""
+    """Links from cells to cells of the next column."""
 
     @cached_property
     def columns(self) -> tuple[tuple[Cell, ...], ...]:
         """The cells of each column."""
-        found: list[list[Cell]] = [[] for _ in range(1 + max((cell.column for cell in self.cells), default=-1))]
+        grouped: list[list[Cell]] = [[] for _ in range(1 + max((cell.column for cell in self.cells), default=-1))]
         for cell in self.cells:
-            found[cell.column].append(cell)
-        return tuple(tuple(column) for column in found)
+            grouped[cell.column].append(cell)
+        return tuple(tuple(column) for column in grouped)
 
     @cached_property
     def before(self) -> dict[Cell, list[Cell]]:
-        """The neighbours of each cell in the column before."""
+        """The neighbours of each cell in the previous column."""
         return self._neighbours((target, source) for source, target in self.links)
 
     @cached_property
     def behind(self) -> dict[Cell, list[Cell]]:
-        """The neighbours of each cell in the column behind."""
+        """The neighbours of each cell in the next column."""
         return self._neighbours(self.links)
 
     @cached_property
     def crossings(self) -> int:
-        """How often two links cross."""
-        places = {cell: place for column in self.columns for place, cell in enumerate(column)}
-        return sum(self._crossings(column, places) for column in self.columns)
+        """The number of pairs of links that cross."""
+        positions = {cell: position for column in self.columns for position, cell in enumerate(column)}
+        return sum(self._crossings(column, positions) for column in self.columns)
 
-    def untangled(self) -> "Columns":
-        """The same in an order with few crossings, found by going through the columns to and fro."""
-        best = now = self._in_order({cell: place for place, cell in enumerate(self._depth_first())})
+    def reduce_crossings(self) -> "Columns":
+        """Return the columns reordered with few crossings, by sweeping forward and backward."""
+        best = current = self._in_order({cell: position for position, cell in enumerate(self._depth_first())})
         for sweep in range(_SWEEPS):
             if best.crossings == 0:
                 break
-            now = now._swept(forward=sweep % 2 == 0)._swapped()
-            if now.crossings < best.crossings:
-                best = now
+            current = current._sweep(forward=sweep % 2 == 0)._swap_adjacent()
+            if current.crossings < best.crossings:
+                best = current
         return best
 
     def _neighbours(self, links: Iterable[tuple[Cell, Cell]]) -> dict[Cell, list[Cell]]:
-        found: dict[Cell, list[Cell]] = {cell: [] for cell in self.cells}
-        for one, other in links:
-            found[one].append(other)
-        return found
+        neighbours: dict[Cell, list[Cell]] = {cell: [] for cell in self.cells}
+        for source, target in links:
+            neighbours[source].append(target)
+        return neighbours
 
-    def _crossings(self, column: Sequence[Cell], places: dict[Cell, int]) -> int:
+    def _crossings(self, column: Sequence[Cell], positions: dict[Cell, int]) -> int:
         seen: list[int] = []
         count = 0
         for cell in column:
-            ends = sorted(places[other] for other in self.behind[cell])
+            ends = sorted(positions[neighbour] for neighbour in self.behind[cell])
             count += sum(len(seen) - bisect_left(seen, end + 1) for end in ends)
             for end in ends:
                 insort(seen, end)
         return count
 
-    def _in_order(self, places: dict[Cell, float] | dict[Cell, int]) -> "Columns":
-        return Columns(sorted(self.cells, key=places.__getitem__), self.links)
+    def _in_order(self, positions: dict[Cell, float] | dict[Cell, int]) -> "Columns":
+        return Columns(sorted(self.cells, key=positions.__getitem__), self.links)
 
     def _depth_first(self) -> list[Cell]:
-        found: dict[Cell, None] = {}
-        todo = list(reversed(sorted(self.cells, key=lambda cell: cell.column)))
-        while todo:
-            cell = todo.pop()
-            if cell not in found:
-                found[cell] = None
-                todo.extend(reversed(self.behind[cell]))
-        return list(found)
+        visited: dict[Cell, None] = {}
+        stack = list(reversed(sorted(self.cells, key=lambda cell: cell.column)))
+        while stack:
+            cell = stack.pop()
+            if cell not in visited:
+                visited[cell] = None
+                stack.extend(reversed(self.behind[cell]))
+        return list(visited)
 
-    def _swept(self, forward: bool) -> "Columns":
-        """Each cell at the mean place of its neighbours, column by column."""
-        places: dict[Cell, float] = {cell: place for column in self.columns for place, cell in enumerate(column)}
-        near = self.before if forward else self.behind
+    def _sweep(self, forward: bool) -> "Columns":
+        """Move each cell to the mean position of its neighbours, column by column."""
+        positions: dict[Cell, float] = {
+            cell: position for column in self.columns for position, cell in enumerate(column)
+        }
+        neighbours = self.before if forward else self.behind
         for column in self.columns if forward else self.columns[::-1]:
             means = {
-                cell: sum(places[other] for other in near[cell]) / len(near[cell]) if near[cell] else places[cell]
+                cell: sum(positions[neighbour] for neighbour in neighbours[cell]) / len(neighbours[cell])
+                if neighbours[cell]
+                else positions[cell]
                 for cell in column
             }
-            for place, cell in enumerate(sorted(column, key=means.__getitem__)):
-                places[cell] = place
-        return self._in_order(places)
+            for position, cell in enumerate(sorted(column, key=means.__getitem__)):
+                positions[cell] = position
+        return self._in_order(positions)
 
-    def _swapped(self) -> "Columns":
-        """Neighbours in a column change places where that makes fewer crossings."""
-        places: dict[Cell, int] = {cell: place for column in self.columns for place, cell in enumerate(column)}
+    def _swap_adjacent(self) -> "Columns":
+        """Swap adjacent cells of a column if that reduces the crossings."""
+        positions: dict[Cell, int] = {cell: position for column in self.columns for position, cell in enumerate(column)}
         for column in self.columns:
             cells = list(column)
-            for place in range(len(cells) - 1):
-                upper, lower = cells[place], cells[place + 1]
-                if self._between(lower, upper, places) < self._between(upper, lower, places):
-                    cells[place], cells[place + 1] = lower, upper
-                    places[upper], places[lower] = place + 1, place
-        return self._in_order(places)
+            for position in range(len(cells) - 1):
+                upper, lower = cells[position], cells[position + 1]
+                if self._pair_crossings(lower, upper, positions) < self._pair_crossings(upper, lower, positions):
+                    cells[position], cells[position + 1] = lower, upper
+                    positions[upper], positions[lower] = position + 1, position
+        return self._in_order(positions)
 
-    def _between(self, upper: Cell, lower: Cell, places: dict[Cell, int]) -> int:
-        """How often the links of two cells cross, if one is above the other."""
+    def _pair_crossings(self, upper: Cell, lower: Cell, positions: dict[Cell, int]) -> int:
+        """Count the crossings between the links of two cells with `upper` above `lower`."""
         return sum(
-            places[one] > places[other]
-            for near in (self.before, self.behind)
-            for one in near[upper]
-            for other in near[lower]
+            positions[above] > positions[below]
+            for neighbours in (self.before, self.behind)
+            for above in neighbours[upper]
+            for below in neighbours[lower]
         )
 
 
-Edge = tuple[str, str]
+NodePair = tuple[str, str]
 
 
-def ranked(names: Sequence[str], first: Sequence[str], edges: Iterable[Edge]) -> tuple[dict[str, int], set[Edge]]:
-    """The layers of a graph that may have cycles.
+def assign_layers(
+    names: Sequence[str], first: Sequence[str], edges: Iterable[NodePair]
+) -> tuple[dict[str, int], set[NodePair]]:
+    """Assign the nodes of a graph, which may have cycles, to layers.
 
     Args:
-        names: the nodes.
-        first: those that stand in layer 0; the only ones there, if there are any.
-        edges: from which node to which; those of a node to itself are ignored.
+        names: The nodes.
+        first: The nodes of layer 0; if there are any, no other node is in it.
+        edges: Pairs of source and target; loops are ignored.
 
     Returns:
-        The layer of each node, and the edges that lead back: to a lower layer, or the same. All others lead to a higher one.
+        The layer of each node, and the edges that lead back, to a lower or the same layer. All others lead to a higher layer.
     """
-    straight = [(source, target) for source, target in dict.fromkeys(edges) if source != target]
-    behind: dict[str, list[str]] = {name: [] for name in names}
-    for source, target in straight:
+    proper = [(source, target) for source, target in dict.fromkeys(edges) if source != target]
+    successors: dict[str, list[str]] = {name: [] for name in names}
+    for source, target in proper:
         if target not in first:
-            behind[source].append(target)
-    order, back = _ordered([*first, *names], behind)
-    back |= {(source, target) for source, target in straight if target in first}
+            successors[source].append(target)
+    order, back_edges = _topological_order([*first, *names], successors)
+    back_edges |= {(source, target) for source, target in proper if target in first}
     ranks = dict.fromkeys(names, 1 if first else 0) | dict.fromkeys(first, 0)
     for name in order:
-        for target in behind[name]:
-            if (name, target) not in back:
+        for target in successors[name]:
+            if (name, target) not in back_edges:
                 ranks[target] = max(ranks[target], ranks[name] + 1)
-    led = {target for source, target in straight if (source, target) not in back}
+    reached = {target for source, target in proper if (source, target) not in back_edges}
     for name in names:
-        nexts = [ranks[target] for target in behind[name] if (name, target) not in back]
-        if name not in first and name not in led and nexts:  # as near to what it leads to as may be
-            ranks[name] = max(ranks[name], min(nexts) - 1)
-    return ranks, back
+        next_ranks = [ranks[target] for target in successors[name] if (name, target) not in back_edges]
+        if name not in first and name not in reached and next_ranks:  # no predecessors: place it next to its successors
+            ranks[name] = max(ranks[name], min(next_ranks) - 1)
+    return ranks, back_edges
 
 
-def _ordered(roots: Sequence[str], behind: dict[str, list[str]]) -> tuple[list[str], set[Edge]]:
-    """The nodes, each before those behind it, but for the edges that lead back, which are the second value."""
-    done: list[str] = []
-    back: set[Edge] = set()
+def _topological_order(roots: Sequence[str], successors: dict[str, list[str]]) -> tuple[list[str], set[NodePair]]:
+    """Return the nodes in topological order, ignoring the edges that close cycles, which are the second value."""
+    finished: list[str] = []
+    back_edges: set[NodePair] = set()
     seen: set[str] = set()
     for root in dict.fromkeys(roots):
         if root in seen:
             continue
         seen.add(root)
-        path: dict[str, Iterator[str]] = {root: iter(behind[root])}
+        path: dict[str, Iterator[str]] = {root: iter(successors[root])}
         while path:
             name = next(reversed(path))
             target = next(path[name], None)
             if target is None:
                 path.pop(name)
-                done.append(name)
+                finished.append(name)
             elif target in path:
-                back.add((name, target))
+                back_edges.add((name, target))
             elif target not in seen:
                 seen.add(target)
-                path[target] = iter(behind[target])
-    return done[::-1], back
+                path[target] = iter(successors[target])
+    return finished[::-1], back_edges
 
 
 _STRAIGHTENING = 12
-_STIFF = 12.0
-"""How much more a straight lane counts than a node beside its neighbours."""
+_LANE_WEIGHT = 12.0
+"""Weight of a straight lane, relative to that of a node level with its neighbours."""
 _BETWEEN_NODES = 30.0
 _BETWEEN_LANES = 14.0
 
 
-def heights(columns: Columns, lanes: Sequence[Sequence[Cell]]) -> dict[Cell, float]:
-    """The y of each cell's middle; no two cells of a column overlap, and their order is kept.
+def assign_heights(columns: Columns, lanes: Sequence[Sequence[Cell]]) -> dict[Cell, float]:
+    """Return the y of each cell's center; cells of a column keep their order and do not overlap.
 
     Args:
-        columns: the cells.
-        lanes: the cells that are to stand on one line, as far as there is room.
+        columns: The cells.
+        lanes: Groups of cells to place on one line as far as possible.
     """
-    found: dict[Cell, float] = {}
+    centers: dict[Cell, float] = {}
     for column in columns.columns:
-        found.update(_placed(column, dict.fromkeys(column, 0.0)))
+        centers.update(_place_column(column, dict.fromkeys(column, 0.0)))
     for sweep in range(_SWEEPS):
         forward = sweep % 2 == 0
         for column in columns.columns if forward else columns.columns[::-1]:
-            wanted: dict[Cell, float] = {}
+            targets: dict[Cell, float] = {}
             for cell in column:
-                near = (columns.before if forward else columns.behind)[cell]
-                wanted[cell] = sum(found[other] for other in near) / len(near) if near else found[cell]
-            found.update(_placed(column, wanted))
+                neighbours = (columns.before if forward else columns.behind)[cell]
+                targets[cell] = (
+                    sum(centers[neighbour] for neighbour in neighbours) / len(neighbours)
+                    if neighbours
+                    else centers[cell]
+                )
+            centers.update(_place_column(column, targets))
     for _ in range(_STRAIGHTENING):
-        lines = {cell: _middle([found[one] for one in lane]) for lane in lanes for cell in lane if len(lane) > 1}
+        lane_heights = {
+            cell: _median([centers[member] for member in lane]) for lane in lanes for cell in lane if len(lane) > 1
+        }
         for column in columns.columns:
-            wanted = {cell: lines[cell] if cell in lines else _beside(columns, cell, found) for cell in column}
-            found.update(_placed(column, wanted, lines))
-    return found
+            targets = {
+                cell: lane_heights[cell] if cell in lane_heights else _neighbour_mean(columns, cell, centers)
+                for cell in column
+            }
+            centers.update(_place_column(column, targets, lane_heights))
+    return centers
 
 
-def _beside(columns: Columns, cell: Cell, found: Mapping[Cell, float]) -> float:
-    near = columns.before[cell] + columns.behind[cell]
-    return sum(found[other] for other in near) / len(near) if near else found[cell]
+def _neighbour_mean(columns: Columns, cell: Cell, centers: Mapping[Cell, float]) -> float:
+    neighbours = columns.before[cell] + columns.behind[cell]
+    return sum(centers[neighbour] for neighbour in neighbours) / len(neighbours) if neighbours else centers[cell]
 
 
-def _middle(values: Sequence[float]) -> float:
+def _median(values: Sequence[float]) -> float:
     return sorted(values)[len(values) // 2]
 
 
-def _placed(column: Sequence[Cell], wanted: Mapping[Cell, float], stiff: Collection[Cell] = ()) -> dict[Cell, float]:
-    offsets, below = [0.0], 0.0
+def _place_column(
+    column: Sequence[Cell], targets: Mapping[Cell, float], lane_cells: Collection[Cell] = ()
+) -> dict[Cell, float]:
+    offsets, offset = [0.0], 0.0
     for upper, lower in zip(column, column[1:], strict=False):
-        apart = _BETWEEN_NODES if upper.is_node and lower.is_node else _BETWEEN_LANES
-        below += (upper.height + lower.height) / 2 + apart
-        offsets.append(below)
-    weights = [_STIFF if cell in stiff else 1.0 for cell in column]
-    return dict(zip(column, spread([wanted[cell] for cell in column], offsets, weights), strict=False))
+        gap = _BETWEEN_NODES if upper.is_node and lower.is_node else _BETWEEN_LANES
+        offset += (upper.height + lower.height) / 2 + gap
+        offsets.append(offset)
+    weights = [_LANE_WEIGHT if cell in lane_cells else 1.0 for cell in column]
+    return dict(zip(column, spread_apart([targets[cell] for cell in column], offsets, weights), strict=False))
 
 
-def spread(wanted: Sequence[float], offsets: Sequence[float], weights: Sequence[float]) -> list[float]:
-    """The numbers nearest to what is wanted (least squares) whose distances are at least those of the offsets."""
-    groups: list[tuple[float, float, int]] = []  # mean, weight, how many
-    for want, offset, weight in zip(wanted, offsets, weights, strict=False):
-        groups.append((want - offset, weight, 1))
+def spread_apart(targets: Sequence[float], offsets: Sequence[float], weights: Sequence[float]) -> list[float]:
+    """Return the numbers closest to the targets (weighted least squares) that are at least as far apart as the offsets."""
+    groups: list[tuple[float, float, int]] = []  # mean, weight, count
+    for target, offset, weight in zip(targets, offsets, weights, strict=False):
+        groups.append((target - offset, weight, 1))
         while len(groups) > 1 and groups[-2][0] > groups[-1][0]:
-            (mean, heavy, many), (other, light, few) = groups.pop(-2), groups.pop()
-            groups.append(((mean * heavy + other * light) / (heavy + light), heavy + light, many + few))
-    means = [mean for mean, _, many in groups for _ in range(many)]
+            (mean, upper_weight, count), (lower_mean, lower_weight, lower_count) = groups.pop(-2), groups.pop()
+            groups.append(
+                (
+                    (mean * upper_weight + lower_mean * lower_weight) / (upper_weight + lower_weight),
+                    upper_weight + lower_weight,
+                    count + lower_count,
+                )
+            )
+    means = [mean for mean, _, count in groups for _ in range(count)]
     return [mean + offset for mean, offset in zip(means, offsets, strict=False)]
 
 
 Point = tuple[float, float]
 
 LOOP = 36.0
-"""How far a way from a method to itself reaches above it."""
+"""Height of a loop above its method."""
 
 
 @dataclass(frozen=True)
 class Box:
-    """A rectangle, by its middle."""
+    """A rectangle, given by its center."""
 
     x: float
     y: float
     width: float
     height: float
     corner: float = 0.35
-    """How far from its middle the shape inside it is met aslant, as a part of its width and height."""
+    """Offset from the center at which diagonal edges meet the shape inside, as a fraction of width and height."""
 
     @property
     def left(self) -> float:
-        """Its least x."""
+        """The smallest x."""
         return self.x - self.width / 2
 
     @property
     def right(self) -> float:
-        """Its greatest x."""
+        """The largest x."""
         return self.x + self.width / 2
 
     @property
     def top(self) -> float:
-        """Its least y."""
+        """The smallest y."""
         return self.y - self.height / 2
 
     @property
     def bottom(self) -> float:
-        """Its greatest y."""
+        """The largest y."""
         return self.y + self.height / 2
 
 
@@ -333,150 +350,150 @@ class Route:
     """A chain of cubic curves."""
 
     points: tuple[Point, ...]
-    """Where it begins, and for each curve two control points and its end."""
+    """The start point, then two control points and the end point of each curve."""
 
     label: Box | None = None
-    """Where its label stands, if it has one."""
+    """The box of the label, if there is one."""
 
     def extent(self) -> list[Box]:
-        """What it takes of the drawing; the control points of a curve are around it."""
+        """Return boxes that contain the route; the control points of a curve enclose it."""
         return [*(Box(x, y, 0, 0) for x, y in self.points), *([self.label] if self.label else [])]
 
 
-def across(
+def route_across(
     source: Box,
     target: Box,
     ends: tuple[tuple[float, float], tuple[float, float]],
     lane: Sequence[tuple[float, float, float]],
     label: Box | None,
 ) -> Route:
-    """A way through columns.
+    """Route an edge across columns.
 
     Args:
-        source: where it begins.
-        target: where it ends; to the left, if the way leads back.
-        ends: left and right of their columns.
-        lane: of what it passes on its way, the left, the right and the height.
-        label: where its label stands, if it has one.
+        source: The box of the source.
+        target: The box of the target; left of the source if the edge leads back.
+        ends: The left and right bounds of the columns of source and target.
+        lane: Left, right and y of each cell that the edge passes.
+        label: The box of the label, if there is one.
     """
-    back = target.x < source.x
+    leads_back = target.x < source.x
     (source_left, source_right), (target_left, target_right) = ends
-    if back:
-        leave = _port(source, -1, lane[0][2])
-        arrive = _port(target, 1, lane[-1][2])
-        stops = [leave, (source_left, leave[1])]
+    if leads_back:
+        departure = _back_port(source, -1, lane[0][2])
+        arrival = _back_port(target, 1, lane[-1][2])
+        stops = [departure, (source_left, departure[1])]
         for left, right, y in lane:
             stops += [(right, y), (left, y)]
-        stops += [(target_right, arrive[1]), arrive]
+        stops += [(target_right, arrival[1]), arrival]
     else:
         stops = [(source.right, source.y), (source_right, source.y)]
         for left, right, y in lane:
             stops += [(left, y), (right, y)]
         stops += [(target_left, target.y), (target.left, target.y)]
-    return Route(_curved(stops), label)
+    return Route(_curve_points(stops), label)
 
 
-def beside(source: Box, target: Box, size: tuple[float, float] | None) -> Route:
-    """A way between two of one column, to the left of them."""
-    out = min(source.left, target.left) - 70
-    begin, end = (source.left, source.y), (target.left, target.y)
-    label = Box(out + 20, (source.y + target.y) / 2, *size) if size else None
-    return Route((begin, (out, begin[1]), (out, end[1]), end), label)
+def route_in_column(source: Box, target: Box, size: tuple[float, float] | None) -> Route:
+    """Route an edge between two nodes of one column, to their left."""
+    outer = min(source.left, target.left) - 70
+    start, end = (source.left, source.y), (target.left, target.y)
+    label = Box(outer + 20, (source.y + target.y) / 2, *size) if size else None
+    return Route((start, (outer, start[1]), (outer, end[1]), end), label)
 
 
-def looped(box: Box, size: tuple[float, float] | None) -> Route:
-    """A way that leads to where it begins, above it; its label on top of it."""
-    reach, low = box.width * box.corner, box.y - box.height * box.corner
-    high = box.top - LOOP
-    begin, end = (box.x + reach, low), (box.x - reach, low)
-    wide = reach + LOOP / 2
-    label = Box(box.x, (low + 3 * high) / 4 - size[1] / 2, *size) if size else None
-    return Route((begin, (box.x + wide, high), (box.x - wide, high), end), label)
+def route_loop(box: Box, size: tuple[float, float] | None) -> Route:
+    """Route an edge from a node to itself, above the node, with the label on top."""
+    reach, bottom = box.width * box.corner, box.y - box.height * box.corner
+    top = box.top - LOOP
+    start, end = (box.x + reach, bottom), (box.x - reach, bottom)
+    half_width = reach + LOOP / 2
+    label = Box(box.x, (bottom + 3 * top) / 4 - size[1] / 2, *size) if size else None
+    return Route((start, (box.x + half_width, top), (box.x - half_width, top), end), label)
 
 
-def _port(box: Box, side: int, toward: float) -> Point:
-    """Where a way that leads back meets a shape: beside its middle, on the side where the way comes from."""
-    down = 1 if toward >= box.y else -1
-    return box.x + side * box.width * box.corner, box.y + down * box.height * box.corner
+def _back_port(box: Box, side: int, toward_y: float) -> Point:
+    """Return the point where an edge that leads back meets a shape: off center, toward the edge."""
+    direction = 1 if toward_y >= box.y else -1
+    return box.x + side * box.width * box.corner, box.y + direction * box.height * box.corner
 
 
-def _curved(stops: Sequence[Point]) -> tuple[Point, ...]:
-    """Curves through points; level at each of them."""
+def _curve_points(stops: Sequence[Point]) -> tuple[Point, ...]:
+    """Return curves through points, horizontal at each of them."""
     points: list[Point] = [stops[0]]
     for x, y in stops[1:]:
-        before, height = points[-1]
-        if (x, y) != (before, height):
-            middle = (before + x) / 2
-            points += [(middle, height), (middle, y), (x, y)]
+        previous_x, previous_y = points[-1]
+        if (x, y) != (previous_x, previous_y):
+            middle = (previous_x + x) / 2
+            points += [(middle, previous_y), (middle, y), (x, y)]
     return tuple(points)
 
 
 LINE = 15.0
-"""From one line of text to the next."""
+"""Height of a line of text."""
 
 _CHARACTER = 7.3
-_LONGEST = 18
-_ENOUGH = 13
-_ENOUGH_IN_CIRCLE = 9
-_MOST_LINES = 3
-_MOST_LABELS = 5
+_MAX_LINE = 18
+_LINE_BREAK = 13
+_LINE_BREAK_IN_CIRCLE = 9
+_MAX_LINES = 3
+_MAX_LABELS = 5
 
 
-def lines_of(method: Method) -> list[str]:
-    """A method's name in short lines, divided where its words begin; what is too long is cut."""
-    name, enough = method.name, _ENOUGH_IN_CIRCLE if method.kind == "start" else _ENOUGH
+def name_lines(method: Method) -> list[str]:
+    """Break a method's name into short lines at underscores; long lines are truncated."""
+    name, limit = method.name, _LINE_BREAK_IN_CIRCLE if method.kind == "start" else _LINE_BREAK
     lines = [""]
-    marks = [0, *(found.end() for found in re.finditer(r"_+(?=[^_])", name)), len(name)]
-    for begin, end in pairwise(marks):
-        part = name[begin:end]
-        if lines[-1] and _units(lines[-1] + part) > enough:
+    breaks = [0, *(match.end() for match in re.finditer(r"_+(?=[^_])", name)), len(name)]
+    for start, end in pairwise(breaks):
+        part = name[start:end]
+        if lines[-1] and _units(lines[-1] + part) > limit:
             lines.append("")
         lines[-1] += part
-    if len(lines) > _MOST_LINES:
-        lines = [*lines[: _MOST_LINES - 1], "".join(lines[_MOST_LINES - 1 :])]
-    return [_cut(line) for line in lines]
+    if len(lines) > _MAX_LINES:
+        lines = [*lines[: _MAX_LINES - 1], "".join(lines[_MAX_LINES - 1 :])]
+    return [_truncate(line) for line in lines]
 
 
 def node_size(method: Method) -> tuple[float, float]:
-    """Width and height of a method's shape, with the text inside it."""
-    lines = lines_of(method)
+    """Return width and height of a method's shape, including its text."""
+    lines = name_lines(method)
     width, height = max(map(_units, lines)) * _CHARACTER, len(lines) * LINE
     if method.kind == "start":
-        across = max(math.hypot(width, height) + 14, 56)
-        return across, across
+        diameter = max(math.hypot(width, height) + 14, 56)
+        return diameter, diameter
     if method.kind == "router":
-        tall = max(height * 2.6, 60)
-        return max(width / (1 - height / tall) + 18, 96), tall
+        router_height = max(height * 2.6, 60)
+        return max(width / (1 - height / router_height) + 18, 96), router_height
     return max(width * 1.28 + 16, 84), max(height * 1.35 + 14, 44)
 
 
-def label_lines(way: Way) -> list[str]:
-    """The labels of a way as they are written at it."""
-    labels = [_cut(" ".join(label.split()) or " ") for label in way.labels]
-    if len(labels) > _MOST_LABELS:
-        labels = [*labels[: _MOST_LABELS - 1], f"and {len(labels) - _MOST_LABELS + 1} more"]
+def label_lines(edge: Edge) -> list[str]:
+    """Return the lines of an edge's label."""
+    labels = [_truncate(" ".join(label.split()) or " ") for label in edge.labels]
+    if len(labels) > _MAX_LABELS:
+        labels = [*labels[: _MAX_LABELS - 1], f"and {len(labels) - _MAX_LABELS + 1} more"]
     return labels
 
 
-def label_size(way: Way) -> tuple[float, float]:
-    """Width and height of the labels of a way; a little, where there are none."""
-    lines = label_lines(way)
+def label_size(edge: Edge) -> tuple[float, float]:
+    """Return width and height of an edge's label; a small size if it has none."""
+    lines = label_lines(edge)
     if not lines:
         return 12.0, 8.0
     return max(map(_units, lines)) * _CHARACTER * 0.93 + 14, len(lines) * LINE + 5
 
 
 def _units(text: str) -> int:
-    """The width of a text, in characters."""
+    """Return the width of a text, in character cells."""
     return sum(
-        0 if unicodedata.combining(one) else 2 if unicodedata.east_asian_width(one) in "WF" else 1 for one in text
+        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
     )
 
 
-def _cut(text: str) -> str:
-    if _units(text) <= _LONGEST:
+def _truncate(text: str) -> str:
+    if _units(text) <= _MAX_LINE:
         return text
-    while _units(text) > _LONGEST - 1:
+    while _units(text) > _MAX_LINE - 1:
         text = text[:-1]
     return f"{text}…"
 
@@ -484,106 +501,106 @@ def _cut(text: str) -> str:
 _MARGIN = 28.0
 _GAP = 40.0
 _STEEP = 0.12
-_WIDEST_GAP = 130.0
+_MAX_GAP = 130.0
 _BOW = 20.0
-"""What room a way that leads back has beside its label, so that it is seen as a bow."""
+"""Extra height of an edge that leads back, so that its bow is visible beside the label."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The places of a picture's methods and ways; x grows to the right, y downwards."""
+    """The positions of a picture's methods and edges; x grows to the right, y downwards."""
 
     boxes: Mapping[str, Box]
-    """Around the methods, by name."""
+    """The boxes of the methods, by name."""
 
     routes: Sequence[Route]
-    """One for each way, in their order."""
+    """The routes of the edges, in their order."""
 
     area: Box
-    """Around everything."""
+    """The bounding box of the drawing, with a margin."""
 
 
-def laid_out(picture: Picture) -> Layout:
-    """The layout of a picture."""
-    sheet = _Sheet(picture)
-    boxes = sheet.boxes()
-    routes = [sheet.route(number, way, boxes) for number, way in enumerate(picture.ways)]
-    return Layout(boxes, routes, _around([*boxes.values(), *(box for route in routes for box in route.extent())]))
+def compute_layout(picture: Picture) -> Layout:
+    """Compute the layout of a picture."""
+    grid = _Grid(picture)
+    boxes = grid.boxes()
+    routes = [grid.route(number, edge, boxes) for number, edge in enumerate(picture.edges)]
+    return Layout(boxes, routes, _bounding_box([*boxes.values(), *(box for route in routes for box in route.extent())]))
 
 
-class _Sheet:
-    """A picture, divided into columns: one for each layer, and one for the labels between two layers where there are any."""
+class _Grid:
+    """A picture divided into columns: one for each layer, and one between two layers if there are labels between them."""
 
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
-        first = [method.name for method in picture.methods if method.begins]
+        starts = [method.name for method in picture.methods if method.begins]
         names = [method.name for method in picture.methods]
-        self.ranks, self.back = ranked(names, first, [(way.source, way.target) for way in picture.ways])
-        labelled = {self._label_gap(way) for way in picture.ways if way.labels or self._goes_back(way)}
+        self.ranks, self.back = assign_layers(names, starts, [(edge.source, edge.target) for edge in picture.edges])
+        gaps_with_labels = {self._label_gap(edge) for edge in picture.edges if edge.labels or self._goes_back(edge)}
         self._column = [0]
         for rank in range(max(self.ranks.values(), default=0)):
-            self._column.append(self._column[-1] + (2 if rank in labelled else 1))
+            self._column.append(self._column[-1] + (2 if rank in gaps_with_labels else 1))
         loops: dict[str, float] = {}
-        for way in picture.ways:
-            if way.source == way.target:
-                loops[way.source] = max(loops.get(way.source, 0.0), LOOP + label_size(way)[1])
+        for edge in picture.edges:
+            if edge.source == edge.target:
+                loops[edge.source] = max(loops.get(edge.source, 0.0), LOOP + label_size(edge)[1])
         self.nodes: dict[str, Cell] = {}
         for method in picture.methods:
             width, height = node_size(method)
             height += 2 * loops.get(method.name, 0.0)
             self.nodes[method.name] = Cell(self._column[self.ranks[method.name]], width, height, is_node=True)
-        self.lanes = [self._lane(way) for way in picture.ways]
-        links = [link for way, lane in zip(picture.ways, self.lanes, strict=True) for link in self._links(way, lane)]
+        self.lanes = [self._lane(edge) for edge in picture.edges]
+        links = [link for edge, lane in zip(picture.edges, self.lanes, strict=True) for link in self._links(edge, lane)]
         cells = [*self.nodes.values(), *(cell for lane in self.lanes for cell in lane)]
-        self.columns = Columns(cells, links).untangled()
-        self.rows = heights(self.columns, self.lanes)
-        self.edges = self._edges()
+        self.columns = Columns(cells, links).reduce_crossings()
+        self.rows = assign_heights(self.columns, self.lanes)
+        self.column_bounds = self._bounds()
 
     def boxes(self) -> dict[str, Box]:
-        """Where the methods are."""
-        found: dict[str, Box] = {}
+        """Return the boxes of the methods, by name."""
+        boxes: dict[str, Box] = {}
         for method in self.picture.methods:
             cell = self.nodes[method.name]
-            left, right = self.edges[cell.column]
+            left, right = self.column_bounds[cell.column]
             corner = 0.25 if method.kind == "router" else 0.35
-            found[method.name] = Box((left + right) / 2, self.rows[cell], *node_size(method), corner)
-        return found
+            boxes[method.name] = Box((left + right) / 2, self.rows[cell], *node_size(method), corner)
+        return boxes
 
-    def route(self, number: int, way: Way, boxes: Mapping[str, Box]) -> Route:
-        """Where a way is."""
-        source, target = boxes[way.source], boxes[way.target]
-        size = label_size(way) if way.labels else None
-        if way.source == way.target:
-            return looped(source, size)
-        if self.ranks[way.source] == self.ranks[way.target]:
-            return beside(source, target, size)
-        lane = [(*self.edges[cell.column], self.rows[cell]) for cell in self.lanes[number]]
+    def route(self, number: int, edge: Edge, boxes: Mapping[str, Box]) -> Route:
+        """Return the route of an edge, given its index."""
+        source, target = boxes[edge.source], boxes[edge.target]
+        size = label_size(edge) if edge.labels else None
+        if edge.source == edge.target:
+            return route_loop(source, size)
+        if self.ranks[edge.source] == self.ranks[edge.target]:
+            return route_in_column(source, target, size)
+        lane = [(*self.column_bounds[cell.column], self.rows[cell]) for cell in self.lanes[number]]
         label = None
         if size is not None:
-            left, right = self.edges[self.lanes[number][0].column]
+            left, right = self.column_bounds[self.lanes[number][0].column]
             label = Box((left + right) / 2, self.rows[self.lanes[number][0]], *size)
-        ends = self.edges[self.nodes[way.source].column], self.edges[self.nodes[way.target].column]
-        return across(source, target, ends, lane, label)
+        ends = self.column_bounds[self.nodes[edge.source].column], self.column_bounds[self.nodes[edge.target].column]
+        return route_across(source, target, ends, lane, label)
 
-    def _goes_back(self, way: Way) -> bool:
-        return (way.source, way.target) in self.back
+    def _goes_back(self, edge: Edge) -> bool:
+        return (edge.source, edge.target) in self.back
 
-    def _label_gap(self, way: Way) -> int:
-        """Behind which layer the label of a way stands: next to its source."""
-        return self.ranks[way.source] - (1 if self._goes_back(way) else 0)
+    def _label_gap(self, edge: Edge) -> int:
+        """Return the layer after which an edge's label is placed, next to its source."""
+        return self.ranks[edge.source] - (1 if self._goes_back(edge) else 0)
 
-    def _lane(self, way: Way) -> list[Cell]:
-        """The cells that a way passes, from its source on."""
-        begin, end = (self._column[self.ranks[name]] for name in (way.source, way.target))
-        step = -1 if end < begin else 1
-        lane = [Cell(column, 0.0, 4.0) for column in range(begin + step, end, step)] if begin != end else []
-        if lane and (way.labels or step < 0):
-            width, height = label_size(way)
+    def _lane(self, edge: Edge) -> list[Cell]:
+        """Return the cells that an edge passes, starting at its source."""
+        start, end = (self._column[self.ranks[name]] for name in (edge.source, edge.target))
+        step = -1 if end < start else 1
+        lane = [Cell(column, 0.0, 4.0) for column in range(start + step, end, step)] if start != end else []
+        if lane and (edge.labels or step < 0):
+            width, height = label_size(edge)
             lane[0] = Cell(lane[0].column, width, height + (_BOW if step < 0 else 0))
         return lane
 
-    def _links(self, way: Way, lane: Sequence[Cell]) -> list[tuple[Cell, Cell]]:
-        source, target = self.nodes[way.source], self.nodes[way.target]
+    def _links(self, edge: Edge, lane: Sequence[Cell]) -> list[tuple[Cell, Cell]]:
+        source, target = self.nodes[edge.source], self.nodes[edge.target]
         if source.column == target.column:
             return []
         chain = [source, *lane, target]
@@ -591,23 +608,23 @@ class _Sheet:
             chain.reverse()
         return list(zip(chain, chain[1:], strict=False))
 
-    def _edges(self) -> list[tuple[float, float]]:
-        """Left and right of each column; where ways are steep, columns are further apart."""
-        found: list[tuple[float, float]] = []
-        steep = [0.0] * (len(self.columns.columns) + 1)
-        for one, other in self.columns.links:
-            steep[other.column] = max(steep[other.column], abs(self.rows[one] - self.rows[other]))
+    def _bounds(self) -> list[tuple[float, float]]:
+        """Return the left and right bounds of each column; columns are further apart where edges are steep."""
+        bounds: list[tuple[float, float]] = []
+        rises = [0.0] * (len(self.columns.columns) + 1)
+        for source, target in self.columns.links:
+            rises[target.column] = max(rises[target.column], abs(self.rows[source] - self.rows[target]))
         left = 0.0
         for number, column in enumerate(self.columns.columns):
             if number:
-                left += min(_GAP + _STEEP * steep[number], _WIDEST_GAP)
+                left += min(_GAP + _STEEP * rises[number], _MAX_GAP)
             right = left + max((cell.width for cell in column), default=0.0)
-            found.append((left, right))
+            bounds.append((left, right))
             left = right
-        return found
+        return bounds
 
 
-def _around(boxes: Sequence[Box]) -> Box:
+def _bounding_box(boxes: Sequence[Box]) -> Box:
     if not boxes:
         return Box(0, 0, 2 * _MARGIN, 2 * _MARGIN)
     left, right = min(box.left for box in boxes) - _MARGIN, max(box.right for box in boxes) + _MARGIN

@@ -1,7 +1,4 @@
-"""A flow as an HTML page of one file, to be looked at in a browser.
-
-A flow as SVG.
-"""
+"""Rendering of a flow as SVG, and as an HTML page in a single file."""
 
 import hashlib
 from collections.abc import Iterator
@@ -9,10 +6,10 @@ from html import escape
 from pathlib import Path
 from string import Template
 
-from crewgraph.plot.layout import LINE, Box, Layout, Route, label_lines, laid_out, lines_of
-from crewgraph.plot.picture import Method, Picture, Way
+from crewgraph.plot.layout import LINE, Box, Layout, Route, compute_layout, label_lines, name_lines
+from crewgraph.plot.picture import Edge, Method, Picture
 
-__all__ = ["LEGEND", "drawing", "inline", "page", "told"]
+__all__ = ["LEGEND", "describe_method", "render_inline", "render_page", "render_svg"]
 
 
 _DRAWING_STYLE = (Path(__file__).parent / "drawing.css").read_text("utf-8")
@@ -22,39 +19,43 @@ LEGEND: tuple[tuple[str, str], ...] = (
     ("listener", "listener"),
     ("router", "router"),
     ("crew", "calls a crew"),
-    ("or", "alone, or one of several"),
+    ("or", "alone, or any of several"),
     ("and", "waits for all"),
     ("routed", "a router's label"),
 )
-"""What is explained: its class in the style, and the words."""
+"""CSS class and text of each legend entry."""
 
 _KINDS = {"start": "start method", "listener": "listener", "router": "router"}
 
 
-def drawing(picture: Picture, least: float | None = None) -> str:
-    """A flow as an `svg` element with its style inside, free of scripts; texts are escaped.
+def render_svg(picture: Picture, min_scale: float | None = None) -> str:
+    """Render a picture as an `svg` element with its style and without scripts; texts are escaped.
 
     Args:
-        picture: the flow.
-        least: as wide as what is around it, but no smaller than this part of its size, and no larger than that; None: its
-            size.
+        picture: The picture of a flow.
+        min_scale: The smallest scale, as a fraction of the natural size, to which the drawing shrinks to fit its container;
+            None for a fixed size.
     """
-    layout = laid_out(picture)
+    layout = compute_layout(picture)
     area = layout.area
-    mark = hashlib.md5(repr(picture).encode("utf-8", "replace"), usedforsecurity=False).hexdigest()[:8]
-    fit = f"width:clamp({_number(area.width * least)}px,100%,{_number(area.width)}px);height:auto" if least else ""
-    view = " ".join(_number(one) for one in (area.left, area.top, area.width, area.height))
+    uid = hashlib.md5(repr(picture).encode("utf-8", "replace"), usedforsecurity=False).hexdigest()[:8]
+    style = (
+        f"width:clamp({_number(area.width * min_scale)}px,100%,{_number(area.width)}px);height:auto"
+        if min_scale
+        else ""
+    )
+    view = " ".join(_number(value) for value in (area.left, area.top, area.width, area.height))
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" class="crewgraph-flow" viewBox="{view}" '
-            f'style="{fit}" width="{_number(area.width)}" height="{_number(area.height)}" '
-            f'role="group" aria-labelledby="title-{mark} desc-{mark}">',
-            f'<title id="title-{mark}">Flow {escape(picture.name)}</title>',
-            f'<desc id="desc-{mark}">{escape(_about(picture))}</desc>',
+            f'style="{style}" width="{_number(area.width)}" height="{_number(area.height)}" '
+            f'role="group" aria-labelledby="title-{uid} desc-{uid}">',
+            f'<title id="title-{uid}">Flow {escape(picture.name)}</title>',
+            f'<desc id="desc-{uid}">{escape(_describe_picture(picture))}</desc>',
             f"<style>{_DRAWING_STYLE}</style>",
-            f"<defs>{''.join(_arrow(kind, mark) for kind in ('or', 'and', 'router'))}</defs>",
+            f"<defs>{''.join(_arrow(kind, uid) for kind in ('or', 'and', 'router'))}</defs>",
             '<g class="scene">',
-            *_ways(picture, layout, mark),
+            *_edges(picture, layout, uid),
             *(_node(method, layout.boxes[method.name]) for method in picture.methods),
             "</g>",
             "</svg>",
@@ -62,67 +63,67 @@ def drawing(picture: Picture, least: float | None = None) -> str:
     )
 
 
-def told(method: Method) -> str:
-    """A method in a sentence, for people who hear the drawing."""
-    words = [f"{method.name}: {_KINDS[method.kind]}"]
+def describe_method(method: Method) -> str:
+    """Describe a method in a sentence, for screen readers."""
+    parts = [f"{method.name}: {_KINDS[method.kind]}"]
     if method.begins and method.kind != "start":
-        words.append("a run begins with it")
+        parts.append("a run begins with it")
     if method.calls_crew:
-        words.append("calls a crew")
+        parts.append("calls a crew")
     if method.waits:
-        words.append(f"waits for {method.waits}")
-    return ", ".join(words)
+        parts.append(f"waits for {method.waits}")
+    return ", ".join(parts)
 
 
-def _about(picture: Picture) -> str:
-    return f"{len(picture.methods)} methods and {len(picture.ways)} ways between them, from left to right."
+def _describe_picture(picture: Picture) -> str:
+    return f"{len(picture.methods)} methods and {len(picture.edges)} edges between them, from left to right."
 
 
-def _arrow(kind: str, mark: str) -> str:
+def _arrow(kind: str, uid: str) -> str:
     return (
-        f'<marker id="arrow-{kind}-{mark}" class="{kind}" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="9" '
+        f'<marker id="arrow-{kind}-{uid}" class="{kind}" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="9" '
         'markerHeight="9" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 1 L10 5 L0 9 Z"/></marker>'
     )
 
 
-def _ways(picture: Picture, layout: Layout, mark: str) -> Iterator[str]:
-    """First all curves, then all labels, which are to be read."""
-    for way, route in zip(picture.ways, layout.routes, strict=True):
+def _edges(picture: Picture, layout: Layout, uid: str) -> Iterator[str]:
+    """Yield all curves, then all labels, so that no curve covers a label."""
+    for edge, route in zip(picture.edges, layout.routes, strict=True):
         yield (
-            f'<path class="way {way.kind}{" joined" if way.joined else ""}" {_ends(way)} '
-            f'd="{_curves(route)}" marker-end="url(#arrow-{way.kind}-{mark})"/>'
+            f'<path class="way {edge.kind}{" joined" if edge.joined else ""}" {_ends(edge)} '
+            f'd="{_curves(route)}" marker-end="url(#arrow-{edge.kind}-{uid})"/>'
         )
-    for way, route in zip(picture.ways, layout.routes, strict=True):
+    for edge, route in zip(picture.edges, layout.routes, strict=True):
         if route.label is not None:
-            yield _label(way, route.label)
+            yield _label(edge, route.label)
 
 
-def _ends(way: Way) -> str:
-    return f'data-from="{escape(way.source)}" data-to="{escape(way.target)}"'
+def _ends(edge: Edge) -> str:
+    return f'data-from="{escape(edge.source)}" data-to="{escape(edge.target)}"'
 
 
 def _curves(route: Route) -> str:
     points = [f"{_number(x)} {_number(y)}" for x, y in route.points]
-    curves = (" ".join(points[place : place + 3]) for place in range(1, len(points), 3))
+    curves = (" ".join(points[start : start + 3]) for start in range(1, len(points), 3))
     return f"M{points[0]} " + " ".join(f"C{curve}" for curve in curves)
 
 
-def _label(way: Way, box: Box) -> str:
+def _label(edge: Edge, box: Box) -> str:
     return (
-        f'<g class="label {way.kind}" {_ends(way)}><title>{escape(", ".join(way.labels))}</title>'
+        f'<g class="label {edge.kind}" {_ends(edge)}><title>{escape(", ".join(edge.labels))}</title>'
         f'<rect x="{_number(box.left)}" y="{_number(box.top)}" width="{_number(box.width)}" '
-        f'height="{_number(box.height)}" rx="6"/>{_text(label_lines(way), box.x, box.y)}</g>'
+        f'height="{_number(box.height)}" rx="6"/>{_text(label_lines(edge), box.x, box.y)}</g>'
     )
 
 
 def _node(method: Method, box: Box) -> str:
-    words = f"{method.name}\n\n{method.text}" if method.text else method.name
+    tooltip = f"{method.name}\n\n{method.text}" if method.text else method.name
     crew = " crew" if method.calls_crew else ""
-    begins = " begins" if method.begins else ""
+    start = " begins" if method.begins else ""
     return (
-        f'<g class="method {method.kind}{crew}{begins}" data-name="{escape(method.name)}" tabindex="0" role="button" '
-        f'aria-label="{escape(told(method))}"><title>{escape(words)}</title>{_shape(method, box)}'
-        f"{_text(lines_of(method), box.x, box.y)}</g>"
+        f'<g class="method {method.kind}{crew}{start}" data-name="{escape(method.name)}" tabindex="0" role="button" '
+        f'aria-label="{escape(describe_method(method))}"><title>{escape(tooltip)}</title>{_shape(method, box)}'
+        f"{_text(name_lines(method), box.x, box.y)}</g>"
     )
 
 
@@ -132,7 +133,7 @@ def _shape(method: Method, box: Box) -> str:
         return f'<circle class="shape" cx="{x}" cy="{y}" r="{_number(box.width / 2)}"/>'
     if method.kind == "router":
         corners = ((box.left, box.y), (box.x, box.top), (box.right, box.y), (box.x, box.bottom))
-        points = " ".join(f"{_number(one)},{_number(other)}" for one, other in corners)
+        points = " ".join(f"{_number(left)},{_number(top)}" for left, top in corners)
         return f'<polygon class="shape" points="{points}"/>'
     return f'<ellipse class="shape" cx="{x}" cy="{y}" rx="{_number(box.width / 2)}" ry="{_number(box.height / 2)}"/>'
 
@@ -153,38 +154,39 @@ _HERE = Path(__file__).parent
 _PAGE = Template((_HERE / "page.html").read_text("utf-8"))
 _STYLE = (_HERE / "page.css").read_text("utf-8")
 _SCRIPT = (_HERE / "page.js").read_text("utf-8")
-_HIGHEST = 640
-"""How high a drawing may be in a notebook, in pixels; what is higher is scrolled."""
+_MAX_INLINE_HEIGHT = 640
+"""Maximum height of a drawing in a notebook, in pixels; larger drawings scroll."""
 
-_LEAST = 0.6
-"""How small it may get there."""
+_MIN_INLINE_SCALE = 0.6
+"""Smallest scale of a drawing in a notebook."""
 
 _PARAGRAPH = "\n\n"
 
 
-def page(picture: Picture) -> str:
-    """The page: nothing of it is loaded from elsewhere, and every text of the flow is escaped."""
+def render_page(picture: Picture) -> str:
+    """Render the HTML page; it loads nothing from elsewhere, and all texts of the flow are escaped."""
     return _PAGE.substitute(
         title=escape(picture.name),
         text=f"<p>{escape(picture.text.partition(_PARAGRAPH)[0])}</p>" if picture.text else "",
         style=_STYLE,
         script=_SCRIPT,
-        drawing=drawing(picture),
+        drawing=render_svg(picture),
         legend="".join(f'<li><i class="{kind}"></i>{escape(words)}</li>' for kind, words in LEGEND),
         details="\n".join(_details(method) for method in picture.methods),
     )
 
 
-def inline(picture: Picture) -> str:
-    """The drawing for a notebook's cell: as wide as the cell at most, and to be scrolled where it would get too small."""
-    return f'<div style="max-height:{_HIGHEST}px;overflow:auto">{drawing(picture, least=_LEAST)}</div>'
+def render_inline(picture: Picture) -> str:
+    """Render the drawing for a notebook cell; it shrinks to the cell's width, and scrolls if it would get too small."""
+    drawing = render_svg(picture, min_scale=_MIN_INLINE_SCALE)
+    return f'<div style="max-height:{_MAX_INLINE_HEIGHT}px;overflow:auto">{drawing}</div>'
 
 
 def _details(method: Method) -> str:
-    rows = "".join(f"<dt>{escape(name)}</dt><dd>{words}</dd>" for name, words in _rows(method))
+    rows = "".join(f"<dt>{escape(name)}</dt><dd>{value}</dd>" for name, value in _rows(method))
     text = f"<pre>{escape(method.text)}</pre>" if method.text else ""
     return (
-        f'<article data-name="{escape(method.name)}" aria-label="{escape(told(method))}" hidden>'
+        f'<article data-name="{escape(method.name)}" aria-label="{escape(describe_method(method))}" hidden>'
         f"<h2>{escape(method.name)}</h2>{text}<dl>{rows}</dl></article>"
     )
 

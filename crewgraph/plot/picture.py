@@ -1,9 +1,4 @@
-"""What is to be seen of a flow: its methods and the ways between them, as data.
-
-Whether a method calls a crew, as far as its code tells.
-
-A flow as mermaid text.
-"""
+"""The picture of a flow: its methods and the edges between them as data, and its form as mermaid text."""
 
 import dis
 import inspect
@@ -16,10 +11,10 @@ from crewgraph.compiler.flow.graph import edges_of
 from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.definitions.flow.method import AndCondition, Condition, FlowMethod, events_of
 
-__all__ = ["VERBS", "Method", "Picture", "Way", "calls_crew", "mermaid", "picture_of"]
+__all__ = ["KICKOFF_METHODS", "Edge", "Method", "Picture", "build_picture", "calls_crew", "mermaid"]
 
 
-VERBS = frozenset(
+KICKOFF_METHODS = frozenset(
     {
         "akickoff",
         "akickoff_for_each",
@@ -29,120 +24,122 @@ VERBS = frozenset(
         "kickoff_for_each_async",
     }
 )
-"""What begins the run of a crew."""
+"""Methods that start the run of a crew."""
 
-_READS = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
+_ATTRIBUTE_OPCODES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 
 
 def calls_crew(function: Callable[..., Any]) -> bool:
-    """Whether a function's code names one of the verbs as an attribute of something.
+    """Return whether a function's code accesses an attribute named like a kickoff method.
 
-    A guess, made without running anything: an agent or another flow that is kicked off looks the same, a crew that is
-    kicked off in a function that this one calls is not seen, and code that is never reached counts.
+    This is a guess, made without running the code: an agent or a flow that is kicked off looks the same as a crew, crews
+    kicked off in called functions are missed, and unreachable code counts.
     """
     code: CodeType | None = getattr(inspect.unwrap(function), "__code__", None)
-    return code is not None and any(name in VERBS for name in _read(code))
+    return code is not None and any(name in KICKOFF_METHODS for name in _attribute_names(code))
 
 
-def _read(code: CodeType) -> Iterator[str]:
-    """The attributes that code reads, the functions inside it included."""
+def _attribute_names(code: CodeType) -> Iterator[str]:
+    """Yield the names of the attributes that code reads, including nested functions."""
     for instruction in dis.get_instructions(code):
-        if instruction.opname in _READS:
+        if instruction.opname in _ATTRIBUTE_OPCODES:
             yield str(instruction.argval)
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _read(constant)
+            yield from _attribute_names(constant)
 
 
 @dataclass(frozen=True)
 class Method:
-    """A method."""
+    """A method in a picture."""
 
     name: str
     kind: str
-    """What it is drawn as: "router", "start" or "listener"; a router that starts is a router."""
+    """One of "router", "start" and "listener"; a router that is also a start method is a "router"."""
 
     begins: bool
-    """Whether a run begins with it."""
+    """Whether a run begins with the method."""
 
     calls_crew: bool
-    """See `crewgraph.plot.picture`."""
+    """Whether the method seems to call a crew; see `calls_crew`."""
 
     signature: str
     text: str
-    """Its docstring; empty where there is none."""
+    """The docstring, or an empty string."""
 
     waits: str
-    """What it waits for, in words; empty where it waits for nothing."""
+    """The trigger condition in words; empty if there is none."""
 
     labels: tuple[str, ...]
-    """What it may return, as far as that is known."""
+    """The labels it may return, as far as they are known."""
 
 
 @dataclass(frozen=True)
-class Way:
-    """A way from one method to another."""
+class Edge:
+    """An edge from one method to another."""
 
     source: str
     target: str
     labels: tuple[str, ...] = ()
-    """The labels that lead there; none where the source's completion does."""
+    """The labels that trigger the target; empty if the source's completion does."""
 
     routed: bool = False
-    """Whether a router fires them."""
+    """Whether a router emits the labels."""
 
     joined: bool = False
-    """Whether the target waits for other events, too."""
+    """Whether the target also waits for other events."""
 
     @property
     def kind(self) -> str:
-        """What it is drawn as: "router", "and" or "or"."""
+        """The style of the edge: "router", "and" or "or"."""
         return "router" if self.routed else "and" if self.joined else "or"
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A flow."""
+    """A flow as its methods and edges."""
 
     name: str
     text: str
-    """What the flow's docstring says."""
+    """The docstring of the flow."""
 
     methods: tuple[Method, ...]
-    ways: tuple[Way, ...]
+    edges: tuple[Edge, ...]
 
 
-def picture_of(plan: TriggerPlan, name: str, text: str) -> Picture:
-    """What is to be seen of a flow.
+def build_picture(plan: TriggerPlan, name: str, text: str) -> Picture:
+    """Build the picture of a flow.
 
     Args:
-        plan: what its triggers come to.
-        name: what it is called.
-        text: what it is for.
+        plan: The flow's trigger plan.
+        name: The flow's name.
+        text: The flow's docstring.
     """
     methods = tuple(_method(plan, method) for method in plan.methods.values())
-    return Picture(name, text, methods, tuple(_ways(plan)))
+    return Picture(name, text, methods, tuple(_edges(plan)))
 
 
-def _ways(plan: TriggerPlan) -> Iterator[Way]:
-    """Labels that lead from one method to another in the same manner are one way."""
+def _edges(plan: TriggerPlan) -> Iterator[Edge]:
+    """Yield the edges; labels between the same methods with the same style share one edge."""
     labels: dict[tuple[str, str, bool, bool], list[str]] = {}
-    joined = {name: _joined(one.trigger) | _joined(one.condition) for name, one in plan.methods.items()}
+    joined = {
+        name: _joined_events(method.trigger) | _joined_events(method.condition) for name, method in plan.methods.items()
+    }
     for source, target, label in dict.fromkeys(edges_of(plan)):
         routed = label is not None and plan.methods[source].is_router
         key = (source, target, routed, (label or source) in joined[target])
         labels.setdefault(key, []).extend([] if label is None else [label])
-    for (source, target, routed, together), found in labels.items():
-        yield Way(source, target, tuple(found), routed, together)
+    for (source, target, routed, is_joined), names in labels.items():
+        yield Edge(source, target, tuple(names), routed, is_joined)
 
 
-def _joined(condition: Condition | None) -> set[str]:
-    """The events that do not meet a condition alone."""
+def _joined_events(condition: Condition | None) -> set[str]:
+    """Return the events that cannot meet a condition alone."""
     if condition is None or isinstance(condition, str):
         return set()
     if isinstance(condition, AndCondition) and len(condition.conditions) > 1:
         return set(events_of(condition))
-    return {event for one in condition.conditions for event in _joined(one)}
+    return {event for part in condition.conditions for event in _joined_events(part)}
 
 
 def _method(plan: TriggerPlan, method: FlowMethod) -> Method:
@@ -153,34 +150,42 @@ def _method(plan: TriggerPlan, method: FlowMethod) -> Method:
         calls_crew=calls_crew(method.func),
         signature=_signature(method),
         text=inspect.getdoc(method.func) or "",
-        waits=_waits(method),
+        waits=_describe_trigger(method),
         labels=method.labels,
     )
 
 
-def _waits(method: FlowMethod) -> str:
-    waits = [_words(one) for one in (method.trigger, method.condition) if one is not None]
+def _describe_trigger(method: FlowMethod) -> str:
+    waits = [
+        _describe_condition(condition) for condition in (method.trigger, method.condition) if condition is not None
+    ]
     if method.predicate is not None:
-        waits.append(f"the function {getattr(method.predicate, '__qualname__', 'given')}, asked at the beginning")
+        waits.append(f"the function {getattr(method.predicate, '__qualname__', 'given')}, evaluated at the start")
     return "; ".join(waits)
 
 
-def _words(condition: Condition, inside: bool = False) -> str:
+def _describe_condition(condition: Condition, nested: bool = False) -> str:
     if isinstance(condition, str):
         return condition
-    joint = " and " if isinstance(condition, AndCondition) else " or "
-    words = joint.join(_words(one, inside=len(condition.conditions) > 1) for one in condition.conditions)
-    return f"({words})" if inside and len(condition.conditions) > 1 else words
+    separator = " and " if isinstance(condition, AndCondition) else " or "
+    words = separator.join(
+        _describe_condition(part, nested=len(condition.conditions) > 1) for part in condition.conditions
+    )
+    return f"({words})" if nested and len(condition.conditions) > 1 else words
 
 
 def _signature(method: FlowMethod) -> str:
     try:
         signature = inspect.signature(method.func)
-    except (NameError, TypeError, ValueError):  # it is written in C, or names what only type checkers import
+    except (
+        NameError,
+        TypeError,
+        ValueError,
+    ):  # written in C, or annotated with names imported only for type checking
         return f"{method.name}(...)"
-    own = list(signature.parameters.values())[1:]
-    begin = "async def" if method.is_async else "def"
-    return f"{begin} {method.name}{signature.replace(parameters=own)}"
+    parameters = list(signature.parameters.values())[1:]
+    keyword = "async def" if method.is_async else "def"
+    return f"{keyword} {method.name}{signature.replace(parameters=parameters)}"
 
 
 _SHAPES = {"start": ("((", "))"), "listener": ("([", "])"), "router": ("{", "}")}
@@ -190,44 +195,44 @@ _STYLES = (
     "classDef router fill:#e0eafc,stroke:#2563eb,color:#1d2330",
     "classDef crew stroke-dasharray:6 4",
 )
-_COLOURS = {"or": "#7c3aed", "and": "#2563eb", "router": "#15803d"}
+_COLORS = {"or": "#7c3aed", "and": "#2563eb", "router": "#15803d"}
 
 
 def mermaid(picture: Picture) -> str:
-    """A flow as the text of a mermaid flowchart, from left to right; names and labels are escaped."""
+    """Return a picture as a mermaid flowchart from left to right; names and labels are escaped."""
     return "\n".join(["flowchart LR", *(f"    {line}" for line in _lines(picture))]) + "\n"
 
 
 def _lines(picture: Picture) -> Iterator[str]:
-    marks = {method.name: f"m{number}" for number, method in enumerate(picture.methods)}
+    ids = {method.name: f"m{number}" for number, method in enumerate(picture.methods)}
     for method in picture.methods:
-        yield _node(method, marks[method.name])
-    for way in picture.ways:
-        yield _way(way, marks)
+        yield _node(method, ids[method.name])
+    for edge in picture.edges:
+        yield _edge(edge, ids)
     yield from _STYLES
     for kind in _SHAPES:
-        named = [marks[method.name] for method in picture.methods if method.kind == kind]
-        if named:
-            yield f"class {','.join(named)} {kind}"
-    if crews := [marks[method.name] for method in picture.methods if method.calls_crew]:
+        members = [ids[method.name] for method in picture.methods if method.kind == kind]
+        if members:
+            yield f"class {','.join(members)} {kind}"
+    if crews := [ids[method.name] for method in picture.methods if method.calls_crew]:
         yield f"class {','.join(crews)} crew"
-    for kind, colour in _COLOURS.items():
-        numbers = [str(number) for number, way in enumerate(picture.ways) if way.kind == kind]
+    for kind, color in _COLORS.items():
+        numbers = [str(number) for number, edge in enumerate(picture.edges) if edge.kind == kind]
         if numbers:
-            yield f"linkStyle {','.join(numbers)} stroke:{colour}"
+            yield f"linkStyle {','.join(numbers)} stroke:{color}"
 
 
-def _node(method: Method, mark: str) -> str:
+def _node(method: Method, node_id: str) -> str:
     left, right = _SHAPES[method.kind]
-    return f'{mark}{left}"{_escaped(method.name)}"{right}'
+    return f'{node_id}{left}"{_escape(method.name)}"{right}'
 
 
-def _way(way: Way, marks: dict[str, str]) -> str:
-    arrow = "-.->" if way.joined else "-->"
-    label = f'|"{_escaped(" | ".join(way.labels))}"|' if way.labels else ""
-    return f"{marks[way.source]} {arrow}{label} {marks[way.target]}"
+def _edge(edge: Edge, ids: dict[str, str]) -> str:
+    arrow = "-.->" if edge.joined else "-->"
+    label = f'|"{_escape(" | ".join(edge.labels))}"|' if edge.labels else ""
+    return f"{ids[edge.source]} {arrow}{label} {ids[edge.target]}"
 
 
-def _escaped(text: str) -> str:
-    """A text with everything as a number that is not a letter, a digit, a space or harmless."""
-    return "".join(one if one.isalnum() or one in " _-.," else f"#{ord(one)};" for one in text) or "#32;"
+def _escape(text: str) -> str:
+    """Replace all characters except letters, digits and a few harmless ones by numeric entities."""
+    return "".join(char if char.isalnum() or char in " _-.," else f"#{ord(char)};" for char in text) or "#32;"

@@ -1,4 +1,4 @@
-"""Projects: a class with `@CrewBase` and YAML files beside it, or a crew in JSON files."""
+"""Projects: a `@CrewBase` class with YAML files next to it, or a crew in JSON files."""
 
 # The types of the names below, for type checkers, are in `__init__.pyi`.
 # pyright: reportUnsupportedDunderAll=false
@@ -52,7 +52,7 @@ _EXTRAS: Final[dict[str, str]] = {
     "load_crew_from_definition": "crewgraph.contrib.declared.json_crews",
     "strip_jsonc_comments": "crewgraph.contrib.declared.jsonc",
 }
-"""Names of extras, which are imported when they are used, each with its module."""
+"""Modules of names that are imported on first use."""
 
 
 def __getattr__(name: str) -> Any:

@@ -1,7 +1,4 @@
-"""The decorators of a project's methods.
-
-The team of a project: its agents, its tasks, and the crew that is made of them.
-"""
+"""The decorators of a project's methods, and how its agents, tasks and crew are collected from them."""
 
 from collections.abc import Callable, Iterator
 from functools import wraps
@@ -11,39 +8,39 @@ from crewgraph.definitions.crew.crew import Crew
 from crewgraph.errors import DefinitionError
 from crewgraph.hooks.decorators import hook_filters, hook_points, only_for
 from crewgraph.hooks.registry import hold, is_owner
-from crewgraph.project.configuration import load_declared
-from crewgraph.project.roles import Role, finished, marked, memoized, named
+from crewgraph.project.configuration import load_configurations
+from crewgraph.project.roles import Role, mark_role, memoize, names_with_role, resolve_awaitable
 
 __all__ = [
-    "Collected",
+    "CollectedAttribute",
     "after_kickoff",
     "agent",
-    "agents_of",
-    "assembled",
+    "assemble_crew",
     "before_kickoff",
     "cache_handler",
     "callback",
+    "collect_agents",
+    "collect_tasks",
     "crew",
-    "decorated",
+    "decorate",
     "llm",
     "output_json",
     "output_pydantic",
     "task",
-    "tasks_of",
     "tool",
 ]
 
 
-def tasks_of(project: object) -> list[Any]:
-    """The tasks of a project's `@task` methods, in the order of the class."""
-    return list(_made(project, Role.task))
+def collect_tasks(project: object) -> list[Any]:
+    """Return the tasks of a project's `@task` methods, in the order of the class."""
+    return list(_call_methods(project, Role.task))
 
 
-def agents_of(project: object) -> list[Any]:
-    """The agents of a project's `@agent` methods, in the order of the class, and then others that its tasks brought."""
-    agents = list(_made(project, Role.agent))
+def collect_agents(project: object) -> list[Any]:
+    """Return the agents of a project's `@agent` methods, in the order of the class, then those only used by its tasks."""
+    agents = list(_call_methods(project, Role.agent))
     roles = {getattr(agent, "role", None) for agent in agents}
-    for task in tasks_of(project):
+    for task in collect_tasks(project):
         agent = getattr(task, "agent", None)
         if agent is not None and agent.role not in roles:
             roles.add(agent.role)
@@ -51,20 +48,20 @@ def agents_of(project: object) -> list[Any]:
     return agents
 
 
-def _made(project: object, role: Role) -> Iterator[Any]:
-    made: dict[int, object] = {}
-    for name in named(type(project), role):
-        one = getattr(project, name)()
-        if one is None:
+def _call_methods(project: object, role: Role) -> Iterator[Any]:
+    results: dict[int, Any] = {}
+    for name in names_with_role(type(project), role):
+        result = getattr(project, name)()
+        if result is None:
             raise DefinitionError(
-                f"the @{role} method `{type(project).__name__}.{name}` returned None; return the {role}"
+                f"the `@{role}` method `{type(project).__name__}.{name}` returned None; return the {role}"
             )
-        made[id(one)] = one
-    return iter(made.values())
+        results[id(result)] = result
+    return iter(results.values())
 
 
-class Collected:
-    """An attribute that is collected when it is first asked for, and the object's own from then on."""
+class CollectedAttribute:
+    """An attribute that is computed on first access and then stored on the object."""
 
     def __init__(self, name: str, collect: Callable[[object], list[Any]]) -> None:
         self._name = name
@@ -72,62 +69,64 @@ class Collected:
 
     def __get__(self, project: object | None, owner: type) -> object:
         if project is None:
-            raise AttributeError(f"`{self._name}` are an instance's: `{owner.__name__}().{self._name}`")
-        found = project.__dict__[self._name] = self._collect(project)
-        return found
+            raise AttributeError(f"`{self._name}` is only available on an instance: `{owner.__name__}().{self._name}`")
+        value = project.__dict__[self._name] = self._collect(project)
+        return value
 
 
-def assembled(method: Callable[..., Any], *args: Any, **kwargs: object) -> Crew:
-    """What a `@crew` method makes of a project's agents and tasks, with the project's name and functions.
+def assemble_crew(method: Callable[..., Any], *args: Any, **kwargs: Any) -> Crew:
+    """Call a `@crew` method, and give the crew the project's name, kickoff callbacks and hooks.
 
     Raises:
-        DefinitionError: the class is no project, or the method returned no crew.
+        DefinitionError: The class is not a project, or the method did not return a crew.
     """
     project: Any = args[0] if args else None
-    where = f"the @crew method `{type(project).__name__}.{method.__name__}`"
+    label = f"the `@crew` method `{type(project).__name__}.{method.__name__}`"
     if not getattr(project, "is_crew_class", False):
-        raise DefinitionError(f"{where} stands in a class that is no project; put `@CrewBase` above the class")
-    load_declared(project)
-    project.agents = agents_of(project)
-    project.tasks = tasks_of(project)
-    made = finished(method(*args, **kwargs))
-    if not isinstance(made, Crew):
-        raise DefinitionError(f"{where} returned {made!r:.60}; return the crew: `return Crew(agents=self.agents, ...)`")
-    if "name" not in made.model_fields_set:
-        made.name = type(project).__name__
-    _hang(project, Role.before_kickoff, made.before_kickoff_callbacks)
-    _hang(project, Role.after_kickoff, made.after_kickoff_callbacks)
-    _hook(project, made)
-    return made
+        raise DefinitionError(f"{label} is in a class that is not a project; decorate the class with `@CrewBase`")
+    load_configurations(project)
+    project.agents = collect_agents(project)
+    project.tasks = collect_tasks(project)
+    result = resolve_awaitable(method(*args, **kwargs))
+    if not isinstance(result, Crew):
+        raise DefinitionError(
+            f"{label} returned {result!r:.60}; return the crew: `return Crew(agents=self.agents, ...)`"
+        )
+    if "name" not in result.model_fields_set:
+        result.name = type(project).__name__
+    _add_callbacks(project, Role.before_kickoff, result.before_kickoff_callbacks)
+    _add_callbacks(project, Role.after_kickoff, result.after_kickoff_callbacks)
+    _add_hooks(project, result)
+    return result
 
 
-def _hang(project: object, role: Role, callbacks: list[Callable[..., Any]]) -> None:
-    """Add the functions of a role that are not there yet."""
-    for name in named(type(project), role):
+def _add_callbacks(project: object, role: Role, callbacks: list[Callable[..., Any]]) -> None:
+    """Add the methods with a role that are not in the list yet."""
+    for name in names_with_role(type(project), role):
         method = getattr(project, name)
-        if all(method not in (one, getattr(one, "__wrapped__", None)) for one in callbacks):
-            callbacks.append(_detached(method))
+        if all(method not in (existing, getattr(existing, "__wrapped__", None)) for existing in callbacks):
+            callbacks.append(_unbound(method))
 
 
-def _hook(project: object, crew: Crew) -> None:
-    """Let the class's hooks be those of its crew."""
+def _add_hooks(project: object, crew: Crew) -> None:
+    """Register the hooks of the class for its crew."""
     if is_owner(crew):
         return
     members = {name: member for kind in reversed(type(project).__mro__) for name, member in vars(kind).items()}
     for name, member in members.items():
         for point in hook_points(member):
-            method = _detached(getattr(project, name))
+            method = _unbound(getattr(project, name))
             hold(crew, point, only_for(method, *hook_filters(member)))
 
 
-def _detached(method: Callable[..., Any]) -> Callable[..., object]:
-    """A bound method as a function: a deep copy of a crew calls the same object's, not a copy's."""
+def _unbound(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a bound method in a function, so that a deep copy of a crew still calls it on the same object."""
 
     @wraps(method)
-    def told(*args: Any) -> Any:
+    def call(*args: Any) -> Any:
         return method(*args)
 
-    return told
+    return call
 
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -135,74 +134,74 @@ _C = TypeVar("_C")
 
 
 def agent(method: _F) -> _F:
-    """A method that makes an agent; `self.agents` holds the agents of all of them."""
-    return marked(cast(_F, memoized(method)), Role.agent)
+    """Mark a method that returns an agent; `self.agents` holds all of them."""
+    return mark_role(cast(_F, memoize(method)), Role.agent)
 
 
 def task(method: _F) -> _F:
-    """A method that makes a task, named after it where it has no name; `self.tasks` holds the tasks of all of them."""
+    """Mark a method that returns a task; `self.tasks` holds all of them. A task without a name gets the method's name."""
 
     @wraps(method)
-    def titled(*args: Any, **kwargs: object) -> Any:
-        made = finished(method(*args, **kwargs))
-        if getattr(made, "name", "") is None:
-            made.name = method.__name__
-        return made
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        result = resolve_awaitable(method(*args, **kwargs))
+        if getattr(result, "name", "") is None:
+            result.name = method.__name__
+        return result
 
-    return marked(cast(_F, memoized(titled)), Role.task)
+    return mark_role(cast(_F, memoize(wrapper)), Role.task)
 
 
 def crew(method: _F) -> _F:
-    """The method that makes the crew; in it `self.agents` and `self.tasks` are ready.
+    """Mark the method that returns the crew; it can use `self.agents` and `self.tasks`.
 
-    The crew is named after the class where it has no name, and gets the class's functions around a kickoff.
+    A crew without a name gets the class's name. The class's `@before_kickoff` and `@after_kickoff` methods are added to it.
     """
 
     @wraps(method)
-    def assembling(*args: Any, **kwargs: object) -> Any:
-        return assembled(method, *args, **kwargs)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return assemble_crew(method, *args, **kwargs)
 
-    return marked(cast(_F, memoized(assembling)), Role.crew)
+    return mark_role(cast(_F, memoize(wrapper)), Role.crew)
 
 
 def llm(method: _F) -> _F:
-    """A method that makes a model, for `llm` and `function_calling_llm` of agents.yaml."""
-    return marked(cast(_F, memoized(method)), Role.llm)
+    """Mark a method that returns a model, for `llm` and `function_calling_llm` in agents.yaml."""
+    return mark_role(cast(_F, memoize(method)), Role.llm)
 
 
 def tool(method: _F) -> _F:
-    """A method that makes a tool, for `tools` of agents.yaml and tasks.yaml."""
-    return marked(cast(_F, memoized(method)), Role.tool)
+    """Mark a method that returns a tool, for `tools` in agents.yaml and tasks.yaml."""
+    return mark_role(cast(_F, memoize(method)), Role.tool)
 
 
 def cache_handler(method: _F) -> _F:
-    """A method that makes what keeps results of tools, for `cache_handler` of agents.yaml."""
-    return marked(cast(_F, memoized(method)), Role.cache_handler)
+    """Mark a method that returns a cache of tool results, for `cache_handler` in agents.yaml."""
+    return mark_role(cast(_F, memoize(method)), Role.cache_handler)
 
 
 def callback(method: _F) -> _F:
-    """A method that is told of steps or results, or, if it takes nothing, returns a function that is told of them."""
-    return marked(method, Role.callback)
+    """Mark a method that is called with steps or outputs, or that takes no arguments and returns such a function."""
+    return mark_role(method, Role.callback)
 
 
 def before_kickoff(method: _F) -> _F:
-    """A method that is called with the inputs before a run; what it returns replaces them."""
-    return marked(method, Role.before_kickoff)
+    """Mark a method that is called with the inputs before a run; its result replaces them."""
+    return mark_role(method, Role.before_kickoff)
 
 
 def after_kickoff(method: _F) -> _F:
-    """A method that is called with the output after a run; what it returns replaces it."""
-    return marked(method, Role.after_kickoff)
+    """Mark a method that is called with the output after a run; its result replaces it."""
+    return mark_role(method, Role.after_kickoff)
 
 
 def output_json(model: _C) -> _C:
-    """A pydantic model in the class, or a method that returns one, for `output_json` of tasks.yaml."""
-    return marked(model, Role.output_json)
+    """Mark a pydantic model in the class, or a method that returns one, for `output_json` in tasks.yaml."""
+    return mark_role(model, Role.output_json)
 
 
 def output_pydantic(model: _C) -> _C:
-    """A pydantic model in the class, or a method that returns one, for `output_pydantic` of tasks.yaml."""
-    return marked(model, Role.output_pydantic)
+    """Mark a pydantic model in the class, or a method that returns one, for `output_pydantic` in tasks.yaml."""
+    return mark_role(model, Role.output_pydantic)
 
 
 _DECORATORS: dict[Role, Callable[[Any], object]] = {
@@ -220,6 +219,6 @@ _DECORATORS: dict[Role, Callable[[Any], object]] = {
 }
 
 
-def decorated(method: Any, role: Role) -> Any:
-    """A method with the decorator of a role."""
+def decorate(method: Any, role: Role) -> Any:
+    """Apply the decorator of a role to a method."""
     return _DECORATORS[role](method)

@@ -1,4 +1,4 @@
-"""`.env`: a project's keys, in a file that is not committed."""
+"""Loading of `.env` files."""
 
 import os
 import re
@@ -18,19 +18,19 @@ _ESCAPED = {"n": "\n", "t": "\t", '"': '"', "\\": "\\"}
 
 
 def load_env(path: str | Path = ".env") -> bool:
-    r"""Put the variables of a file into the environment, where they are not set yet; empty ones are left out.
+    r"""Set environment variables from a file, unless they are already set; empty values are skipped.
 
-    A line is `NAME=value`, also with `export` before it, quotes around the value and `# a comment` behind it. In double
-    quotes a backslash escapes: `\n`, `\t`, `\"`, `\\`. Nothing is expanded.
+    A line is `NAME=value`, optionally with `export` before it, quotes around the value and `# a comment` after it. In double
+    quotes, `\n`, `\t`, `\"` and `\\` are escape sequences. Variables are not expanded.
 
     Args:
-        path: the file; relative to the working directory.
+        path: The file, relative to the working directory.
 
     Returns:
-        Whether there is such a file.
+        Whether the file exists.
 
     Raises:
-        DefinitionError: it cannot be read, or a line is none of these; no variable was set.
+        DefinitionError: The file cannot be read, or a line is invalid; no variable has been set.
     """
     file = Path(path)
     try:
@@ -38,26 +38,26 @@ def load_env(path: str | Path = ".env") -> bool:
     except FileNotFoundError:
         return False
     except (OSError, UnicodeDecodeError) as error:
-        raise DefinitionError(f"`{file.absolute()}` cannot be read: {error}") from error
-    found: dict[str, str] = {}
+        raise DefinitionError(f"cannot read `{file.absolute()}`: {error}") from error
+    variables: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip() and not line.lstrip().startswith("#"):
-            name, value = _read(line, f"`{file.absolute()}`, line {number}")
-            found[name] = value
-    for name, value in found.items():
+            name, value = _parse_line(line, f"`{file.absolute()}`, line {number}")
+            variables[name] = value
+    for name, value in variables.items():
         if value:
             os.environ.setdefault(name, value)
     return True
 
 
-def _read(line: str, where: str) -> tuple[str, str]:
+def _parse_line(line: str, location: str) -> tuple[str, str]:
     match = _LINE.fullmatch(line)
     if match is None or "\0" in line:
-        # The line itself is not told: it may hold a key.
+        # The message leaves the line out, because it may contain a key.
         raise DefinitionError(
-            f"{where}: is no variable; write `NAME=value`, with the value in quotes where it has spaces"
+            f"{location}: not a variable; write `NAME=value`, with quotes around a value that contains spaces"
         )
     quoted = match["quoted"]
     if quoted is not None:
-        return match["name"], re.sub(r"\\(.)", lambda found: _ESCAPED.get(found[1], found[0]), quoted)
+        return match["name"], re.sub(r"\\(.)", lambda escape: _ESCAPED.get(escape[1], escape[0]), quoted)
     return match["name"], match["literal"] if match["literal"] is not None else match["bare"] or ""

@@ -1,9 +1,4 @@
-"""What the methods and classes of a project are for, and how they are found.
-
-Methods that are carried out once for each project, whoever asks.
-
-Where a project's files lie: beside the file its class is written in.
-"""
+"""Roles of a project's methods, the cache of their results, and the directories of a project's files."""
 
 import inspect
 import sys
@@ -18,26 +13,26 @@ from crewgraph.errors import DefinitionError
 
 __all__ = [
     "Role",
+    "base_directories",
+    "class_directory",
     "display_path",
-    "finished",
-    "folder_of",
-    "folders",
     "inherited_roles",
-    "marked",
-    "memoized",
-    "named",
+    "mark_role",
+    "memoize",
+    "names_with_role",
+    "project_cache",
+    "resolve_awaitable",
     "roles_of",
-    "shelf_of",
 ]
 
 
 _T = TypeVar("_T")
 
-_MARK = "__project_roles__"
+_ROLES_ATTRIBUTE = "__project_roles__"
 
 
 class Role(StrEnum):
-    """What a method of a project makes, or when it is called; the name of its decorator."""
+    """The role of a method in a project; equals the name of its decorator."""
 
     agent = "agent"
     task = "task"
@@ -53,28 +48,28 @@ class Role(StrEnum):
 
     @property
     def noun(self) -> str:
-        """What has this role, in messages."""
+        """The noun for members with this role, in messages."""
         return f"@{self} {'class' if self in (Role.output_json, Role.output_pydantic) else 'method'}"
 
 
-def marked(member: _T, role: Role) -> _T:
-    """A function or class that has a role, beside those it has."""
-    setattr(member, _MARK, roles_of(member) | {role})
+def mark_role(member: _T, role: Role) -> _T:
+    """Add a role to a function or class."""
+    setattr(member, _ROLES_ATTRIBUTE, roles_of(member) | {role})
     return member
 
 
-def roles_of(member: object) -> frozenset[Role]:
-    """The roles of a function or class; a subclass does not inherit them."""
-    return getattr(member, "__dict__", {}).get(_MARK, frozenset[Role]())
+def roles_of(member: Any) -> frozenset[Role]:
+    """Return the roles of a function or class; a subclass does not inherit them."""
+    return getattr(member, "__dict__", {}).get(_ROLES_ATTRIBUTE, frozenset[Role]())
 
 
 def inherited_roles(cls: type, name: str) -> frozenset[Role]:
-    """The roles that a name has in the classes above."""
+    """Return the roles that a name has in the base classes."""
     return next((roles_of(vars(base)[name]) for base in cls.__mro__[1:] if name in vars(base)), frozenset[Role]())
 
 
-def named(cls: type, role: Role) -> list[str]:
-    """The names of a class that have a role, those of its bases first, each where it stands first."""
+def names_with_role(cls: type, role: Role) -> list[str]:
+    """Return the names of a class's members with a role, base classes first, in order of definition."""
     names = dict.fromkeys(name for base in reversed(cls.__mro__) for name in vars(base))
     return [name for name in names if role in roles_of(inspect.getattr_static(cls, name, None))]
 
@@ -82,101 +77,102 @@ def named(cls: type, role: Role) -> list[str]:
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_NAME = "_crewgraph_shelf"
+_CACHE_ATTRIBUTE = "_crewgraph_shelf"
 
 
-class _Shelf(dict[Hashable, Any]):
-    """What one object keeps; a copy of the object begins without."""
+class _ProjectCache(dict[Hashable, Any]):
+    """The cache of one object; a copy of the object starts with an empty one."""
 
     owner: int = 0
+    """The `id` of the object."""
 
 
-def shelf_of(project: object) -> dict[Hashable, Any]:
-    """What a project keeps: the results of its methods, its configurations."""
+def project_cache(project: object) -> dict[Hashable, Any]:
+    """Return the cache of a project, which holds the results of its methods and its configurations."""
     attributes = project.__dict__
-    if _NAME in attributes and attributes[_NAME].owner != id(project):
-        del attributes[_NAME]
-    made = _Shelf()
-    made.owner = id(project)
-    return attributes.setdefault(_NAME, made)
+    if _CACHE_ATTRIBUTE in attributes and attributes[_CACHE_ATTRIBUTE].owner != id(project):
+        del attributes[_CACHE_ATTRIBUTE]
+    cache = _ProjectCache()
+    cache.owner = id(project)
+    return attributes.setdefault(_CACHE_ATTRIBUTE, cache)
 
 
-def finished(made: object) -> Any:
-    """What a method returned, waited for if it is async."""
-    return wait_for(made) if inspect.isawaitable(made) else made
+def resolve_awaitable(result: Any) -> Any:
+    """Return the result of a method; wait for it if it is awaitable."""
+    return wait_for(result) if inspect.isawaitable(result) else result
 
 
-def memoized(method: Callable[P, R]) -> Callable[P, R]:
-    """A method whose result is kept, for each object and each set of arguments; None is not kept.
+def memoize(method: Callable[P, R]) -> Callable[P, R]:
+    """Cache the results of a method by object and arguments, except for None.
 
-    An async one is waited for. A function outside of a class keeps its results itself.
+    Async methods are waited for. The results of a function outside of a class are cached with the function.
     """
-    of_class = "." in getattr(method, "__qualname__", "").rpartition("<locals>.")[2]
-    own: dict[Hashable, Any] = {}
+    in_class = "." in getattr(method, "__qualname__", "").rpartition("<locals>.")[2]
+    results_of_function: dict[Hashable, Any] = {}
 
     @wraps(method)
-    def kept(*args: P.args, **kwargs: P.kwargs) -> Any:
-        is_method = of_class and bool(args) and hasattr(args[0], "__dict__")
+    def cached(*args: P.args, **kwargs: P.kwargs) -> Any:
+        is_method = in_class and bool(args) and hasattr(args[0], "__dict__")
         if is_method and inspect.isfunction(args[0]):
-            raise DefinitionError(_hidden(method.__name__, args[0].__qualname__))
-        results = shelf_of(args[0]) if is_method else own
-        key = (kept, _frozen(args[is_method:]), _frozen(kwargs))
+            raise DefinitionError(_shadowed_message(method.__name__, args[0].__qualname__))
+        results = project_cache(args[0]) if is_method else results_of_function
+        key = (cached, _hashable(args[is_method:]), _hashable(kwargs))
         try:
             if key in results:
                 return results[key]
-        except TypeError:  # an argument without a hash
-            return finished(method(*args, **kwargs))
-        made = finished(method(*args, **kwargs))
-        # Of two threads that ask at once both are given the first result.
-        return made if made is None else results.setdefault(key, made)
+        except TypeError:  # an argument is not hashable
+            return resolve_awaitable(method(*args, **kwargs))
+        result = resolve_awaitable(method(*args, **kwargs))
+        # Two concurrent threads both get the first result.
+        return result if result is None else results.setdefault(key, result)
 
-    return kept
+    return cached
 
 
-def _frozen(value: Any) -> object:
-    """A value as part of a key."""
+def _hashable(value: Any) -> Any:
+    """Convert a value to a hashable one, for a cache key."""
     if isinstance(value, Mapping):
         items = cast("Mapping[Any, Any]", value).items()
-        return ("dict", *((name, _frozen(one)) for name, one in items))
+        return ("dict", *((name, _hashable(item)) for name, item in items))
     if isinstance(value, Set):
-        return frozenset(map(_frozen, cast("Set[Any]", value)))
+        return frozenset(map(_hashable, cast("Set[Any]", value)))
     if isinstance(value, (list, tuple)):
-        return (type(value).__name__, *map(_frozen, cast("Sequence[Any]", value)))  # pyright: ignore[reportUnknownArgumentType]
+        return (type(value).__name__, *map(_hashable, cast("Sequence[Any]", value)))  # pyright: ignore[reportUnknownArgumentType]
     return value
 
 
-def _hidden(name: str, below: str) -> str:
+def _shadowed_message(name: str, decorated: str) -> str:
     return (
-        f"`@{name}` above `{below}` is the method `{name}` that stands above it in the class, not the decorator. Put the "
-        f"method `{name}` last, or import the decorator under another name: "
+        f"`@{name}` on `{decorated}` is the method `{name}` defined earlier in the class, not the decorator. Move the "
+        f"method `{name}` to the end of the class, or import the decorator under another name: "
         f"`from crewgraph.project import {name} as {name}_method`."
     )
 
 
-def folder_of(cls: type, file: str | None = None) -> Path:
-    """The folder of the file a class is written in; the working directory where there is none (a notebook, `exec`).
+def class_directory(cls: type, file: str | None = None) -> Path:
+    """Return the directory of a class's source file, or the working directory if it has none (a notebook, `exec`).
 
     Args:
-        cls: the class.
-        file: the file of the code that decorates it, for modules that Python does not list.
+        cls: The class.
+        file: The file of the code that decorates the class, for modules that are not in `sys.modules`.
     """
     module = sys.modules.get(cls.__module__)
-    written = file if module is None else getattr(module, "__file__", None)
-    path = Path(written).absolute() if written else None
+    source = file if module is None else getattr(module, "__file__", None)
+    path = Path(source).absolute() if source else None
     return path.parent if path is not None and path.exists() else Path.cwd()
 
 
-def folders(cls: type, attribute: str) -> Iterator[Path]:
-    """The folders of a class and of those above it, up to the one that holds an attribute."""
-    for one in cls.__mro__:
-        if "base_directory" in vars(one):
-            yield Path(vars(one)["base_directory"])
-        if attribute in vars(one):
+def base_directories(cls: type, attribute: str) -> Iterator[Path]:
+    """Yield the directories of a class and its bases, up to the class that sets an attribute."""
+    for base in cls.__mro__:
+        if "base_directory" in vars(base):
+            yield Path(vars(base)["base_directory"])
+        if attribute in vars(base):
             return
 
 
 def display_path(path: Path) -> str:
-    """How messages name a file: from the working directory, where it lies below."""
+    """Return a path for messages, relative to the working directory if the file is below it."""
     try:
         return path.relative_to(Path.cwd()).as_posix()
     except ValueError:

@@ -1,1 +1,1 @@
-"""Our own prompt texts, and how they are overridden."""
+"""The prompt texts, and how users override them."""

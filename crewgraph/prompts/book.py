@@ -1,30 +1,30 @@
-"""The texts of the prompts, by their public keys."""
+"""The prompt texts by part and key."""
 
 import json
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import resources
-from typing import cast
+from typing import Any, cast
 
 from crewgraph.errors import UnknownPrompt
 
-__all__ = ["Book", "Text", "english", "filled"]
+__all__ = ["Book", "Text", "english", "fill_placeholders"]
 
 Text = str | dict[str, str]
-"""A text with `{placeholders}`; for some tools a name, a description and a default."""
+"""A text with `{placeholders}`; for some tools a dict with a name, a description and a default."""
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
-def filled(text: str, /, **values: str) -> str:
-    """A text with its placeholders filled; others stay as they are."""
-    # In one pass, so that what a value holds is never filled again.
-    return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), text)
+def fill_placeholders(text: str, /, **values: str) -> str:
+    """Fill the placeholders of a text; those without a value stay as they are."""
+    # In a single pass, so that placeholders inside values are not filled.
+    return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), text)
 
 
 class Book:
-    """Texts in parts: "slices" tell a model what to do, "errors" what went wrong, "tools" what a tool is for."""
+    """Prompt texts in parts: "slices" are instructions, "errors" explain failures, "tools" describe tools."""
 
     def __init__(self, texts: Mapping[str, Mapping[str, Text]]) -> None:
         self._texts = texts
@@ -35,34 +35,34 @@ class Book:
         return self._texts
 
     def slice(self, key: str, **values: str) -> str:
-        """A slice with its placeholders filled.
+        """Return an instruction with its placeholders filled.
 
         Raises:
-            UnknownPrompt: there is no such slice (also KeyError).
+            UnknownPrompt: The key does not exist (also a KeyError).
         """
         return self.filled("slices", key, **values)
 
     def error(self, key: str, **values: str) -> str:
-        """What is told to a model about something that went wrong.
+        """Return an error message for a model with its placeholders filled.
 
         Raises:
-            UnknownPrompt: there is no such text (also KeyError).
+            UnknownPrompt: The key does not exist (also a KeyError).
         """
         return self.filled("errors", key, **values)
 
     def filled(self, part: str, key: str, **values: str) -> str:
-        """A text of any part with its placeholders filled.
+        """Return a text of any part with its placeholders filled.
 
         Raises:
-            UnknownPrompt: there is no such text (also KeyError).
+            UnknownPrompt: The part or key does not exist (also a KeyError).
         """
-        return filled(str(self.text(part, key)), **values)
+        return fill_placeholders(str(self.text(part, key)), **values)
 
     def text(self, part: str, key: str) -> Text:
-        """A text as it is written.
+        """Return a text without filling its placeholders.
 
         Raises:
-            UnknownPrompt: there is no such text (also KeyError).
+            UnknownPrompt: The part or key does not exist (also a KeyError).
         """
         texts = self._texts.get(part)
         if texts is None:
@@ -72,17 +72,17 @@ class Book:
         return texts[key]
 
     def below(self, texts: Mapping[str, Mapping[str, Text]]) -> "Book":
-        """This book with other texts laid over its own."""
+        """Return a book in which other texts override these."""
         parts = {part: {**self._texts.get(part, {}), **texts.get(part, {})} for part in (*self._texts, *texts)}
         return Book(parts)
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
-        """Part and key of every text."""
+        """Iterate over part and key of every text."""
         return ((part, key) for part, texts in self._texts.items() for key in texts)
 
 
 @cache
 def english() -> Book:
-    """Our own wording."""
-    found: object = json.loads(resources.files("crewgraph.prompts").joinpath("en.json").read_text("utf-8"))
-    return Book(cast(dict[str, dict[str, Text]], found))
+    """Return the default texts."""
+    texts: Any = json.loads(resources.files("crewgraph.prompts").joinpath("en.json").read_text("utf-8"))
+    return Book(cast(dict[str, dict[str, Text]], texts))

@@ -1,4 +1,4 @@
-"""The texts of the prompts as users read and replace them, by the keys that CrewAI's programs know."""
+"""The prompt texts as users read and override them, under CrewAI's keys."""
 
 import json
 import warnings
@@ -13,7 +13,7 @@ from crewgraph.prompts.book import Book, Text, english
 
 __all__ = ["I18N", "I18N_DEFAULT", "WITHOUT_EFFECT", "get_i18n"]
 
-_WITHOUT_EFFECT = {
+_UNUSED_KEYS = {
     "slices": "native_task observation format format_without_tools final_answer_format",
     "errors": (
         "force_final_answer_error task_repeated_usage tool_usage_error tool_arguments_error wrong_tool_name "
@@ -22,26 +22,26 @@ _WITHOUT_EFFECT = {
     "tools": "add_image code_interpreter",
 }
 
-WITHOUT_EFFECT = frozenset((part, key) for part, keys in _WITHOUT_EFFECT.items() for key in keys.split())
-"""Texts that can be read and that no prompt is made of yet: replacing one is told to be without effect."""
+WITHOUT_EFFECT = frozenset((part, key) for part, keys in _UNUSED_KEYS.items() for key in keys.split())
+"""Texts that can be read but are not used in any prompt; overriding one causes a warning."""
 
 
-_VERBS = {"slices": "slice", "errors": "errors", "tools": "tools", "memory": "memory"}
-"""Parts to the verbs that read their texts; `retrieve` reads those of all."""
+_READERS = {"slices": "slice", "errors": "errors", "tools": "tools", "memory": "memory"}
+"""The method that reads the texts of each part; `retrieve` reads texts of any part."""
 
 
 class I18N(BaseModel):
-    """The texts that prompts are made of: our own, with those of a file laid over them.
+    """The prompt texts: the defaults, overridden by those of a file.
 
         I18N().slice("role_playing")
         Crew(..., prompt_file="prompts.json")     # {"slices": {"role_playing": "You are {role}. {backstory} {goal}"}}
 
     Raises:
-        pydantic.ValidationError: the file cannot be read, or holds something else than texts by part and key.
+        pydantic.ValidationError: The file cannot be read, or does not contain texts by part and key.
     """
 
     prompt_file: str | None = None
-    """A JSON file with texts that replace ours, by part and key; what it leaves out stays as it is."""
+    """A JSON file with texts by part and key, which override the defaults."""
 
     _book: Book | None = PrivateAttr(default=None)
 
@@ -53,112 +53,112 @@ class I18N(BaseModel):
         """Read the file again.
 
         Raises:
-            ValueError: it cannot be read, or holds something else than texts by part and key.
+            ValueError: The file cannot be read, or does not contain texts by part and key.
         """
         self._book = None if self.prompt_file is None else english().below(_read(self.prompt_file))
         return self
 
     @property
     def book(self) -> Book:
-        """The texts, for those who fill them: asked of the class, where it has a way of its own to find one."""
-        return _Asked(self, self.texts) if self.is_own else self.texts
+        """The texts for filling prompts; reads them through this object if a subclass or patch overrides how."""
+        return _I18NBook(self, self.texts) if self.is_overridden else self.texts
 
     @property
     def texts(self) -> Book:
-        """Our texts, with those of the file."""
+        """The default texts, overridden by those of the file."""
         return english() if self.prompt_file is None or self._book is None else self._book
 
     @property
-    def is_own(self) -> bool:
-        """Whether a subclass or a patch finds texts in a way of its own."""
-        return any(override_of(self, verb) for verb in ("retrieve", *_VERBS.values()))
+    def is_overridden(self) -> bool:
+        """Whether a subclass or a patch overrides how texts are read."""
+        return any(override_of(self, reader) for reader in ("retrieve", *_READERS.values()))
 
     @overridable
     def slice(self, slice: str) -> str:
-        """A text that tells a model what to do, its placeholders unfilled.
+        """Return an instruction without filling its placeholders.
 
         Raises:
-            UnknownPrompt: there is none of this key (also KeyError).
+            UnknownPrompt: The key does not exist (also a KeyError).
         """
         return self.retrieve("slices", slice)
 
     @overridable
     def errors(self, error: str) -> str:
-        """A text that tells a model what went wrong.
+        """Return an error message for a model without filling its placeholders.
 
         Raises:
-            UnknownPrompt: there is none of this key (also KeyError).
+            UnknownPrompt: The key does not exist (also a KeyError).
         """
         return self.retrieve("errors", error)
 
     @overridable
     def tools(self, tool: str) -> Text:
-        """What a model is told of one of our own tools.
+        """Return the text of a built-in tool.
 
         Raises:
-            UnknownPrompt: there is none of this key (also KeyError).
+            UnknownPrompt: The key does not exist (also a KeyError).
         """
         return self.texts.text("tools", tool)
 
     @overridable
     def memory(self, key: str) -> str:
-        """What a model is told that says where something belongs that is remembered, or what to look for.
+        """Return an instruction for the model that files or searches memories.
 
         Raises:
-            UnknownPrompt: there is none of this key (also KeyError).
+            UnknownPrompt: The key does not exist (also a KeyError).
         """
         return self.retrieve("memory", key)
 
     @overridable
     def retrieve(self, kind: str, key: str) -> str:
-        """A text of any part.
+        """Return a text of any part without filling its placeholders.
 
         Args:
-            kind: the part: "slices", "errors", "tools", "memory", "reasoning", "planning", "hierarchical_manager_agent".
-            key: which of its texts.
+            kind: The part: "slices", "errors", "tools", "memory", "reasoning", "planning", "hierarchical_manager_agent".
+            key: The key of the text.
 
         Raises:
-            UnknownPrompt: there is no such part or text (also KeyError).
+            UnknownPrompt: The part or key does not exist (also a KeyError).
         """
         return cast(str, self.texts.text(kind, key))
 
 
-class _Asked(Book):
-    """A book whose texts are asked of an `I18N` that somebody has changed."""
+class _I18NBook(Book):
+    """A book that reads its texts through an overridden `I18N`."""
 
-    def __init__(self, asked: I18N, texts: Book) -> None:
+    def __init__(self, i18n: I18N, texts: Book) -> None:
         super().__init__(texts.parts)
-        self._asked = asked
+        self._i18n = i18n
 
     def text(self, part: str, key: str) -> Text:
-        verb = _VERBS.get(part)
-        return self._asked.retrieve(part, key) if verb is None else getattr(self._asked, verb)(key)
+        reader = _READERS.get(part)
+        return self._i18n.retrieve(part, key) if reader is None else getattr(self._i18n, reader)(key)
 
 
 @cache
 def get_i18n(prompt_file: str | None = None) -> I18N:
-    """The texts with those of a file, read once in a process."""
+    """Return the texts with those of a file, which is read once per process."""
     return I18N(prompt_file=prompt_file)
 
 
 I18N_DEFAULT = I18N()
-"""Our own texts."""
+"""The default texts."""
 
 
 def _read(path: str) -> dict[str, dict[str, Text]]:
     try:
-        found: object = json.loads(Path(path).read_text("utf-8-sig"))
+        content: Any = json.loads(Path(path).read_text("utf-8-sig"))
     except OSError as error:
-        raise ValueError(f"the prompt file {path!r} cannot be read: {error}") from error
-    except ValueError as error:  # no JSON, or no UTF-8
-        raise ValueError(f"the prompt file {path!r} is no JSON: {error}") from error
-    if not isinstance(found, dict) or not all(_is_part(part) for part in cast(dict[str, Any], found).values()):
+        raise ValueError(f"cannot read the prompt file {path!r}: {error}") from error
+    except ValueError as error:  # not JSON, or not UTF-8
+        raise ValueError(f"the prompt file {path!r} is not valid JSON: {error}") from error
+    if not isinstance(content, dict) or not all(_is_part(part) for part in cast(dict[str, Any], content).values()):
         raise ValueError(
-            f"the prompt file {path!r} does not hold texts by part and key; write "
+            f"the prompt file {path!r} does not contain texts by part and key, such as "
             '{"slices": {"role_playing": "You are {role}. ..."}}'
         )
-    texts = cast(dict[str, dict[str, Text]], found)
-    _tell_without_effect(path, texts)
+    texts = cast(dict[str, dict[str, Text]], content)
+    _warn_without_effect(path, texts)
     return texts
 
 
@@ -169,14 +169,15 @@ def _is_part(part: Any) -> bool:
     return all(isinstance(text, str) or (isinstance(text, dict) and _is_part(text)) for text in texts)
 
 
-def _tell_without_effect(path: str, texts: dict[str, dict[str, Text]]) -> None:
-    ours = english()
-    known = set(ours) - WITHOUT_EFFECT
-    idle = [
+def _warn_without_effect(path: str, texts: dict[str, dict[str, Text]]) -> None:
+    defaults = english()
+    known = set(defaults) - WITHOUT_EFFECT
+    unused = [
         f"{part}.{key}"
         for part, key in Book(texts)
-        if (part, key) not in known and not ((part, key) in WITHOUT_EFFECT and texts[part][key] == ours.text(part, key))
+        if (part, key) not in known
+        and not ((part, key) in WITHOUT_EFFECT and texts[part][key] == defaults.text(part, key))
     ]
-    if idle:
-        told = f"the prompt file {path!r} has texts that no prompt is made of, which have no effect: {', '.join(idle)}"
-        warnings.warn(told, UserWarning, stacklevel=2)
+    if unused:
+        message = f"the prompt file {path!r} contains texts that are not used and have no effect: {', '.join(unused)}"
+        warnings.warn(message, UserWarning, stacklevel=2)

@@ -14,20 +14,20 @@ Python = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def python(tmp_path: Path) -> Python:
-    """Runs Python in the test's folder: `python("-m", "crewgraph", "run", "x.py", given="stdin")`.
+    """Run Python in the test's directory: `python("-m", "crewgraph", "run", "x.py", stdin="text")`.
 
-    `anew`: not as a fork of a process that has imported everything.
+    `fresh` starts a new interpreter instead of forking a process that has imported everything.
     """
 
     def run(
-        *arguments: str, given: str = "", flags: tuple[str, ...] = (), anew: bool = False, **env: str
+        *arguments: str, stdin: str = "", flags: tuple[str, ...] = (), fresh: bool = False, **env: str
     ) -> subprocess.CompletedProcess[str]:
         path = os.pathsep.join([str(ROOT), str(ROOT / "compat"), *filter(None, [env.pop("PYTHONPATH", "")])])
-        start = subprocess.run if anew else processes.run
+        start = subprocess.run if fresh else processes.run
         return start(
             [sys.executable, *flags, *arguments],
             cwd=tmp_path,
-            input=given,
+            input=stdin,
             capture_output=True,
             text=True,
             env={**os.environ, "PYTHONPATH": path, **env},

@@ -1,4 +1,4 @@
-"""`crewgraph approve`: what waits is listed, shown, answered, and goes on."""
+"""`crewgraph approve`: pending runs are listed, shown, answered and resumed."""
 
 import os
 import subprocess
@@ -63,17 +63,18 @@ def approve(office: Python, *arguments: str, target: str = "office.py:office") -
 
 
 def test_what_waits_is_listed(office: Python):
-    assert office("-m", "crewgraph", "approve").stdout == "nothing waits for an answer\n"
+    assert office("-m", "crewgraph", "approve").stdout == "no pending runs\n"
     office("office.py", "office", "t")
     first, second = office("-m", "crewgraph", "approve").stdout.splitlines()
     assert first.startswith("t  crew office  since ") and first.endswith(" UTC")
     assert second.endswith("  agent `clerk` in task `pay` asks whether it may call `pay(to='anna')`")
 
 
-def test_a_run_goes_on_with_each_answer_until_it_is_done(office: Python):
+def test_a_run_continues_with_each_answer_until_it_is_done(office: Python):
     office("office.py", "office", "t")
     ran = approve(office, "t")
-    assert (ran.returncode, ran.stderr) == (3, "Answer with --yes, --no REASON or --answer TEXT, or at a terminal.\n")
+    assert ran.returncode == 3
+    assert ran.stderr == "Answer with --yes, --no REASON or --answer TEXT, or run this command in a terminal.\n"
     assert 'clerk wants to use the tool pay with these arguments:\n\n{\n  "to": "anna"\n}' in ran.stdout
     ran = approve(office, "t", "--yes")
     assert ran.returncode == 3 and "paid anna" in ran.stdout and "whether its answer will do: 'first'" in ran.stdout
@@ -84,7 +85,7 @@ def test_a_run_goes_on_with_each_answer_until_it_is_done(office: Python):
     ran = approve(office, "t", "--yes")
     assert ran.returncode == 1
     assert ran.stderr == (
-        "Error: no run of crew `office` waits for an answer under `t`; `crewgraph approve` lists those that do\n"
+        "Error: no pending run of crew `office` with thread id `t`; `crewgraph approve` lists pending runs\n"
     )
 
 
@@ -97,14 +98,14 @@ def test_a_refusal_and_other_arguments(office: Python):
     assert ran.returncode == 3 and "paid bert" in ran.stdout
 
 
-def test_what_is_misunderstood_changes_nothing(office: Python):
+def test_invalid_usage_changes_nothing(office: Python):
     office("office.py", "office", "t")
     for wrong in (["--yes", "--no", "x"], ["--yes", "--question", "other"]):
         assert approve(office, "t", *wrong).returncode == 2
-    assert approve(office, "t", "--database", "none.db").stderr == "Error: there is no database `none.db`\n"
-    assert "neither crew nor flow" in approve(office, "t", target="office.py:task").stderr
+    assert approve(office, "t", "--database", "none.db").stderr == "Error: database `none.db` does not exist\n"
+    assert "neither a crew nor a flow" in approve(office, "t", target="office.py:task").stderr
     approve(office, "t", "--yes")
-    assert "it takes a text" in approve(office, "t", "--no", " ").stderr
+    assert "--no requires a text" in approve(office, "t", "--no", " ").stderr
 
 
 def test_flows_are_answered_too(office: Python):
@@ -128,15 +129,15 @@ def test_a_crew_in_a_flow_is_answered_through_the_flow(office: Python):
 def test_at_a_terminal_the_questions_are_asked_there(office: Python, tmp_path: Path, what: str, typed: bytes):
     import pty
 
-    told = office("office.py", what, "t").stdout.strip()
-    thread, target = ("t", "office.py:office") if what == "office" else (told, "office.py:Post")
-    ours, theirs = pty.openpty()
+    flow_id = office("office.py", what, "t").stdout.strip()
+    thread, target = ("t", "office.py:office") if what == "office" else (flow_id, "office.py:Post")
+    terminal, child_end = pty.openpty()
     command = [sys.executable, "-m", "crewgraph", "approve", thread, "--target", target]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "compat")])}
-    with processes.Popen(command, cwd=tmp_path, env=env, stdin=theirs, stdout=subprocess.PIPE, text=True) as process:
-        os.write(ours, typed)
+    with processes.Popen(command, cwd=tmp_path, env=env, stdin=child_end, stdout=subprocess.PIPE, text=True) as process:
+        os.write(terminal, typed)
         printed = process.communicate(timeout=250)[0]
-    os.close(ours)
-    os.close(theirs)
+    os.close(terminal)
+    os.close(child_end)
     assert process.returncode == 0
     assert printed.endswith("first\n" if what == "office" else "sent a letter\n")

@@ -13,7 +13,7 @@ from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 CREWGRAPH = ("-m", "crewgraph")
 
 
-def test_the_version_is_told(python: Python):
+def test_the_version_is_reported(python: Python):
     assert python(*CREWGRAPH, "--version").stdout == f"crewgraph {crewgraph.__version__}\n"
 
 
@@ -29,7 +29,7 @@ def test_the_help_of_run_shows_how_it_is_used(python: Python):
     done = python(*CREWGRAPH, "run", "--help")
     assert done.returncode == 0
     assert re.search(r"run \[OPTIONS\] \[PROGRAM\] \[ARGS\]\.\.\.", done.stdout, re.IGNORECASE)
-    assert "in it, `import crewai` means crewgraph" in done.stdout and "-m" in done.stdout
+    assert "`import crewai` imports crewgraph" in done.stdout and "-m" in done.stdout
 
 
 def test_the_compat_module_shows_its_usage(python: Python):
@@ -46,24 +46,24 @@ def test_an_unknown_command_or_option_is_refused(python: Python):
     assert "walk" in python(*CREWGRAPH, "walk").stderr
 
 
-def test_where_tells_of_a_database_that_is_not_there_and_does_not_create_it(python: Python, storage: Path):
+def test_where_shows_a_database_that_is_not_there_and_does_not_create_it(python: Python, storage: Path):
     done = python(*CREWGRAPH, "where")
     assert done.stdout.splitlines() == [
         f"database  {storage / 'checkpoints.db'}",
-        "          not there yet: the first run that is kept creates it",
+        "          does not exist yet; it is created when the first run is stored",
     ]
     assert list(storage.iterdir()) == []
 
 
-def test_where_tells_of_the_threads_that_are_kept(python: Python, storage: Path):
+def test_where_shows_the_threads_that_are_stored(python: Python, storage: Path):
     with SqliteCheckpointer(storage / "checkpoints.db") as saver:
         for thread, ns in (("a", ""), ("a", "inner"), ("b", "")):
             config: RunnableConfig = {"configurable": {"thread_id": thread, "checkpoint_ns": ns}}
             saver.put(config, empty_checkpoint(), {}, {})
         # While it is open, most of it is in the file beside the database.
-        told = dict(line.split(maxsplit=1) for line in python(*CREWGRAPH, "where").stdout.splitlines())
-    assert told["threads"] == "2"
-    number, unit = told["size"].split()
+        fields = dict(line.split(maxsplit=1) for line in python(*CREWGRAPH, "where").stdout.splitlines())
+    assert fields["threads"] == "2"
+    number, unit = fields["size"].split()
     assert unit == "KiB" and float(number) > os.path.getsize(storage / "checkpoints.db") / 1024
 
 

@@ -1,4 +1,4 @@
-"""Projects that `crewgraph create` makes: they run, and their tests pass, as they stand."""
+"""Projects created by `crewgraph create` run, and their tests pass, out of the box."""
 
 import json
 import subprocess
@@ -20,16 +20,16 @@ def kind(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-def made(python: Python, kind: str, *arguments: str) -> str:
+def create_project(python: Python, kind: str, *arguments: str) -> str:
     done = python(*CREATE, kind, *arguments)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 
 
 def test_a_new_project_passes_its_test_and_tells_which_key_is_missing(python: Python, tmp_path: Path, kind: str):
-    told = made(python, kind, "Latest News")
+    output = create_project(python, kind, "Latest News")
     folder = tmp_path / "latest_news"
-    assert "cd latest_news" in told and "crewgraph run -m latest_news.main" in told
+    assert "cd latest_news" in output and "crewgraph run -m latest_news.main" in output
     tested = python("-m", "pytest", "-p", "no:cacheprovider", "-W", "error", "--rootdir", str(folder), str(folder))
     assert tested.returncode == 0 and "passed" in tested.stdout, tested.stdout + tested.stderr
     source = str(folder / "src")
@@ -41,16 +41,16 @@ def test_a_new_project_passes_its_test_and_tells_which_key_is_missing(python: Py
 
 
 def test_its_files_fit_together(python: Python, tmp_path: Path, kind: str):
-    made(python, kind, "my-crew")
+    create_project(python, kind, "my-crew")
     folder = tmp_path / "my_crew"
-    described = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))
-    assert described["project"]["name"] == "my-crew"
-    assert described["project"]["scripts"] == {"my-crew": "my_crew.main:main"}
+    pyproject = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))
+    assert pyproject["project"]["name"] == "my-crew"
+    assert pyproject["project"]["scripts"] == {"my-crew": "my_crew.main:main"}
     served = json.loads((folder / "langgraph.json").read_text("utf-8"))["graphs"]
     assert served == {"my_crew": "./src/my_crew/graph.py:graph"}
     look = (
-        "from crewgraph.cli.target import target_crew, target_flow\n"
-        f"print(target_{kind}({described['tool']['crewgraph']['target']!r}).name)\n"
+        "from crewgraph.cli.target import load_crew_target, load_flow_target\n"
+        f"print(load_{kind}_target({pyproject['tool']['crewgraph']['target']!r}).name)\n"
         "from my_crew.graph import graph\n"
         "print(sorted(graph.get_graph().nodes))\n"
     )
@@ -58,14 +58,14 @@ def test_its_files_fit_together(python: Python, tmp_path: Path, kind: str):
     assert done.returncode == 0, done.stderr
     nodes = {"crew": ["research", "article"], "flow": ["draft", "judge", "publish"]}[kind]
     assert done.stdout.splitlines()[1] == str(sorted(["__start__", "__end__", *nodes]))
-    for file in (one for one in folder.rglob("*") if "__pycache__" not in one.parts):
+    for file in (path for path in folder.rglob("*") if "__pycache__" not in path.parts):
         assert not file.name.endswith(".tmpl") and "PACKAGE" not in file.name
         assert file.is_dir() or "{{" not in file.read_text("utf-8"), file
-    assert {".gitignore", ".env.example", "README.md"} <= {one.name for one in folder.iterdir()}
+    assert {".gitignore", ".env.example", "README.md"} <= {path.name for path in folder.iterdir()}
 
 
 def test_its_code_is_clean(python: Python, tmp_path: Path, kind: str):
-    made(python, kind, "tides")
+    create_project(python, kind, "tides")
     ruff = Path(sys.executable).parent / "ruff"
     for check in (["check", "--select", "E,F,I,B,UP,ANN,RUF,SIM"], ["format", "--check"]):
         done = subprocess.run(
@@ -91,21 +91,21 @@ def test_its_code_is_clean(python: Python, tmp_path: Path, kind: str):
 )
 def test_a_name_is_brought_into_the_forms_a_project_needs(given: str, package: str, crew: str):
     named = ProjectName.of(given)
-    assert (named.package, named.a_class("Crew")) == (package, crew)
+    assert (named.package, named.class_name("Crew")) == (package, crew)
     assert named.distribution == package.replace("_", "-")
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ("", "no letters"),
         (" -_. ", "no letters"),
         ("..", "no letters"),
         ("3 pigs", "begins with a digit.*my_3_pigs"),
-        ("class", "a word of Python's.*my_class"),
-        ("json", "a module of Python's"),
-        ("crewgraph", "is taken"),
-        ("tests", "is taken"),
+        ("class", "a Python keyword.*my_class"),
+        ("json", "a standard library module"),
+        ("crewgraph", "is reserved"),
+        ("tests", "is reserved"),
         ("团队", "letters from a to z"),
         ("smørrebrød", "'ø'"),
         ("../up", "is a path.*--path"),
@@ -113,8 +113,8 @@ def test_a_name_is_brought_into_the_forms_a_project_needs(given: str, package: s
         ("x" * 300, "too long"),
     ],
 )
-def test_a_name_that_no_package_can_have_is_refused_with_a_way_out(given: str, told: str):
-    with pytest.raises(DefinitionError, match=told):
+def test_a_name_that_no_package_can_have_is_refused_with_a_way_out(given: str, message: str):
+    with pytest.raises(DefinitionError, match=message):
         ProjectName.of(given)
 
 
@@ -125,18 +125,18 @@ def test_what_is_there_already_is_never_touched(python: Python, tmp_path: Path, 
     for name in ("news", "tides", "moon"):
         done = python(*CREATE, kind, name)
         assert done.returncode == 1
-        assert done.stderr.startswith("Error: ") and "is there already" in done.stderr
+        assert done.stderr.startswith("Error: ") and "already exists" in done.stderr
     assert list((tmp_path / "news").iterdir()) == [] and (tmp_path / "tides").read_text() == "mine"
     assert not (tmp_path / "nowhere").exists()
 
 
 def test_it_is_made_in_the_folder_that_is_named(python: Python, tmp_path: Path):
-    assert "cd here/and there/news" in made(python, "crew", "news", "--path", "here/and there")
+    assert "cd here/and there/news" in create_project(python, "crew", "news", "--path", "here/and there")
     assert (tmp_path / "here" / "and there" / "news" / "src" / "news" / "crew.py").is_file()
     (tmp_path / "file").write_text("")
-    for path in ("file", "file/below"):
+    for path, message in (("file", "`file` is not a directory"), ("file/below", "cannot create `file/below/news`")):
         done = python(*CREATE, "crew", "news", "--path", path)
-        assert done.returncode == 1 and done.stderr.startswith("Error: `file"), done.stderr
+        assert done.returncode == 1 and done.stderr.startswith(f"Error: {message}"), done.stderr
 
 
 def test_another_kind_is_refused_with_the_kinds_there_are(python: Python, tmp_path: Path):

@@ -34,22 +34,22 @@ def reset(python: Python, *options: str) -> str:
     return ran.stdout
 
 
-def test_what_is_named_is_forgotten_and_nothing_else(python: Python):
+def test_what_is_named_is_deleted_and_nothing_else(python: Python):
     assert python("look.py", "run").stdout == "1 1\n"
-    assert reset(python, "-s") == "forgotten: short\n"
+    assert reset(python, "-s") == "deleted: short\n"
     assert python("look.py").stdout == "0 1\n"
-    assert reset(python, "--long", "-e", "-k") == "forgotten: long\nforgotten: entity\nnothing there: kickoff_outputs\n"
+    assert reset(python, "--long", "-e", "-k") == "deleted: long\ndeleted: entity\nnothing to delete: kickoff_outputs\n"
     assert python("look.py").stdout == "0 0\n"
 
 
 @pytest.mark.parametrize("option", ["-a", "--memory"])
-def test_everything_is_forgotten_at_once(python: Python, option: str):
+def test_everything_is_deleted_at_once(python: Python, option: str):
     python("look.py", "run")
-    assert reset(python, option).startswith("forgotten: ")
+    assert reset(python, option).startswith("deleted: ")
     assert python("look.py").stdout == "0 0\n"
 
 
-def test_it_asks_what_to_forget(python: Python):
+def test_it_asks_what_to_delete(python: Python):
     ran = python("-m", "crewgraph", "reset-memories", "--target", "team.py:crew")
     assert ran.returncode == 2
-    assert "say what to forget" in ran.stderr.replace("\n", " ")
+    assert "nothing selected" in ran.stderr.replace("\n", " ")

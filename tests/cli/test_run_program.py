@@ -1,4 +1,4 @@
-"""`crewgraph run`: what a program sees is what it sees under `python`."""
+"""`crewgraph run`: a program sees the same as under `python`."""
 
 import json
 import os
@@ -102,7 +102,7 @@ def same(
     python: Python, *arguments: str, runners: tuple[tuple[str, ...], ...] = (RUN,)
 ) -> subprocess.CompletedProcess[str]:
     """Run a program by `python` and by crewgraph: all that is seen is the same."""
-    expected = python(*arguments, anew=True)
+    expected = python(*arguments, fresh=True)
     for runner in runners:
         done = python(*runner, *arguments)
         assert (done.returncode, done.stdout, done.stderr) == (expected.returncode, expected.stdout, expected.stderr)
@@ -172,7 +172,7 @@ def test_data_files_are_relative_to_where_it_was_started(python: Python, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("last_line", "status", "told"),
+    ("last_line", "status", "message"),
     [
         ("sys.exit(3)", 3, ""),
         ("sys.exit()", 0, ""),
@@ -181,10 +181,10 @@ def test_data_files_are_relative_to_where_it_was_started(python: Python, tmp_pat
         ("os._exit(7)", 7, ""),
     ],
 )
-def test_exit_codes_are_the_programs_own(python: Python, tmp_path: Path, last_line: str, status: int, told: str):
+def test_exit_codes_are_the_programs_own(python: Python, tmp_path: Path, last_line: str, status: int, message: str):
     write(tmp_path, ends=f"import os, sys\n{last_line}\n")
     done = same(python, "ends.py")
-    assert (done.returncode, done.stderr) == (status, told)
+    assert (done.returncode, done.stderr) == (status, message)
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_errors_of_a_module_begin_in_it(python: Python, tmp_path: Path):
     ]
 
 
-def test_what_crewgraph_lacks_is_told_without_its_frames(python: Python, tmp_path: Path):
+def test_what_crewgraph_lacks_is_reported_without_its_frames(python: Python, tmp_path: Path):
     write(tmp_path, asks="from crewai import plus_api", imports="import crewai.plus_api")
     done = python(*RUN, "asks.py")
     assert done.returncode == 1
@@ -321,10 +321,10 @@ def test_an_interrupt_ends_it_as_python_would(tmp_path: Path):
         assert process.stdout is not None and process.stderr is not None
         assert process.stdout.readline() == "on\n"
         process.send_signal(signal.SIGINT)
-        told = process.stderr.read()
+        stderr = process.stderr.read()
         assert process.wait(250) == -signal.SIGINT
-    assert told.splitlines()[-1] == "KeyboardInterrupt"
-    assert f'File "{tmp_path / "waits.py"}", line 2' in told and "cli" not in told
+    assert stderr.splitlines()[-1] == "KeyboardInterrupt"
+    assert f'File "{tmp_path / "waits.py"}", line 2' in stderr and "cli" not in stderr
 
 
 def test_an_installed_crewai_is_not_used(python: Python, tmp_path: Path):
@@ -344,31 +344,31 @@ def test_a_crewai_that_is_already_imported_is_refused(python: Python, tmp_path: 
         site__in__sitecustomize="import crewai",
         which="print('ran')",
     )
-    done = python(*runner, "which.py", anew=True, PYTHONPATH=str(tmp_path / "site"))
+    done = python(*runner, "which.py", fresh=True, PYTHONPATH=str(tmp_path / "site"))
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("Error: `crewai` is already imported (from ")
 
 
 @pytest.mark.parametrize("runner", [RUN, COMPAT], ids=["run", "compat"])
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
-        (("nothing.py",), "`nothing.py` cannot be opened in "),
-        (("folder",), "There is no `__main__.py` in `folder`."),
-        (("-m", "nothing"), "There is no module `nothing` in "),
-        (("-m", "pkg.nothing"), "There is no module `pkg.nothing` in "),
-        (("-m", "pkg.script.py"), "Write the module's name, without `.py`."),
+        (("nothing.py",), "Cannot open `nothing.py` in "),
+        (("folder",), "`folder` has no `__main__.py`."),
+        (("-m", "nothing"), "Module `nothing` not found in "),
+        (("-m", "pkg.nothing"), "Module `pkg.nothing` not found in "),
+        (("-m", "pkg.script.py"), "Use the module name without `.py`."),
         (("-m", "pkg"), "`pkg` is a package without a `__main__`"),
-        (("-m", ".relative"), "`.relative` is no module's full name."),
+        (("-m", ".relative"), "`.relative` is not an absolute module name."),
         (("-m",), "-m"),
         (("--nothing", "script.py"), "--nothing"),
     ],
 )
-def test_what_cannot_be_run_is_told(
-    python: Python, tmp_path: Path, runner: tuple[str, ...], arguments: tuple[str, ...], told: str
+def test_what_cannot_be_run_is_reported(
+    python: Python, tmp_path: Path, runner: tuple[str, ...], arguments: tuple[str, ...], message: str
 ):
     write(tmp_path, pkg__in____init__="", pkg__in__script="", folder__in__other="", script="print('ran')")
     done = python(*runner, *arguments)
     assert (done.returncode, done.stdout) == (2, "")
-    assert told in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr

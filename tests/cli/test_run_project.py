@@ -1,4 +1,4 @@
-"""`crewgraph run` without a program: the project in this folder, as `crewai run` begins it."""
+"""`crewgraph run` without a program runs the project in the current directory, like `crewai run`."""
 
 import json
 from pathlib import Path
@@ -88,10 +88,10 @@ def test_the_script_is_that_of_what_the_project_is(python: Python, tmp_path: Pat
     elif done.returncode == 1:
         assert done.stderr.endswith("ValueError: aground\n") and "crewgraph/cli" not in done.stderr
     else:
-        assert done.stderr.startswith(f"Error: there is nothing in `{tmp_path}` to run: name a program, ")
+        assert done.stderr.startswith(f"Error: nothing to run in `{tmp_path}`: pass a program, ")
 
 
-def test_a_flow_that_a_file_declares_is_run_and_its_result_told(python: Python, tmp_path: Path):
+def test_a_flow_that_a_file_declares_is_run_and_its_result_printed(python: Python, tmp_path: Path):
     project(tmp_path, '[tool.crewai]\ntype = "flow"\ndefinition = "src/tides/flow.json"\n')
     flow = {
         "schema": "crewai.flow/v1",
@@ -104,7 +104,7 @@ def test_a_flow_that_a_file_declares_is_run_and_its_result_told(python: Python, 
     assert (done.returncode, done.stdout) == (0, "Brest\n"), done.stderr
 
 
-def test_a_crew_in_json_is_run_and_its_result_told(python: Python, tmp_path: Path):
+def test_a_crew_in_json_is_run_and_its_result_printed(python: Python, tmp_path: Path):
     (tmp_path / "agents").mkdir()
     pilot = {"role": "Pilot", "goal": "Know", "backstory": "Careful.", "llm": "gpt-4o-mini"}
     (tmp_path / "agents" / "pilot.jsonc").write_text(json.dumps(pilot))
@@ -116,11 +116,11 @@ def test_a_crew_in_json_is_run_and_its_result_told(python: Python, tmp_path: Pat
     assert (done.returncode, done.stdout) == (0, "at noon\n"), done.stderr
 
 
-def test_what_cannot_be_read_is_told(python: Python, tmp_path: Path):
+def test_what_cannot_be_read_is_reported(python: Python, tmp_path: Path):
     (tmp_path / "pyproject.toml").write_text("[project")
     done = python(*RUN)
     assert done.returncode == 2
-    assert done.stderr.startswith(f"Error: `{tmp_path / 'pyproject.toml'}` cannot be read: ")
+    assert done.stderr.startswith(f"Error: cannot read `{tmp_path / 'pyproject.toml'}`: ")
     project(tmp_path, '[project.scripts]\nrun_crew = "tides.main:run"\n')
     (tmp_path / ".env").write_text("what is this\n")
     done = python(*RUN)

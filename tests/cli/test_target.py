@@ -1,4 +1,4 @@
-"""Which crew a command works on."""
+"""Loading the target of a command."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ import crewgraph_compat
 import pytest
 from pytest import MonkeyPatch
 
-from crewgraph.cli.target import target_crew, target_flow
+from crewgraph.cli.target import load_crew_target, load_flow_target
 from crewgraph.errors import RunError
 
 _PROGRAM = """
@@ -46,36 +46,36 @@ def project(tmp_path: Path, monkeypatch: MonkeyPatch) -> Iterator[Path]:
 @pytest.mark.parametrize("name", ["crew", "made", "Base"])
 @pytest.mark.parametrize("module", ["teams_of_test.py", "teams_of_test"])
 def test_a_crew_is_an_object_a_function_or_a_crew_base(module: str, name: str):
-    assert target_crew(f"{module}:{name}").name == "found"
+    assert load_crew_target(f"{module}:{name}").name == "found"
 
 
 def test_a_flow_is_found_by_its_class():
-    assert type(target_flow("teams_of_test:Trip")).__name__ == "Trip"
+    assert type(load_flow_target("teams_of_test:Trip")).__name__ == "Trip"
 
 
 def test_the_project_names_its_own(project: Path):
     (project / "pyproject.toml").write_text('[tool.crewgraph]\ntarget = "teams_of_test:made"\n')
-    assert target_crew(None).name == "found"
+    assert load_crew_target(None).name == "found"
 
 
 @pytest.mark.parametrize(
-    ("named", "told"),
+    ("named", "message"),
     [
-        (None, "which crew or flow"),
-        ("teams_of_test", "names nothing"),
-        ("teams_of_test:nobody", "there is no `nobody`"),
-        ("teams_of_test:Trip", "no crew"),
-        ("nowhere.py:crew", "there is no file"),
-        ("nowhere:crew", "there is no module"),
+        (None, "no crew or flow given"),
+        ("teams_of_test", "invalid target `teams_of_test`"),
+        ("teams_of_test:nobody", "has no attribute `nobody`"),
+        ("teams_of_test:Trip", "not a crew"),
+        ("nowhere.py:crew", "file `.*nowhere.py` does not exist"),
+        ("nowhere:crew", "module `nowhere` not found"),
     ],
 )
-def test_what_cannot_be_found_is_told(named: str | None, told: str):
-    with pytest.raises(RunError, match=told):
-        target_crew(named)
+def test_what_cannot_be_found_is_reported(named: str | None, message: str):
+    with pytest.raises(RunError, match=message):
+        load_crew_target(named)
 
 
 def test_keys_in_the_folder_are_read_before(project: Path, monkeypatch: MonkeyPatch):
     monkeypatch.setattr(os, "environ", {**os.environ})
     (project / ".env").write_text("KEY_OF_TEST=there\n")
     (project / "keyed_team_of_test.py").write_text(f"import os\nfound = os.environ['KEY_OF_TEST']\n{_PROGRAM}")
-    assert target_crew("keyed_team_of_test.py:made").name == "found"
+    assert load_crew_target("keyed_team_of_test.py:made").name == "found"

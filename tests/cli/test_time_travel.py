@@ -1,4 +1,4 @@
-"""The commands on runs that are kept: runs, log-tasks-outputs, replay, diff."""
+"""The commands on stored runs: runs, log-tasks-outputs, replay, diff."""
 
 import json
 import re
@@ -60,28 +60,28 @@ def team(python: Python, tmp_path: Path) -> Python:
     return python
 
 
-def told(python: Python, *arguments: str, **env: str) -> Any:
+def read_json(python: Python, *arguments: str, **env: str) -> Any:
     done = python(*CREWGRAPH, *arguments, "--json", **env)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
-def test_runs_lists_what_is_kept_without_the_program(team: Python, tmp_path: Path):
+def test_runs_lists_stored_runs_without_the_program(team: Python, tmp_path: Path):
     team("team.py", "first", "rain")
     assert team("team.py", "second", "snow", FAIL="two").returncode == 1
     team("team.py", "flow")
     (tmp_path / "team.py").unlink()
-    found = told(team, "runs")
-    assert [(one["kind"], one["name"], one["status"], one["last"]) for one in found] == [
+    stored = read_json(team, "runs")
+    assert [(run["kind"], run["name"], run["status"], run["last"]) for run in stored] == [
         ("flow", "Week", "finished", "monday"),
         ("crew", "team", "open", "one"),
         ("crew", "team", "finished", "three"),
     ]
-    assert [one["thread_id"] for one in found[1:]] == ["second", "first"]
-    assert [one["thread_id"] for one in told(team, "runs", "--status", "open")] == ["second"]
-    assert len(told(team, "runs", "--limit", "1")) == 1
-    inside = [one for one in told(team, "runs", "--inside") if one["inside"]]
-    assert [(one["kind"], one["inside"]) for one in inside] == [("crew", found[0]["thread_id"])]
+    assert [run["thread_id"] for run in stored[1:]] == ["second", "first"]
+    assert [run["thread_id"] for run in read_json(team, "runs", "--status", "open")] == ["second"]
+    assert len(read_json(team, "runs", "--limit", "1")) == 1
+    inside = [run for run in read_json(team, "runs", "--inside") if run["inside"]]
+    assert [(run["kind"], run["inside"]) for run in inside] == [("crew", stored[0]["thread_id"])]
     lines = team(*CREWGRAPH, "runs").stdout.splitlines()
     assert lines[1].split() == ["thread", "kind", "name", "status", "last", "written"]
     assert re.search(r"second +crew +team +open +one +\d{4}-\d\d-\d\d \d\d:\d\d UTC", "\n".join(lines))
@@ -90,58 +90,58 @@ def test_runs_lists_what_is_kept_without_the_program(team: Python, tmp_path: Pat
 def test_runs_reads_the_database_that_is_named(team: Python, storage: Path, tmp_path: Path):
     team("team.py", "first", "rain")
     (storage / "checkpoints.db").rename(tmp_path / "kept.db")
-    assert [one["thread_id"] for one in told(team, "runs", "--database", "kept.db")] == ["first"]
+    assert [run["thread_id"] for run in read_json(team, "runs", "--database", "kept.db")] == ["first"]
     for wrong, status in ((("--database", "nowhere.db"), 1), (("--status", "lost"), 2), (("--limit", "0"), 2)):
         done = team(*CREWGRAPH, "runs", *wrong)
         assert (done.returncode, done.stdout) == (status, "") and "Traceback" not in done.stderr
-    assert "there is no database `nowhere.db`" in team(*CREWGRAPH, "runs", "--database", "nowhere.db").stderr
-    assert "the first run that is kept creates it" in team(*CREWGRAPH, "runs").stderr
+    assert "database `nowhere.db` does not exist" in team(*CREWGRAPH, "runs", "--database", "nowhere.db").stderr
+    assert "it is created when the first run is stored" in team(*CREWGRAPH, "runs").stderr
     assert not (storage / "checkpoints.db").exists()
 
 
 def test_no_such_runs_is_no_error(team: Python):
     team("team.py", "first", "rain")
     done = team(*CREWGRAPH, "runs", "--status", "open")
-    assert (done.returncode, done.stdout) == (0, "no such runs are kept\n")
-    assert told(team, "runs", "--status", "open") == []
+    assert (done.returncode, done.stdout) == (0, "no open runs\n")
+    assert read_json(team, "runs", "--status", "open") == []
 
 
-def test_the_outputs_of_the_latest_run_are_told_and_an_id_is_replayed(team: Python):
+def test_the_outputs_of_the_latest_run_are_reported_and_an_id_is_replayed(team: Python):
     team("team.py", "first", "rain", WHO="a")
-    found = told(team, "log-tasks-outputs")
-    assert (found["thread_id"], found["crew"], found["inputs"]) == ("first", "team", {"topic": "rain"})
-    assert [(one["name"], one["expected_output"], one["output"], one["agent"]) for one in found["tasks"]] == [
+    outputs = read_json(team, "log-tasks-outputs")
+    assert (outputs["thread_id"], outputs["crew"], outputs["inputs"]) == ("first", "team", {"topic": "rain"})
+    assert [(task["name"], task["expected_output"], task["output"], task["agent"]) for task in outputs["tasks"]] == [
         ("one", "one, done", "[one] by a", "clerk"),
         ("two", "two, done", "[two] by a", "clerk"),
         ("three", "three, done", "[three] by a", "clerk"),
     ]
     text = team(*CREWGRAPH, "log-tasks-outputs").stdout
-    for one in found["tasks"]:
-        assert one["id"] in text and one["key"] in text and one["output"] in text
-    done = team(*CREWGRAPH, "replay", "-t", found["tasks"][1]["id"], *TARGET, WHO="b")
+    for task in outputs["tasks"]:
+        assert task["id"] in text and task["key"] in text and task["output"] in text
+    done = team(*CREWGRAPH, "replay", "-t", outputs["tasks"][1]["id"], *TARGET, WHO="b")
     assert (done.returncode, done.stdout) == (0, "[three] by b\n"), done.stderr
     thread = done.stderr.split()[1]
-    again = told(team, "log-tasks-outputs")
+    again = read_json(team, "log-tasks-outputs")
     assert again["thread_id"] == thread
-    assert [one["output"] for one in again["tasks"]] == ["[one] by a", "[two] by b", "[three] by b"]
+    assert [task["output"] for task in again["tasks"]] == ["[one] by a", "[two] by b", "[three] by b"]
 
 
 def test_a_replay_takes_names_keys_threads_and_inputs(team: Python):
     team("team.py", "first", "rain", WHO="a")
     team("team.py", "second", "snow", WHO="b")
-    key = told(team, "log-tasks-outputs", "--thread", "first")["tasks"][2]["key"]
+    key = read_json(team, "log-tasks-outputs", "--thread", "first")["tasks"][2]["key"]
     for option, name in (("-t", "three"), ("--task_id", key), ("--task-id", "2")):
-        found = told(
+        result = read_json(
             team, "replay", option, name, "--thread", "first", "--inputs", '{"topic": "hail"}', *TARGET, WHO="c"
         )
-        assert [one["output"] for one in found["tasks"]] == ["[one] by a", "[two] by a", "[three] by c"]
-        assert told(team, "log-tasks-outputs", "--thread", found["thread_id"])["inputs"] == {"topic": "hail"}
+        assert [task["output"] for task in result["tasks"]] == ["[one] by a", "[two] by a", "[three] by c"]
+        assert read_json(team, "log-tasks-outputs", "--thread", result["thread_id"])["inputs"] == {"topic": "hail"}
 
 
-def test_a_replay_that_fails_can_be_gone_on_with(team: Python):
+def test_a_replay_that_fails_can_be_resumed(team: Python):
     team("team.py", "first", "rain", WHO="a")
     assert team(*CREWGRAPH, "replay", "-t", "two", *TARGET, FAIL="three", WHO="b").returncode == 1
-    assert [one["status"] for one in told(team, "runs")] == ["open", "finished"]
+    assert [run["status"] for run in read_json(team, "runs")] == ["open", "finished"]
 
 
 def test_a_bad_replay_is_refused(team: Python):
@@ -151,15 +151,15 @@ def test_a_bad_replay_is_refused(team: Python):
     for arguments, status, why in (
         (("-t", "four", *TARGET), 1, "`four` is none of the crew's tasks"),
         (("-t", "two", "--thread", "x", *TARGET), 1, "no run of thread `x`"),
-        (("-t", "two"), 1, "which crew or flow?"),
+        (("-t", "two"), 1, "no crew or flow given"),
         (TARGET, 2, "task"),
-        (("-t", "two", "--inputs", "{", *TARGET), 2, "no JSON"),
-        (("-t", "two", "--inputs", "[]", *TARGET), 2, "give a JSON object"),
+        (("-t", "two", "--inputs", "{", *TARGET), 2, "not valid JSON"),
+        (("-t", "two", "--inputs", "[]", *TARGET), 2, "expected a JSON object"),
     ):
         done = team(*CREWGRAPH, "replay", *arguments)
         assert (done.returncode, done.stdout) == (status, ""), arguments
         assert why in done.stderr and "Traceback" not in done.stderr
-    assert len(told(team, "runs")) == 1
+    assert len(read_json(team, "runs")) == 1
 
 
 def test_the_outputs_of_no_run_and_of_a_flow_are_refused(team: Python):
@@ -167,26 +167,26 @@ def test_the_outputs_of_no_run_and_of_a_flow_are_refused(team: Python):
     done = team(*CREWGRAPH, "log-tasks-outputs", "--thread", "x")
     assert done.returncode == 1 and "no run of thread `x`" in done.stderr
     team("team.py", "flow")
-    flow = next(one for one in told(team, "runs") if one["kind"] == "flow")
+    flow = next(run for run in read_json(team, "runs") if run["kind"] == "flow")
     done = team(*CREWGRAPH, "log-tasks-outputs", "--thread", flow["thread_id"])
     assert done.returncode == 1 and "holds a run of flow `Week`, not of a crew" in done.stderr
     # The latest run of a crew is the one inside that flow.
-    assert told(team, "log-tasks-outputs")["inputs"] == {"topic": "hail"}
+    assert read_json(team, "log-tasks-outputs")["inputs"] == {"topic": "hail"}
 
 
-def test_two_runs_are_shown_beside_each_other(team: Python):
+def test_two_runs_are_compared(team: Python):
     team("team.py", "first", "rain", WHO="a")
     team("team.py", "second", "snow", WHO="b")
-    found = told(team, "diff", "first", "second")
-    assert (found["a"], found["b"], found["same"], found["inputs"]) == (
+    comparison = read_json(team, "diff", "first", "second")
+    assert (comparison["a"], comparison["b"], comparison["same"], comparison["inputs"]) == (
         "first",
         "second",
         False,
         {"topic": ["rain", "snow"]},
     )
-    assert [(one["task"], one["status"], one["a"]["output"], one["b"]["output"]) for one in found["tasks"]] == [
-        (name, "changed", f"[{name}] by a", f"[{name}] by b") for name in ("one", "two", "three")
-    ]
+    assert [
+        (task["task"], task["status"], task["a"]["output"], task["b"]["output"]) for task in comparison["tasks"]
+    ] == [(name, "changed", f"[{name}] by a", f"[{name}] by b") for name in ("one", "two", "three")]
     done = team(*CREWGRAPH, "diff", "first", "second")
     assert done.returncode == 0 and "input topic: 'rain' -> 'snow'" in done.stdout
     assert "- [two] by a" in done.stdout and "+ [two] by b" in done.stdout

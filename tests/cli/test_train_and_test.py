@@ -40,42 +40,42 @@ def test_a_crew_is_tested(python: Python):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
 def test_a_crew_is_trained_at_a_terminal(tmp_path: Path):
-    ours, theirs = os.openpty()
+    terminal, child_end = os.openpty()
     options = ["-n", "1", "-f", "x.pkl", "--target", "team.py:crew", "--input", '{"word": "hello"}']
     path = os.pathsep.join([str(ROOT), str(ROOT / "compat")])
     with processes.Popen(
         [sys.executable, "-m", "crewgraph", "train", *options],
         cwd=tmp_path,
-        stdin=theirs,
+        stdin=child_end,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": path},
     ) as process:
-        os.write(ours, b"louder\n")
+        os.write(terminal, b"louder\n")
         printed, errors = process.communicate(timeout=250)
-    os.close(ours)
-    os.close(theirs)
-    assert "hello" in printed and "trained: x.json" in printed
+    os.close(terminal)
+    os.close(child_end)
+    assert "hello" in printed and "training saved to x.json" in printed
     assert "x.json" in errors
-    held = json.loads((tmp_path / "x.json").read_text())
-    assert held["training"]["feedback"][0]["human_feedback"] == "louder"
+    saved = json.loads((tmp_path / "x.json").read_text())
+    assert saved["training"]["feedback"][0]["human_feedback"] == "louder"
 
 
 @pytest.mark.parametrize(
-    ("command", "told"),
+    ("command", "message"),
     [
         (["train", "--target", "team.py:crew"], "nobody at a terminal"),
         (["train", "-n", "0", "--target", "team.py:crew"], "Invalid value for '-n'"),
         (["test", "-n", "0", "--target", "team.py:crew"], "Invalid value for '-n'"),
-        (["test"], "which crew or flow"),
+        (["test"], "no crew or flow given"),
         (["test", "--target", "team.py:crew", "-m", "nobody/knows"], "nobody/knows"),
-        (["test", "--target", "team.py:crew", "-i", "word"], "write `name=value`"),
-        (["test", "--target", "team.py:crew", "-i", "{word"], "no JSON"),
+        (["test", "--target", "team.py:crew", "-i", "word"], "expected `name=value`"),
+        (["test", "--target", "team.py:crew", "-i", "{word"], "not valid JSON"),
         (["test", "--target", "team.py:crew", "-i", "other=1"], "word"),
     ],
 )
-def test_what_cannot_be_done_is_told_without_a_traceback(python: Python, command: list[str], told: str):
+def test_what_cannot_be_done_is_reported_without_a_traceback(python: Python, command: list[str], message: str):
     ran = python("-m", "crewgraph", *command)
     assert ran.returncode != 0
-    assert told in ran.stderr and "Traceback" not in ran.stderr
+    assert message in ran.stderr and "Traceback" not in ran.stderr

@@ -135,8 +135,8 @@ def test_a_run_that_waits_says_for_what_and_how_it_goes_on(mode: Mode, capsys: p
     kickoff(mode, flow)
     assert said(capsys)[1:] == [
         "[Asks.greet] method started",
-        "[Asks.greet] method waits for an answer: Who?",
-        f"[Asks] flow waits for an answer: resume('{flow.flow_id}', ...)",
+        "[Asks.greet] method paused for input: Who?",
+        f"[Asks] flow paused for input: resume('{flow.flow_id}', ...)",
     ]
     resume(mode, flow, flow.flow_id, "Anna")
-    assert said(capsys)[2:4] == ["[Asks.greet] answer received: Anna", "[Asks.greet] method finished: hello Anna"]
+    assert said(capsys)[2:4] == ["[Asks.greet] input received: Anna", "[Asks.greet] method finished: hello Anna"]

@@ -33,14 +33,14 @@ def test_a_diff_is_shown_and_nothing_is_written(python: Python, old_crew: Path):
     assert "--- a/src/old_crew/crew.py\n+++ b/src/old_crew/crew.py\n" in done.stdout
     assert "-\t\t\tverbose=2,\n-\t\t\tfull_output=False\n+\t\t\tverbose=True\n" in done.stdout
     assert "-    print(result.final_output)\n+    print(result.raw)\n" in done.stdout
-    assert done.stderr.endswith("4 files to rewrite, 5 to look at. `--write` writes them.\n")
+    assert done.stderr.endswith("4 files to rewrite, 5 notes. Run with `--write` to apply the changes.\n")
     assert "README.md:4: `crewai install` is a CrewAI command (and 1 more); " in done.stderr
     assert {path: path.read_bytes() for path in before} == before
 
 
 def test_a_project_is_written_and_runs_by_itself(python: Python, old_crew: Path):
     done = python(*MIGRATE, "old_crew", "--write")
-    assert done.stderr.endswith("4 files rewritten, 5 to look at.\n")
+    assert done.stderr.endswith("4 files rewritten, 5 notes.\n")
     assert not [
         path for path in old_crew.rglob("*.py") if "import crewai" in path.read_text() and "#" not in path.read_text()
     ]
@@ -127,7 +127,7 @@ def test_a_broken_file_is_told_and_the_others_are_written(python: Python, tmp_pa
     done = python(*MIGRATE, ".", "--write")
     assert done.returncode == 1
     assert "broken.py:1: the file is not valid Python" in done.stderr
-    assert done.stderr.endswith("1 file rewritten, 0 to look at, 1 that could not be read.\n")
+    assert done.stderr.endswith("1 file rewritten, 0 notes, 1 could not be read.\n")
     assert (tmp_path / "good.py").read_text() == "import crewgraph\n"
     assert (tmp_path / "broken.py").read_text() == "from crewai import (\n"
 

@@ -35,13 +35,13 @@ def at(seconds: float) -> datetime:
     return BEGIN + timedelta(seconds=seconds)
 
 
-def told(*happened: BaseEvent, shows: Callable[[Any, BaseEvent], bool] | None = None) -> list[str]:
-    """The lines that are printed where nobody watches."""
+def printed_lines(*emitted: BaseEvent, shows: Callable[[Any, BaseEvent], bool] | None = None) -> list[str]:
+    """Return the lines printed to a stream that is not a terminal."""
     stream = io.StringIO()
     bus = EventBus()
     listener = ConsoleListener(stream=stream, shows=shows)
     listener.attach(bus)
-    for event in happened:
+    for event in emitted:
         bus.emit(None, event)
     listener.detach()
     return stream.getvalue().splitlines()
@@ -74,14 +74,14 @@ def a_run() -> Iterator[BaseEvent]:
     yield events.CrewKickoffCompletedEvent(timestamp=at(125), crew=CREW, output=output, total_tokens=1234)
 
 
-def test_a_run_is_told_in_plain_lines_where_nobody_watches():
-    assert told(*a_run()) == [
+def test_a_run_is_reported_in_plain_lines_without_a_terminal():
+    assert printed_lines(*a_run()) == [
         '[Market research] crew started on thread 3f2a: topic="AI", limit=3',
         "[research] task started: List ten findings.",
         "[research] agent started: Researcher",
         "[research] thought 1: I should search.",
         '[research] tool call: search(query="AI", limit=3)',
-        "[research] tool search answered (800 ms): 12 hits",
+        "[research] tool search returned (800 ms): 12 hits",
         "[research] guardrail blocked (attempt 1/3): Only 8 findings.",
         "[research] guardrail passed (attempt 2/3)",
         "[research] task completed (4.2 s): Ten findings.",
@@ -97,11 +97,11 @@ ONE_LINE: list[tuple[BaseEvent, str]] = [
     (events.CrewKickoffFailedEvent(crew=CREW, error="No model."), "[Market research] crew failed: No model."),
     (
         events.CrewTrainStartedEvent(crew=CREW, n_iterations=2, filename="x.json", inputs=None),
-        "[Market research] training started: 2 iterations into x.json",
+        "[Market research] training started: 2 iterations, saved to x.json",
     ),
     (
         events.CrewTrainCompletedEvent(crew=CREW, n_iterations=2, filename="x.json"),
-        "[Market research] training completed: 2 iterations into x.json",
+        "[Market research] training completed: 2 iterations, saved to x.json",
     ),
     (events.CrewTrainFailedEvent(crew=CREW, error="No."), "[Market research] training failed: No."),
     (
@@ -110,7 +110,7 @@ ONE_LINE: list[tuple[BaseEvent, str]] = [
     ),
     (
         events.CrewTestResultEvent(crew=CREW, quality=8.5, execution_duration=2.0, model="gpt-4o"),
-        "[Market research] test result (2.0 s): 8.5 of 10, judged by gpt-4o",
+        "[Market research] test result (2.0 s): 8.5 of 10, scored by gpt-4o",
     ),
     (events.CrewTestCompletedEvent(crew=CREW), "[Market research] test completed"),
     (events.CrewTestFailedEvent(crew=CREW, error="No."), "[Market research] test failed: No."),
@@ -152,7 +152,7 @@ ONE_LINE: list[tuple[BaseEvent, str]] = [
             from_cache=True,
             output={"a": [1]},
         ),
-        '[run] tool ask answered from cache: {"a": [1]}',
+        '[run] tool ask returned from cache: {"a": [1]}',
     ),
     (
         events.ToolUsageErrorEvent(tool_name="ask", tool_args={}, error=ValueError("no")),
@@ -185,23 +185,23 @@ ONE_LINE: list[tuple[BaseEvent, str]] = [
     (events.FlowStartedEvent(flow_name="F", inputs={"id": "x"}), '[F] flow started: id="x"'),
     (
         events.CrewKickoffPausedEvent(crew_name="desk", thread_id="t", output=None),
-        "[desk] crew waits for an answer: resume('t', ...)",
+        "[desk] crew paused for input: resume('t', ...)",
     ),
     (
         events.HumanInputRequestedEvent(
             kind="approval", message="May it?", tool_name="pay", tool_args={"to": "anna"}, task_name="post"
         ),
-        '[post] asks a person: may it call pay(to="anna")?',
+        '[post] input requested: allow pay(to="anna")?',
     ),
     (
         events.HumanInputReceivedEvent(
             kind="approval", message="May it?", tool_name="pay", answer="no", task_name="post"
         ),
-        "[post] a person says: no",
+        "[post] input received: no",
     ),
     (
         events.HumanInputReceivedEvent(kind="feedback", message="Well?", answer=" ", task_name="post"),
-        "[post] a person says: accepted",
+        "[post] input received: accepted",
     ),
     (events.FlowFinishedEvent(flow_name="F"), "[F] flow finished"),
     (
@@ -216,19 +216,19 @@ ONE_LINE: list[tuple[BaseEvent, str]] = [
         events.MethodExecutionPausedEvent(
             flow_name="F", method_name="m", state={}, flow_id="7", message="Good?", emit=["yes", "no"]
         ),
-        "[F.m] method waits for an answer: Good? (yes, no)",
+        "[F.m] method paused for input: Good? (yes, no)",
     ),
     (
         events.FlowInputReceivedEvent(flow_name="F", method_name="m", message="Who?", response="Anna"),
-        "[F.m] answer received: Anna",
+        "[F.m] input received: Anna",
     ),
     (
         events.HumanFeedbackReceivedEvent(flow_name="F", method_name="m", feedback="fine by me", outcome="yes"),
-        "[F.m] answer received: fine by me (yes)",
+        "[F.m] input received: fine by me (yes)",
     ),
     (
         events.FlowPausedEvent(flow_name="F", method_name="m", state={}, flow_id="7", message="Good?"),
-        "[F] flow waits for an answer: resume('7', ...)",
+        "[F] flow paused for input: resume('7', ...)",
     ),
     (events.FlowFailedEvent(flow_name="F", error=OSError("waves")), "[F] flow failed: OSError: waves"),
     (
@@ -240,12 +240,12 @@ ONE_LINE: list[tuple[BaseEvent, str]] = [
 
 @pytest.mark.parametrize(("event", "line"), ONE_LINE, ids=lambda one: getattr(one, "type", None))
 def test_an_event_is_one_line(event: BaseEvent, line: str):
-    assert told(event) == [line]
+    assert printed_lines(event) == [line]
 
 
 def test_what_is_not_worth_a_line_is_not_printed():
     assert (
-        told(
+        printed_lines(
             events.LLMStreamChunkEvent(chunk="a"),
             events.LLMCallStartedEvent(),
             events.MemorySaveCompletedEvent(value="v", save_time_ms=1.0),
@@ -272,11 +272,11 @@ def test_an_event_of_a_subclass_is_shown_as_its_base():
     class Mine(events.TaskFailedEvent):
         type: str = "mine"
 
-    assert told(Mine(task=PRICES, error="No.")) == ["[prices] task failed: No."]
+    assert printed_lines(Mine(task=PRICES, error="No.")) == ["[prices] task failed: No."]
 
 
 def test_only_what_is_to_be_shown_is_shown():
-    assert told(
+    assert printed_lines(
         events.TaskFailedEvent(task=PRICES, error="No."),
         events.TaskFailedEvent(task=RESEARCH, error="No."),
         shows=lambda _, event: event.task_name == "prices",
@@ -302,16 +302,16 @@ def test_standard_output_is_the_one_of_the_moment(capsys: pytest.CaptureFixture[
 
 def test_a_long_text_says_how_much_is_cut():
     event = events.ToolUsageErrorEvent(tool_name="t", tool_args={}, error="x" * 1534)
-    assert told(event) == [f"[run] tool t failed: {'x' * 300} ... [+1,234 characters]"]
+    assert printed_lines(event) == [f"[run] tool t failed: {'x' * 300} ... [+1,234 characters]"]
     line = "y" * 99 + "\n"
-    body = told(events.FlowFinishedEvent(flow_name="F", result=line * 100))
+    body = printed_lines(events.FlowFinishedEvent(flow_name="F", result=line * 100))
     assert len(body) == 1 + 40
     assert body[-1] == f"[F] | {'y' * 99} ... [+5,999 characters]"
 
 
 def test_the_name_of_a_task_without_a_name_is_cut():
     task = SimpleNamespace(id="t", name=None, description="Find\n" + "out " * 30)
-    (line,) = told(events.TaskStartedEvent(task=task, context=None))
+    (line,) = printed_lines(events.TaskStartedEvent(task=task, context=None))
     assert line == "[Find out out out out out out out out out out out out out...] task started"
 
 
@@ -323,7 +323,7 @@ def test_how_long_is_not_said_where_it_is_not_known():
         return events.TaskCompletedEvent(timestamp=at(seconds), task=PRICES, output="x")
 
     both_at_once = [started(0), started(1), completed(5), completed(9), started(10), completed(12)]
-    assert [line for line in told(completed(0), *both_at_once) if "completed" in line] == [
+    assert [line for line in printed_lines(completed(0), *both_at_once) if "completed" in line] == [
         "[prices] task completed: x",
         "[prices] task completed: x",
         "[prices] task completed: x",
@@ -340,7 +340,7 @@ def test_secrets_of_the_environment_are_covered(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("SHORT_TOKEN", "yes")
     monkeypatch.setenv("KEYBOARD", "qwertyuiop")
     error = "Incorrect key sk-1234567890 or hunter2hunter2; yes, qwertyuiop"
-    assert told(events.LLMCallFailedEvent(error=error)) == [
+    assert printed_lines(events.LLMCallFailedEvent(error=error)) == [
         "[run] model call failed: Incorrect key *** or ***; yes, qwertyuiop"
     ]
 
@@ -354,15 +354,15 @@ def test_arguments_named_like_secrets_are_covered():
         "max_tokens": 5,
         "token": "e",
     }
-    assert told(events.ToolUsageStartedEvent(tool_name="t", tool_args=values)) == [
+    assert printed_lines(events.ToolUsageStartedEvent(tool_name="t", tool_args=values)) == [
         '[run] tool call: t(api_key="***", apiKey="***", Authorization="***", '
         'user={"password": "***", "name": "ada"}, max_tokens=5, token="***")'
     ]
 
 
-def test_control_characters_are_shown_and_not_obeyed():
+def test_control_characters_are_shown_and_not_executed():
     nasty = "a\x1b[2Jb\rc\x07d\u202ee\x9bf\udcffg\ttab\r\nnext"
-    assert told(events.FlowFinishedEvent(flow_name="F", result=nasty))[1:] == [
+    assert printed_lines(events.FlowFinishedEvent(flow_name="F", result=nasty))[1:] == [
         "[F] | a\\x1b[2Jb\\rc\\x07d\\u202ee\\x9bf\\udcffg\ttab",
         "[F] | next",
     ]
@@ -386,50 +386,50 @@ def test_lines_of_parallel_tasks_are_never_torn():
             bus.emit(None, events.FlowFinishedEvent(flow_name=f"F{n}", result="one\ntwo"))
 
     threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     lines = stream.getvalue().splitlines()
     blocks = [tuple(lines[i : i + 3]) for i in range(0, len(lines), 3)]
     assert len(blocks) == 400
     assert set(blocks) == {(f"[F{n}] flow finished", f"[F{n}] | one", f"[F{n}] | two") for n in range(8)}
 
 
-# Where somebody watches
+# On a terminal
 
 
 on_a_terminal = pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
 
 
-def watched(*happened: BaseEvent, encoding: str = "utf-8") -> str:
-    """What a terminal gets."""
+def terminal_output(*emitted: BaseEvent, encoding: str = "utf-8") -> str:
+    """Return the output on a terminal."""
     upper, lower = os.openpty()
     with open(lower, "w", encoding=encoding) as stream:
         bus = EventBus()
         ConsoleListener(stream=stream).attach(bus)
-        for event in happened:
+        for event in emitted:
             bus.emit(None, event)
         stream.write("<end>")
         stream.flush()
-        shown = b""
-        while not shown.endswith(b"<end>"):
-            shown += os.read(upper, 1 << 16)
+        output = b""
+        while not output.endswith(b"<end>"):
+            output += os.read(upper, 1 << 16)
     os.close(upper)
-    return shown.decode(encoding).removesuffix("<end>").replace("\r\n", "\n")
+    return output.decode(encoding).removesuffix("<end>").replace("\r\n", "\n")
 
 
 @on_a_terminal
 def test_a_run_is_laid_out_in_columns(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("NO_COLOR", "1")
-    assert watched(*a_run()) == (
+    assert terminal_output(*a_run()) == (
         'Market research      │ ▸ crew started on thread 3f2a  topic="AI",\n'
         "                     │   limit=3\n"
         "research             │ ▸ task started  List ten findings.\n"
         "research             │ · agent started  Researcher\n"
         "research             │ · thought 1  I should search.\n"
         'research             │ · tool call  search(query="AI", limit=3)\n'
-        "research             │ · tool search answered (800 ms)  12 hits\n"
+        "research             │ · tool search returned (800 ms)  12 hits\n"
         "research             │ ! guardrail blocked (attempt 1/3)  Only 8\n"
         "                     │   findings.\n"
         "research             │ · guardrail passed (attempt 2/3)\n"
@@ -443,14 +443,14 @@ def test_a_run_is_laid_out_in_columns(monkeypatch: pytest.MonkeyPatch):
 
 
 @on_a_terminal
-def test_every_task_has_a_colour_and_no_markup_is_obeyed():
-    shown = watched(
+def test_every_task_has_a_color_and_no_markup_is_interpreted():
+    output = terminal_output(
         events.TaskFailedEvent(task=PRICES, error="[red]no[/red] :smile:"),
         events.TaskFailedEvent(task=RESEARCH, error="no"),
         events.TaskFailedEvent(task=PRICES, error="no"),
     )
     name = "\x1b[{}m{:20}\x1b[0m \x1b[2m│\x1b[0m \x1b[31m✗\x1b[0m \x1b[31mtask failed\x1b[0m  "
-    assert shown.splitlines() == [
+    assert output.splitlines() == [
         name.format(36, "prices") + "[red]no[/red] :smile:",
         name.format(35, "research") + "no",
         name.format(36, "prices") + "no",
@@ -461,7 +461,7 @@ def test_every_task_has_a_colour_and_no_markup_is_obeyed():
 def test_wide_characters_keep_the_columns(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("NO_COLOR", "1")
     task = SimpleNamespace(id="t", name="市场研究任务市场研究任务", description="市场研究" * 10)
-    assert watched(events.TaskStartedEvent(task=task, context=None)) == (
+    assert terminal_output(events.TaskStartedEvent(task=task, context=None)) == (
         "市场研究任务市场研 … │ ▸ task started\n"
         "                     │   市场研究市场研究市场研究市场研究市场研究市场研\n"
         "                     │   究市场研究市场研究市场研究市场研究\n"
@@ -471,5 +471,5 @@ def test_wide_characters_keep_the_columns(monkeypatch: pytest.MonkeyPatch):
 @on_a_terminal
 def test_a_terminal_without_unicode_gets_ascii(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("NO_COLOR", "1")
-    shown = watched(events.TaskFailedEvent(task=PRICES, error="日"), encoding="latin-1")
-    assert shown == "prices               | x task failed  \\u65e5\n"
+    output = terminal_output(events.TaskFailedEvent(task=PRICES, error="日"), encoding="latin-1")
+    assert output == "prices               | x task failed  \\u65e5\n"

@@ -24,10 +24,10 @@ def opened(browser: Browser, flow: type[Flow[Any]], folder: Path, scheme: str = 
 
 
 def details(page: Page) -> str | None:
-    shown = page.value(
+    visible = page.value(
         "document.getElementById('details').hidden ? null : document.getElementById('details').innerText"
     )
-    return None if shown is None else str(shown)
+    return None if visible is None else str(visible)
 
 
 def scale(page: Page) -> float:
@@ -99,10 +99,10 @@ def test_a_method_is_dragged_with_the_ends_of_its_ways(page: Page):
 
 def test_a_click_shows_details_and_escape_closes_them(page: Page):
     page.click(*page.middle('.method[data-name="process"] text'))
-    shown = details(page)
-    assert shown is not None
-    assert "def process(result: str) -> str" in shown
-    assert "start" in shown.partition("Waits for")[2]
+    visible = details(page)
+    assert visible is not None
+    assert "def process(result: str) -> str" in visible
+    assert "start" in visible.partition("Waits for")[2]
     page.key("Escape")
     assert details(page) is None
     page.click(*page.middle(DECIDE))
@@ -143,8 +143,8 @@ def test_it_is_light_and_dark(browser: Browser, tmp_path: Path):
 
 def test_the_drawing_of_a_notebook_fits_its_cell(browser: Browser, tmp_path: Path):
     cell = tmp_path / "cell.html"
-    shown = MyFlow()._repr_html_()  # pyright: ignore[reportPrivateUsage]
-    cell.write_text(f"<!DOCTYPE html><meta charset='utf-8'><div style='width:600px'>{shown}</div>", "utf-8")
+    visible = MyFlow()._repr_html_()  # pyright: ignore[reportPrivateUsage]
+    cell.write_text(f"<!DOCTYPE html><meta charset='utf-8'><div style='width:600px'>{visible}</div>", "utf-8")
     page = browser.open(cell)
     assert page.value("document.querySelector('svg').getBoundingClientRect().width") <= 600
     assert page.complaints() == []

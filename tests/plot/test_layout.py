@@ -1,4 +1,4 @@
-"""Where methods and ways are drawn."""
+"""The layout of methods and edges."""
 
 from itertools import combinations
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from crewgraph.flow import Flow, listen, start
-from crewgraph.plot.layout import Box, Layout, laid_out, ranked, spread
-from crewgraph.plot.picture import Picture, picture_of
+from crewgraph.plot.layout import Box, Layout, assign_layers, compute_layout, spread_apart
+from crewgraph.plot.picture import Picture, build_picture
 from crewgraph.runtime.flow.kickoff import form_of
 from plot.flows import LoopFlow, MyFlow, crowd
 
@@ -15,12 +15,12 @@ FLOWS = [MyFlow, LoopFlow, *(crowd(100, seed) for seed in range(6)), crowd(5), c
 
 
 def picture(flow: type[Flow[Any]]) -> Picture:
-    return picture_of(form_of(flow).plan, flow.__name__, "")
+    return build_picture(form_of(flow).plan, flow.__name__, "")
 
 
 def drawn(flow: type[Flow[Any]]) -> tuple[Picture, Layout]:
     seen = picture(flow)
-    return seen, laid_out(seen)
+    return seen, compute_layout(seen)
 
 
 def overlap(one: Box, other: Box) -> bool:
@@ -38,7 +38,7 @@ class TestEveryFlow:
     def test_every_method_and_every_way_is_inside_the_drawing(self, flow: type[Flow[Any]]):
         seen, layout = drawn(flow)
         assert set(layout.boxes) == {method.name for method in seen.methods}
-        assert len(layout.routes) == len(seen.ways)
+        assert len(layout.routes) == len(seen.edges)
         inside = [*layout.boxes.values(), *(box for route in layout.routes for box in route.extent())]
         assert all(layout.area.left <= box.left and box.right <= layout.area.right for box in inside)
         assert all(layout.area.top <= box.top and box.bottom <= layout.area.bottom for box in inside)
@@ -51,15 +51,15 @@ class TestEveryFlow:
 
     def test_ways_begin_and_end_at_their_methods(self, flow: type[Flow[Any]]):
         seen, layout = drawn(flow)
-        for way, route in zip(seen.ways, layout.routes, strict=True):
+        for way, route in zip(seen.edges, layout.routes, strict=True):
             for name, (x, y) in ((way.source, route.points[0]), (way.target, route.points[-1])):
                 box = layout.boxes[name]
                 assert box.left - 0.01 <= x <= box.right + 0.01 and box.top - 0.01 <= y <= box.bottom + 0.01
 
     def test_ways_lead_to_the_right_unless_they_close_a_loop(self, flow: type[Flow[Any]]):
         seen, layout = drawn(flow)
-        backwards = [way for way in seen.ways if layout.boxes[way.target].x <= layout.boxes[way.source].x]
-        forwards = {(way.source, way.target) for way in seen.ways if way not in backwards}
+        backwards = [way for way in seen.edges if layout.boxes[way.target].x <= layout.boxes[way.source].x]
+        forwards = {(way.source, way.target) for way in seen.edges if way not in backwards}
         for way in backwards:
             assert way.source in reached(forwards, way.target)
 
@@ -69,7 +69,7 @@ class TestEveryFlow:
         for name, box in layout.boxes.items():
             for stripe in range(int(box.left // 100), int(box.right // 100) + 1):
                 near.setdefault(stripe, []).append(name)
-        for way, route in zip(seen.ways, layout.routes, strict=True):
+        for way, route in zip(seen.edges, layout.routes, strict=True):
             for x, y in along(route.points):
                 met = [name for name in near.get(int(x // 100), ()) if overlap(layout.boxes[name], Box(x, y, 0, 0))]
                 assert set(met) <= {way.source, way.target}
@@ -100,7 +100,7 @@ def along(points: tuple[tuple[float, float], ...]) -> list[tuple[float, float]]:
 
 
 def test_the_ways_of_the_loop():
-    assert [(way.source, way.target, way.labels, way.kind, way.joined) for way in picture(LoopFlow).ways] == [
+    assert [(way.source, way.target, way.labels, way.kind, way.joined) for way in picture(LoopFlow).edges] == [
         ("check", "generate", ("loop",), "router", False),
         ("once_more", "generate", ("loop",), "router", False),
         ("generate", "check", ("generated",), "or", False),
@@ -139,15 +139,15 @@ def test_the_order_of_definition_decides_the_order_of_branches():
 
 def test_a_chain_is_straight_and_ten_thousand_methods_long_chains_do_not_recurse():
     names = [f"n{number}" for number in range(10_000)]
-    ranks, back = ranked(names, names[:1], [*zip(names, names[1:], strict=False), (names[-1], names[0])])
+    ranks, back = assign_layers(names, names[:1], [*zip(names, names[1:], strict=False), (names[-1], names[0])])
     assert ranks[names[-1]] == 9_999
     assert back == {(names[-1], names[0])}
 
 
 def test_an_empty_picture_has_a_drawing():
-    assert laid_out(Picture("nothing", "", (), ())).area.width > 0
+    assert compute_layout(Picture("nothing", "", (), ())).area.width > 0
 
 
 def test_numbers_are_spread_as_little_as_may_be():
-    assert spread([0, 0, 10], [0, 4, 8], [1, 1, 1]) == [-2, 2, 10]
-    assert spread([5, 1], [0, 2], [3, 1]) == [3.5, 5.5]
+    assert spread_apart([0, 0, 10], [0, 4, 8], [1, 1, 1]) == [-2, 2, 10]
+    assert spread_apart([5, 1], [0, 2], [3, 1]) == [3.5, 5.5]

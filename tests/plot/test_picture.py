@@ -1,16 +1,16 @@
-"""What is told of methods."""
+"""The picture of a flow: methods and edges."""
 
 import functools
 from collections.abc import Callable
 from typing import Any
 
 from crewgraph.flow import Flow, and_, listen, or_, router, start
-from crewgraph.plot.picture import Method, calls_crew, picture_of
+from crewgraph.plot.picture import Method, build_picture, calls_crew
 from crewgraph.runtime.flow.kickoff import form_of
 
 
 def methods(flow: type[Flow[Any]]) -> dict[str, Method]:
-    return {method.name: method for method in picture_of(form_of(flow).plan, "f", "").methods}
+    return {method.name: method for method in build_picture(form_of(flow).plan, "f", "").methods}
 
 
 def always(context: dict[str, Any]) -> bool:
@@ -48,20 +48,20 @@ class Told(Flow[dict[str, Any]]):
 
 
 def test_signatures_conditions_labels_and_docstrings():
-    told = methods(Told)
-    assert told["work"].signature == "async def work(result: list[int], more: str = 'x') -> int"
-    assert told["work"].waits == "first and (maybe or later)"
-    assert told["judge"].waits == "work or later"
-    assert told["judge"].labels == ("again", "done")
-    assert told["first"].text == "Begin.\n\nAt once."
-    assert told["first"].waits == ""
-    assert told["maybe"].waits == "the function always, asked at the beginning"
-    assert told["later"].waits == "again"
+    drawn_methods = methods(Told)
+    assert drawn_methods["work"].signature == "async def work(result: list[int], more: str = 'x') -> int"
+    assert drawn_methods["work"].waits == "first and (maybe or later)"
+    assert drawn_methods["judge"].waits == "work or later"
+    assert drawn_methods["judge"].labels == ("again", "done")
+    assert drawn_methods["first"].text == "Begin.\n\nAt once."
+    assert drawn_methods["first"].waits == ""
+    assert drawn_methods["maybe"].waits == "the function always, evaluated at the start"
+    assert drawn_methods["later"].waits == "again"
 
 
 def test_kinds():
-    told = methods(Told)
-    assert {name: method.kind for name, method in told.items()} == {
+    drawn_methods = methods(Told)
+    assert {name: method.kind for name, method in drawn_methods.items()} == {
         "first": "start",
         "maybe": "start",
         "later": "start",
@@ -69,7 +69,7 @@ def test_kinds():
         "judge": "router",
         "sort": "router",
     }
-    assert {name for name, method in told.items() if method.begins} == {"first", "maybe", "sort"}
+    assert {name for name, method in drawn_methods.items() if method.begins} == {"first", "maybe", "sort"}
 
 
 def test_a_router_that_names_a_method_leads_to_its_listeners():
@@ -90,7 +90,7 @@ def test_a_router_that_names_a_method_leads_to_its_listeners():
         def close(self):
             pass
 
-    ways = {(way.source, way.target): way.labels for way in picture_of(form_of(Named).plan, "f", "").ways}
+    ways = {(way.source, way.target): way.labels for way in build_picture(form_of(Named).plan, "f", "").edges}
     assert ways[("decide", "close")] == ("skipped",)
     assert ways[("skipped", "close")] == ()
 
@@ -107,9 +107,9 @@ def test_labels_are_read_from_conditional_expressions():
         def compute(self):
             return self.state.get("way") or "left"
 
-    told = methods(Branches)
-    assert told["choose"].labels == ("left", "right")
-    assert told["compute"].labels == ()
+    drawn_methods = methods(Branches)
+    assert drawn_methods["choose"].labels == ("left", "right")
+    assert drawn_methods["compute"].labels == ()
 
 
 def plain(self: Any) -> Any:

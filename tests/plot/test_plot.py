@@ -1,4 +1,4 @@
-"""Drawing flows: files, what is told, mermaid, notebooks."""
+"""Drawing flows: files, events, mermaid, notebooks."""
 
 import re
 import webbrowser
@@ -69,7 +69,7 @@ class Elements(HTMLParser):
 def test_the_path_is_returned_and_printed(given: Any, written: str, folder: Path, capsys: pytest.CaptureFixture[str]):
     (folder / "deep").mkdir()
     assert MyFlow().plot(given) == written
-    assert capsys.readouterr().out == f"Flow `MyFlow` is drawn in {written}\n"
+    assert capsys.readouterr().out == f"Flow `MyFlow` plotted to {written}\n"
     assert (folder / written).read_text("utf-8").startswith("<!DOCTYPE html>")
 
 
@@ -82,13 +82,13 @@ def test_the_class_can_be_plotted_and_flow_plot_does_the_same(folder: Path):
 
 
 def test_a_name_that_is_none_and_a_folder_that_is_missing_are_refused(folder: Path):
-    with pytest.raises(ValueError, match="give the name of a file"):
+    with pytest.raises(ValueError, match="pass a file name"):
         MyFlow.plot("")
     with pytest.raises(FileNotFoundError):
         MyFlow.plot("nowhere/flow")
 
 
-def test_listeners_are_told_unless_the_flow_suppresses_it():
+def test_listeners_are_reported_unless_the_flow_suppresses_it():
     told: list[tuple[Any, str]] = []
     with crewai_event_bus.scoped_handlers():
 

@@ -95,7 +95,7 @@ def test_an_initializer_of_the_class_gets_its_arguments_and_may_call_that_of_a_b
 
 
 def test_abstract_classes_and_dataclasses_may_be_projects(load: Load):
-    made = load(
+    module = load(
         """
         from abc import ABC, abstractmethod
         from dataclasses import dataclass
@@ -124,14 +124,14 @@ def test_abstract_classes_and_dataclasses_may_be_projects(load: Load):
         """
     )
     with pytest.raises(TypeError, match="abstract"):
-        made.Abstract()
-    assert roles(made.Concrete()) == ["Expert of tides"]
-    assert roles(made.Counted(5)) == ["Expert 5"]
-    assert made.Counted(5) == made.Counted(5)
+        module.Abstract()
+    assert roles(module.Concrete()) == ["Expert of tides"]
+    assert roles(module.Counted(5)) == ["Expert 5"]
+    assert module.Counted(5) == module.Counted(5)
 
 
 def test_crew_base_stands_above_a_class_only():
-    with pytest.raises(TypeError, match="`@CrewBase` stands above a class, without parentheses, not above 5"):
+    with pytest.raises(TypeError, match="`@CrewBase` decorates a class and takes no arguments; it got 5"):
         CrewBase(5)  # pyright: ignore[reportArgumentType]
 
 
@@ -147,7 +147,7 @@ def test_a_task_is_named_after_its_method_unless_it_has_a_name():
 
 
 def test_a_crew_is_named_after_the_class_unless_it_has_a_name(load: Load):
-    made = load(
+    module = load(
         """
         @CrewBase
         class Named:
@@ -164,7 +164,7 @@ def test_a_crew_is_named_after_the_class_unless_it_has_a_name(load: Load):
                 return Crew(name="crew", agents=self.agents, tasks=self.tasks)
         """
     )
-    assert made.Named().named().name == "crew"
+    assert module.Named().named().name == "crew"
     assert Team().crew().name == "Team"
 
 
@@ -192,10 +192,10 @@ def test_lists_and_dicts_as_arguments_are_compared_by_what_they_hold():
         def one(self, of: object = None) -> Agent:
             return someone("One")
 
-    made = Sorted()
-    assert made.one([1, {"a": [2]}]) is made.one([1, {"a": [2]}])
-    assert made.one([1]) is not made.one([2])
-    assert made.one({1, 2}) is made.one({2, 1})
+    project = Sorted()
+    assert project.one([1, {"a": [2]}]) is project.one([1, {"a": [2]}])
+    assert project.one([1]) is not project.one([2])
+    assert project.one({1, 2}) is project.one({2, 1})
 
 
 def test_two_objects_have_agents_of_their_own():
@@ -262,7 +262,7 @@ def test_a_method_that_fails_is_called_again():
 
 
 def test_agents_that_tasks_bring_come_after_the_methods(load: Load):
-    made = load(
+    module = load(
         """
         def someone(role):
             return Agent(role=role, goal="g", backstory="b")
@@ -286,7 +286,7 @@ def test_agents_that_tasks_bring_come_after_the_methods(load: Load):
                 return Crew(agents=self.agents, tasks=self.tasks)
         """
     )
-    assert roles(made.Mixed().crew()) == ["Host", "Guest"]
+    assert roles(module.Mixed().crew()) == ["Host", "Guest"]
 
 
 def test_agents_and_tasks_are_there_before_the_crew_is_made_and_may_be_changed(load: Load):
@@ -295,7 +295,7 @@ def test_agents_and_tasks_are_there_before_the_crew_is_made_and_may_be_changed(l
     paper.agents.pop()
     assert roles(paper) == ["Researcher of {topic}"]
     assert roles(paper.crew()) == ["Researcher of {topic}", "Writer"]
-    with pytest.raises(AttributeError, match=r"`agents` are an instance's: `Paper\(\).agents`"):
+    with pytest.raises(AttributeError, match=r"`agents` is only available on an instance: `Paper\(\).agents`"):
         paper.__class__.agents  # noqa: B018
 
 
@@ -332,7 +332,7 @@ def test_each_crew_method_gets_lists_of_its_own():
 
 
 def test_an_async_method_is_waited_for(load: Load):
-    made = load(
+    module = load(
         """
         import asyncio
 
@@ -352,7 +352,7 @@ def test_an_async_method_is_waited_for(load: Load):
                 return Crew(agents=self.agents, tasks=self.tasks)
         """
     )
-    slow = made.Slow()
+    slow = module.Slow()
     assert (roles(slow.crew()), titles(slow.crew())) == (["One"], ["work"])
     assert slow.crew() is slow.crew()
 
@@ -407,16 +407,16 @@ class Child(Base):
     def greet(self, inputs):
         return {{**super().greet(inputs), "child": "too"}}
 """
-    made = load(BASE + child)
-    team = made.Child()
-    assert isinstance(team, made.Base)
+    module = load(BASE + child)
+    team = module.Child()
+    assert isinstance(team, module.Base)
     assert roles(team.crew()) == ["First of the child", "Second", "Third"]
     assert titles(team.crew()) == ["begin", "end"]
     assert team.crew().name == "Child"
     assert [hook({"a": 1}) for hook in team.crew().before_kickoff_callbacks] == [
         {"a": 1, "greeted": "base", "child": "too"}
     ]
-    assert roles(made.Base().crew()) == ["First", "Second"]
+    assert roles(module.Base().crew()) == ["First", "Second"]
 
 
 def test_an_override_keeps_its_role_without_a_decorator(load: Load):
@@ -449,7 +449,7 @@ class Child(Base):
 
 
 def test_mixins_bring_methods(load: Load):
-    made = load(
+    module = load(
         """
         class Tools:
             @agent
@@ -475,8 +475,8 @@ def test_mixins_bring_methods(load: Load):
                 return Crew(agents=self.agents, tasks=self.tasks)
         """
     )
-    assert roles(made.Mixed().crew()) == ["Helper", "Lead"]
-    assert len(made.Mixed().crew().after_kickoff_callbacks) == 1
+    assert roles(module.Mixed().crew()) == ["Helper", "Lead"]
+    assert len(module.Mixed().crew().after_kickoff_callbacks) == 1
 
 
 def test_a_base_keeps_its_own_hook_for_subclasses():
@@ -532,7 +532,7 @@ def test_a_crew_method_needs_crew_base():
         def crew(self) -> Crew:
             return Crew()
 
-    with pytest.raises(DefinitionError, match="`Plain.crew` stands in a class that is no project; put `@CrewBase`"):
+    with pytest.raises(DefinitionError, match="`Plain.crew` is in a class that is not a project; decorate"):
         Plain().crew()
 
 
@@ -540,7 +540,9 @@ def test_a_crew_method_needs_crew_base():
 @pytest.mark.parametrize("role", ["agent", "task"])
 def test_a_method_that_forgets_to_return_is_named(load: Load, role: str):
     team = load(BASE + f"\nclass Child(Base):\n    @{role}\n    def forgets(self):\n        pass\n").Child()
-    with pytest.raises(DefinitionError, match=rf"the @{role} method `Child.forgets` returned None; return the {role}"):
+    with pytest.raises(
+        DefinitionError, match=rf"the `@{role}` method `Child.forgets` returned None; return the {role}"
+    ):
         team.crew()
 
 
@@ -550,7 +552,7 @@ def test_a_crew_method_that_returns_no_crew_is_named(load: Load):
         team.crew()
 
 
-def test_a_decorator_that_is_hidden_by_a_method_is_told(load: Load):
+def test_a_decorator_that_is_hidden_by_a_method_is_reported(load: Load):
     hidden = """
 @CrewBase
 class Hidden:
@@ -562,7 +564,7 @@ class Hidden:
     def other(self):
         return Crew(agents=self.agents, tasks=self.tasks)
 """
-    with pytest.raises(DefinitionError, match="`@crew` above `Hidden.other` is the method `crew` that stands above it"):
+    with pytest.raises(DefinitionError, match="`@crew` on `Hidden.other` is the method `crew` defined earlier"):
         load(hidden)
 
 
@@ -626,21 +628,19 @@ class Wrong(Harbour):
 
 
 def test_a_project_has_the_tools_of_its_mcp_servers(load: Load, tmp_path: Path):
-    made = load(f"from crewgraph import ToolUse\nNOTES = {str(tmp_path / 'notes')!r}\n{MCP}")
-    harbour = made.Harbour()
+    module = load(f"from crewgraph import ToolUse\nNOTES = {str(tmp_path / 'notes')!r}\n{MCP}")
+    harbour = module.Harbour()
     assert [one.name for one in harbour.one().tools] == ["depth"]
     assert [one.name for one in harbour.all().tools][:2] == ["depth", "note"]
     assert harbour.all().tools[0] is harbour.one().tools[0]
     assert harbour.all().tools[0].server.connect_timeout == 20
     assert harbour.crew().kickoff().raw == "deep"
-    assert made.Without().all().tools == []
-    with pytest.raises(
-        DefinitionError, match=r"`Wrong.get_mcp_tools` is asked for `dept`, .* They have: `depth`, `note`"
-    ):
-        made.Wrong().one()
+    assert module.Without().all().tools == []
+    with pytest.raises(DefinitionError, match=r"`Wrong.get_mcp_tools` got unknown names: `dept`. .*: `depth`, `note`"):
+        module.Wrong().one()
 
 
-def test_the_folder_of_a_project_is_told(load: Load, tmp_path: Path):
-    made = load(CREW, agents=AGENTS, tasks=TASKS)
-    assert made.Paper.base_directory == tmp_path
-    assert made.Paper.is_crew_class
+def test_the_folder_of_a_project_is_reported(load: Load, tmp_path: Path):
+    module = load(CREW, agents=AGENTS, tasks=TASKS)
+    assert module.Paper.base_directory == tmp_path
+    assert module.Paper.is_crew_class

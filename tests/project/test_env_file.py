@@ -46,16 +46,16 @@ def test_there_need_not_be_one(folder: Path):
 
 
 @pytest.mark.parametrize("line", ["sk-secret", "1A=x", "A-B=x", "A='x", 'A="x', "A=x\0y", "=sk-secret"])
-def test_a_line_that_is_no_variable_is_told_without_its_text(folder: Path, line: str):
+def test_a_line_that_is_no_variable_is_reported_without_its_text(folder: Path, line: str):
     (folder / ".env").write_text(f"FIRST=1\n{line}\n")
     with pytest.raises(DefinitionError, match="line 2") as caught:
         load_env()
     assert "secret" not in str(caught.value) and "FIRST" not in os.environ
 
 
-def test_a_file_that_cannot_be_read_is_told(folder: Path):
+def test_a_file_that_cannot_be_read_is_reported(folder: Path):
     (folder / ".env").mkdir()
     (folder / "x.env").write_bytes(b"\xff\xfe")
     for path in (".env", "x.env"):
-        with pytest.raises(DefinitionError, match="cannot be read"):
+        with pytest.raises(DefinitionError, match="cannot read"):
             load_env(path)

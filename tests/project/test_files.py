@@ -1,4 +1,4 @@
-"""Where agents.yaml and tasks.yaml are found, and what is said of those that cannot be used."""
+"""Where agents.yaml and tasks.yaml are found, and the errors for invalid ones."""
 
 import copy
 import json
@@ -23,8 +23,8 @@ Load = Callable[..., Any]
 EMPTY = "@CrewBase\nclass Paper:\n"
 
 
-def told(load: Load, *, agents: str | None = None, tasks: str | None = None, program: str = CREW) -> str:
-    """What is said of a project whose files are these."""
+def error_message(load: Load, *, agents: str | None = None, tasks: str | None = None, program: str = CREW) -> str:
+    """Return the error message of a project with these files."""
     with pytest.raises(ValueError) as caught:
         load(program, agents=agents or AGENTS, tasks=tasks or TASKS).Paper().crew()
     return str(caught.value)
@@ -107,11 +107,11 @@ def test_a_dict_may_stand_in_the_place_of_a_path(load: Load):
         def work(self):
             return Task(config=self.tasks_config["work"])
     """
-    made = load(program)
-    house = made.House()
+    module = load(program)
+    house = module.House()
     assert (house.one().llm, house.one().max_iter) == (house.mine(), 3)
     assert house.work().agent is house.one()
-    assert made.HOUSE["one"]["llm"] == "mine"
+    assert module.HOUSE["one"]["llm"] == "mine"
 
 
 def test_an_initializer_may_say_where_the_files_are(load: Load, tmp_path: Path):
@@ -238,7 +238,7 @@ def test_a_file_that_is_named_and_missing_is_a_warning_where_nothing_needs_it(lo
         load(program).Paper().crew()
     path = tmp_path / "config" / "people.yaml"
     assert [str(one.message) for one in caught] == [
-        f"there is no file {path} for `agents_config` of `Paper`; it is taken as empty"
+        f"the file {path} for `agents_config` of `Paper` does not exist; using an empty configuration"
     ]
 
 
@@ -255,15 +255,15 @@ def test_a_file_that_is_missing_is_an_error_where_something_needs_it(load: Load,
     with pytest.raises(KeyError) as caught:
         load(CREW).Paper().crew()
     assert str(caught.value) == (
-        f"there is no file {path} for `agents_config` of `Paper`: it has no entry `researcher`."
+        f"the file {path} for `agents_config` of `Paper` does not exist: it has no entry `researcher`."
     )
 
 
-def test_an_entry_that_is_not_there_is_told_with_those_that_are(
+def test_an_entry_that_is_not_there_is_reported_with_those_that_are(
     load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
-    assert told(load, agents=AGENTS.replace("writer:", "writre:")) == (
+    assert error_message(load, agents=AGENTS.replace("writer:", "writre:")) == (
         "config/agents.yaml has no entry `writer`. Did you mean `writre`? There are: `researcher`, `writre`."
     )
 
@@ -277,24 +277,24 @@ def test_an_empty_file_holds_nothing(load: Load):
 @pytest.mark.parametrize(
     ("agents", "message"),
     [
-        ("writer: [1", "config/agents.yaml:1:11: this is no YAML: while parsing a flow sequence, expected ',' or ']'"),
-        ("writer:\n\trole: W\n", "config/agents.yaml:2:1: this is no YAML: .*Indent with spaces"),
-        ("writer:\n  role: a: b\n", "config/agents.yaml:2:10: this is no YAML: mapping values are not allowed here"),
-        ("writer:\n  role: {topic} writer\n", "config/agents.yaml:2:17: this is no YAML: .*quote a text that"),
-        ("writer: *nobody", "config/agents.yaml:1:9: this is no YAML: found undefined alias 'nobody'$"),
-        ("writer: !!python/name:os.system x", "config/agents.yaml:1:9: this is no YAML: could not determine a constr"),
-        ("writer:\n  role: \x00\n", "config/agents.yaml:2: this is no YAML: it holds a control character"),
-        ("a: {role: A}\n---\nb: {role: B}\n", "config/agents.yaml:2:1: this is no YAML: expected a single document"),
-        ("- writer\n", "config/agents.yaml:1: the file holds a list. It has to hold names"),
-        ("\nwriter\n", "config/agents.yaml:2: the file holds a text."),
-        ("writer: someone\n", "config/agents.yaml:1: `writer`: it is 'someone'. Write its keys and values below it"),
+        ("writer: [1", "config/agents.yaml:1:11: invalid YAML: while parsing a flow sequence, expected ',' or ']'"),
+        ("writer:\n\trole: W\n", "config/agents.yaml:2:1: invalid YAML: .*Indent with spaces"),
+        ("writer:\n  role: a: b\n", "config/agents.yaml:2:10: invalid YAML: mapping values are not allowed here"),
+        ("writer:\n  role: {topic} writer\n", "config/agents.yaml:2:17: invalid YAML: .*quote texts with"),
+        ("writer: *nobody", "config/agents.yaml:1:9: invalid YAML: found undefined alias 'nobody'$"),
+        ("writer: !!python/name:os.system x", "config/agents.yaml:1:9: invalid YAML: could not determine a constr"),
+        ("writer:\n  role: \x00\n", "config/agents.yaml:2: invalid YAML: the file contains a control character"),
+        ("a: {role: A}\n---\nb: {role: B}\n", "config/agents.yaml:2:1: invalid YAML: expected a single document"),
+        ("- writer\n", "config/agents.yaml:1: the file contains a list. It must contain names"),
+        ("\nwriter\n", "config/agents.yaml:2: the file contains a text."),
+        ("writer: someone\n", "config/agents.yaml:1: `writer`: it is 'someone'. Put its keys and values below it"),
         ("\nwriter:\n", "config/agents.yaml:2: `writer`: it is empty."),
-        ("yes: {role: W}\n", "config/agents.yaml:1: YAML reads the name `yes` as bool, not as a text. Put it into q"),
+        ("yes: {role: W}\n", "config/agents.yaml:1: YAML reads the name `yes` as bool, not as a string. Quote it"),
         ("writer:\n  on: W\n", "config/agents.yaml:2: YAML reads the name `on` as bool"),
         ("{a}: b\n", "config/agents.yaml:1: YAML reads the name `{...}` as map"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_told_with_its_line(
+def test_a_file_that_cannot_be_used_is_reported_with_its_line(
     load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agents: str, message: str
 ):
     monkeypatch.chdir(tmp_path)
@@ -302,7 +302,7 @@ def test_a_file_that_cannot_be_used_is_told_with_its_line(
         load(CREW, agents=agents, tasks=TASKS).Paper().crew()
 
 
-def test_a_file_that_is_not_utf_8_is_told(load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_file_that_is_not_utf_8_is_reported(load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "config").mkdir()
     (tmp_path / "config" / "agents.yaml").write_bytes("a:\n  role: Prüfer\n".encode("latin-1"))
@@ -310,24 +310,26 @@ def test_a_file_that_is_not_utf_8_is_told(load: Load, tmp_path: Path, monkeypatc
         _ = load(EMPTY + "    pass\n").Paper().agents_config
 
 
-def test_a_key_that_stands_twice_is_told_with_both_lines(load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_key_that_stands_twice_is_reported_with_both_lines(
+    load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.chdir(tmp_path)
-    assert told(load, agents=AGENTS + "writer:\n  role: A\n  goal: g\n  role: B\n") == (
+    assert error_message(load, agents=AGENTS + "writer:\n  role: A\n  goal: g\n  role: B\n") == (
         "2 faults:\n"
-        "  1. config/agents.yaml:9: `writer` stands here for the second time, after line 5. Keep one of them.\n"
-        "  2. config/agents.yaml:12: `role` stands here for the second time, after line 10. Keep one of them."
+        "  1. config/agents.yaml:9: `writer` is a duplicate of line 5. Remove one of them.\n"
+        "  2. config/agents.yaml:12: `role` is a duplicate of line 10. Remove one of them."
     )
 
 
-def test_braces_without_quotes_are_told(load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_braces_without_quotes_are_reported(load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
-    assert told(load, agents=AGENTS.replace("role: Writer", "role: {topic}")) == (
-        "config/agents.yaml:6: `role` of `writer`: YAML reads `{topic}` at its beginning as a mapping. "
-        "Put the text into quotes: `role: '{topic}'`."
+    assert error_message(load, agents=AGENTS.replace("role: Writer", "role: {topic}")) == (
+        "config/agents.yaml:6: `role` of `writer`: YAML reads the leading `{topic}` as a mapping. "
+        "Quote the text: `role: '{topic}'`."
     )
 
 
-def test_a_value_of_a_wrong_type_is_told_with_file_line_and_key(
+def test_a_value_of_a_wrong_type_is_reported_with_file_line_and_key(
     load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
@@ -367,7 +369,7 @@ def test_a_value_that_the_program_gives_is_not_blamed_on_the_file(load: Load):
     ]
 
 
-def test_a_missing_key_and_a_misspelt_one_are_told_together(
+def test_a_missing_key_and_a_misspelt_one_are_reported_together(
     load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
@@ -392,7 +394,7 @@ def test_an_unknown_key_is_a_warning_at_the_line_of_the_program(
     ]
 
 
-def test_the_same_unknown_key_in_two_entries_is_told_twice(load: Load):
+def test_the_same_unknown_key_in_two_entries_is_reported_twice(load: Load):
     agents = AGENTS.replace("  goal", "  model: gpt\n  goal")
     with pytest.warns(UnknownKeyword) as caught:
         load(CREW, agents=agents, tasks=TASKS).Paper().crew()
@@ -401,14 +403,14 @@ def test_the_same_unknown_key_in_two_entries_is_told_twice(load: Load):
 
 def test_what_is_no_path_and_no_dict_is_refused(load: Load):
     with pytest.raises(
-        DefinitionError, match=r"`agents_config` of `Paper` is \['a.yaml'\]; give the path of a YAML file"
+        DefinitionError, match=r"`agents_config` of `Paper` is \['a.yaml'\]; set it to the path of a YAML file"
     ):
         _ = load(EMPTY + "    agents_config = ['a.yaml']\n").Paper().agents_config
 
 
 def test_a_folder_is_no_file(load: Load, tmp_path: Path):
     (tmp_path / "config").mkdir()
-    with pytest.warns(UserWarning, match="there is no file .*config for `agents_config`"):
+    with pytest.warns(UserWarning, match="the file .*config for `agents_config` .* does not exist"):
         assert load(EMPTY + "    agents_config = 'config'\n").Paper().agents_config == {}
 
 
@@ -421,7 +423,7 @@ def test_an_entry_of_a_wrong_shape_in_a_dict_names_the_class():
         _ = House().agents_config
 
 
-def test_faults_of_config_without_a_project_are_told_as_before():
+def test_faults_of_config_without_a_project_are_reported_as_before():
     with pytest.raises(ValidationError) as caught:
         Agent(config={"role": "R", "goal": "g", "backstory": "b", "max_iter": "x"})  # pyright: ignore[reportCallIssue]
     assert caught.value.errors()[0]["msg"].startswith("Input should be a valid integer")

@@ -1,4 +1,4 @@
-"""Names in YAML that stand for methods and classes of the project."""
+"""Names in YAML that refer to methods and classes of the project."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -80,11 +80,11 @@ def refused(load: Load, agents: str = "", tasks: str = "") -> str:
 def test_an_llm_is_a_method_or_the_name_of_a_model(load: Load):
     program = FULL.replace(', llm=ScriptedLLM(["the tide"], repeat_last=True)', "")
     agents = "  llm: small\n  function_calling_llm: small\n"
-    made = load(program, agents=AGENTS + agents, tasks=TASKS).Paper()
-    assert made.writer().llm is made.writer().function_calling_llm is made.small()
+    project = load(program, agents=AGENTS + agents, tasks=TASKS).Paper()
+    assert project.writer().llm is project.writer().function_calling_llm is project.small()
     agents = "  llm: openai/gpt-4o-mini\n  function_calling_llm: openai/gpt-4o\n"
-    made = load(program, agents=AGENTS + agents, tasks=TASKS).Paper()
-    assert (made.writer().llm.model, made.writer().function_calling_llm.model) == ("gpt-4o-mini", "gpt-4o")
+    project = load(program, agents=AGENTS + agents, tasks=TASKS).Paper()
+    assert (project.writer().llm.model, project.writer().function_calling_llm.model) == ("gpt-4o-mini", "gpt-4o")
 
 
 def test_an_llm_method_may_return_the_name_of_a_model(load: Load):
@@ -94,40 +94,38 @@ def test_an_llm_method_may_return_the_name_of_a_model(load: Load):
 
 
 def test_tools_are_methods_several_or_one(load: Load):
-    made = paper(load, agents="  tools: [search, kit]\n", tasks="  tools: search\n")
-    assert [one.name for one in made.writer().tools] == ["search", "one", "two"]
-    assert made.text().tools == [made.search()]
-    assert made.writer().tools[0] is made.search()
+    project = paper(load, agents="  tools: [search, kit]\n", tasks="  tools: search\n")
+    assert [one.name for one in project.writer().tools] == ["search", "one", "two"]
+    assert project.text().tools == [project.search()]
+    assert project.writer().tools[0] is project.search()
 
 
 def test_a_step_callback_is_a_method_and_a_cache_handler_too(load: Load):
-    made = paper(load, agents="  step_callback: watch\n  callbacks: [made, watch]\n  cache_handler: shelf\n")
-    assert made.writer().step_callback == made.watch
-    assert made.writer().step_callback("seen") == "seen"
-    assert [one("x") for one in made.writer().callbacks] == ["x", "x"]
-    assert made.writer().cache_handler is made.shelf()
+    project = paper(load, agents="  step_callback: watch\n  callbacks: [made, watch]\n  cache_handler: shelf\n")
+    assert project.writer().step_callback == project.watch
+    assert project.writer().step_callback("seen") == "seen"
+    assert [one("x") for one in project.writer().callbacks] == ["x", "x"]
+    assert project.writer().cache_handler is project.shelf()
 
 
 def test_a_callback_without_arguments_makes_the_function_once(load: Load):
-    made = paper(load, agents="  step_callback: made\n", tasks="  callback: made\n")
-    assert made.writer().step_callback is made.text().callback
-    assert made.text().callback("x") == "x"
+    project = paper(load, agents="  step_callback: made\n", tasks="  callback: made\n")
+    assert project.writer().step_callback is project.text().callback
+    assert project.text().callback("x") == "x"
 
 
 def test_a_callback_that_makes_nothing_is_refused(load: Load):
     program = CREW + "\n    @callback\n    def told(self):\n        print('done')\n"
-    with pytest.raises(
-        DefinitionError, match="`Paper.told` takes nothing and returned None; let it take what it is told"
-    ):
+    with pytest.raises(DefinitionError, match="`Paper.told` takes no arguments and returned None; add a parameter"):
         load(program, agents=AGENTS, tasks=TASKS + "  callback: told\n").Paper().crew()
 
 
 # ---------------------------------------------------------------------------------------------------------- of tasks
 def test_an_agent_and_a_context_are_the_projects_own(load: Load):
-    made = paper(load)
-    assert made.facts().agent is made.researcher()
-    assert made.text().context == [made.facts()]
-    assert made.tasks_config["text"]["agent"] is made.writer()
+    project = paper(load)
+    assert project.facts().agent is project.researcher()
+    assert project.text().context == [project.facts()]
+    assert project.tasks_config["text"]["agent"] is project.writer()
 
 
 def test_a_context_may_be_one_name_or_nothing(load: Load):
@@ -143,27 +141,27 @@ def test_a_context_may_be_one_name_or_nothing(load: Load):
 
 def test_an_entry_may_have_another_name_than_its_method(load: Load):
     program = CREW.replace('self.tasks_config["text"]', 'self.tasks_config["writing"]')
-    made = load(program, agents=AGENTS, tasks=TASKS.replace("\ntext:", "\nwriting:")).Paper()
-    assert made.text().context == [made.facts()]
-    assert made.text().name == "text"
+    project = load(program, agents=AGENTS, tasks=TASKS.replace("\ntext:", "\nwriting:")).Paper()
+    assert project.text().context == [project.facts()]
+    assert project.text().name == "text"
 
 
 def test_callbacks_of_a_task_are_all_its_own(load: Load):
-    made = paper(load, tasks="  callback: watch\n  callbacks: [made, watch]\n")
-    assert made.text().callback == made.watch
-    assert [one("x") for one in made.text().callbacks] == ["x", "x"]
+    project = paper(load, tasks="  callback: watch\n  callbacks: [made, watch]\n")
+    assert project.text().callback == project.watch
+    assert [one("x") for one in project.text().callbacks] == ["x", "x"]
 
 
 @pytest.mark.parametrize("form", ["output_json", "output_pydantic"])
 def test_a_structure_is_a_class_of_the_project(load: Load, form: str):
-    made = paper(load, tasks=f"  {form}: Report\n")
-    assert getattr(made.text(), form) is made.Report
-    assert made.Report(text="a").text == "a"
+    project = paper(load, tasks=f"  {form}: Report\n")
+    assert getattr(project.text(), form) is project.Report
+    assert project.Report(text="a").text == "a"
 
 
 def test_a_structure_may_be_returned_by_a_method(load: Load):
-    made = paper(load, tasks="  output_json: chosen\n")
-    assert made.text().output_json is made.Report
+    project = paper(load, tasks="  output_json: chosen\n")
+    assert project.text().output_json is project.Report
 
 
 def test_a_subclass_of_a_structure_is_no_structure_by_itself(load: Load):
@@ -210,20 +208,20 @@ def test_keywords_of_the_program_win_over_the_file(load: Load):
         def text(self):
             return Task(config=self.tasks_config["text"], context=[])
     """
-    made = load(program, agents=AGENTS + "  verbose: true\n  max_iter: 3\n", tasks=TASKS).Paper()
-    assert (made.writer().role, made.writer().verbose, made.writer().max_iter) == ("Poet", False, 3)
-    assert made.facts().agent is made.writer()
-    assert made.text().context == []
+    project = load(program, agents=AGENTS + "  verbose: true\n  max_iter: 3\n", tasks=TASKS).Paper()
+    assert (project.writer().role, project.writer().verbose, project.writer().max_iter) == ("Poet", False, 3)
+    assert project.facts().agent is project.writer()
+    assert project.text().context == []
 
 
 def test_keywords_may_be_unpacked(load: Load):
     program = CREW.replace('config=self.tasks_config["facts"]', '**self.tasks_config["facts"]')
-    made = load(program, agents=AGENTS, tasks=TASKS).Paper()
-    assert made.facts().agent is made.researcher()
+    project = load(program, agents=AGENTS, tasks=TASKS).Paper()
+    assert project.facts().agent is project.researcher()
 
 
 # ------------------------------------------------------------------------------------------- names that lead nowhere
-def test_every_name_that_leads_nowhere_is_told_at_once(load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_every_name_that_leads_nowhere_is_reported_at_once(load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     tasks = TASKS.replace("agent: writer", "agent: writter").replace("[facts]", "[facts, fact, researcher]")
     with pytest.raises(UnknownName) as caught:
@@ -251,7 +249,7 @@ def test_a_class_without_such_methods_says_so(load: Load, tmp_path: Path, monkey
         load(CREW, agents=AGENTS + "  tools: [search]\n", tasks=TASKS).Paper().crew()
     assert str(caught.value) == (
         "config/agents.yaml:9: `tools` of `writer`: `Paper` has no @tool method `search`. "
-        "It has none; write one, or take the name out."
+        "It has none; add one, or remove the name."
     )
 
 
@@ -273,7 +271,7 @@ def test_a_class_without_such_methods_says_so(load: Load, tmp_path: Path, monkey
         ("", "  callback: true\n", "`callback` of `text`: it is `True`."),
     ],
 )
-def test_what_is_no_name_is_told(load: Load, agents: str, tasks: str, message: str):
+def test_what_is_no_name_is_reported(load: Load, agents: str, tasks: str, message: str):
     assert message in refused(load, agents, tasks)
 
 
@@ -282,13 +280,13 @@ def test_a_list_of_what_is_no_tool_is_refused(load: Load):
         paper(load, agents="  tools: [{name: search}]\n").writer()
 
 
-def test_tasks_that_need_each_other_are_told(load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_tasks_that_need_each_other_are_reported(load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     tasks = TASKS.replace("agent: researcher", "agent: researcher\n  context: [text]")
     with pytest.raises(DefinitionError) as caught:
         load(CREW, agents=AGENTS, tasks=tasks).Paper().crew()
     assert str(caught.value) == (
-        "config/tasks.yaml:5: `facts` needs itself: `facts` needs `text` needs `facts`. Take one of these names out."
+        "config/tasks.yaml:5: `facts` depends on itself: `facts` needs `text` needs `facts`. Remove one of these names."
     )
 
 

@@ -1,4 +1,4 @@
-"""Projects that run: what is called around a kickoff, what is kept, and whole programs."""
+"""Runs of projects: callbacks around a kickoff, stored runs, and whole programs."""
 
 import os
 import subprocess
@@ -74,10 +74,10 @@ def test_hooks_are_called_around_a_run_in_the_order_of_the_class(mode: Mode, loa
         output.raw = output.raw.upper()
         return output
 """
-    made = with_hooks(load, hooks)
-    result = mode.kickoff(made.crew(), {"topic": "?"})
+    project = with_hooks(load, hooks)
+    result = mode.kickoff(project.crew(), {"topic": "?"})
     assert result.raw == "THE TIDE"
-    assert made.seen == [("first", {"topic": "?"}), ("another", {"topic": "tides"}), ("note", "the tide")]
+    assert project.seen == [("first", {"topic": "?"}), ("another", {"topic": "tides"}), ("note", "the tide")]
     assert result.tasks_output[0].agent == "Researcher of tides"
 
 
@@ -91,9 +91,9 @@ def test_a_hook_may_take_nothing(mode: Mode, load: Load):
     def tidy(self):
         self.seen.append("after")
 """
-    made = with_hooks(load, hooks)
-    assert mode.kickoff(made.crew(), {"topic": "tides"}).raw == "the tide"
-    assert made.seen == ["before", "after"]
+    project = with_hooks(load, hooks)
+    assert mode.kickoff(project.crew(), {"topic": "tides"}).raw == "the tide"
+    assert project.seen == ["before", "after"]
 
 
 def test_what_a_hook_raises_reaches_the_caller(mode: Mode, load: Load):
@@ -102,10 +102,10 @@ def test_what_a_hook_raises_reaches_the_caller(mode: Mode, load: Load):
     def check(self, inputs):
         raise PermissionError("no")
 """
-    made = with_hooks(load, hooks)
+    project = with_hooks(load, hooks)
     with pytest.raises(PermissionError, match="no"):
-        mode.kickoff(made.crew(), {"topic": "tides"})
-    assert asked(made.researcher().llm) == []
+        mode.kickoff(project.crew(), {"topic": "tides"})
+    assert asked(project.researcher().llm) == []
 
 
 def test_hooks_of_two_objects_are_their_own(mode: Mode, load: Load):
@@ -397,7 +397,7 @@ print(Paper.__module__, list(Paper().agents_config))
     assert (done.stdout, done.stderr) == ("__main__ ['researcher', 'writer']\n", "")
 
 
-def test_a_fault_in_yaml_is_told_to_who_runs_the_program(office: Path):
+def test_a_fault_in_yaml_is_reported_to_who_runs_the_program(office: Path):
     (office / "harbour" / "config" / "tasks.yaml").write_text(HARBOUR_TASKS.replace("agent: clerk", "agent: clark"))
     done = run(office, "main.py", "Brest")
     assert done.returncode == 1

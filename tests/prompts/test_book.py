@@ -1,4 +1,4 @@
-"""The texts of the prompts: where they stand, and how they are filled."""
+"""The prompt texts: where they are used, and how they are filled."""
 
 import json
 import re

@@ -83,7 +83,7 @@ def test_a_template_without_its_slot_is_refused(name: str):
         agent("42", **wrong)
 
 
-def test_a_system_message_that_is_always_the_same_is_told():
+def test_a_system_message_that_is_always_the_same_is_reported():
     with pytest.warns(UserWarning, match=r"`system_template` has no `\{\{ \.System \}\}`"):
         worker = agent("42", system_template="Answer in JSON.")
     assert play_task(task(worker)).messages(0) == [("system", "Answer in JSON."), PLAIN[1]]

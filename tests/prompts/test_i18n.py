@@ -60,7 +60,7 @@ def test_slices_errors_and_tools_have_verbs_of_their_own():
     assert isinstance(image, dict) and set(image) == {"name", "description", "default_action"}
 
 
-def test_a_key_that_is_not_there_is_told_with_those_that_are():
+def test_a_key_that_is_not_there_is_reported_with_those_that_are():
     for ask in (I18N().slice, I18N().errors, I18N().tools):
         with pytest.raises(UnknownPrompt, match=r"no text 'nothing' in '.*there are .*, ") as raised:
             ask("nothing")
@@ -83,7 +83,7 @@ def test_a_file_replaces_what_it_holds_and_leaves_the_rest(written: Any):
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        ("{", "is no JSON"),
+        ("{", "is not valid JSON"),
         ("[]", "by part and key"),
         ({"slices": "x"}, "by part and key"),
         ({"slices": {"task": 5}}, "by part and key"),
@@ -96,24 +96,24 @@ def test_a_file_of_another_form_is_refused(written: Any, texts: Any, message: st
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path):
-    with pytest.raises(ValidationError, match=r"cannot be read: .*nowhere"):
+    with pytest.raises(ValidationError, match=r"cannot read the prompt file .*nowhere"):
         I18N(prompt_file=str(tmp_path / "nowhere.json"))
 
 
-def test_texts_without_effect_are_told(written: Any):
+def test_texts_without_effect_are_reported(written: Any):
     path = written({"slices": {"native_task": "{input}!", "tusk": "x"}, "more": {"a": "b"}})
     with pytest.warns(UserWarning, match=r"have no effect: slices\.native_task, slices\.tusk, more\.a$"):
         I18N(prompt_file=path)
 
 
 def test_texts_of_ours_that_a_file_repeats_need_no_word(written: Any):
-    ours = english()
-    same = {"slices": {key: ours.text("slices", key) for part, key in ours if part == "slices"}}
+    defaults = english()
+    same = {"slices": {key: defaults.text("slices", key) for part, key in defaults if part == "slices"}}
     assert I18N(prompt_file=written(same)).slice("observation") == I18N().slice("observation")
 
 
 def test_those_without_effect_are_the_ones_that_no_code_asks_for():
-    asked: set[str] = set()
+    used_keys: set[str] = set()
     for path in Path(crewgraph.__file__).parent.glob("*/**/*.py"):
         if path.parent.name == "prompts" or "storage" in path.parts:
             continue
@@ -121,11 +121,11 @@ def test_those_without_effect_are_the_ones_that_no_code_asks_for():
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
                 first = node.args[-1] if node.func.attr == "filled" else node.args[0]
                 if node.func.attr in ("slice", "error", "filled") and isinstance(first, ast.Constant):
-                    asked.add(str(first.value))
-    asked |= {"empty_reply", "thought_only", "no_action_name"}  # `Malformed.error` says which
-    asked |= {"delegate_work", "ask_question"}  # `CoworkerTool.described` says which
-    asked |= {f"metric_{one.value}" for one in MetricCategory}  # `ModelEvaluator` says which
-    assert {key for part, key in english() if (part, key) not in WITHOUT_EFFECT} == asked
+                    used_keys.add(str(first.value))
+    used_keys |= {"empty_reply", "thought_only", "no_action_name"}  # `Malformed.error` says which
+    used_keys |= {"delegate_work", "ask_question"}  # `CoworkerTool.described` says which
+    used_keys |= {f"metric_{one.value}" for one in MetricCategory}  # `ModelEvaluator` says which
+    assert {key for part, key in english() if (part, key) not in WITHOUT_EFFECT} == used_keys
     assert set(english()) > WITHOUT_EFFECT
 
 

@@ -47,7 +47,7 @@ def test_tools_are_described_to_models_that_write_the_text_protocol():
     assert BOOK.slice("no_tools") not in system
 
 
-def test_models_with_native_calls_are_told_to_use_them_and_no_protocol():
+def test_models_with_native_calls_are_reported_to_use_them_and_no_protocol():
     (_, system), _ = opening(task(agent("42", native=True, tools=[count])))
     assert system.endswith(BOOK.slice("native_tools"))
     assert "Count the files in a folder." not in system

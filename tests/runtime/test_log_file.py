@@ -151,7 +151,7 @@ def test_a_file_of_something_else_is_left_alone_and_told_of_once(
         assert logging_crew("run.json").kickoff({"x": "one"}).raw == "done"
     assert path.read_text("utf-8") == begun
     assert [record.getMessage() for record in caplog.records] == [
-        f"the log of the run could not be written to `{path}`, the run goes on: it is there already, and no list of objects"
+        f"Could not write to the log file `{path}`; the run continues: the file exists and does not contain a list of objects"
     ]
 
 

@@ -280,9 +280,8 @@ def test_a_verbose_crew_says_how_long_it_waits(capsys: pytest.CaptureFixture[str
             controller.reset_counter()
 
         made.kickoff()
-    waits = [line for line in capsys.readouterr().out.splitlines() if "waits" in line]
-    (line,) = waits
-    assert re.fullmatch(r"\[b\] model call waits: [1-6]?\d(\.\d)? s, for no minute is to see more than max_rpm=1", line)
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if "delayed" in line]
+    assert re.fullmatch(r"\[b\] model call delayed: [1-6]?\d(\.\d)? s, limited by max_rpm=1", line)
 
 
 @pytest.mark.parametrize("wrong", [0, -3])

@@ -13,9 +13,9 @@ from crewgraph.definitions.crew.evaluation import mean
 from crewgraph.lazy import lazy
 
 if TYPE_CHECKING:
-    from crewgraph.observe.table import show
+    from crewgraph.observe.table import show_table
 else:
-    show = lazy("crewgraph.observe.table:show")
+    show_table = lazy("crewgraph.observe.table:show_table")
 
 __all__ = ["EvaluationDisplayFormatter", "ExperimentResultsDisplay"]
 
@@ -40,7 +40,7 @@ class EvaluationDisplayFormatter:
             for role in _roles(iterations_results)
         ]
         headers = ["Agent", *(f"Round {number}" for number in rounds), "Average"]
-        show("Scores of agents, from 0 to 10", 1, headers, parts, "" if parts else _NOTHING)
+        show_table("Scores of agents, from 0 to 10", 1, headers, parts, "" if parts else _NOTHING)
 
     def display_evaluation_with_feedback(self, iterations_results: _Iterations) -> None:
         """Print the scores by agent and iteration with their feedback.
@@ -60,7 +60,7 @@ class EvaluationDisplayFormatter:
             for category, score in sorted(aggregate.metrics.items(), key=_by_name)
         ]
         overall = ["Overall", "", _score_text(aggregate.overall_score)]
-        show(f"{role}, round {number}", 2, ["Metric", "Feedback", "Score"], [rows, [overall]], whole=True)
+        show_table(f"{role}, round {number}", 2, ["Metric", "Feedback", "Score"], [rows, [overall]], wrap=True)
 
     def _part(self, role: str, rounds: Sequence[Sequence[AgentEvaluationResult]]) -> list[list[str]]:
         aggregates = [aggregate_results(results[0].agent_id, role, results) if results else None for results in rounds]
@@ -118,7 +118,7 @@ class ExperimentResultsDisplay:
             ["Failed", str(cases - passed)],
             ["Success rate", f"{100 * passed / cases:.1f}%" if cases else "N/A"],
         ]
-        show("Experiment", 1, ["What", "Value"], [rows])
+        show_table("Experiment", 1, ["What", "Value"], [rows])
 
     def comparison_summary(self, comparison: Mapping[str, Any], baseline_timestamp: str) -> None:
         """Print the changes since another run.
@@ -130,7 +130,7 @@ class ExperimentResultsDisplay:
         rows = [_case_row(name, comparison.get(kind, ())) for kind, name in _ALWAYS.items()]
         rows += [_case_row(name, comparison[kind]) for kind, name in _IF_ANY.items() if comparison.get(kind)]
         title = f"Compared with the run of {baseline_timestamp}"
-        show(title, 1, ["Cases", "Which", "Number"], [rows])
+        show_table(title, 1, ["Cases", "Which", "Number"], [rows])
 
 
 def _case_row(name: str, cases: Sequence[str]) -> list[str]:

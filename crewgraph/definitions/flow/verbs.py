@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from crewgraph.definitions.flow.flow import Flow
     from crewgraph.definitions.flow.persistence import FlowPersistence
     from crewgraph.definitions.stream import StreamItem
-    from crewgraph.plot.flow import display_flow, mermaid_text, written
+    from crewgraph.plot.flow import display_flow, mermaid_text, plot_to_file
     from crewgraph.runtime.flow.kickoff import (
         akickoff_flow,
         aresume_flow,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 else:
     display_flow = lazy("crewgraph.plot.flow:display_flow")
     mermaid_text = lazy("crewgraph.plot.flow:mermaid_text")
-    written = lazy("crewgraph.plot.flow:written")
+    plot_to_file = lazy("crewgraph.plot.flow:plot_to_file")
     akickoff_flow = lazy("crewgraph.runtime.flow.kickoff:akickoff_flow")
     aresume_flow = lazy("crewgraph.runtime.flow.kickoff:aresume_flow")
     ask = lazy("crewgraph.runtime.flow.kickoff:ask")
@@ -93,7 +93,7 @@ class FlowPlot:
 
     def plot(self, filename: str | os.PathLike[str] = "crewai_flow", show: bool = False) -> str:
         """Write the flow as an HTML page; see `Flow.plot`."""
-        return written(self.flow, filename, show)
+        return plot_to_file(self.flow, filename, show)
 
     def to_mermaid(self) -> str:
         """Return the flow as mermaid text; see `Flow.to_mermaid`."""

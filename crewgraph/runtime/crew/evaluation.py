@@ -37,9 +37,9 @@ from crewgraph.runtime.crew.training import checked_rounds
 from crewgraph.runtime.execution import CallBack, WaitForListeners
 
 if TYPE_CHECKING:
-    from crewgraph.observe.table import show
+    from crewgraph.observe.table import show_table
 else:
-    show = lazy("crewgraph.observe.table:show")
+    show_table = lazy("crewgraph.observe.table:show_table")
 
 __all__ = ["aevaluate_crew", "evaluate_crew", "show_scores"]
 
@@ -64,7 +64,7 @@ def show_scores(result: CrewTestResult) -> None:
     ]
     heads = ["Task", "Agent", *(f"Round {number}" for number in range(1, len(rounds) + 1)), "Average"]
     below = f"Judging took {result.evaluation_usage.total_tokens} tokens more."
-    show(f"Scores from 1 to 10, given by {result.model}", 2, heads, [tasks, whole], below)
+    show_table(f"Scores from 1 to 10, given by {result.model}", 2, heads, [tasks, whole], below)
 
 
 def _summary(name: str, values: Sequence[float | None], digits: int) -> list[str]:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any, Final
 
-from crewgraph.cli.target import target_crew
+from crewgraph.cli.target import load_crew_target
 from crewgraph.contrib.conversations.crew_chat import chat_at_terminal
 from crewgraph.contrib.conversations.crew_inputs import ChatInputField, ChatInputs
 from crewgraph.definitions.crew.crew import Crew
@@ -236,7 +236,7 @@ def load_crew_and_name() -> tuple[Crew, str]:
     Raises:
         RunError: there is none.
     """
-    crew = target_crew(None)
+    crew = load_crew_target(None)
     return crew, crew.name or "crew"
 
 

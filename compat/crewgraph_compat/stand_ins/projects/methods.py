@@ -13,8 +13,8 @@ from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.task.output import CrewOutput
 from crewgraph.definitions.task.task import Task
 from crewgraph.project.configuration import AGENTS, TASKS, Configuration
-from crewgraph.project.decorators import decorated
-from crewgraph.project.roles import Role, marked, roles_of
+from crewgraph.project.decorators import decorate
+from crewgraph.project.roles import Role, mark_role, roles_of
 
 __all__ = [
     "AfterKickoffMethod",
@@ -76,10 +76,10 @@ class DecoratedMethod(Generic[P, R], metaclass=_ByRole):
 
     def __init__(self, meth: Callable[P, R]) -> None:
         self._meth = meth
-        self._works: Any = meth if self.role is None else decorated(functools.wraps(meth)(_calling(meth)), self.role)
+        self._works: Any = meth if self.role is None else decorate(functools.wraps(meth)(_calling(meth)), self.role)
         functools.update_wrapper(cast("Any", self), meth)
         if self.role is not None:
-            marked(self, self.role)
+            mark_role(self, self.role)
 
     def __get__(self, project: Any, owner: Any = None) -> Any:
         return self if project is None else functools.partial(self.__call__, project)

@@ -5,7 +5,7 @@ from crewgraph_compat.surface.table.rows import rows
 __all__ = ["MODULES"]
 
 _CREW_BASE = rows("crewgraph.project.crew_base", "CrewBase")
-_MEMOIZE = rows("crewgraph.project.roles", memoize="memoized")
+_MEMOIZE = rows("crewgraph.project.roles", "memoize")
 _DECORATORS = rows(
     "crewgraph.project.decorators",
     "after_kickoff",
@@ -49,7 +49,7 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.project.crew_base": {
         **_CREW_BASE,
         **rows("crewgraph.tools.base", "BaseTool"),
-        **rows("crewgraph.project.configuration", load_configurations="load_declared"),
+        **rows("crewgraph.project.configuration", "load_configurations"),
         **rows("crewgraph.project.crew_base", "get_mcp_tools"),
         **rows(_FILES, "AgentConfig", "TaskConfig", "close_mcp_server", "load_yaml"),
         **rows(_METHODS, "CrewBaseMeta", "map_all_agent_variables", "map_all_task_variables"),

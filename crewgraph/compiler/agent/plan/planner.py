@@ -17,7 +17,7 @@ from crewgraph.core.messages import Reply, ToolSpec
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.planning import PlanningConfig, PlanStep
 from crewgraph.llm.usage import UsageLedger
-from crewgraph.prompts.book import Book, filled
+from crewgraph.prompts.book import Book, fill_placeholders
 from crewgraph.text import extract_json
 
 __all__ = ["AgentPlan", "Planner", "make_plan", "task_text"]
@@ -203,7 +203,7 @@ def _step_plan_prompt(
     }
 
     def fill(custom: str | None, default: str) -> str:
-        return default if custom is None else filled(custom, **texts)
+        return default if custom is None else fill_placeholders(custom, **texts)
 
     parts = [fill(config.plan_prompt, book.filled("planning", "create_plan_prompt", **texts))]
     if previous is not None:
