@@ -271,7 +271,7 @@ class _Untraced(Runnable[Any, Any]):
         self._first, *self._writers = steps
 
     def invoke(self, input: object, config: RunnableConfig | None = None, **kwargs: object) -> Any:
-        config = ensure_config() if config is None else config
+        config = _without_run(ensure_config() if config is None else config)
         with set_config_context(config) as context:
             value = context.run(self._first.invoke, input, config, **kwargs)
         for writer in self._writers:
@@ -279,7 +279,7 @@ class _Untraced(Runnable[Any, Any]):
         return value
 
     async def ainvoke(self, input: object, config: RunnableConfig | None = None, **kwargs: object) -> Any:
-        config = ensure_config() if config is None else config
+        config = _without_run(ensure_config() if config is None else config)
         with set_config_context(config) as context:
             value = await asyncio.create_task(self._awaited(input, config, kwargs), context=context)
         for writer in self._writers:
@@ -288,6 +288,16 @@ class _Untraced(Runnable[Any, Any]):
 
     async def _awaited(self, input: object, config: RunnableConfig, given: dict[str, Any]) -> object:
         return await self._first.ainvoke(input, config, **given)
+
+
+def _without_run(config: RunnableConfig) -> RunnableConfig:
+    """Return a config without the name and id of a run, which would be those of the first run below."""
+    if "run_name" not in config and "run_id" not in config:
+        return config
+    own: RunnableConfig = {**config}
+    own.pop("run_name", None)
+    own.pop("run_id", None)
+    return own
 
 
 class _TracedOnDemand(_Untraced):

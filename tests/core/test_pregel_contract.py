@@ -223,7 +223,7 @@ def test_nodes_make_a_run_in_the_trace_where_somebody_watches_and_see_the_same_c
 
     def look(state: State) -> State:
         config = get_config()
-        seen.append({**config.get("metadata", {}), "recursion_limit": config.get("recursion_limit")})
+        seen.append({**config.get("metadata", {}), "run_name": config.get("run_name"), "run_id": config.get("run_id")})
         return {"seen": "x"}
 
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(State)
@@ -235,7 +235,7 @@ def test_nodes_make_a_run_in_the_trace_where_somebody_watches_and_see_the_same_c
     assert mode.invoke(compiled, {}, {"metadata": {"k": 1}}) == plain
     assert mode.invoke(compiled, {}, {"metadata": {"k": 1}, "callbacks": [Names()]}) == plain
     assert runs == ["graph", "look"]
-    before, unwatched, watched = [{name: value for name, value in one.items() if "run_id" not in name} for one in seen]
+    before, unwatched, watched = [{**one} for one in seen]
     for one in (before, unwatched, watched):
         for name in ("langgraph_checkpoint_ns", "checkpoint_ns"):
             one.pop(name, None)

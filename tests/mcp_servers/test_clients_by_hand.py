@@ -65,7 +65,7 @@ def test_a_client_lists_tools_and_calls_them(transport: BaseTransport):
 
 def test_a_client_without_a_server_says_so():
     client = MCPClient(StdioTransport("/nowhere/server"))
-    with pytest.raises(MCPServerError, match="no connection over stdio"):
+    with pytest.raises(MCPServerError, match="cannot connect over stdio"):
         asyncio.run(client.connect())
     with pytest.raises(RuntimeError, match="call `connect"):
         client.session  # noqa: B018

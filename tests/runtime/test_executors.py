@@ -238,7 +238,7 @@ def test_the_work_has_its_time(mode: Mode):
         await asyncio.sleep(100)
         return "late"
 
-    with pytest.raises(TimeLimitReached, match=r"agent `dive` was still under way"):
+    with pytest.raises(TimeLimitReached, match=r"agent `dive` was still running"):
         mode.kickoff(crew(task("dive", worker(dive, max_execution_time=0.05))))
 
 

@@ -51,7 +51,7 @@ def test_a_slow_tool_is_not_waited_for(mode: Mode):
             break
     else:
         raise AssertionError("it never began")
-    assert "a call of the tool `think` was still under way" in str(caught.value)
+    assert "a call of the tool `think` was still running" in str(caught.value)
 
 
 def test_a_tasks_bound_counts_more_than_its_agents(mode: Mode):

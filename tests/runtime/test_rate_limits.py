@@ -123,7 +123,7 @@ def test_max_rpm_of_a_crew_holds_over_its_runs_and_the_wait_counts_as_the_agents
             break
     else:
         raise AssertionError("it never had to wait")
-    assert "a request to the model `scripted` was still under way" in str(caught.value)
+    assert "a request to the model `scripted` was still running" in str(caught.value)
     assert str(caught.value).endswith(
         "Raise the limit, or make the task smaller. Waiting for `max_rpm` counts towards it."
     )

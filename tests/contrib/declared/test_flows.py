@@ -352,7 +352,7 @@ def test_a_stream_and_events_tell_of_declared_methods(mode: Mode):
 
 
 def test_a_declared_flow_is_not_ejected():
-    with pytest.raises(CannotEject, match="a file declares it"):
+    with pytest.raises(CannotEject, match="it is declared in a file"):
         eject_program(one(expression("1")), __name__)
 
 
