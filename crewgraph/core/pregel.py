@@ -294,7 +294,7 @@ def _without_run(config: RunnableConfig) -> RunnableConfig:
     """Return a config without the name and id of a run, which would be those of the first run below."""
     if "run_name" not in config and "run_id" not in config:
         return config
-    own: RunnableConfig = {**config}
+    own = config.copy()
     own.pop("run_name", None)
     own.pop("run_id", None)
     return own
