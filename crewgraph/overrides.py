@@ -17,7 +17,7 @@ def overridable(method: T) -> T:
     return method
 
 
-def override_of(definition: Any, method: str) -> Callable[..., Any] | None:
+def override_of(definition: object, method: str) -> Callable[..., Any] | None:
     """Return the override of a method by a subclass or a patch; None if the method is still crewgraph's."""
     current = getattr(definition, method, None)
     return None if current is None or getattr(current, "__func__", None) in OVERRIDABLE else current

@@ -112,14 +112,14 @@ def _inlined(node: object, definitions: _Schemas, above: tuple[str, ...], recurr
     return {"$ref": f"#/$defs/{name}", **result}
 
 
-def _is_unset_keyword(key: str, value: Any) -> bool:
+def _is_unset_keyword(key: str, value: object) -> bool:
     """Return whether a keyword has no effect, as in schemas serialized with all keywords."""
     return (value is None and key not in ("default", "const")) or (value == [] and key in ("anyOf", "oneOf", "allOf"))
 
 
 def _inlined_value(
     key: str, value: Any, definitions: _Schemas, above: tuple[str, ...], recurring: dict[str, _Schema]
-) -> Any:
+) -> object:
     if key in ("default", "const", "enum", "examples"):
         return value
     if key in ("properties", "patternProperties"):  # the keys are names, which may include `title`
@@ -182,7 +182,7 @@ def _object_outline(schema: Mapping[str, Any], definitions: _Schemas, indent: st
     return "{\n" + "\n".join(lines) + f"\n{indent}}}"
 
 
-def _field_notes(field: Mapping[str, Any], required: bool) -> Iterator[str]:
+def _field_notes(field: Mapping[str, object], required: bool) -> Iterator[str]:
     if meaning := str(field.get("description", "")).strip():
         yield " ".join(meaning.split())
     for key, words in _BOUNDS.items():
@@ -290,7 +290,7 @@ def _hints(function: Callable[..., Any]) -> dict[str, object]:
         ) from error
 
 
-def _field(function: Callable[..., Any], parameter: inspect.Parameter, hint: Any, description: str | None) -> Any:
+def _field(function: Callable[..., Any], parameter: inspect.Parameter, hint: Any, description: str | None) -> object:
     has_default = parameter.default is not parameter.empty
     where = f"the parameter `{parameter.name}` of `{getattr(function, '__qualname__', function)}`"
     if parameter.kind is parameter.POSITIONAL_ONLY:
@@ -322,7 +322,7 @@ def _has_json_schema(hint: Any) -> bool:
     return True
 
 
-def _accepts_none(hint: Any) -> bool:
+def _accepts_none(hint: object) -> bool:
     if hint is Any or hint is NoneType or hint is None:
         return True
     if get_origin(hint) is Annotated:
@@ -330,7 +330,7 @@ def _accepts_none(hint: Any) -> bool:
     return NoneType in get_args(hint)
 
 
-def _annotated_description(hint: Any) -> str | None:
+def _annotated_description(hint: object) -> str | None:
     if get_origin(hint) is not Annotated:
         return None
     for extra in get_args(hint)[1:]:
@@ -375,7 +375,7 @@ def _parameter_descriptions(docstring: str) -> dict[str, str]:
 
 
 # ---------------------------------------------------------------- validation
-def validated(model: type[_M], data: Any) -> _M:
+def validated(model: type[_M], data: object) -> _M:
     """Validate data as an instance of a model; a string is parsed as JSON.
 
     Raises:

@@ -50,8 +50,8 @@ def fill_path(template: str, inputs: Mapping[str, Any], *, where: str) -> str:
     return fill(template, {name: _as_path_part(value) for name, value in inputs.items()}, where=where)
 
 
-def _as_path_part(value: Any) -> Any:
-    text: Any = str(value) if isinstance(value, (list, dict)) else value  # pyright: ignore[reportUnknownArgumentType]
+def _as_path_part(value: object) -> object:
+    text: object = str(value) if isinstance(value, (list, dict)) else value  # pyright: ignore[reportUnknownArgumentType]
     return _SEPARATORS.sub("_", text) if isinstance(text, str) else text
 
 
@@ -64,7 +64,7 @@ def _names(template: str) -> list[str]:
     return list(dict.fromkeys(_PLACEHOLDER.findall(template)))
 
 
-def _missing_message(missing: list[str], inputs: Mapping[str, Any], where: str) -> str:
+def _missing_message(missing: list[str], inputs: Mapping[str, object], where: str) -> str:
     names = ", ".join(f"`{name}`" for name in missing)
     available = ", ".join(f"`{name}`" for name in inputs) or "none"
     example = ", ".join(f'"{name}": ...' for name in missing)
@@ -75,7 +75,7 @@ def _missing_message(missing: list[str], inputs: Mapping[str, Any], where: str) 
     )
 
 
-def _rendered(name: str, value: Any, where: str) -> str:
+def _rendered(name: str, value: object, where: str) -> str:
     if isinstance(value, Enum) and isinstance(value, str):
         return str(value.value)
     if type(value) is not str:
@@ -209,7 +209,7 @@ class _Scan:
     """Where to continue the search."""
 
 
-def _values(text: str) -> Iterator[tuple[int, int, Any]]:
+def _values(text: str) -> Iterator[tuple[int, int, object]]:
     budget = _MAX_PASSES * len(text) + 1000
     bracket = _START.search(text)
     while bracket and budget > 0:

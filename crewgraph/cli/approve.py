@@ -103,7 +103,7 @@ class _Answer:
     def is_given(self) -> bool:
         return self.yes or self.no is not None or self.answer is not None
 
-    def to(self, question: _AnyQuestion) -> Any:
+    def to(self, question: _AnyQuestion) -> object:
         """Return the answer in the form that a question expects.
 
         Raises:
@@ -158,7 +158,7 @@ class _PendingRun:
         return self._definition.resume(self._thread, answers, checkpointer=self._saver)
 
 
-def _open_database(database: Path | None) -> Any:
+def _open_database(database: Path | None) -> object:
     """Open the database given on the command line; None for the crew's or flow's own one."""
     if database is None:
         return None
@@ -167,7 +167,7 @@ def _open_database(database: Path | None) -> Any:
     return SqliteCheckpointer(database)
 
 
-def _list_pending(saver: Any) -> None:
+def _list_pending(saver: object) -> None:
     if saver is None and not (storage_dir() / storage.DATABASE).is_file():
         typer.echo("no pending runs")
         return
@@ -201,7 +201,7 @@ def _render(question: _AnyQuestion) -> str:
     if isinstance(question, CrewQuestion):
         location = " / ".join(part for part in (question.task, question.agent) if part)
         return "\n".join(filter(None, [f"[{question.id}] {location}".rstrip(), question.refused, question.text]))
-    output: Any = question.output
+    output: object = question.output
     is_crew_question = isinstance(output, Mapping) and "text" in cast("Mapping[str, Any]", output)
     if is_crew_question:
         body = None

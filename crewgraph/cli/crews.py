@@ -24,7 +24,7 @@ Inputs = Annotated[
 """The `--input` option of commands that run a crew."""
 
 
-def read_inputs(options: list[str] | None) -> dict[str, Any]:
+def read_inputs(options: list[str] | None) -> dict[str, object]:
     """Parse the values of `--input` into the inputs of a run.
 
     Raises:
@@ -42,9 +42,9 @@ def read_inputs(options: list[str] | None) -> dict[str, Any]:
     return inputs
 
 
-def _parse_object(text: str) -> dict[str, Any]:
+def _parse_object(text: str) -> dict[str, object]:
     try:
-        value: Any = json.loads(text)
+        value: object = json.loads(text)
     except ValueError as error:
         raise RunError(f"the inputs `{text}` are not valid JSON: {error}") from error
     return cast("dict[str, Any]", value)  # the text starts with a brace

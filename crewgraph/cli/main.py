@@ -4,7 +4,7 @@
 """
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from crewgraph.cli.program import Program, RunProgram
 from crewgraph.errors import CrewgraphError
@@ -21,7 +21,7 @@ else:
 __all__ = ["main"]
 
 
-def main() -> Any:
+def main() -> object:
     """Run the command given in `sys.argv`; most commands exit the process."""
     program = Program.named(sys.argv[2:]) if sys.argv[1:2] == ["run"] else None
     if program is None:

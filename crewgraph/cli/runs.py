@@ -154,7 +154,7 @@ def _diff_row(task: TaskDiff) -> tuple[str, ...]:
     )
 
 
-def _diff_as_data(comparison: RunDiff) -> dict[str, Any]:
+def _diff_as_data(comparison: RunDiff) -> dict[str, object]:
     return {
         "a": comparison.a,
         "b": comparison.b,
@@ -222,8 +222,8 @@ def log_tasks_outputs(
         typer.echo("none of its tasks is done")
 
 
-def _task_output(name: str, output: Mapping[str, Any]) -> dict[str, Any]:
-    task: Mapping[str, Any] = output.get(state.TASK) or {}
+def _task_output(name: str, output: Mapping[str, Any]) -> dict[str, object]:
+    task: Mapping[str, object] = output.get(state.TASK) or {}
     return {
         "name": name,
         **{field: task.get(field) for field in _TASK_FIELDS},
@@ -269,11 +269,11 @@ def replay(
         typer.echo(result.raw)
 
 
-def _parse_inputs(text: str | None) -> dict[str, Any] | None:
+def _parse_inputs(text: str | None) -> dict[str, object] | None:
     if text is None:
         return None
     try:
-        value: Any = json.loads(text)
+        value: object = json.loads(text)
     except ValueError as error:
         raise typer.BadParameter(f"not valid JSON: {error}", param_hint="--inputs") from error
     if not isinstance(value, dict):

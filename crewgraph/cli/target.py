@@ -86,7 +86,7 @@ def load_flow_target(target: str | None) -> Flow[Any]:
         RunError: The target cannot be found, or is not a flow.
     """
     path, imported = _import_target(target)
-    value: Any = imported() if inspect.isclass(imported) or inspect.isroutine(imported) else imported
+    value: object = imported() if inspect.isclass(imported) or inspect.isroutine(imported) else imported
     if not isinstance(value, Flow):
         raise RunError(
             f"`{path}` is {value!r:.80}, which is not a flow; {_TARGET_FORMAT} of a `Flow` or a function that returns one."
@@ -94,7 +94,7 @@ def load_flow_target(target: str | None) -> Flow[Any]:
     return cast("Flow[Any]", value)
 
 
-def _build(target: str | None) -> tuple[str, Any]:
+def _build(target: str | None) -> tuple[str, object]:
     """Import the target and call it if it is a class or a function; a `@CrewBase` object gives its crew."""
     path, imported = _import_target(target)
     value: Any = imported() if inspect.isclass(imported) or inspect.isroutine(imported) else imported
@@ -103,14 +103,14 @@ def _build(target: str | None) -> tuple[str, Any]:
     return path, cast("Any", value)
 
 
-def _import_target(target: str | None) -> tuple[str, Any]:
+def _import_target(target: str | None) -> tuple[str, object]:
     path = target or _project_target()
     module, colon, name = path.rpartition(":")
     if not (module and colon and name):
         raise RunError(f"invalid target `{path}`; {_TARGET_FORMAT}.")
     install()  # the module may import crewai
     load_env()
-    value: Any = _import_module(module)
+    value: object = _import_module(module)
     for part in name.split("."):
         if not hasattr(value, part):
             raise RunError(f"`{module}` has no attribute `{part}`; {_TARGET_FORMAT}.")
@@ -124,7 +124,7 @@ def _project_target() -> str:
         config = tomllib.loads(path.read_text("utf-8")) if path.is_file() else {}
     except tomllib.TOMLDecodeError as error:
         raise RunError(f"cannot read `{path.absolute()}`: {error}") from error
-    target: Any = config.get("tool", {}).get("crewgraph", {}).get("target")
+    target: object = config.get("tool", {}).get("crewgraph", {}).get("target")
     if not isinstance(target, str):
         raise RunError(
             f"no crew or flow given: pass `--target file.py:name`, or add this to `pyproject.toml` in `{Path.cwd()}`:\n\n"

@@ -265,7 +265,7 @@ class Ask(Recorded):
     asked: Callable[[], Any] | None = None
     """Called when it is asked; not again while it waits."""
 
-    answered: Callable[[object], Any] | None = None
+    answered: Callable[[object], object] | None = None
     """Called with the answer, once."""
 
     @property

@@ -155,7 +155,7 @@ def _as_effect_failure(error: Exception) -> EffectFailed:
     return failure
 
 
-def _perform(effect: Effect, frame: _Frame, here: str) -> Program[Any]:
+def _perform(effect: Effect, frame: _Frame, here: str) -> Program[object]:
     """Answer an effect from its record at the path `here`, or perform and record it."""
     if isinstance(effect, Ask):
         return (yield from _ask(effect, frame, here))
@@ -210,7 +210,7 @@ def _perform_recorded(effect: Recorded, frame: _Frame, here: str) -> Program[obj
     return value
 
 
-def _ask(ask: Ask, frame: _Frame, here: str) -> Program[Any]:
+def _ask(ask: Ask, frame: _Frame, here: str) -> Program[object]:
     journal = frame.journal
     record = yield from _find_record(ask, frame, here)
     if record is not None:
@@ -259,7 +259,7 @@ def _question_text(ask: Ask) -> str:
     return str(ask.shown.get("text") or ask.question)
 
 
-def _run_scope(scope: Scope, frame: _Frame, here: str) -> Program[Any]:
+def _run_scope(scope: Scope, frame: _Frame, here: str) -> Program[object]:
     frame = frame.within(scope.seconds)
     # Without handlers nobody would see the span, and a span cannot stay open across the steps of a graph.
     if frame.journal.stepwise or not is_traced(frame.config):
@@ -267,7 +267,7 @@ def _run_scope(scope: Scope, frame: _Frame, here: str) -> Program[Any]:
     return (yield Spanned(scope, frame.config, lambda own: _run(scope.body(), replace(frame, own=own), f"{here}.")))
 
 
-def _perform_together(effect: Together, frame: _Frame, here: str) -> Program[list[Any]]:
+def _perform_together(effect: Together, frame: _Frame, here: str) -> Program[list[object]]:
     if frame.journal.stepwise:
         branches = {f"{here}.{n}": item for n, item in enumerate(effect.effects) if isinstance(item, (Recorded, Scope))}
         left = {path: item for path, item in branches.items() if not _is_begun(item, frame.journal, path)}
@@ -294,7 +294,7 @@ def _is_begun(effect: Recorded | Scope, journal: Journal, path: str) -> bool:
     return not effect.stage or journal.holds(path)
 
 
-def _results_of(outcomes: list[object]) -> list[Any]:
+def _results_of(outcomes: list[object]) -> list[object]:
     failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
     for failure in failures:
         if not isinstance(failure, Exception) or isinstance(failure, (GraphBubbleUp, JournalError)):

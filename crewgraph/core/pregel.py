@@ -267,7 +267,7 @@ def answers_waiting(config: RunnableConfig) -> bool:
 class _Untraced(Runnable[Any, Any]):
     """The steps of a node (its runnable and its writers) without the run that LangGraph opens for them in the trace."""
 
-    def __init__(self, steps: Sequence[Runnable[object, Any]]) -> None:
+    def __init__(self, steps: Sequence[Runnable[object, object]]) -> None:
         self._first, *self._writers = steps
 
     def invoke(self, input: object, config: RunnableConfig | None = None, **kwargs: object) -> Any:
@@ -307,12 +307,12 @@ class _TracedOnDemand(_Untraced):
         super().__init__(cast("Sequence[Runnable[Any, Any]]", traced.steps))
         self._traced = traced
 
-    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: object) -> Any:
+    def invoke(self, input: object, config: RunnableConfig | None = None, **kwargs: object) -> object:
         if config is None or is_traced(config):
             return self._traced.invoke(input, config, **kwargs)
         return super().invoke(input, config, **kwargs)
 
-    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: object) -> Any:
+    async def ainvoke(self, input: object, config: RunnableConfig | None = None, **kwargs: object) -> object:
         if config is None or is_traced(config):
             return await self._traced.ainvoke(input, config, **kwargs)
         return await super().ainvoke(input, config, **kwargs)

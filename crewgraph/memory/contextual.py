@@ -61,7 +61,7 @@ class ContextualMemory:
         query = memory_query(task.description, context)
         if not query:
             return ""
-        searches: tuple[tuple[str, object, Callable[[], Any]], ...] = (
+        searches: tuple[tuple[str, object, Callable[[], object]], ...] = (
             ("long_term_memory", self.ltm, lambda: self.ltm.search(task.description, latest_n=MAX_LATEST)),
             ("short_term_memory", self.stm, lambda: self.stm.search(query)),
             ("entity_memory", self.em, lambda: self.em.search(query)),
@@ -76,7 +76,7 @@ def memory_query(description: str, context: str) -> str:
     return f"{description} {context}".strip()
 
 
-def memory_texts(kind: str, search_results: Any) -> list[str]:
+def memory_texts(kind: str, search_results: object) -> list[str]:
     """The texts of a memory's search results, without duplicates, each at most `MAX_ENTRY_LENGTH` long.
 
     Args:

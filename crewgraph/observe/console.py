@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable
 from contextvars import ContextVar
 from datetime import datetime, timedelta
-from typing import Any, TextIO
+from typing import TextIO
 
 from rich.console import Console
 from rich.containers import Lines
@@ -161,7 +161,7 @@ class ConsoleListener:
                 self._bus.off(event_type, self.show)
             self._bus = None
 
-    def show(self, source: Any, event: BaseEvent) -> None:
+    def show(self, source: object, event: BaseEvent) -> None:
         """Print an event if it is selected and has a line."""
         if QUIET.get() or (self._shows is not None and not self._shows(source, event)):
             return

@@ -47,7 +47,7 @@ def output_text(output: object) -> str:
     return output if isinstance(output, str) else json.dumps(brief(output), ensure_ascii=False)
 
 
-def read_field(source: object, name: str) -> Any:
+def read_field(source: object, name: str) -> object:
     """Return a field of an object or a mapping; None if it is missing."""
     if isinstance(source, Mapping):
         return cast("Mapping[str, object]", source).get(name)

@@ -6,7 +6,6 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from crewgraph.events import BaseEvent, EventBus, TaskCompletedEvent, TaskStartedEvent
 from crewgraph.observe.redaction import SecretRedactor
@@ -59,11 +58,11 @@ class LogFileListener:
         bus.off(TaskStartedEvent, self.started)
         bus.off(TaskCompletedEvent, self.completed)
 
-    def started(self, source: Any, event: TaskStartedEvent) -> None:
+    def started(self, source: object, event: TaskStartedEvent) -> None:
         """Write an entry for the start of a task."""
         self._write(event, task=event.description or event.task.description, agent=event.agent_role, status="started")
 
-    def completed(self, source: Any, event: TaskCompletedEvent) -> None:
+    def completed(self, source: object, event: TaskCompletedEvent) -> None:
         """Write an entry for the completion of a task, with its output."""
         output = event.output
         self._write(event, task=output.description, agent=output.agent, status="completed", output=output.raw)
@@ -83,7 +82,7 @@ class LogFileListener:
                     _log.warning("Could not write to the log file `%s`; the run continues: %s", path, error)
 
 
-def add_entry(path: Path, entry: Mapping[str, Any]) -> None:
+def add_entry(path: Path, entry: Mapping[str, object]) -> None:
     """Append an entry to a log file: an object to the list of a .json file, a line to any other.
 
     Args:
@@ -98,7 +97,7 @@ def add_entry(path: Path, entry: Mapping[str, Any]) -> None:
         (_add_object if path.suffix == ".json" else _add_line)(path, entry)
 
 
-def _add_line(path: Path, entry: Mapping[str, Any]) -> None:
+def _add_line(path: Path, entry: Mapping[str, object]) -> None:
     fields = ", ".join(f'{name}="{value}"' for name, value in entry.items() if name != "timestamp")
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab") as file:
@@ -106,7 +105,7 @@ def _add_line(path: Path, entry: Mapping[str, Any]) -> None:
         file.write(f"{entry['timestamp']}: {fields}\n".encode())
 
 
-def _add_object(path: Path, entry: Mapping[str, Any]) -> None:
+def _add_object(path: Path, entry: Mapping[str, object]) -> None:
     """Append an object to a JSON list by reading and writing only the end of the file.
 
     Raises:

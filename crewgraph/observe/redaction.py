@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from typing import cast
 
 __all__ = ["REDACTED", "SecretRedactor", "redact_fields"]
 
@@ -30,7 +30,7 @@ class SecretRedactor:
         return text if self._secrets is None else self._secrets.sub(REDACTED, text)
 
 
-def redact_fields(data: object) -> Any:
+def redact_fields(data: object) -> object:
     """Return JSON data with the values of keys named like secrets (`{"password": ...}`) replaced."""
     if isinstance(data, Mapping):
         items = cast("Mapping[str, object]", data).items()

@@ -122,7 +122,7 @@ def resolve_references(
     project: object, section: ConfigSection, references: Mapping[str, ConfigReference]
 ) -> dict[str, Any]:
     """Return the values of an entry's keys that name members, with the names replaced by the members' objects."""
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     for key, reference in references.items():
         value = section.get(key)
         if not _names(value):
@@ -134,7 +134,7 @@ def resolve_references(
     return values
 
 
-def _items(value: Any) -> list[Any]:
+def _items(value: object) -> list[object]:
     return list(cast(list[Any], value)) if isinstance(value, (list, tuple)) else [value]
 
 
@@ -142,7 +142,7 @@ def _names(value: Any) -> list[str]:
     return [item for item in _items(value) if isinstance(item, str)]
 
 
-def _resolve_item(project: object, item: Any, reference: ConfigReference) -> list[Any]:
+def _resolve_item(project: object, item: Any, reference: ConfigReference) -> list[object]:
     """Return the objects for a name: one object, or all tools of a `@tool` method that returns several."""
     if not isinstance(item, str) or item not in names_with_role(type(project), reference.role):
         return [item]
@@ -153,7 +153,7 @@ def _resolve_item(project: object, item: Any, reference: ConfigReference) -> lis
     return list(cast(list[Any], value)) if reference.many and isinstance(value, (list, tuple)) else [value]
 
 
-def _resolve_callback(project: object, name: str, method: Any) -> Any:
+def _resolve_callback(project: object, name: str, method: Any) -> object:
     """Return a `@callback` method, or the function that it returns if it takes no arguments."""
     parameters = inspect.signature(method).parameters.values()
     if any(p.kind is p.VAR_POSITIONAL or (p.default is p.empty and p.kind is not p.VAR_KEYWORD) for p in parameters):
@@ -335,7 +335,7 @@ class Configuration(dict[str, Any]):
             self._resolve(name, entry)
         return entry
 
-    def __missing__(self, name: str) -> Any:
+    def __missing__(self, name: str) -> object:
         matches = difflib.get_close_matches(str(name), self, n=1)
         hint = f" Did you mean `{matches[0]}`?" if matches else ""
         known = f" There are: {', '.join(f'`{entry}`' for entry in self)}." if self else ""
@@ -356,13 +356,13 @@ class Configuration(dict[str, Any]):
             _resolving.reset(token)
         self._unresolved.discard(name)
 
-    def get(self, name: str, default: Any = None) -> Any:
+    def get(self, name: str, default: object = None) -> Any:
         """Return an entry, or the default."""
         if name not in self:
             return default
         return self[name]
 
-    def pop(self, name: str, *default: Any) -> Any:
+    def pop(self, name: str, *default: object) -> Any:
         """Remove an entry and return it."""
         if name in self:
             self.__getitem__(name)
@@ -390,7 +390,7 @@ class Configuration(dict[str, Any]):
 class ConfigurationAttribute:
     """`agents_config` or `tasks_config`: a path or a dict on the class, the `Configuration` on its objects."""
 
-    def __init__(self, kind: Kind, declared: Any, folder: Path, *, is_declared: bool) -> None:
+    def __init__(self, kind: Kind, declared: object, folder: Path, *, is_declared: bool) -> None:
         """Create the attribute.
 
         Args:
@@ -475,7 +475,7 @@ def _sections(entries: Mapping[str, object], place: str) -> dict[str, object]:
     }
 
 
-def _validate(cls: type, entries: Mapping[str, Any], lines: Mapping[str, int], kind: Kind, place: str) -> None:
+def _validate(cls: type, entries: Mapping[str, object], lines: Mapping[str, int], kind: Kind, place: str) -> None:
     """Raise one error for all faults of a configuration."""
     shape_faults: list[Fault] = []
     for name, entry in entries.items():

@@ -33,7 +33,7 @@ def get_mcp_tools(self: Any, *names: str) -> list[MCPTool]:
         MCPServerError: A server cannot be reached.
         MissingExtra: The package for MCP is not installed.
     """
-    params: Any = getattr(self, "mcp_server_params", None)
+    params: object = getattr(self, "mcp_server_params", None)
     if not params:
         return []
     own = cast("dict[str, Any]", vars(self))

@@ -48,8 +48,8 @@ def collect_agents(project: object) -> list[Any]:
     return agents
 
 
-def _call_methods(project: object, role: Role) -> Iterator[Any]:
-    results: dict[int, Any] = {}
+def _call_methods(project: object, role: Role) -> Iterator[object]:
+    results: dict[int, object] = {}
     for name in names_with_role(type(project), role):
         result = getattr(project, name)()
         if result is None:
@@ -74,7 +74,7 @@ class CollectedAttribute:
         return value
 
 
-def assemble_crew(method: Callable[..., Any], *args: Any, **kwargs: Any) -> Crew:
+def assemble_crew(method: Callable[..., Any], *args: object, **kwargs: object) -> Crew:
     """Call a `@crew` method, and give the crew the project's name, kickoff callbacks and hooks.
 
     Raises:
@@ -100,7 +100,7 @@ def assemble_crew(method: Callable[..., Any], *args: Any, **kwargs: Any) -> Crew
     return result
 
 
-def _add_callbacks(project: object, role: Role, callbacks: list[Callable[..., Any]]) -> None:
+def _add_callbacks(project: object, role: Role, callbacks: list[Callable[..., object]]) -> None:
     """Add the methods with a role that are not in the list yet."""
     for name in names_with_role(type(project), role):
         method = getattr(project, name)
@@ -119,11 +119,11 @@ def _add_hooks(project: object, crew: Crew) -> None:
             hold(crew, point, only_for(method, *hook_filters(member)))
 
 
-def _unbound(method: Callable[..., Any]) -> Callable[..., Any]:
+def _unbound(method: Callable[..., Any]) -> Callable[..., object]:
     """Wrap a bound method in a function, so that a deep copy of a crew still calls it on the same object."""
 
     @wraps(method)
-    def call(*args: Any) -> Any:
+    def call(*args: object) -> Any:
         return method(*args)
 
     return call
@@ -142,7 +142,7 @@ def task(method: _F) -> _F:
     """Mark a method that returns a task; `self.tasks` holds all of them. A task without a name gets the method's name."""
 
     @wraps(method)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: object, **kwargs: object) -> Any:
         result = resolve_awaitable(method(*args, **kwargs))
         if getattr(result, "name", "") is None:
             result.name = method.__name__
@@ -158,7 +158,7 @@ def crew(method: _F) -> _F:
     """
 
     @wraps(method)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: object, **kwargs: object) -> Any:
         return assemble_crew(method, *args, **kwargs)
 
     return mark_role(cast(_F, memoize(wrapper)), Role.crew)

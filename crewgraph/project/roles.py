@@ -58,7 +58,7 @@ def mark_role(member: _T, role: Role) -> _T:
     return member
 
 
-def roles_of(member: Any) -> frozenset[Role]:
+def roles_of(member: object) -> frozenset[Role]:
     """Return the roles of a function or class; a subclass does not inherit them."""
     return getattr(member, "__dict__", {}).get(_ROLES_ATTRIBUTE, frozenset[Role]())
 
@@ -97,7 +97,7 @@ def project_cache(project: object) -> dict[Hashable, Any]:
     return attributes.setdefault(_CACHE_ATTRIBUTE, cache)
 
 
-def resolve_awaitable(result: Any) -> Any:
+def resolve_awaitable(result: object) -> Any:
     """Return the result of a method; wait for it if it is awaitable."""
     return wait_for(result) if inspect.isawaitable(result) else result
 
@@ -108,7 +108,7 @@ def memoize(method: Callable[P, R]) -> Callable[P, R]:
     Async methods are waited for. The results of a function outside of a class are cached with the function.
     """
     in_class = "." in getattr(method, "__qualname__", "").rpartition("<locals>.")[2]
-    results_of_function: dict[Hashable, Any] = {}
+    results_of_function: dict[Hashable, object] = {}
 
     @wraps(method)
     def cached(*args: P.args, **kwargs: P.kwargs) -> Any:
@@ -129,7 +129,7 @@ def memoize(method: Callable[P, R]) -> Callable[P, R]:
     return cached
 
 
-def _hashable(value: Any) -> Any:
+def _hashable(value: object) -> object:
     """Convert a value to a hashable one, for a cache key."""
     if isinstance(value, Mapping):
         items = cast("Mapping[Any, Any]", value).items()

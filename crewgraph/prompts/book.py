@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import resources
-from typing import Any, cast
+from typing import cast
 
 from crewgraph.errors import UnknownPrompt
 
@@ -84,5 +84,5 @@ class Book:
 @cache
 def english() -> Book:
     """Return the default texts."""
-    texts: Any = json.loads(resources.files("crewgraph.prompts").joinpath("en.json").read_text("utf-8"))
+    texts: object = json.loads(resources.files("crewgraph.prompts").joinpath("en.json").read_text("utf-8"))
     return Book(cast(dict[str, dict[str, Text]], texts))

@@ -147,7 +147,7 @@ I18N_DEFAULT = I18N()
 
 def _read(path: str) -> dict[str, dict[str, Text]]:
     try:
-        content: Any = json.loads(Path(path).read_text("utf-8-sig"))
+        content: object = json.loads(Path(path).read_text("utf-8-sig"))
     except OSError as error:
         raise ValueError(f"cannot read the prompt file {path!r}: {error}") from error
     except ValueError as error:  # not JSON, or not UTF-8

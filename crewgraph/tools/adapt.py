@@ -223,25 +223,25 @@ class _FunctionTool(AdaptedTool):
             self._function = source.func
         self._accepted_names = _parameters(self._function)
 
-    def run(self, args: dict[str, Any], config: "RunnableConfig") -> Any:
+    def run(self, args: dict[str, Any], config: "RunnableConfig") -> object:
         arguments = self._claim_arguments(args)
 
-        def work(context: Context) -> Any:
+        def work(context: Context) -> object:
             return self._plain(context.run(partial(call, self._function, **arguments)))
 
         return traced(self.spec, args, config, work)
 
-    async def arun(self, args: dict[str, Any], config: "RunnableConfig") -> Any:
+    async def arun(self, args: dict[str, Any], config: "RunnableConfig") -> object:
         arguments = self._claim_arguments(args)
 
-        async def work(context: Context) -> Any:
+        async def work(context: Context) -> object:
             loop = asyncio.get_running_loop()
             return self._plain(await loop.create_task(self._acall(arguments), context=context))
 
         return await atraced(self.spec, args, config, work)
 
     @property
-    def origin(self) -> Any:
+    def origin(self) -> object:
         return self.source._origin if isinstance(self.source, BaseTool) else self.source  # pyright: ignore[reportPrivateUsage]
 
     def shown(self, result: Any) -> Rendered:
@@ -283,12 +283,12 @@ class _LangChainTool(AdaptedTool):
         self._is_async_only, self._wants_call_id = is_async_only(source), wants_call_id(source)
         self._is_async = getattr(source, "coroutine", None) is not None or _overrides_arun(source)
 
-    def run(self, args: dict[str, Any], config: "RunnableConfig") -> Any:
+    def run(self, args: dict[str, Any], config: "RunnableConfig") -> object:
         if self._is_async_only:
             return wait_for(self.arun(args, config))
         return self._unwrap(self.source.invoke(self._invoke_input(args), config))
 
-    async def arun(self, args: dict[str, Any], config: "RunnableConfig") -> Any:
+    async def arun(self, args: dict[str, Any], config: "RunnableConfig") -> object:
         if self._is_async:
             return self._unwrap(await self.source.ainvoke(self._invoke_input(args), config))
         work = partial(self.source.invoke, self._invoke_input(args), config)

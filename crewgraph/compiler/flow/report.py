@@ -46,7 +46,7 @@ def copied(state: Any) -> Any:
         return copy(state)
 
 
-def question_of(plain: Mapping[str, object], revive: Callable[[object], Any]) -> Question:
+def question_of(plain: Mapping[str, object], revive: Callable[[object], object]) -> Question:
     """A question that a checkpoint holds: what it says as it was said, what it is about as plain data."""
     said = {name: revive(plain[name]) for name in ("message", "metadata", "refused", "callback_info") if name in plain}
     return Question.from_plain({**plain, **said})

@@ -81,7 +81,7 @@ def render_keywords(template: Mapping[str, Any], flow: object, local: Local) -> 
 def _code(action: FlowCodeActionDefinition, place: str, root: Path | None) -> Step:
     function, keywords = import_function(action, place, root), action.with_ or {}
 
-    def run(flow: object, local: Local, *_: object) -> Any:
+    def run(flow: object, local: Local, *_: object) -> object:
         return call(partial(bind_to_flow(function, flow), **render_keywords(keywords, flow, local)))
 
     return run
@@ -150,7 +150,7 @@ def _expression(action: FlowExpressionActionDefinition, place: str, root: Path |
 def _script(action: FlowScriptActionDefinition, place: str, root: Path | None) -> Step:
     function = compile_script(action.code, place)
 
-    def run(flow: Any, local: Local, *args: Any) -> Any:
+    def run(flow: Any, local: Local, *args: Any) -> object:
         outputs = {**flow_outputs(flow), **local.get("outputs", {})}
         return function(flow.state, outputs, args[0] if args else None, local.get("item"))
 
@@ -160,7 +160,7 @@ def _script(action: FlowScriptActionDefinition, place: str, root: Path | None) -
 def _each(action: FlowEachActionDefinition, place: str, root: Path | None) -> Step:
     steps = [(step, build_step(step.action, f"{place}.do[{n}].action", root)) for n, step in enumerate(action.do)]
 
-    def run(flow: Any, local: Local, *_: object) -> list[Any]:
+    def run(flow: Any, local: Local, *_: object) -> list[object]:
         items = Expression.from_flow(action.in_, flow).evaluate()
         if not isinstance(items, list):
             raise ExpressionError(f"{place}.in: `{action.in_}` is {items!r:.60}, not a list")

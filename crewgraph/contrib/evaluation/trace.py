@@ -67,9 +67,9 @@ class EvaluationTraceCallback(BaseEventListener):
     def _begin(self) -> None:
         self.traces: dict[str, _Trace] = {}
         """The latest trace of each agent and task, by "agent_task"; the last 256."""
-        self.current_agent_id: Any = None
-        self.current_task_id: Any = None
-        self.current_llm_call: dict[str, Any] = {}
+        self.current_agent_id: object = None
+        self.current_task_id: object = None
+        self.current_llm_call: dict[str, object] = {}
         self._handlers = (
             (TaskStartedEvent, self._task_started),
             (TaskCompletedEvent, self._task_ended),

@@ -118,7 +118,7 @@ class _CrewPoint:
         self.outputs: dict[str, Any] = run["outputs"]
         self.branch, self.parent, self.forks = branch, parent, forks
 
-    def saver(self, crew: Crew, checkpointer: Any) -> Any:
+    def saver(self, crew: Crew, checkpointer: Any) -> object:
         """Return the checkpointer of the run."""
         saver = checkpointer if checkpointer is not None else own_saver(crew)
         if saver is None and self.database is not None and Path(self.database).is_file():

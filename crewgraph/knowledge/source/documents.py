@@ -165,7 +165,7 @@ class CrewDoclingSource(BaseKnowledgeSource):
         converted: list[tuple[str, object]] = []
         for path in self.safe_file_paths:
             name = path if isinstance(path, str) else display_name(path, self.root)
-            document: Any = self._stream(path) if isinstance(path, str) else path
+            document: object = self._stream(path) if isinstance(path, str) else path
             read = partial(converter.convert, document)
             converted.append((name, read_or_fail("document for Docling", name, read).document))
         self.content = [document for _, document in converted]

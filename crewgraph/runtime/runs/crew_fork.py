@@ -47,7 +47,7 @@ def without_usage(output: TaskOutput) -> TaskOutput:
     )
 
 
-def override_output(value: Any, assignment: TaskBinding, previous: TaskOutput | None, inputs: Inputs) -> TaskOutput:
+def override_output(value: object, assignment: TaskBinding, previous: TaskOutput | None, inputs: Inputs) -> TaskOutput:
     """Convert a user-supplied value to the output of a task.
 
     Args:
@@ -77,7 +77,7 @@ def override_output(value: Any, assignment: TaskBinding, previous: TaskOutput | 
         raise DefinitionError(f"{where} does not fit: {error}") from error
 
 
-def _fields_of_mapping(fields: dict[str, Any], assignment: TaskBinding, where: str) -> dict[str, Any]:
+def _fields_of_mapping(fields: dict[str, object], assignment: TaskBinding, where: str) -> dict[str, object]:
     if "raw" not in fields:
         return _fields_of_text(json.dumps(fields, default=str, ensure_ascii=False), assignment, where, structured=True)
     unknown = ", ".join(f"`{name}`" for name in fields if name not in TaskOutput.model_fields)
@@ -87,7 +87,7 @@ def _fields_of_mapping(fields: dict[str, Any], assignment: TaskBinding, where: s
     return {**read, **fields}
 
 
-def _fields_of_text(text: str, assignment: TaskBinding, where: str, *, structured: bool = False) -> dict[str, Any]:
+def _fields_of_text(text: str, assignment: TaskBinding, where: str, *, structured: bool = False) -> dict[str, object]:
     """Return the output fields of a text; with `structured`, the task must have a structured output."""
     task = assignment.task
     model = task.output_pydantic or task.output_json
@@ -119,13 +119,13 @@ def _empty_output(assignment: TaskBinding, inputs: Inputs) -> TaskOutput:
 class ForkRequest:
     """The arguments of a fork."""
 
-    point: Any
+    point: object
     """A step of `history` to continue after, or a name of the task to start with."""
 
     of: str | None
     """The thread of the source run; None for the step's run, or the crew's latest one."""
 
-    outputs: Mapping[str, Any] | None
+    outputs: Mapping[str, object] | None
     inputs: Inputs | None
     thread_id: str | None
     """The thread of the new run."""
@@ -176,7 +176,7 @@ def _fork_with(crew: Crew, request: ForkRequest, resources: RunResources) -> Pro
     return (yield from run.execute(None, start.inputs))
 
 
-def _source_thread(point: Any, thread_id: str | None) -> str | None:
+def _source_thread(point: object, thread_id: str | None) -> str | None:
     """Return the thread of the run that a point belongs to; None for the latest run.
 
     Raises:
@@ -238,16 +238,16 @@ class ForkStart:
             for n, binding in enumerate(tasks[:count])
         ]
 
-    def _overridden(self, output: Any, assignment: TaskBinding, plain: Mapping[str, Any] | None) -> TaskOutput:
+    def _overridden(self, output: object, assignment: TaskBinding, plain: Mapping[str, object] | None) -> TaskOutput:
         # The structured output is parsed again: the stored one may belong to another model.
         previous = None if plain is None else restore_output(assignment.slug, plain, {}, self.source.thread_id)
         return override_output(output, assignment, previous, self.inputs)
 
-    def _restored(self, assignment: TaskBinding, plain: Mapping[str, Any]) -> TaskOutput:
+    def _restored(self, assignment: TaskBinding, plain: Mapping[str, object]) -> TaskOutput:
         models = {assignment.slug: assignment.task.output_pydantic}
         return without_usage(restore_output(assignment.slug, plain, models, self.source.thread_id))
 
-    def _count_at_step(self, known: Mapping[str, Any]) -> int:
+    def _count_at_step(self, known: Mapping[str, object]) -> int:
         """Count the tasks that are done at a step.
 
         Raises:
@@ -263,7 +263,7 @@ class ForkStart:
             )
         return count
 
-    def _check_overrides(self, overrides: Mapping[int, Any], count: int) -> None:
+    def _check_overrides(self, overrides: Mapping[int, object], count: int) -> None:
         if late := [self.tasks[n].slug for n in overrides if n >= count]:
             raise RunError(
                 f"an output is given for `{late[0]}`, which runs after `{self.tasks[count].slug}`, where the fork starts; "
@@ -306,7 +306,7 @@ class ForkStart:
             start = stop
 
 
-def _checked_outputs(outputs: Any) -> Mapping[Any, Any]:
+def _checked_outputs(outputs: object) -> Mapping[object, object]:
     if outputs is not None and not isinstance(outputs, Mapping):
         raise TypeError(f'`outputs` is {outputs!r:.80}; give a dict from task names to outputs: {{"research": "..."}}')
     return cast("Mapping[Any, Any]", outputs or {})

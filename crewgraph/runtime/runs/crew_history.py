@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
@@ -60,7 +59,7 @@ def output_models(crew: Crew) -> Models:
     return {binding.slug: binding.task.output_pydantic for binding in bind_tasks(crew)}
 
 
-def restore_output(name: str, plain: Mapping[str, Any], models: Models, thread_id: str) -> TaskOutput:
+def restore_output(name: str, plain: Mapping[str, object], models: Models, thread_id: str) -> TaskOutput:
     """Return a stored output.
 
     Raises:
@@ -128,7 +127,7 @@ class _ComparedRun:
     seconds: Mapping[str, float]
 
 
-def _diff(crew: Crew, a: Any, b: Any, checkpointer: Checkpointer) -> Program[RunDiff]:
+def _diff(crew: Crew, a: object, b: object, checkpointer: Checkpointer) -> Program[RunDiff]:
     models = output_models(crew)
     runs: list[_ComparedRun] = []
     for run in (a, b):
@@ -142,23 +141,23 @@ def _diff(crew: Crew, a: Any, b: Any, checkpointer: Checkpointer) -> Program[Run
     return _compare(*runs)
 
 
-def diff_stored_runs(saver: Any, a: str, b: str) -> RunDiff:
+def diff_stored_runs(saver: object, a: str, b: str) -> RunDiff:
     """Compare two runs without their crew: structured outputs are not parsed."""
     return drive(_diff_stored(saver, a, b))
 
 
-def _diff_stored(saver: Any, a: str, b: str) -> Program[RunDiff]:
+def _diff_stored(saver: object, a: str, b: str) -> Program[RunDiff]:
     first = yield from _read_side(saver, _checked_thread_id(a), {}, None)
     return _compare(first, (yield from _read_side(saver, _checked_thread_id(b), {}, None)))
 
 
-def _checked_thread_id(thread_id: Any) -> str:
+def _checked_thread_id(thread_id: object) -> str:
     if not isinstance(thread_id, (str, int)) or isinstance(thread_id, bool) or thread_id == "":
         raise TypeError(f"{thread_id!r:.80} is not a run; give its `thread_id` or its `CrewOutput`")
     return str(thread_id)
 
 
-def _read_side(saver: Any, thread_id: str, models: Models, crew: Crew | None) -> Program[_ComparedRun]:
+def _read_side(saver: object, thread_id: str, models: Models, crew: Crew | None) -> Program[_ComparedRun]:
     past = yield from read_past(saver, thread_id, crew)
     latest = past[-1]
     outputs = {name: restore_output(name, plain, models, thread_id) for name, plain in latest.finished.items()}
@@ -181,7 +180,7 @@ def _seconds(steps: Sequence[CrewStep]) -> dict[str, float]:
 
 
 def _compare(a: _ComparedRun, b: _ComparedRun) -> RunDiff:
-    inputs: dict[str, tuple[Any, Any]] = {}
+    inputs: dict[str, tuple[object, object]] = {}
     if a.inputs is not None and b.inputs is not None:
         pairs = ((name, (a.inputs.get(name), b.inputs.get(name))) for name in dict.fromkeys([*a.inputs, *b.inputs]))
         inputs = {name: values for name, values in pairs if values[0] != values[1]}

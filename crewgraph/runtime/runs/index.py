@@ -62,7 +62,7 @@ _AnyFlow = Flow | type[Flow]
 class _Query:
     """A query for stored runs."""
 
-    labels: Mapping[str, Any]
+    labels: Mapping[str, object]
     to_info: Callable[[LatestCheckpoint], RunInfo | None]
     """Converts a thread's latest checkpoint; None excludes the thread."""
     run_filter: RunFilter
@@ -144,7 +144,7 @@ async def acrew_runs(crew: Crew, run_filter: RunFilter, checkpointer: Checkpoint
     return await adrive(list_crew_runs(crew, run_filter, checkpointer))
 
 
-def all_runs(saver: Any, run_filter: RunFilter, kind: str | None = None) -> list[RunInfo]:
+def all_runs(saver: object, run_filter: RunFilter, kind: str | None = None) -> list[RunInfo]:
     """Return the runs of all crews and flows, read without their definitions, most recently written first.
 
     For a flow with a single node for all methods, the info is as of its latest checkpoint; the journal is not read.
@@ -170,7 +170,7 @@ async def apending(flow: _AnyFlow) -> list[PendingFlow]:
     return [_pending_flow(run) for run in await adrive(_list_flow_runs(flow, RunFilter(status="pending", inside=True)))]
 
 
-def pending_runs(saver: Any) -> list[RunInfo]:
+def pending_runs(saver: object) -> list[RunInfo]:
     """Return all runs in a checkpointer that wait for an answer, except nested ones, most recently written first.
 
     For a flow with a single node for all methods it reports only the questions of its first pause; `pending` reports all.
@@ -247,7 +247,7 @@ def _is_status_channel(channel: str) -> bool:
 
 
 def _info_of_any(kind: str | None, latest: LatestCheckpoint) -> RunInfo | None:
-    metadata: Mapping[str, Any] = latest.checkpoint.metadata
+    metadata: Mapping[str, object] = latest.checkpoint.metadata
     if FLOW_NAME in metadata:
         return _flow_info(None, latest) if kind != "crew" else None
     return _crew_info({}, latest) if CREW_NAME in metadata and kind != "flow" else None

@@ -47,7 +47,7 @@ _NODE_LABELS = ("task", "agent_role")
 _NAMELESS = (None, "", "crew")
 
 
-def crew_labels(name: str | None, tasks: Sequence[TaskBinding]) -> dict[str, Any]:
+def crew_labels(name: str | None, tasks: Sequence[TaskBinding]) -> dict[str, object]:
     """Return the metadata that identify the runs of a crew: its name, or the names of its tasks."""
     if name not in _NAMELESS:
         return {CREW_NAME: name}
@@ -59,12 +59,12 @@ def stored_crew_name(name: str | None) -> str:
     return "crew" if name is None or name in _NAMELESS else name
 
 
-def has_single_node(metadata: Mapping[str, Any] | None) -> bool:
+def has_single_node(metadata: Mapping[str, object] | None) -> bool:
     """Return whether the checkpoint is of a flow's graph with a single node for all methods."""
     return (metadata or {}).get(FLOW_GRANULARITY) == "flow"
 
 
-def without_labels(metadata: Mapping[str, Any]) -> dict[str, Any]:
+def without_labels(metadata: Mapping[str, Any]) -> dict[str, object]:
     """Return metadata without the keys that identify a run, for use by a nested run."""
     own = (FLOW_NAME, FLOW_GRANULARITY, CREW_NAME, CREW_TASKS, CREW_GRANULARITY, FORKED_FROM, *_NODE_LABELS)
     return {name: value for name, value in metadata.items() if name not in own}

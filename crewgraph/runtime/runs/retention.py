@@ -41,7 +41,7 @@ class Retention:
     """
 
     def __init__(
-        self, keep_history: Any, owner: str, saver: Any, thread_id: str | None, flow: FlowGraph | None = None
+        self, keep_history: object, owner: str, saver: Any, thread_id: str | None, flow: FlowGraph | None = None
     ) -> None:
         count = max_stored_checkpoints(keep_history, owner)
         self._saver, self._thread_id, self._flow, self._steps = saver, thread_id, flow, 0
@@ -123,7 +123,7 @@ class Trim(Operation):
                     yield threads_of(self.thread_id, progress["run"], execution)
 
 
-def _is_supported(saver: Any, count: int | None, owner: str) -> bool:
+def _is_supported(saver: object, count: int | None, owner: str) -> bool:
     """Return whether a checkpointer can keep this number of checkpoints; warn if it cannot."""
     if count is None or isinstance(saver, SqliteCheckpointer):
         return True

@@ -34,7 +34,7 @@ def default_checkpointer() -> SqliteCheckpointer:
         return _checkpointers[path]
 
 
-def checkpointer_for(*candidates: Any) -> "BaseCheckpointSaver[Any] | None":
+def checkpointer_for(*candidates: object) -> "BaseCheckpointSaver[Any] | None":
     """Return the checkpointer for the first candidate that is not None: a checkpointer, True for the default, False for none.
 
     Without such a candidate it is the default database.

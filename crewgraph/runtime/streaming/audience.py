@@ -82,11 +82,11 @@ class Audience(ABC):
         while self._items:
             yield self._next()
 
-    def accepts(self, data: Any) -> bool:
+    def accepts(self, data: object) -> bool:
         """Return whether data in LangGraph's custom stream is for this reader; nested streams carry the wakeups of both."""
         return not isinstance(data, _Wakeup) or data.audience is self
 
-    def read(self, data: Any) -> Iterator[StreamItem]:
+    def read(self, data: object) -> Iterator[StreamItem]:
         """Yield the items added before `data` was written to LangGraph's custom stream, or `data` itself if a user wrote it."""
         if not isinstance(data, _Wakeup):
             yield Custom(data=data)
@@ -105,7 +105,7 @@ class Audience(ABC):
             self._items.append(item)
             return self._taken + len(self._items)
 
-    def _on_event(self, source: Any, event: BaseEvent) -> None:
+    def _on_event(self, source: object, event: BaseEvent) -> None:
         if isinstance(event, LLMStreamChunkEvent):
             check_cancelled()
         item = self.item(source, event)

@@ -30,12 +30,12 @@ def _watched(flow: "Flow", inputs: dict[str, Any], feedback: object = None) -> W
     return WatchedRun(run_of(flow, inputs, feedback), FlowAudience(flow))
 
 
-def stream_flow(flow: "Flow[Any]", inputs: dict[str, Any], feedback: Any) -> Generator[StreamItem]:
+def stream_flow(flow: "Flow[Any]", inputs: dict[str, Any], feedback: object) -> Generator[StreamItem]:
     """Run a flow and yield its items; see `Flow.stream`."""
     return _watched(flow, inputs, feedback).items()
 
 
-def astream_flow(flow: "Flow[Any]", inputs: dict[str, Any], feedback: Any) -> AsyncGenerator[StreamItem]:
+def astream_flow(flow: "Flow[Any]", inputs: dict[str, Any], feedback: object) -> AsyncGenerator[StreamItem]:
     """Run a flow on this event loop and yield its items; see `Flow.astream`."""
     return _watched(flow, inputs, feedback).aitems()
 
@@ -50,11 +50,11 @@ def aflow_chunks(flow: "Flow[Any]", inputs: dict[str, Any]) -> FlowStreamingOutp
     return _watched(flow, inputs).achunks(FlowStreamingOutput)
 
 
-def frames(flow: "Flow[Any]", inputs: dict[str, Any]) -> StreamSession[Any]:
+def frames(flow: "Flow[Any]", inputs: dict[str, Any]) -> StreamSession[object]:
     """Run a flow and yield its events; see `Flow.stream_events`."""
     return StreamSession(sync_iterator=WatchedRun(run_of(flow, inputs, None), _FrameAudience()).items())
 
 
-def aframes(flow: "Flow[Any]", inputs: dict[str, Any]) -> AsyncStreamSession[Any]:
+def aframes(flow: "Flow[Any]", inputs: dict[str, Any]) -> AsyncStreamSession[object]:
     """Run a flow on this event loop and yield its events; see `Flow.astream_events`."""
     return AsyncStreamSession(async_iterator=WatchedRun(run_of(flow, inputs, None), _FrameAudience()).aitems())

@@ -47,7 +47,7 @@ class FlowAudience(Audience):
         self._flow, self._around = flow, RUNNING.get()
         self._crews: dict[tuple[str, int], tuple[str | None, int]] = {}
         self._views: dict[tuple[str, int], TaskView] = {}
-        self._chunk_fields: dict[tuple[str | None, str | None, str], dict[str, Any]] = {}
+        self._chunk_fields: dict[tuple[str | None, str | None, str], dict[str, object]] = {}
 
     def item(self, source: Any, event: BaseEvent) -> StreamItem | None:
         running = RUNNING.get()

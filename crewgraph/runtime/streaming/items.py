@@ -42,13 +42,13 @@ class TaskView:
     fields: ItemFields
 
 
-def task_of(event: BaseEvent) -> Any:
+def task_of(event: BaseEvent) -> object:
     """Return the task of an event, also for work delegated to a coworker; None if it has none."""
     task = _own_task(event)
     return task.whole if isinstance(task, DelegatedTask) else task
 
 
-def _own_task(event: BaseEvent) -> Any:
+def _own_task(event: BaseEvent) -> object:
     task = getattr(event, "from_task", None)
     return task if task is not None else getattr(event, "task", None)
 

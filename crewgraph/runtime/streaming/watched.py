@@ -102,14 +102,14 @@ class WatchedRun:
                 return ()
 
 
-def _flat_map(items: Generator[Any], transform: Callable[[Any], Iterable[ChunkT]]) -> Generator[ChunkT]:
+def _flat_map(items: Generator[object], transform: Callable[[Any], Iterable[ChunkT]]) -> Generator[ChunkT]:
     with closing(items):
         for item in items:
             yield from transform(item)
 
 
 async def _aflat_map(
-    items: AsyncGenerator[Any], transform: Callable[[Any], Iterable[ChunkT]]
+    items: AsyncGenerator[object], transform: Callable[[Any], Iterable[ChunkT]]
 ) -> AsyncGenerator[ChunkT]:
     async with aclosing(items):
         async for item in items:

@@ -224,7 +224,7 @@ class _URLServer(MCPServer):
         return value
 
     @property
-    def connection(self) -> dict[str, Any]:
+    def connection(self) -> dict[str, object]:
         return {
             "transport": self.transport,
             "url": self.url,
