@@ -64,11 +64,11 @@ def on(
     """
     point = InterceptionPoint(point)
 
-    def made(function: H) -> H:
+    def decorate(function: H) -> H:
         vars(function)["_interception_point"] = point
         return _hooked(function, point, agents, tools)
 
-    return made
+    return decorate
 
 
 @overload
@@ -150,19 +150,19 @@ def after_tool_call(func: Any = None, *, tools: list[str] | None = None, agents:
 
 
 def hook_points(function: Any) -> list[InterceptionPoint]:
-    """The points that a method is a hook of, by the notes that the decorators left on it."""
+    """Return the points that the decorators marked a method as a hook for."""
     named = getattr(function, "_interception_point", None)
-    found = [point for point, mark in _MARKS.items() if getattr(function, mark, False)]
-    return found if named is None else [named, *(point for point in found if point is not named)]
+    marked = [point for point, mark in _MARKS.items() if getattr(function, mark, False)]
+    return marked if named is None else [named, *(point for point in marked if point is not named)]
 
 
 def hook_filters(function: Any) -> tuple[list[str] | None, list[str] | None]:
-    """The agents and the tools that a method is a hook for; None for all."""
+    """Return the agents and tools that a hook method is limited to; None for all."""
     return getattr(function, "_filter_agents", None), getattr(function, "_filter_tools", None)
 
 
 def only_for(hook: HookFn, agents: list[str] | None, tools: list[str] | None) -> HookFn:
-    """A hook that is called for some agents and tools only; itself where it is for all."""
+    """Limit a hook to some agents and tools; without limits, return the hook itself."""
     if not agents and not tools:
         return hook
     called = {tool_key(name) for name in tools or ()}
@@ -182,11 +182,11 @@ def _role(ctx: Any) -> str | None:
 
 
 def _decorated(function: Any, point: InterceptionPoint, agents: list[str] | None, tools: list[str] | None) -> Any:
-    def made(function: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         vars(function)[_MARKS[point]] = True
         return _hooked(function, point, agents, tools)
 
-    return made if function is None else made(function)
+    return decorate if function is None else decorate(function)
 
 
 def _hooked(function: H, point: InterceptionPoint, agents: list[str] | None, tools: list[str] | None) -> H:
@@ -203,7 +203,7 @@ def _hooked(function: H, point: InterceptionPoint, agents: list[str] | None, too
 
 
 def _is_method(function: Callable[..., Any]) -> bool:
-    """Whether it stands in a class: then it is a hook of the crew that is made of the class."""
+    """Whether a function is a method; it is then a hook for the crew of its class."""
     try:
         return next(iter(inspect.signature(function).parameters), None) == "self"
     except (TypeError, ValueError):  # builtins have no signature
@@ -211,7 +211,7 @@ def _is_method(function: Callable[..., Any]) -> bool:
 
 
 class _HookMethod:
-    """A method that is called like the one it was made of."""
+    """Wraps a method of a crew class, to mark it as a hook."""
 
     def __init__(
         self, meth: Callable[..., Any], tools: list[str] | None = None, agents: list[str] | None = None

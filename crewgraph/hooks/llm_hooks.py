@@ -33,29 +33,29 @@ class LLMCallHookContext(Asking):
     """A request to a model.
 
     Args:
-        executor: who asks in an agent's work; has `messages`, `llm`, `iterations`, `agent`, `task` and `crew`, which count
-            then. None where a model is asked directly.
+        executor: the executor of the agent that asks; its `messages`, `llm`, `iterations`, `agent`, `task` and `crew` take
+            precedence. None if a model is called directly.
         response: the text of the answer.
         messages: the conversation, entries with `role` and `content`.
         llm: the model.
         agent: the agent that asks.
-        task: what it works on.
-        crew: for whom.
+        task: its task.
+        crew: its crew.
     """
 
     executor: Any
     messages: list[dict[str, Any]]
-    """The conversation; changed in place, it is what the model is asked and how the conversation goes on."""
+    """The conversation; changes in place apply to this request and the rest of the conversation."""
 
     llm: Any
     agent: Any
     task: Any
     crew: Any
     iterations: int
-    """How many rounds of thought and action came before."""
+    """The number of earlier rounds of thought and action."""
 
     response: str | None
-    """The text of the answer; None before it is there."""
+    """The text of the answer; None before the request."""
 
     def __init__(
         self,
@@ -142,7 +142,7 @@ def clear_after_llm_call_hooks() -> int:
 
 
 def clear_all_llm_call_hooks() -> tuple[int, int]:
-    """Take both kinds away; how many there were of each."""
+    """Unregister the hooks of both kinds and return their numbers."""
     return clear_before_llm_call_hooks(), clear_after_llm_call_hooks()
 
 
@@ -150,13 +150,13 @@ _dispatched: ContextVar[bool] = ContextVar("crewgraph_model_hooks", default=Fals
 
 
 def model_call_hooks_already_dispatched() -> bool:
-    """Whether the hooks of the request that is being made were called by whoever asks."""
+    """Whether the caller has already called the hooks of the current request."""
     return _dispatched.get()
 
 
 @contextmanager
 def model_call_hooks_dispatched() -> Generator[None]:
-    """What asks a model in this block has called the hooks itself."""
+    """Mark the hooks of the requests of a block as already called."""
     token = _dispatched.set(True)
     try:
         yield

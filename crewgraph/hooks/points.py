@@ -1,11 +1,4 @@
-"""Where hooks are called, and how one of them stops what it is called for.
-
-What hooks are given at the boundaries of runs and steps.
-
-A tool's name as hooks know it.
-
-A question of a hook to whoever sits at the terminal.
-"""
+"""Interception points: where hooks are called, the contexts they get, and how a hook aborts an operation."""
 
 import re
 import sys
@@ -57,7 +50,7 @@ class InterceptionPoint(StrEnum):
     """A call of a tool; its arguments may be changed, and it may be blocked."""
 
     POST_TOOL_CALL = "post_tool_call"
-    """What a tool gave; may be replaced."""
+    """The result of a tool; may be replaced."""
 
     PRE_STEP = "pre_step"
     """A task or a flow's method begins; a task's context and a method's arguments may be replaced."""
@@ -78,11 +71,11 @@ EXECUTION_BOUNDARY_POINTS = frozenset(
 
 
 class HookAborted(RunError):
-    """Raised by a hook: what it was called for shall not happen.
+    """Raised by a hook to abort the operation it was called for.
 
     Args:
         reason: why.
-        source: who says so; the hook itself where nothing is given.
+        source: what aborts; by default the hook.
     """
 
     def __init__(self, reason: str, source: Any = None) -> None:
@@ -92,15 +85,15 @@ class HookAborted(RunError):
 
 
 class LegacyHookBlocked(HookAborted):
-    """A hook of the older kind said so by returning False."""
+    """A hook of the older kind aborted by returning False."""
 
 
 @dataclass
 class InterceptionContext:
-    """What is about to happen, or has happened."""
+    """The context of an operation that is about to happen or has happened."""
 
     payload: Any = None
-    """What counts in the end: a hook that returns something other than None replaces it."""
+    """The value that hooks may replace, by returning something other than None."""
 
     agent: Any = None
     agent_role: str | None = None
@@ -122,7 +115,7 @@ class InputContext(InterceptionContext):
     """The inputs of a kickoff."""
 
     inputs: dict[str, Any] = field(default_factory=dict[str, Any])
-    """They may be changed in place."""
+    """The inputs; may be changed in place."""
 
 
 @dataclass
@@ -146,8 +139,8 @@ class ExecutionEndContext(InterceptionContext):
 class StepContext(InterceptionContext):
     """A task, or a method of a flow.
 
-    Before it, `payload` is the task's context (a text) or the method's arguments by name, those that have none as `_0`,
-    `_1` and so on; after it, its output.
+    Before it, `payload` is the task's context (a text) or the method's arguments by name, positional ones as `_0`, `_1` and
+    so on; after it, its output.
     """
 
     kind: str | None = None
@@ -161,26 +154,26 @@ _HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def tool_key(name: str) -> str:
-    """Small letters, digits and `_`, however the name is written: "Tide Table", "tide-table" and "TideTable" are `tide_table`."""
+    """Normalize a tool name to lower case, digits and `_`: "Tide Table", "tide-table" and "TideTable" become `tide_table`."""
     plain = "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c))
     return re.sub(r"[^a-z0-9]+", "_", _HUMPS.sub("_", plain).lower()).strip("_")
 
 
 class Asking:
-    """A call that a hook is told of, and may ask a person about."""
+    """The context of a call that a hook may ask a person about."""
 
     def request_human_input(
         self, prompt: str, default_message: str = "Press Enter to continue, or provide feedback:"
     ) -> str:
-        """Ask whoever sits at the terminal; what they type, without spaces around it.
+        """Ask at the terminal and return what was typed, stripped.
 
         Raises:
-            HookAborted: nobody is there, so nobody has allowed what the hook is called for.
+            HookAborted: nobody can answer.
         """
-        return _asked(prompt, default_message)
+        return _ask_at_terminal(prompt, default_message)
 
 
-def _asked(prompt: str, default_message: str) -> str:
+def _ask_at_terminal(prompt: str, default_message: str) -> str:
     try:
         return input(f"\n{prompt}\n{default_message}\n").strip()
     except EOFError:

@@ -1,6 +1,6 @@
-"""The hooks there are: for everything in this process, for a block of code, and for the runs of one crew.
+"""The registry of hooks: for the whole process, for a block of code, and for the runs of one crew; and their dispatch.
 
-Calling the hooks of a point, one after the other, each with what those before it left.
+The hooks of a point run one after the other, each on what the previous ones left.
 """
 
 import logging
@@ -50,22 +50,22 @@ _held: WeakKeyDictionary[Any, _HookTable] = WeakKeyDictionary()
 
 
 def register(point: InterceptionPoint, hook: HookFn) -> None:
-    """Call a hook at a point of everything that runs in this process, behind those that are there."""
+    """Register a hook for everything in this process, after those registered before."""
     _everywhere[point].append(hook)
 
 
 def unregister(point: InterceptionPoint, hook: HookFn) -> bool:
-    """Take a hook away, once; whether it was there. A hook under a decorator with a filter is known by its own name."""
+    """Unregister a hook once; False if it was not registered. A decorated function also finds its filtered hook."""
     listed = _everywhere[point]
-    for one in (hook, getattr(hook, "_registered_hook", None)):
-        if one is not None and one in listed:
-            listed.remove(one)
+    for candidate in (hook, getattr(hook, "_registered_hook", None)):
+        if candidate is not None and candidate in listed:
+            listed.remove(candidate)
             return True
     return False
 
 
 def clear(point: InterceptionPoint) -> int:
-    """Take all hooks of a point away; how many there were."""
+    """Unregister all hooks of a point and return their number."""
     listed = _everywhere[point]
     count = len(listed)
     listed.clear()
@@ -73,29 +73,29 @@ def clear(point: InterceptionPoint) -> int:
 
 
 def clear_all() -> None:
-    """Take all hooks of all points away; those of scopes and of crews stay."""
+    """Unregister all hooks of all points, except those of scopes and crews."""
     for listed in _everywhere.values():
         listed.clear()
 
 
 def get_global_hook_list(point: InterceptionPoint) -> list[HookFn]:
-    """The hooks of a point for everything, the list itself."""
+    """Return the list itself of the process-wide hooks of a point."""
     return _everywhere[point]
 
 
 def get_hooks(point: InterceptionPoint) -> list[HookFn]:
-    """The hooks of a point for everything, in a list of the caller's own."""
+    """Return a copy of the list of process-wide hooks of a point."""
     return list(_everywhere[point])
 
 
 def get_scoped_hooks(point: InterceptionPoint) -> list[HookFn]:
-    """The hooks of a point for the block of code around the caller."""
+    """Return the hooks of a point in the enclosing `scoped_hooks` block."""
     return list((_scope.get() or {}).get(point, ()))
 
 
 @contextmanager
 def scoped_hooks(hooks: Mapping[InterceptionPoint, list[HookFn]] | None = None) -> Generator[_HookTable]:
-    """Hooks for a block of code, called behind those for everything; those of a block around it rest meanwhile.
+    """Register hooks for a block of code, called after the process-wide ones; those of an outer block are suspended.
 
     Args:
         hooks: lists by point; more are added with `register_scoped`.
@@ -109,10 +109,10 @@ def scoped_hooks(hooks: Mapping[InterceptionPoint, list[HookFn]] | None = None) 
 
 
 def register_scoped(point: InterceptionPoint, hook: HookFn) -> None:
-    """Add a hook to the block of code around the caller.
+    """Add a hook to the enclosing `scoped_hooks` block.
 
     Raises:
-        RuntimeError: there is none.
+        RuntimeError: there is no such block.
     """
     table = _scope.get()
     if table is None:
@@ -121,29 +121,29 @@ def register_scoped(point: InterceptionPoint, hook: HookFn) -> None:
 
 
 def hold(owner: Any, point: InterceptionPoint, hook: HookFn) -> None:
-    """Call a hook in the runs of one owner, a crew, behind all others."""
+    """Register a hook for the runs of one owner, a crew, after all others."""
     _held.setdefault(owner, {}).setdefault(point, []).append(hook)
 
 
 def is_owner(owner: Any) -> bool:
-    """Whether there are hooks for its runs alone."""
+    """Whether hooks are registered for the runs of this owner."""
     return owner in _held
 
 
 def pass_on(owner: Any, copy: Any) -> None:
-    """Let a copy of an owner have its hooks."""
+    """Register the hooks of an owner for its copy."""
     if owner in _held:
         _held[copy] = {point: list(listed) for point, listed in _held[owner].items()}
 
 
 def hooks_at(point: InterceptionPoint, owner: Any = None) -> list[HookFn]:
-    """All hooks that are called at a point in a run of an owner, in their order."""
-    found, scope = list(_everywhere[point]), _scope.get()
+    """Return the hooks that apply at a point in the runs of an owner, in order."""
+    hooks, scope = list(_everywhere[point]), _scope.get()
     if scope is not None:
-        found += scope.get(point, ())
+        hooks += scope.get(point, ())
     if owner is not None and _held:
-        found += (_held.get(owner) or {}).get(point, ())
-    return found
+        hooks += (_held.get(owner) or {}).get(point, ())
+    return hooks
 
 
 if TYPE_CHECKING:
@@ -156,27 +156,27 @@ else:
 _log = logging.getLogger("crewgraph.hooks")
 
 Reducer = Callable[[Any, Any], bool]
-"""Takes the context and what a hook returned; says whether that changed something."""
+"""Takes the context and what a hook returned; returns whether that changed anything."""
 
 
 def dispatch(point: InterceptionPoint, ctx: Any, *, reducer: Reducer | None = None, verbose: bool = True) -> Any:
-    """Call the hooks of a point; the context as they left it.
+    """Call the hooks of a point and return the context as they left it.
 
     Args:
-        point: which.
-        ctx: what the hooks are given.
-        reducer: takes in what a hook returned; else anything but None becomes `ctx.payload`.
-        verbose: whether a hook that fails is told of as a warning, in the log `crewgraph.hooks`.
+        point: the point.
+        ctx: the context passed to the hooks.
+        reducer: applies what a hook returned; by default anything but None becomes `ctx.payload`.
+        verbose: whether to log failing hooks as warnings of `crewgraph.hooks`.
 
     Raises:
-        HookAborted: a hook raised it. Other failures of a hook are passed over.
+        HookAborted: a hook raised it. Other exceptions of hooks are logged and ignored.
     """
     hooks = hooks_at(point, getattr(ctx, "crew", None))
     return run_hooks(point, ctx, hooks, reducer=reducer, verbose=verbose) if hooks else ctx
 
 
 async def adispatch(point: InterceptionPoint, ctx: Any, *, reducer: Reducer | None = None, verbose: bool = True) -> Any:
-    """The same on this event loop; a sync hook runs in a thread."""
+    """Async face of `dispatch`; a sync hook runs in a thread."""
     hooks = hooks_at(point, getattr(ctx, "crew", None))
     if not hooks:
         return ctx
@@ -195,7 +195,7 @@ def run_hooks(
     reducer: Reducer | None = None,
     verbose: bool = True,
 ) -> Any:
-    """Call the given hooks as those of a point; see `dispatch`."""
+    """Call these hooks as those of a point; see `dispatch`."""
     with _course(point, ctx, hooks, reducer, verbose) as course:
         for hook in hooks:
             with course.passing(hook):
@@ -204,7 +204,7 @@ def run_hooks(
 
 
 def source_name(source: Any) -> str | None:
-    """What to call whoever aborted: a text itself, the name of a function or a class, else of the object's class."""
+    """Return a label for the source of an abort: a text itself, the name of a function or class, or the name of the class."""
     if source is None or isinstance(source, str):
         return source
     named = getattr(source, "__qualname__", None) or getattr(source, "__name__", None)
@@ -221,7 +221,7 @@ def _payload(ctx: Any, returned: Any) -> bool:
 
 
 class _Course:
-    """The hooks of one point, under way."""
+    """The state of one dispatch."""
 
     def __init__(self, point: InterceptionPoint, ctx: Any, reducer: Reducer | None, verbose: bool) -> None:
         self.point, self.ctx, self.verbose = point, ctx, verbose
@@ -230,21 +230,21 @@ class _Course:
 
     @contextmanager
     def passing(self, hook: HookFn) -> Generator[None]:
-        """Let the failure of a hook pass, unless it is meant to stop something."""
+        """Log and ignore the exception of a hook, unless it steers the run."""
         try:
             yield
         except HookAborted as aborted:
             if aborted.source is None:
                 aborted.source = hook
             raise
-        except Exception as error:  # told; what only looks at a run must not end it
+        except Exception as error:  # logged; a hook that only observes a run must not end it
             if is_control_flow(error):
                 raise
             if self.verbose:
                 _log.warning("the hook `%s` at `%s` failed", source_name(hook), self.point.value, exc_info=error)
 
     def take(self, hook: HookFn, returned: Any) -> None:
-        """Take in what a hook returned."""
+        """Apply what a hook returned."""
         self.is_changed = bool(self.reducer(self.ctx, returned)) or self.is_changed
 
 
@@ -260,13 +260,13 @@ def _course(
         aborted = error
         raise
     finally:
-        _tell(course, len(hooks), time.perf_counter() - began, aborted)
+        _emit_dispatched(course, len(hooks), time.perf_counter() - began, aborted)
 
 
-def _tell(course: _Course, count: int, seconds: float, aborted: HookAborted | None) -> None:
+def _emit_dispatched(course: _Course, count: int, seconds: float, aborted: HookAborted | None) -> None:
     event = hook_events.HookDispatchedEvent
     if crewai_event_bus.wants(event):
-        told = event(
+        dispatched = event(
             interception_point=course.point.value,
             outcome="aborted" if aborted else "modified" if course.is_changed else "proceeded",
             hook_count=count,
@@ -274,4 +274,4 @@ def _tell(course: _Course, count: int, seconds: float, aborted: HookAborted | No
             abort_reason=aborted and aborted.reason,
             abort_source=aborted and source_name(aborted.source),
         )
-        crewai_event_bus.emit(course.ctx, told)
+        crewai_event_bus.emit(course.ctx, dispatched)

@@ -32,12 +32,12 @@ class ToolCallHookContext(Asking):
 
     Args:
         tool_name: the tool, as models call it.
-        tool_input: its arguments; changed in place, they are what it is called with.
+        tool_input: its arguments; changes in place apply to the call.
         tool: the tool.
-        agent: who calls it.
-        task: what the agent works on.
-        crew: for whom.
-        tool_result: the text that the model is shown; None before it is there.
+        agent: the agent that calls it.
+        task: the agent's task.
+        crew: the agent's crew.
+        tool_result: the text for the model; None before the call.
         raw_tool_result: what the tool returned, as plain data.
     """
 
