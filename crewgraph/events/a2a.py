@@ -1,4 +1,4 @@
-"""Agents elsewhere: what is said to them, how they are reached, and how they tell their progress."""
+"""Events of remote agents (A2A): messages, connections and progress."""
 
 from typing import Any, Literal
 
@@ -85,7 +85,7 @@ class AboutTurn(AboutExchange):
     """An event of one of the messages of an exchange."""
 
     is_multiturn: bool = False
-    """Whether more than one message is exchanged."""
+    """Whether the conversation has several turns."""
 
 
 class A2AConversationCompletedEvent(AboutConversation, AboutExchange):
@@ -100,13 +100,13 @@ class A2AConversationCompletedEvent(AboutConversation, AboutExchange):
     """What came of it."""
 
     error: str | None = None
-    """What went wrong."""
+    """The error."""
 
     total_turns: int
-    """How many messages it had."""
+    """The number of messages."""
 
     agent_card: dict[str, Any] | None = None
-    """What the remote agent says of itself."""
+    """The card of the remote agent."""
 
     reference_task_ids: list[str] | None = None
     """Tasks that it refers to."""
@@ -121,16 +121,16 @@ class A2AConversationStartedEvent(AboutAddress, AboutExchange):
     """The conversation."""
 
     agent_card: dict[str, Any] | None = None
-    """What the remote agent says of itself."""
+    """The card of the remote agent."""
 
     protocol_version: str | None = None
     """The version of the protocol."""
 
     provider: dict[str, Any] | None = None
-    """Who offers the remote agent."""
+    """The provider of the remote agent."""
 
     skill_id: str | None = None
-    """The skill of the remote agent that is asked for."""
+    """The requested skill of the remote agent."""
 
     reference_task_ids: list[str] | None = None
     """Tasks that it refers to."""
@@ -148,13 +148,13 @@ class A2ADelegationCompletedEvent(AboutConversation, AboutTurn):
     """What came of it."""
 
     error: str | None = None
-    """What went wrong."""
+    """The error."""
 
     agent_card: dict[str, Any] | None = None
-    """What the remote agent says of itself."""
+    """The card of the remote agent."""
 
     provider: dict[str, Any] | None = None
-    """Who offers the remote agent."""
+    """The provider of the remote agent."""
 
 
 class A2ADelegationStartedEvent(AboutAddress, AboutTurn):
@@ -169,19 +169,19 @@ class A2ADelegationStartedEvent(AboutAddress, AboutTurn):
     """The conversation."""
 
     turn_number: int = 1
-    """Which message it is, from 1."""
+    """The number of the message, from 1."""
 
     agent_card: dict[str, Any] | None = None
-    """What the remote agent says of itself."""
+    """The card of the remote agent."""
 
     protocol_version: str | None = None
     """The version of the protocol."""
 
     provider: dict[str, Any] | None = None
-    """Who offers the remote agent."""
+    """The provider of the remote agent."""
 
     skill_id: str | None = None
-    """The skill of the remote agent that is asked for."""
+    """The requested skill of the remote agent."""
 
 
 class A2AMessageSentEvent(AboutConversation, AboutTurn):
@@ -193,13 +193,13 @@ class A2AMessageSentEvent(AboutConversation, AboutTurn):
     """What was said."""
 
     turn_number: int
-    """Which message it is, from 1."""
+    """The number of the message, from 1."""
 
     message_id: str | None = None
     """The message."""
 
     skill_id: str | None = None
-    """The skill of the remote agent that is asked for."""
+    """The requested skill of the remote agent."""
 
 
 class A2AResponseReceivedEvent(AboutConversation, AboutTurn):
@@ -211,7 +211,7 @@ class A2AResponseReceivedEvent(AboutConversation, AboutTurn):
     """What was answered."""
 
     turn_number: int
-    """Which message it is, from 1."""
+    """The number of the message, from 1."""
 
     message_id: str | None = None
     """The message."""
@@ -220,7 +220,7 @@ class A2AResponseReceivedEvent(AboutConversation, AboutTurn):
     """How it ended."""
 
     final: bool = False
-    """Whether it is the last one."""
+    """Whether this is the last one."""
 
 
 class A2AArtifactReceivedEvent(AboutConversation, AboutTurn):
@@ -235,26 +235,26 @@ class A2AArtifactReceivedEvent(AboutConversation, AboutTurn):
     """Its name."""
 
     artifact_description: str | None = None
-    """What the artifact is."""
+    """The description of the artifact."""
 
     mime_type: str | None = None
     """The content type."""
 
     size_bytes: int | None = None
-    """How many bytes it has."""
+    """The size in bytes."""
 
     append: bool = False
-    """Whether it is added to what came before."""
+    """Whether to append it to what came before."""
 
     last_chunk: bool = False
-    """Whether it is the last piece."""
+    """Whether this is the last chunk."""
 
     turn_number: int = 1
-    """Which message it is, from 1."""
+    """The number of the message, from 1."""
 
 
 class A2APollingStartedEvent(AboutAddress):
-    """A remote agent is asked for its progress from now on."""
+    """Polling of a remote agent's progress starts."""
 
     type: str = "a2a_polling_started"
 
@@ -262,49 +262,49 @@ class A2APollingStartedEvent(AboutAddress):
     """The conversation."""
 
     polling_interval: float
-    """How long it is waited in between, in seconds."""
+    """The pause in between, in seconds."""
 
 
 class A2APollingStatusEvent(AboutConversation):
-    """A remote agent has told its progress."""
+    """A remote agent has reported progress."""
 
     type: str = "a2a_polling_status"
 
     state: str
-    """How far it is."""
+    """Its state."""
 
     elapsed_seconds: float
-    """How long it has taken so far, in seconds."""
+    """The time so far, in seconds."""
 
     poll_count: int
-    """How often it was asked for."""
+    """The number of polls."""
 
 
 class A2APushNotificationReceivedEvent(AboutConversation):
-    """A remote agent has told its progress by itself."""
+    """A remote agent has pushed a progress report."""
 
     type: str = "a2a_push_notification_received"
 
     state: str
-    """How far it is."""
+    """Its state."""
 
 
 class A2APushNotificationRegisteredEvent(AboutConversation):
-    """A remote agent knows where to tell its progress."""
+    """A remote agent knows where to report progress."""
 
     type: str = "a2a_push_notification_registered"
 
     callback_url: str
-    """Where the remote agent tells of its progress."""
+    """The URL that the remote agent reports progress to."""
 
 
 class A2APushNotificationTimeoutEvent(AboutConversation):
-    """A remote agent has told nothing for too long."""
+    """A remote agent has not reported for too long."""
 
     type: str = "a2a_push_notification_timeout"
 
     timeout_seconds: float
-    """How long it was waited, in seconds."""
+    """The time waited, in seconds."""
 
 
 class A2AStreamingChunkEvent(AboutConversation, AboutTurn):
@@ -316,13 +316,13 @@ class A2AStreamingChunkEvent(AboutConversation, AboutTurn):
     """The piece."""
 
     chunk_index: int
-    """Which piece it is, from 0."""
+    """The index of the chunk, from 0."""
 
     final: bool = False
-    """Whether it is the last one."""
+    """Whether this is the last one."""
 
     turn_number: int = 1
-    """Which message it is, from 1."""
+    """The number of the message, from 1."""
 
 
 class A2AStreamingStartedEvent(AboutAddress, AboutTurn):
@@ -334,28 +334,28 @@ class A2AStreamingStartedEvent(AboutAddress, AboutTurn):
     """The conversation."""
 
     turn_number: int = 1
-    """Which message it is, from 1."""
+    """The number of the message, from 1."""
 
 
 class A2AAgentCardFetchedEvent(AboutAddress):
-    """A remote agent has said what it is."""
+    """The card of a remote agent was fetched."""
 
     type: str = "a2a_agent_card_fetched"
 
     agent_card: dict[str, Any] | None = None
-    """What the remote agent says of itself."""
+    """The card of the remote agent."""
 
     protocol_version: str | None = None
     """The version of the protocol."""
 
     provider: dict[str, Any] | None = None
-    """Who offers the remote agent."""
+    """The provider of the remote agent."""
 
     cached: bool = False
-    """Whether it was known before."""
+    """Whether it was cached."""
 
     fetch_time_ms: float | None = None
-    """How long it took, in milliseconds."""
+    """The duration in milliseconds."""
 
 
 class A2AAuthenticationFailedEvent(AboutAddress):
@@ -367,7 +367,7 @@ class A2AAuthenticationFailedEvent(AboutAddress):
     """The way of signing in."""
 
     error: str
-    """What went wrong."""
+    """The error."""
 
     status_code: int | None = None
     """The HTTP status."""
@@ -382,7 +382,7 @@ class A2AConnectionErrorEvent(AboutAddress):
     type: str = "a2a_connection_error"
 
     error: str
-    """What went wrong."""
+    """The error."""
 
     error_type: str | None = None
     """The class of the failure."""

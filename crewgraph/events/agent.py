@@ -1,9 +1,4 @@
-"""What happens to an agent.
-
-What happens while an agent plans before it works.
-
-What happens while an agent carries out its plan, step by step.
-"""
+"""Events of agents: their work, their plans and the steps of a plan."""
 
 from typing import Any, ClassVar
 
@@ -79,7 +74,7 @@ class AgentExecutionErrorEvent(AgentEvent):
     type: str = "agent_execution_error"
 
     error: str
-    """What went wrong."""
+    """The error."""
 
 
 class AgentStepEvent(AgentEvent):
@@ -91,12 +86,12 @@ class AgentStepEvent(AgentEvent):
     """The step as a `step_callback` gets it: an action with its result, or the answer."""
 
     iteration: int
-    """Which step of the task it is, from 1."""
+    """The number of the step in the task, from 1."""
 
 
 class _LiteAgentEvent(BaseEvent):
     agent_info: dict[str, Any]
-    """Who the agent is: id, role, goal, backstory, tools and verbose."""
+    """The agent's id, role, goal, backstory, tools and verbose."""
 
     def model_post_init(self, context: object, /) -> None:
         super().model_post_init(context)
@@ -114,7 +109,7 @@ class LiteAgentExecutionStartedEvent(_LiteAgentEvent):
     """The tools it may use, a sequence or None."""
 
     messages: Any
-    """What it is asked: text, or a list of messages."""
+    """The request: text, or a list of messages."""
 
 
 class LiteAgentExecutionCompletedEvent(_LiteAgentEvent):
@@ -132,7 +127,7 @@ class LiteAgentExecutionErrorEvent(_LiteAgentEvent):
     type: str = "lite_agent_execution_error"
 
     error: str
-    """What went wrong."""
+    """The error."""
 
 
 class AgentLogsStartedEvent(BaseEvent):
@@ -141,10 +136,10 @@ class AgentLogsStartedEvent(BaseEvent):
     type: str = "agent_logs_started"
 
     task_description: str | None = None
-    """What the agent works on."""
+    """The task of the agent."""
 
     verbose: bool = False
-    """Whether the agent is to be shown."""
+    """Whether to print the agent."""
 
 
 class AgentLogsExecutionEvent(BaseEvent):
@@ -156,7 +151,7 @@ class AgentLogsExecutionEvent(BaseEvent):
     """The step."""
 
     verbose: bool = False
-    """Whether the agent is to be shown."""
+    """Whether to print the agent."""
 
 
 class AgentEvaluationStartedEvent(BaseEvent):
@@ -165,7 +160,7 @@ class AgentEvaluationStartedEvent(BaseEvent):
     type: str = "agent_evaluation_started"
 
     iteration: int
-    """Which round of the evaluation it is."""
+    """The round of the evaluation."""
 
 
 class AgentEvaluationCompletedEvent(BaseEvent):
@@ -174,7 +169,7 @@ class AgentEvaluationCompletedEvent(BaseEvent):
     type: str = "agent_evaluation_completed"
 
     iteration: int
-    """Which round of the evaluation it is."""
+    """The round of the evaluation."""
 
     metric_category: Any
     """What was judged."""
@@ -189,17 +184,17 @@ class AgentEvaluationFailedEvent(BaseEvent):
     type: str = "agent_evaluation_failed"
 
     iteration: int
-    """Which round of the evaluation it is."""
+    """The round of the evaluation."""
 
     error: str
-    """What went wrong."""
+    """The error."""
 
 
 class ReasoningEvent(BaseEvent):
     """Something that happened while an agent planned."""
 
     attempt: int = 1
-    """Which try it is, from 1."""
+    """The number of the attempt, from 1."""
 
     from_task: Any = None
     """The task that is planned."""
@@ -223,7 +218,7 @@ class AgentReasoningCompletedEvent(ReasoningEvent):
     """The plan."""
 
     ready: bool
-    """Whether the agent finds it good enough to begin."""
+    """Whether the agent considers the plan ready."""
 
 
 class AgentReasoningFailedEvent(ReasoningEvent):
@@ -232,7 +227,7 @@ class AgentReasoningFailedEvent(ReasoningEvent):
     type: str = "agent_reasoning_failed"
 
     error: str
-    """What went wrong."""
+    """The error."""
 
 
 class PlanStepEvent(BaseEvent):
@@ -242,7 +237,7 @@ class PlanStepEvent(BaseEvent):
     """Its number, from 1."""
 
     step_description: str = ""
-    """What is to be done in it."""
+    """The description of the step."""
 
     tool_to_use: str | None = None
     """The tool that it needs, if any."""
@@ -266,7 +261,7 @@ class PlanStepCompletedEvent(PlanStepEvent):
     type: str = "plan_step_completed"
 
     success: bool = True
-    """Whether it did what it was for."""
+    """Whether it achieved its goal."""
 
     result: str | None = None
     """What came of it."""
@@ -282,7 +277,7 @@ class ObservationEvent(BaseEvent):
     """The number of the step, from 1; 0 where it is about the whole plan."""
 
     step_description: str = ""
-    """What was to be done in it."""
+    """The description of the step."""
 
     from_task: Any = None
     """The task that was planned."""
@@ -292,7 +287,7 @@ class ObservationEvent(BaseEvent):
 
 
 class StepObservationStartedEvent(ObservationEvent):
-    """A model is asked about the outcome of a step."""
+    """A model judges the outcome of a step."""
 
     type: str = "step_observation_started"
 
@@ -303,22 +298,22 @@ class StepObservationCompletedEvent(ObservationEvent):
     type: str = "step_observation_completed"
 
     step_completed_successfully: bool = True
-    """Whether the step did what it was for."""
+    """Whether the step achieved its goal."""
 
     key_information_learned: str = ""
-    """What is known now that later steps need."""
+    """The findings that later steps need."""
 
     remaining_plan_still_valid: bool = True
-    """Whether the steps to come still make sense."""
+    """Whether the remaining steps still make sense."""
 
     needs_full_replan: bool = False
-    """Whether they must be planned anew."""
+    """Whether the remaining steps must be planned again."""
 
     replan_reason: str | None = None
     """Why they must."""
 
     goal_already_achieved: bool = False
-    """Whether the whole task is done already."""
+    """Whether the whole task is already done."""
 
     suggested_refinements: list[str] | None = None
     """Other words for steps to come."""
@@ -330,11 +325,11 @@ class StepObservationFailedEvent(ObservationEvent):
     type: str = "step_observation_failed"
 
     error: str = ""
-    """What went wrong."""
+    """The error."""
 
 
 class PlanRefinementEvent(ObservationEvent):
-    """Steps to come were worded anew."""
+    """The remaining steps were reworded."""
 
     type: str = "plan_refinement"
 
@@ -346,7 +341,7 @@ class PlanRefinementEvent(ObservationEvent):
 
 
 class PlanReplanTriggeredEvent(ObservationEvent):
-    """The steps to come are planned anew."""
+    """The remaining steps are planned again."""
 
     type: str = "plan_replan_triggered"
 
@@ -354,10 +349,10 @@ class PlanReplanTriggeredEvent(ObservationEvent):
     """Why."""
 
     replan_count: int = 0
-    """How often that was done, this time included."""
+    """The number of times, including this one."""
 
     completed_steps_preserved: int = 0
-    """How many steps are done, and stay."""
+    """The number of finished steps, which stay."""
 
 
 class GoalAchievedEarlyEvent(ObservationEvent):

@@ -130,7 +130,7 @@ class PendingWork:
             background.stop()
 
     def after_fork(self) -> None:
-        """Begin anew in a forked process: no other thread lives on there, so nothing is under way."""
+        """Start afresh in a forked process, where no other thread and no emission is left."""
         self._lock = threading.RLock()
         self._background = None
         self._loops = {}

@@ -1,7 +1,4 @@
-"""What every event has.
-
-What an event holds as JSON data: values in full, agents, tasks, crews and tools as who they are.
-"""
+"""The base of all events, and their form as JSON data: agents, tasks, crews and tools are given by id, role and name."""
 
 import dataclasses
 import math
@@ -141,10 +138,10 @@ class BaseEvent(BaseModel):
     """The fingerprint of the agent, task or crew that it is about."""
 
     source_type: str | None = None
-    """What has that fingerprint: agent, task or crew."""
+    """The kind of owner of the fingerprint: agent, task or crew."""
 
     fingerprint_metadata: Metadata | None = None
-    """What the owner of the fingerprint noted on it."""
+    """The metadata of the fingerprint."""
 
     task_id: str | None = None
     """The task it belongs to."""

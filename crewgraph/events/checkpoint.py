@@ -22,10 +22,10 @@ class CheckpointBaseEvent(BaseEvent):
     """Something that happened to a checkpoint."""
 
     location: str
-    """Where checkpoints are kept."""
+    """The location of the checkpoints."""
 
     provider: str
-    """What keeps checkpoints."""
+    """The provider of the checkpoint storage."""
 
     trigger: str | None = None
     """The type of the event that it was made for."""
@@ -54,14 +54,14 @@ class CheckpointRestoreBaseEvent(BaseEvent):
     """Something that happened when a checkpoint was read."""
 
     location: str
-    """Where checkpoints are kept."""
+    """The location of the checkpoints."""
 
     provider: str | None = None
-    """What keeps checkpoints."""
+    """The provider of the checkpoint storage."""
 
 
 class CheckpointCompletedEvent(CheckpointBaseEvent):
-    """A checkpoint is made; `location` is where it is."""
+    """A checkpoint was created, at `location`."""
 
     type: str = "checkpoint_completed"
 
@@ -69,26 +69,26 @@ class CheckpointCompletedEvent(CheckpointBaseEvent):
     """The checkpoint."""
 
     duration_ms: float
-    """How long it took, in milliseconds."""
+    """The duration in milliseconds."""
 
 
 class CheckpointFailedEvent(CheckpointBaseEvent):
-    """A checkpoint could not be made; the run goes on."""
+    """A checkpoint could not be created; the run continues."""
 
     type: str = "checkpoint_failed"
 
     error: str
-    """What went wrong."""
+    """The error."""
 
 
 class CheckpointForkCompletedEvent(CheckpointForkBaseEvent):
-    """A run takes a way of its own."""
+    """A run was forked."""
 
     type: str = "checkpoint_fork_completed"
 
 
 class CheckpointForkStartedEvent(CheckpointForkBaseEvent):
-    """A run is about to take a way of its own."""
+    """A run is about to be forked."""
 
     type: str = "checkpoint_fork_started"
 
@@ -99,7 +99,7 @@ class CheckpointPrunedEvent(CheckpointBaseEvent):
     type: str = "checkpoint_pruned"
 
     removed_count: int
-    """How many were removed."""
+    """The number removed."""
 
     max_checkpoints: int
     """How many are kept."""
@@ -120,7 +120,7 @@ class CheckpointRestoreCompletedEvent(CheckpointRestoreBaseEvent):
     """The checkpoint before it on its way."""
 
     duration_ms: float
-    """How long it took, in milliseconds."""
+    """The duration in milliseconds."""
 
 
 class CheckpointRestoreFailedEvent(CheckpointRestoreBaseEvent):
@@ -129,7 +129,7 @@ class CheckpointRestoreFailedEvent(CheckpointRestoreBaseEvent):
     type: str = "checkpoint_restore_failed"
 
     error: str
-    """What went wrong."""
+    """The error."""
 
 
 class CheckpointRestoreStartedEvent(CheckpointRestoreBaseEvent):

@@ -1,4 +1,4 @@
-"""What happens to a crew."""
+"""Events of crews."""
 
 from typing import Any, ClassVar
 
@@ -67,7 +67,7 @@ class CrewKickoffCompletedEvent(CrewBaseEvent):
     """The crew's output."""
 
     total_tokens: int = 0
-    """What all requests of the run cost, in tokens."""
+    """The tokens of all requests of the run."""
 
 
 class CrewKickoffFailedEvent(CrewBaseEvent):
@@ -76,7 +76,7 @@ class CrewKickoffFailedEvent(CrewBaseEvent):
     type: str = "crew_kickoff_failed"
 
     error: str
-    """What went wrong."""
+    """The error."""
 
 
 class CrewKickoffPausedEvent(CrewBaseEvent):
@@ -85,7 +85,7 @@ class CrewKickoffPausedEvent(CrewBaseEvent):
     type: str = "crew_kickoff_paused"
 
     output: Any
-    """What it waits for, as `kickoff` returns it."""
+    """The pending output, as `kickoff` returns it."""
 
 
 class CrewTrainStartedEvent(CrewBaseEvent):
@@ -94,10 +94,10 @@ class CrewTrainStartedEvent(CrewBaseEvent):
     type: str = "crew_train_started"
 
     n_iterations: int
-    """How many rounds are asked for."""
+    """The number of rounds requested."""
 
     filename: str
-    """Where the lessons are kept."""
+    """The file of the lessons."""
 
     inputs: dict[str, Any] | None
     """The values for the placeholders."""
@@ -109,10 +109,10 @@ class CrewTrainCompletedEvent(CrewBaseEvent):
     type: str = "crew_train_completed"
 
     n_iterations: int
-    """How many rounds were made."""
+    """The number of finished rounds."""
 
     filename: str
-    """Where the lessons are kept."""
+    """The file of the lessons."""
 
 
 class CrewTrainFailedEvent(CrewBaseEvent):
@@ -121,7 +121,7 @@ class CrewTrainFailedEvent(CrewBaseEvent):
     type: str = "crew_train_failed"
 
     error: str
-    """What went wrong."""
+    """The error."""
 
 
 class CrewTestStartedEvent(CrewBaseEvent):
@@ -130,7 +130,7 @@ class CrewTestStartedEvent(CrewBaseEvent):
     type: str = "crew_test_started"
 
     n_iterations: int
-    """How many rounds are asked for."""
+    """The number of rounds requested."""
 
     eval_llm: Any
     """The model that judges."""
@@ -151,11 +151,11 @@ class CrewTestFailedEvent(CrewBaseEvent):
     type: str = "crew_test_failed"
 
     error: str
-    """What went wrong."""
+    """The error."""
 
 
 class CrewTestResultEvent(CrewBaseEvent):
-    """One task of a tested crew has its mark."""
+    """A task of a tested crew got its score."""
 
     type: str = "crew_test_result"
 
@@ -163,7 +163,7 @@ class CrewTestResultEvent(CrewBaseEvent):
     """The mark, 0 to 10."""
 
     execution_duration: float
-    """How long the task took, in seconds."""
+    """The duration of the task in seconds."""
 
     model: str
     """The model that judged."""

@@ -12,7 +12,7 @@ from crewgraph.events.base import BaseEvent
 __all__ = ["EdgeType", "EventNode", "EventRecord"]
 
 EdgeType = Literal["parent", "child", "trigger", "triggered_by", "next", "previous", "started", "completed_by"]
-"""What one event is to another."""
+"""The relation between two events."""
 
 _LINKS: tuple[tuple[str, EdgeType, EdgeType], ...] = (
     ("parent_event_id", "parent", "child"),

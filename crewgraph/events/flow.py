@@ -1,7 +1,4 @@
-"""What happens to a flow.
-
-What happens in flows that are conversations.
-"""
+"""Events of flows, and of conversational flows."""
 
 from typing import Any, Literal
 
@@ -51,7 +48,7 @@ class FlowStartedEvent(FlowEvent):
     type: str = "flow_started"
 
     inputs: dict[str, Any] | None = None
-    """What its state begins with; None where nothing was given, and where a run goes on."""
+    """The inputs that initialize its state; None without inputs and for a resumed run."""
 
     flow_id: str | None = None
     """The run: the `id` of its state."""
@@ -63,7 +60,7 @@ class FlowFinishedEvent(FlowEvent):
     type: str = "flow_finished"
 
     result: Any = None
-    """What its last method returned."""
+    """The result of its last method."""
 
     state: Any = None
     """A copy of the flow's state, a dict or a pydantic model."""
@@ -96,7 +93,7 @@ class FlowPausedEvent(FlowEvent):
     """What it asks."""
 
     emit: list[str] | None = None
-    """What the answer may come to; None where it is free."""
+    """The possible outcomes; None for a free answer."""
 
 
 class FlowPlotEvent(FlowEvent):
@@ -112,7 +109,7 @@ class _MethodEvent(FlowEvent):
 
 class _ExecutionEvent(_MethodEvent):
     execution: str | None = None
-    """Which of its executions in the run it is: `judge#2` is the second."""
+    """The execution in the run: `judge#2` is the second one."""
 
 
 class MethodExecutionStartedEvent(_ExecutionEvent):
@@ -124,7 +121,7 @@ class MethodExecutionStartedEvent(_ExecutionEvent):
     """A copy of the flow's state, a dict or a pydantic model."""
 
     params: dict[str, Any] | None = None
-    """What the method is called with: what came of its trigger as `_0`, the rest by name."""
+    """The arguments of the method: the result of its trigger as `_0`, others by name."""
 
 
 class MethodExecutionFinishedEvent(_ExecutionEvent):
@@ -133,7 +130,7 @@ class MethodExecutionFinishedEvent(_ExecutionEvent):
     type: str = "method_execution_finished"
 
     result: Any = None
-    """What it returned; of a method whose output people look at, what they said."""
+    """The result; for a method with human feedback, the feedback."""
 
     state: Any
     """A copy of the flow's state, a dict or a pydantic model."""
@@ -163,7 +160,7 @@ class MethodExecutionPausedEvent(_ExecutionEvent):
     """What it asks."""
 
     emit: list[str] | None = None
-    """What the answer may come to; None where it is free."""
+    """The possible outcomes; None for a free answer."""
 
     question: Any = None
     """The question whole, as `pending()` has it."""
@@ -181,14 +178,14 @@ class HumanFeedbackRequestedEvent(_MethodEvent):
     """What is asked."""
 
     emit: list[str] | None = None
-    """What the answer may come to; None where it is free."""
+    """The possible outcomes; None for a free answer."""
 
     request_id: str | None = None
     """The question's name within the run."""
 
 
 class HumanFeedbackReceivedEvent(_MethodEvent):
-    """Somebody has said something of what a method returned."""
+    """Somebody gave feedback on the result of a method."""
 
     type: str = "human_feedback_received"
 
@@ -196,7 +193,7 @@ class HumanFeedbackReceivedEvent(_MethodEvent):
     """What was said."""
 
     outcome: str | None = None
-    """Which of the outcomes that comes to, where there are some."""
+    """The outcome that the answer maps to, if outcomes are defined."""
 
     request_id: str | None = None
     """The question's name within the run."""
@@ -211,7 +208,7 @@ class FlowInputRequestedEvent(_MethodEvent):
     """What it asks."""
 
     metadata: Metadata | None = None
-    """What else it wants to be known."""
+    """Further metadata."""
 
 
 class FlowInputReceivedEvent(_MethodEvent):
@@ -226,10 +223,10 @@ class FlowInputReceivedEvent(_MethodEvent):
     """The answer."""
 
     metadata: Metadata | None = None
-    """What else it wanted to be known."""
+    """Further metadata."""
 
     response_metadata: Metadata | None = None
-    """What else came with the answer; always None."""
+    """Further data of the answer; always None."""
 
 
 class ConversationMessageAddedEvent(FlowEvent):
@@ -289,7 +286,7 @@ class ConversationTurnFailedEvent(FlowEvent):
     """The conversation."""
 
     error: Any
-    """What went wrong."""
+    """The error."""
 
 
 class ConversationTurnStartedEvent(FlowEvent):

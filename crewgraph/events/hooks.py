@@ -19,10 +19,10 @@ class HookDispatchedEvent(BaseEvent):
     """Whether a hook's result was taken in, or a hook stopped what it was called for."""
 
     hook_count: int
-    """How many hooks there are at that point."""
+    """The number of hooks at that point."""
 
     duration_ms: float
-    """How long they took, in milliseconds."""
+    """Their duration in milliseconds."""
 
     abort_reason: str | None = None
     abort_source: str | None = None

@@ -1,7 +1,4 @@
-"""What happens when an agent looks something up in its knowledge.
-
-What happens when something is remembered or recalled.
-"""
+"""Events of knowledge and memory."""
 
 from typing import Any
 
@@ -56,7 +53,7 @@ class KnowledgeQueryStartedEvent(KnowledgeEventBase):
     type: str = "knowledge_query_started"
 
     task_prompt: str
-    """What the agent is asked."""
+    """The messages for the agent."""
 
 
 class KnowledgeQueryCompletedEvent(KnowledgeEventBase):
@@ -74,7 +71,7 @@ class KnowledgeQueryFailedEvent(KnowledgeEventBase):
     type: str = "knowledge_query_failed"
 
     error: str
-    """What went wrong."""
+    """The error."""
 
 
 class KnowledgeRetrievalStartedEvent(KnowledgeEventBase):
@@ -104,7 +101,7 @@ class KnowledgeSearchQueryFailedEvent(KnowledgeEventBase):
     """The query."""
 
     error: str
-    """What went wrong."""
+    """The error."""
 
 
 class MemoryBaseEvent(BaseEvent):
@@ -119,13 +116,13 @@ class MemoryBaseEvent(BaseEvent):
 
 class _QueryEvent(MemoryBaseEvent):
     query: str
-    """What is searched for."""
+    """The query."""
 
     limit: int
-    """How many entries are wanted at most."""
+    """The maximum number of entries."""
 
     score_threshold: float | None = None
-    """How well an entry must fit, 0 to 1."""
+    """The minimum score of an entry, 0 to 1."""
 
 
 class MemoryQueryStartedEvent(_QueryEvent):
@@ -143,7 +140,7 @@ class MemoryQueryCompletedEvent(_QueryEvent):
     """The entries found."""
 
     query_time_ms: float
-    """How long it took, in milliseconds."""
+    """The duration in milliseconds."""
 
 
 class MemoryQueryFailedEvent(_QueryEvent):
@@ -152,7 +149,7 @@ class MemoryQueryFailedEvent(_QueryEvent):
     type: str = "memory_query_failed"
 
     error: str
-    """What went wrong."""
+    """The error."""
 
 
 class MemoryRetrievalStartedEvent(MemoryBaseEvent):
@@ -167,19 +164,19 @@ class MemoryRetrievalCompletedEvent(MemoryBaseEvent):
     type: str = "memory_retrieval_completed"
 
     memory_content: str
-    """What the task is told of it."""
+    """The text that the task gets about it."""
 
     retrieval_time_ms: float
-    """How long it took, in milliseconds."""
+    """The duration in milliseconds."""
 
 
 class MemoryRetrievalFailedEvent(MemoryBaseEvent):
-    """What is remembered could not be looked up."""
+    """A search in the memories failed."""
 
     type: str = "memory_retrieval_failed"
 
     error: str
-    """What went wrong."""
+    """The error."""
 
 
 class MemorySaveStartedEvent(MemoryBaseEvent):
@@ -191,7 +188,7 @@ class MemorySaveStartedEvent(MemoryBaseEvent):
     """What."""
 
     metadata: Metadata | None = None
-    """What is noted with it."""
+    """The metadata stored with it."""
 
 
 class MemorySaveCompletedEvent(MemoryBaseEvent):
@@ -203,10 +200,10 @@ class MemorySaveCompletedEvent(MemoryBaseEvent):
     """What."""
 
     metadata: Metadata | None = None
-    """What is noted with it."""
+    """The metadata stored with it."""
 
     save_time_ms: float
-    """How long it took, in milliseconds."""
+    """The duration in milliseconds."""
 
 
 class MemorySaveFailedEvent(MemoryBaseEvent):
@@ -218,7 +215,7 @@ class MemorySaveFailedEvent(MemoryBaseEvent):
     """What."""
 
     metadata: Metadata | None = None
-    """What should be noted with it."""
+    """The metadata to store with it."""
 
     error: str
-    """What went wrong."""
+    """The error."""

@@ -1,7 +1,4 @@
-"""What happens between an agent and its model.
-
-Conversations that are too long for their models.
-"""
+"""Events of requests to models, and of conversations that exceed a context window."""
 
 from enum import Enum
 from typing import Any
@@ -29,7 +26,7 @@ __all__ = [
 
 
 class LLMCallType(Enum):
-    """What a model answered with."""
+    """The kind of a model's answer."""
 
     TOOL_CALL = "tool_call"
     LLM_CALL = "llm_call"
@@ -55,10 +52,10 @@ class ToolCall(BaseModel):
     """What to call."""
 
     type: str | None = None
-    """What kind of tool; providers say "function"."""
+    """The kind of tool; providers send "function"."""
 
     index: int
-    """Which of the answer's calls it is, from 0."""
+    """The index of the call in the answer, from 0."""
 
 
 class LLMEventBase(BaseEvent):
@@ -83,14 +80,14 @@ class LLMCallDelayedEvent(LLMEventBase):
     type: str = "llm_call_delayed"
 
     seconds: float
-    """How long the request is going to wait, unless others give up their places."""
+    """The expected wait of the request, in seconds; shorter if others leave the queue."""
 
     max_rpm: int | None = None
-    """How many requests a minute may see; None where the provider asked for the wait."""
+    """The limit of requests per minute; None if the provider asked for the wait."""
 
 
 class LLMFallbackEvent(LLMEventBase):
-    """A model failed, and another one is asked in its place."""
+    """A model failed and its fallback is asked instead."""
 
     type: str = "llm_fallback"
 
@@ -98,10 +95,10 @@ class LLMFallbackEvent(LLMEventBase):
     """The model that failed."""
 
     fallback: str
-    """The one that is asked."""
+    """The person who is asked."""
 
     error: str
-    """What went wrong."""
+    """The error."""
 
 
 class LLMCallStartedEvent(LLMEventBase):
@@ -134,7 +131,7 @@ class LLMCallStartedEvent(LLMEventBase):
     """The most tokens of the answer."""
 
     stream: bool | None = None
-    """Whether the answer comes in pieces."""
+    """Whether the answer is streamed."""
 
     seed: int | None = None
     """See `temperature`."""
@@ -149,7 +146,7 @@ class LLMCallStartedEvent(LLMEventBase):
     """See `temperature`."""
 
     n: int | None = None
-    """How many answers are asked for."""
+    """The number of answers requested."""
 
 
 class LLMCallCompletedEvent(LLMEventBase):
@@ -164,10 +161,10 @@ class LLMCallCompletedEvent(LLMEventBase):
     """The answer."""
 
     call_type: LLMCallType
-    """Whether the answer is text or asks for tools."""
+    """Whether the answer is text or requests tools."""
 
     usage: dict[str, Any] | None = None
-    """What the request cost, in tokens (`prompt_tokens`, `completion_tokens` ...); None where unknown."""
+    """The tokens of the request (`prompt_tokens`, `completion_tokens` ...); None if unknown."""
 
     finish_reason: str | None = None
     """Why the answer ended there, where the provider says so."""
@@ -182,7 +179,7 @@ class LLMCallFailedEvent(LLMEventBase):
     type: str = "llm_call_failed"
 
     error: str
-    """What went wrong."""
+    """The error."""
 
 
 class LLMStreamChunkEvent(LLMEventBase):
@@ -197,7 +194,7 @@ class LLMStreamChunkEvent(LLMEventBase):
     """The piece of a tool call."""
 
     call_type: LLMCallType | None = None
-    """What it is a piece of."""
+    """The answer that the chunk belongs to."""
 
     response_id: str | None = None
     """The provider's name of the answer."""
@@ -228,7 +225,7 @@ class ContextWindowSummarizationFailedEvent(ContextWindowSummarizationEvent):
     type: str = "context_window_summarization_failed"
 
     error: str
-    """What went wrong."""
+    """The error."""
 
 
 class ContextWindowSummarizationStartedEvent(ContextWindowSummarizationEvent):

@@ -1,4 +1,4 @@
-"""What happens between agents and MCP servers."""
+"""Events of MCP servers."""
 
 from datetime import datetime
 from typing import Any
@@ -26,7 +26,7 @@ class MCPEvent(BaseEvent):
     """Its address, without what may be secret; None where it is a program."""
 
     transport_type: str | None = None
-    """How it is spoken to: stdio, sse or streamable_http."""
+    """The transport: stdio, sse or streamable_http."""
 
     from_task: Any = None
     """The task that is worked on, where that is known."""
@@ -41,14 +41,14 @@ class MCPConnectionStartedEvent(MCPEvent):
     type: str = "mcp_connection_started"
 
     connect_timeout: float | None = None
-    """How many seconds it has to answer."""
+    """The timeout in seconds."""
 
     is_reconnect: bool = False
-    """Whether it was connected to before."""
+    """Whether there was a connection before."""
 
 
 class MCPConnectionCompletedEvent(MCPEvent):
-    """A server has told which tools it has."""
+    """A server has listed its tools."""
 
     type: str = "mcp_connection_completed"
 
@@ -59,19 +59,19 @@ class MCPConnectionCompletedEvent(MCPEvent):
     """When it had told."""
 
     connection_duration_ms: float | None = None
-    """What is between, in milliseconds."""
+    """The time in between, in milliseconds."""
 
     is_reconnect: bool = False
-    """Whether it was connected to before."""
+    """Whether there was a connection before."""
 
 
 class MCPConnectionFailedEvent(MCPEvent):
-    """A server could not be connected to, or did not tell which tools it has."""
+    """The connection to a server, or listing its tools, failed."""
 
     type: str = "mcp_connection_failed"
 
     error: str
-    """Why not."""
+    """The reason."""
 
     error_type: str | None = None
     """The class of the error."""
@@ -87,7 +87,7 @@ class MCPConnectionFailedEvent(MCPEvent):
 
 
 class MCPToolExecutionStartedEvent(MCPEvent):
-    """A server is asked to carry out a tool."""
+    """A server is asked to call a tool."""
 
     type: str = "mcp_tool_execution_started"
 
@@ -110,7 +110,7 @@ class MCPToolExecutionCompletedEvent(MCPEvent):
     """Its arguments."""
 
     result: Any = None
-    """What it gave, as it is recorded."""
+    """The result, as it is recorded."""
 
     started_at: datetime | None = None
     """When it was asked."""
@@ -119,7 +119,7 @@ class MCPToolExecutionCompletedEvent(MCPEvent):
     """When it had answered."""
 
     execution_duration_ms: float | None = None
-    """What is between, in milliseconds."""
+    """The time in between, in milliseconds."""
 
 
 class MCPToolExecutionFailedEvent(MCPEvent):
@@ -134,7 +134,7 @@ class MCPToolExecutionFailedEvent(MCPEvent):
     """Its arguments."""
 
     error: str
-    """Why not."""
+    """The reason."""
 
     error_type: str | None = None
     """The class of the error."""

@@ -1,7 +1,4 @@
-"""What agents ask people, and what they are told.
-
-What happens when a task's output is checked.
-"""
+"""Events of questions to people, and of guardrails."""
 
 import inspect
 from typing import Any
@@ -29,10 +26,10 @@ class _HumanInputEvent(BaseEvent):
     """The tool that is to be allowed."""
 
     tool_args: dict[str, Any] | None = None
-    """What it is to be called with."""
+    """The arguments of the call."""
 
     output: str | None = None
-    """The answer that is to be looked at."""
+    """The answer to be judged."""
 
     from_task: Any = None
     """The task that the agent works on."""
@@ -42,7 +39,7 @@ class _HumanInputEvent(BaseEvent):
 
 
 class HumanInputRequestedEvent(_HumanInputEvent):
-    """A person is asked something; not told again while the question waits."""
+    """A person is asked a question; not emitted again while it waits."""
 
     type: str = "human_input_requested"
 
@@ -66,7 +63,7 @@ class LLMGuardrailBaseEvent(BaseEvent):
     """The agent that made it."""
 
     guardrail_type: str | None = None
-    """What kind of check it is: "function", "llm" or "hallucination"."""
+    """The kind of guardrail: "function", "llm" or "hallucination"."""
 
     guardrail_name: str | None = None
     """The check's name: that of the function, what a model is to look at."""
@@ -78,7 +75,7 @@ class LLMGuardrailStartedEvent(LLMGuardrailBaseEvent):
     type: str = "llm_guardrail_started"
 
     guardrail: Any
-    """The check: its source text where it is a function, what it demands where a model judges."""
+    """The guardrail: the source code of a function, or the criterion for a model."""
 
     retry_count: int
     """How often it has refused this task's output so far."""
@@ -104,7 +101,7 @@ class LLMGuardrailCompletedEvent(LLMGuardrailBaseEvent):
     """Why it refused."""
 
     retry_count: int
-    """How often it had refused before."""
+    """The number of earlier rejections."""
 
 
 class LLMGuardrailFailedEvent(LLMGuardrailBaseEvent):
@@ -113,10 +110,10 @@ class LLMGuardrailFailedEvent(LLMGuardrailBaseEvent):
     type: str = "llm_guardrail_failed"
 
     error: str
-    """What went wrong."""
+    """The error."""
 
     retry_count: int
-    """How often it had refused before."""
+    """The number of earlier rejections."""
 
 
 def _told(guardrail: object) -> str:

@@ -1,4 +1,4 @@
-"""What happens to skills."""
+"""Events of skills."""
 
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ class SkillEvent(BaseEvent):
     """Something that happened to a skill."""
 
     skill_name: str = ""
-    """What it is called; empty where it is about several."""
+    """The name; empty if the event is about several."""
 
     skill_path: Path | None = None
     """Its folder."""
@@ -55,7 +55,7 @@ class SkillDiscoveryCompletedEvent(SkillEvent):
     """How many there are."""
 
     skill_names: list[str]
-    """What they are called."""
+    """Their names."""
 
 
 class SkillLoadedEvent(SkillEvent):
@@ -64,7 +64,7 @@ class SkillLoadedEvent(SkillEvent):
     type: str = "skill_loaded"
 
     disclosure_level: int = 1
-    """How much of it was read."""
+    """The disclosure level: how much of the skill was read."""
 
 
 class SkillLoadFailedEvent(SkillEvent):
@@ -73,7 +73,7 @@ class SkillLoadFailedEvent(SkillEvent):
     type: str = "skill_load_failed"
 
     error: str
-    """What is wrong with it."""
+    """The reason why it is invalid."""
 
 
 class SkillActivatedEvent(SkillEvent):
@@ -82,7 +82,7 @@ class SkillActivatedEvent(SkillEvent):
     type: str = "skill_activated"
 
     disclosure_level: int = 2
-    """How much of it was read."""
+    """The disclosure level: how much of the skill was read."""
 
 
 class SkillUsedEvent(SkillEvent):
@@ -91,7 +91,7 @@ class SkillUsedEvent(SkillEvent):
     type: str = "skill_used"
 
     disclosure_level: int = 1
-    """How much of it was read."""
+    """The disclosure level: how much of the skill was read."""
 
 
 class SkillDownloadStartedEvent(SkillEvent):
@@ -100,7 +100,7 @@ class SkillDownloadStartedEvent(SkillEvent):
     type: str = "skill_download_started"
 
     registry_ref: str
-    """What was asked for: `@org/name`."""
+    """The requested skill, as `@org/name`."""
 
     version: str | None = None
     """The version that was asked for."""
@@ -112,7 +112,7 @@ class SkillDownloadCompletedEvent(SkillEvent):
     type: str = "skill_download_completed"
 
     registry_ref: str
-    """What was asked for: `@org/name`."""
+    """The requested skill, as `@org/name`."""
 
     version: str | None = None
     """The version that was fetched."""

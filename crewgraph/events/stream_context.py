@@ -33,7 +33,7 @@ class Witness(Protocol):
     """Hears some of what the code of a context emits; models do not stream because of it."""
 
     def wants(self, event_type: type[BaseEvent], /) -> bool:
-        """Whether it is to hear this class of events."""
+        """Whether it receives events of this class."""
         ...
 
     def hear(self, source: object, event: BaseEvent, /) -> None:

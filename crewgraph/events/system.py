@@ -30,7 +30,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 class SignalType(IntEnum):
-    """The signals that are told of."""
+    """The signals that are reported as events."""
 
     SIGTERM = signal.SIGTERM
     SIGINT = signal.SIGINT
@@ -40,7 +40,7 @@ class SignalType(IntEnum):
 
 
 class SigTermEvent(BaseEvent):
-    """The process is asked to end."""
+    """The process is asked to terminate."""
 
     type: Literal["SIGTERM"] = "SIGTERM"  # pyright: ignore[reportIncompatibleVariableOverride]
 
@@ -88,7 +88,7 @@ class SigTStpEvent(BaseEvent):
 
 
 class SigContEvent(BaseEvent):
-    """The process goes on after it was stopped."""
+    """The process continues after it was stopped."""
 
     type: Literal["SIGCONT"] = "SIGCONT"  # pyright: ignore[reportIncompatibleVariableOverride]
 
@@ -102,7 +102,7 @@ class SigContEvent(BaseEvent):
 SignalEvent = Annotated[
     SigTermEvent | SigIntEvent | SigHupEvent | SigTStpEvent | SigContEvent, Field(discriminator="type")
 ]
-"""One of the events of signals."""
+"""One of the signal events."""
 
 SIGNAL_EVENT_TYPES = (SigTermEvent, SigIntEvent, SigHupEvent, SigTStpEvent, SigContEvent)
 """Their classes."""

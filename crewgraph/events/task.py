@@ -1,4 +1,4 @@
-"""What happens to a task."""
+"""Events of tasks."""
 
 from typing import Any, ClassVar
 
@@ -32,7 +32,7 @@ class TaskStartedEvent(_TaskEvent):
     """The earlier outputs that the task builds on."""
 
     description: str | None = None
-    """What is to be done, with its placeholders filled."""
+    """The task description, with placeholders filled."""
 
     node: str | None = None
     """The name of its node in the graph of its crew."""
@@ -53,7 +53,7 @@ class TaskFailedEvent(_TaskEvent):
     type: str = "task_failed"
 
     error: str
-    """What went wrong."""
+    """The error."""
 
     error_type: _Failure | None = None
     """The class of the failure."""
@@ -74,4 +74,4 @@ class TaskOutputUnstructuredEvent(_TaskEvent):
     type: str = "task_output_unstructured"
 
     error: str
-    """Why not."""
+    """The reason."""

@@ -1,4 +1,4 @@
-"""What happens to a tool call."""
+"""Events of tool calls."""
 
 from datetime import datetime
 from typing import Any, ClassVar
@@ -33,10 +33,10 @@ class ToolUsageEvent(BaseEvent):
     """The class of the tool."""
 
     run_attempts: int | None = None
-    """How often this call was tried."""
+    """The number of attempts of this call."""
 
     delegations: int | None = None
-    """How many tasks the agent has handed on."""
+    """The number of tasks that the agent has delegated."""
 
     agent: Any = None
     """The agent that calls."""
@@ -45,7 +45,7 @@ class ToolUsageEvent(BaseEvent):
     """The step of the agent's plan that it belongs to, where there is one."""
 
     plan_step_description: str | None = None
-    """What that step is to do."""
+    """The description of the step."""
 
     from_task: Any = None
     """The task it works on."""
@@ -74,7 +74,7 @@ class ToolUsageFinishedEvent(ToolUsageEvent):
     """When it was done."""
 
     from_cache: bool = False
-    """Whether the result was known from an equal call."""
+    """Whether the result came from the cache."""
 
     output: Any
     """The result."""
@@ -89,7 +89,7 @@ class ToolUsageErrorEvent(ToolUsageEvent):
     type: str = "tool_usage_error"
 
     error: Any
-    """What went wrong."""
+    """The error."""
 
 
 class ToolFailureDetectedEvent(ToolUsageEvent):
@@ -98,10 +98,10 @@ class ToolFailureDetectedEvent(ToolUsageEvent):
     type: str = "tool_failure_detected"
 
     failure: Any
-    """What went wrong, a `crewgraph.tools.failure.ToolFailure`."""
+    """The failure, a `crewgraph.tools.failure.ToolFailure`."""
 
     policy: str
-    """What that means for the task, a `ToolFailurePolicy`."""
+    """The consequence for the task, a `ToolFailurePolicy`."""
 
     plan_step_number: int | None = None
     plan_step_description: str | None = None
@@ -113,7 +113,7 @@ class ToolValidateInputErrorEvent(ToolUsageEvent):
     type: str = "tool_validate_input_error"
 
     error: Any
-    """What is wrong with them."""
+    """The reason why they are invalid."""
 
 
 class ToolSelectionErrorEvent(ToolUsageEvent):
@@ -122,7 +122,7 @@ class ToolSelectionErrorEvent(ToolUsageEvent):
     type: str = "tool_selection_error"
 
     error: Any
-    """What went wrong."""
+    """The error."""
 
 
 class ToolExecutionErrorEvent(BaseEvent):
