@@ -129,7 +129,7 @@ class BaseEvent(BaseModel):
     __pydantic_extra__: dict[str, Annotated[Any, PlainSerializer(brief)]] = Field(init=False)  # pyright: ignore[reportIncompatibleVariableOverride]
 
     timestamp: datetime = Field(default_factory=_now)
-    """When it happened, in UTC."""
+    """The time of the event, in UTC."""
 
     type: str
     """The kind of event, a word in snake case."""

@@ -1,4 +1,4 @@
-"""The bus that events travel on, from whoever runs something to whoever listens.
+"""The event bus: delivers events from running code to registered handlers.
 
 Handlers that must be done before another begins.
 
@@ -51,13 +51,13 @@ __all__ = [
 
 
 Handler = Callable[[Any, Any], Any]
-"""What is called with the source of an event and the event; it may be an `async def`."""
+"""A function of the source of an event and the event, sync or async."""
 
 GivenHandler = Handler | Callable[[Any, Any, Any], Any]
-"""A handler as users give it: one that takes three arguments is given the `RuntimeState` of the run, too."""
+"""A handler as users write it; with three parameters it also gets the `RuntimeState` of the run."""
 
 RUNTIME_STATE: ContextVar[Any] = ContextVar("crewgraph_runtime_state", default=None)
-"""What is at work in the running code, as a `RuntimeState`; None where nobody asked for one."""
+"""The `RuntimeState` of the running code; None unless requested."""
 
 
 def call_handler(given: GivenHandler) -> Handler:
@@ -83,13 +83,13 @@ _BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_
 
 
 def handler_name(handler: Handler) -> str:
-    """The handler's name for messages."""
+    """Return the handler's name for messages."""
     function = getattr(handler, "func", handler)  # functools.partial
     return str(getattr(function, "__qualname__", type(function).__qualname__))
 
 
 class Depends:
-    """A handler that must be done before the one it is given to begins.
+    """A handler that must finish before the one it is given to starts.
 
     @bus.on(TaskCompletedEvent, depends_on=Depends(store))
     def announce(source, event): ...
@@ -112,7 +112,7 @@ class Depends:
 
 
 class CircularDependencyError(DefinitionError):
-    """Event handlers wait for one another, so none of them can begin."""
+    """Event handlers depend on each other in a circle."""
 
     handlers: list[Handler]
     """The handlers."""
@@ -124,24 +124,24 @@ class CircularDependencyError(DefinitionError):
 
 
 Steps = tuple[tuple[tuple[Handler, bool], ...], ...]
-"""Handlers, each with whether it is awaited, in steps that begin when the one before is done."""
+"""Handlers, each with whether it is awaited, in stages that run one after the other."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Registration:
-    """A handler and the events it is for."""
+    """A handler and the class of events it handles."""
 
     event_type: type[BaseEvent]
-    """The class of events; those of its subclasses count."""
+    """The class of events, including subclasses."""
 
     handler: Handler
     """The handler."""
 
     after: tuple[Handler, ...] = ()
-    """The handlers that must be done before."""
+    """The handlers that must finish before it."""
 
     alone: bool = False
-    """Whether it is all the same to the handler in which scope an event stands, so that none is made for that."""
+    """Whether the handler ignores the scopes of events, so that no scope event is created for it."""
 
     @property
     def awaited(self) -> bool:
@@ -152,19 +152,19 @@ class Registration:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HandlerPlan:
-    """The handlers of one class of events in the order they are called."""
+    """The handlers of one class of events, in calling order."""
 
     inline: tuple[Handler, ...]
-    """Synchronous ones that wait for no `async def`: the emitter calls them, one after the other."""
+    """The synchronous ones that depend on no `async def`; the emitter calls them one after the other."""
 
     later: Steps
     """The others."""
 
     silent: bool
-    """Whether nobody listens."""
+    """Whether there are no handlers."""
 
     made: bool
-    """Whether it is made: somebody listens, or to other events, which stand in the scope that it opens or closes."""
+    """Whether the event must be created: it has handlers, or opens or closes a scope for other events that have."""
 
     @classmethod
     def of(cls, registrations: Sequence[Registration], event_type: type[BaseEvent]) -> "HandlerPlan":
@@ -194,7 +194,7 @@ class HandlerPlan:
 
 
 def _in_scope_of(event_type: type[BaseEvent], one: Registration) -> bool:
-    """Whether what a handler hears may stand in the scope that an event opens or closes."""
+    """Whether events of a handler may be in the scope that an event opens or closes."""
     kind = _kind(event_type)
     if one.alone or (kind not in STARTS and kind not in ENDS):
         return False
@@ -207,7 +207,7 @@ def _kind(event_type: type[BaseEvent]) -> object:
 
 
 def _merged(registrations: Sequence[Registration]) -> list[Registration]:
-    """One registration a handler."""
+    """One registration per handler."""
     merged: list[Registration] = []
     for one in registrations:
         for index, first in enumerate(merged):
@@ -235,13 +235,13 @@ class HandlerScope:
     """
 
     registrations: tuple[Registration, ...]
-    """In the order they were made."""
+    """In order of registration."""
 
     plans: dict[type[BaseEvent], HandlerPlan]
-    """The plans asked for since the last registration."""
+    """The plans cached since the last registration."""
 
     outer: "HandlerScope | None"
-    """The scope of the code that opened this one; None where it had none of its own."""
+    """The enclosing scope; None for the process's own."""
 
     closed: bool
     """Whether the block has been left."""
@@ -253,7 +253,7 @@ class HandlerScope:
         self.closed = False
 
     def add(self, new: Registration) -> None:
-        """Register a handler; one that is there keeps its place and gets the new dependencies, if any.
+        """Register a handler; a registered one keeps its position and gets the new dependencies, if any.
 
         Raises:
             CircularDependencyError: handlers would wait for one another; nothing is registered then.
@@ -271,13 +271,13 @@ class HandlerScope:
         self._replace(tuple(kept))
 
     def remove(self, event_type: type[BaseEvent], handler: Handler) -> None:
-        """Forget a registration, if there is one."""
+        """Remove a registration, if there is one."""
         self._replace(
             tuple(one for one in self.registrations if one.event_type is not event_type or one.handler != handler)
         )
 
     def plan(self, event_type: type[BaseEvent]) -> HandlerPlan:
-        """The plan for a class of events, made now and kept until the next registration."""
+        """Return the plan for a class of events, cached until the next registration."""
         made = self.plans[event_type] = HandlerPlan.of(self.registrations, event_type)
         return made
 
@@ -307,7 +307,7 @@ class HandlerScope:
 
 
 def _meet(one: Registration, other: Registration) -> bool:
-    """Whether an event can reach both."""
+    """Whether an event can reach both handlers."""
     return issubclass(one.event_type, other.event_type) or issubclass(other.event_type, one.event_type)
 
 
@@ -323,12 +323,12 @@ _REPLAYING: ContextVar[bool] = ContextVar("crewgraph_event_replay", default=Fals
 
 
 def is_replaying() -> bool:
-    """Whether the event that the running handler was given happened before."""
+    """Whether the running handler got a replayed event."""
     return _REPLAYING.get()
 
 
 class EventBus:
-    """Brings events to the handlers registered for them.
+    """Delivers events to the handlers registered for them.
 
     A handler is called with the source of the event and the event. It gets the events of the class it is
     registered for and of its subclasses, so one for `BaseEvent` gets them all.
@@ -388,7 +388,7 @@ class EventBus:
         self._add(Registration(event_type, cast("Handler", handler), alone=alone))
 
     def off(self, event_type: type[BaseEvent], handler: Handler) -> None:
-        """Take a registration back, in whatever scope it was made; without one nothing happens."""
+        """Unregister a handler, in whatever scope it was registered; without a registration nothing happens."""
         with self._lock:
             for scope in self._scopes:
                 scope.remove(event_type, handler)
@@ -403,7 +403,7 @@ class EventBus:
 
     @contextmanager
     def scoped_handlers(self) -> Generator[None]:
-        """Put all registrations aside for a block; inside, only those made inside are in force.
+        """Suspend all registrations for a block; inside, only those made inside apply.
 
         Scopes nest, and several may be open at once in different threads or tasks: code in the context of a
         scope (the block itself, and the threads and tasks that runs start from it) sees that scope. Code that
@@ -424,11 +424,11 @@ class EventBus:
             self._scope.set(outer)  # no token: the block of an async fixture is left in another context
 
     def wants(self, event_type: type[BaseEvent]) -> bool:
-        """Whether anybody listens to this class of events; one that nobody hears need not be made."""
+        """Whether anybody listens to a class of events; an event without listeners need not be created."""
         return self._plan(event_type).made or _is_heard_here(event_type)
 
     def tell(self, source: object, event_type: type[BaseEvent], fields: dict[str, Any]) -> None:
-        """Make an event of these fields and emit it; where nobody hears it, its scope alone is opened or closed.
+        """Create an event from these fields and emit it; without listeners, only open or close its scope.
 
         Ask `wants` before the fields are gathered.
         """
@@ -438,7 +438,7 @@ class EventBus:
             self.emit(source, event_type(**fields))
 
     def emit(self, source: object, event: BaseEvent) -> Future[None] | None:
-        """Bring an event to its handlers.
+        """Deliver an event to its handlers.
 
         Returns:
             None where nobody listens; else a future that is done when all handlers are: at once where no
@@ -455,7 +455,7 @@ class EventBus:
         return self._pending.start(partial(_call_later, plan.later, source, event), f"the event `{event.type}`")
 
     async def aemit(self, source: object, event: BaseEvent) -> None:
-        """Bring an event to its handlers and wait for all of them."""
+        """Deliver an event to its handlers and wait for all of them."""
         place(event)
         plan = self._plan(type(event))
         for handler in (*plan.inline, *_of_context(type(event))):
@@ -463,7 +463,7 @@ class EventBus:
         await _call_later(plan.later, source, event)
 
     def replay(self, source: object, event: BaseEvent) -> Future[None] | None:
-        """Bring an event that happened before to its handlers again, placed as it was; `is_replaying` tells them."""
+        """Deliver an earlier event again, in its original place; `is_replaying` is true in the handlers."""
         token = _REPLAYING.set(True)
         try:
             return self.emit(source, event)
@@ -472,19 +472,19 @@ class EventBus:
 
     @property
     def runtime_state(self) -> Any:
-        """The `RuntimeState` of the running code, which handlers with a third parameter are given; None where there is none."""
+        """The `RuntimeState` of the running code, which handlers with a third parameter get; None without one."""
         return RUNTIME_STATE.get()
 
     def set_runtime_state(self, state: object) -> None:
-        """Say what is at work in the running code."""
+        """Set the `RuntimeState` of the running code."""
         RUNTIME_STATE.set(state)
 
     def reset_runtime_state(self) -> None:
-        """Forget what is at work in the running code."""
+        """Clear the `RuntimeState` of the running code."""
         RUNTIME_STATE.set(None)
 
     def register_entity(self, entity: Any) -> None:
-        """Let a crew, a flow or an agent be part of what is at work in the running code, if that is said at all."""
+        """Add a crew, flow or agent to the `RuntimeState` of the running code, if it is set."""
         state = RUNTIME_STATE.get()
         if state is not None and all(one is not entity for one in state.root):
             state.root.append(entity)
@@ -504,7 +504,7 @@ class EventBus:
         return self._pending.flush(timeout)
 
     async def aflush(self) -> None:
-        """Wait for the `async def` handlers of all events emitted so far; in a handler, for the others."""
+        """Wait for the `async def` handlers of all events emitted so far; inside a handler, for the others."""
         await self._pending.aflush()
 
     def shutdown(self, wait: bool = True) -> None:
@@ -518,7 +518,7 @@ class EventBus:
         self._pending.stop()
 
     def after_fork(self) -> None:
-        """Begin anew in a forked process: registrations stay, handlers under way are the parent's."""
+        """Start afresh in a forked process: registrations stay, running handlers belong to the parent."""
         self._lock = threading.RLock()
         self._pending.after_fork()
 
@@ -545,13 +545,13 @@ class EventBus:
 
 
 def _is_heard_here(event_type: type[BaseEvent]) -> bool:
-    """Whether somebody hears a class of events in the running code alone."""
+    """Whether a listener of the running code alone wants a class of events."""
     witnesses = WITNESSES.get()
     return bool(SINKS.get()) or (bool(witnesses) and any(one.wants(event_type) for one in witnesses))
 
 
 def _of_context(event_type: type[BaseEvent]) -> list[Handler]:
-    """Who hears a class of events in the running code alone; called last."""
+    """The listeners of the running code alone for a class of events; called last."""
     witnesses = WITNESSES.get()
     return [*(one.hear for one in witnesses if one.wants(event_type)), *SINKS.get()] if witnesses else [*SINKS.get()]
 
@@ -583,7 +583,7 @@ async def _call_later(steps: Steps, source: object, event: BaseEvent) -> None:
 
 
 event_bus = EventBus()
-"""The process's bus."""
+"""The event bus of the process."""
 
 crewai_event_bus = event_bus
 
@@ -592,7 +592,7 @@ if sys.platform != "win32":
 
 
 class BaseEventListener(ABC):
-    """Registers its handlers on the process's bus when an instance is made.
+    """Registers its handlers on the process's bus when it is created.
 
         class Clock(BaseEventListener):
             def setup_listeners(self, crewai_event_bus):
@@ -607,7 +607,7 @@ class BaseEventListener(ABC):
     """
 
     verbose: bool = False
-    """Whether the listener should say more; for its own use."""
+    """Whether the listener should be verbose; for its own use."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -26,7 +26,7 @@ class EventNode(BaseModel):
     """An event, and those that it hangs together with."""
 
     event: SerializeAsAny[BaseEvent]
-    """The event."""
+    """The id of the event."""
 
     edges: dict[EdgeType, list[str]] = Field(default_factory=dict[EdgeType, list[str]])
     """The ids of others, by what they are to it."""

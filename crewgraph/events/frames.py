@@ -1,4 +1,4 @@
-"""Runs as pieces that are taken while they last: the frames of a stream, and the sessions that hand them out."""
+"""Stream sessions: a running crew or flow as frames that a reader takes while it runs."""
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Sequence
@@ -32,7 +32,7 @@ Result = TypeVar("Result")
 Frames = TypeVar("Frames", default=Any)
 
 StreamChannel = Literal["llm", "flow", "tools", "messages", "lifecycle", "custom"]
-"""What a frame is about."""
+"""The channel of a frame."""
 
 _ELSEWHERE = {"event_id", "type", "timestamp", "emission_sequence", "parent_event_id", "previous_event_id"}
 _PIECES = frozenset({"llm_stream_chunk", "llm_thinking_chunk"})
@@ -43,45 +43,45 @@ class StreamFrame(BaseModel):
     """An event of a run, as data."""
 
     id: str
-    """The event."""
+    """The id of the event."""
 
     seq: int | None = None
-    """The how manieth event of its run it is."""
+    """The number of the event in its run, from 1."""
 
     type: str
-    """The kind of event."""
+    """The type of the event."""
 
     channel: StreamChannel
-    """What it is about."""
+    """The channel."""
 
     namespace: list[str] = Field(default_factory=list[str])
-    """The same more closely: the channel, then the flow and its method, the request, the tool, or agent and task."""
+    """The namespace: the channel, then flow and method, request, tool, or agent and task."""
 
     timestamp: datetime
-    """When it happened, in UTC."""
+    """The time of the event, in UTC."""
 
     parent_id: str | None = None
-    """The event in whose scope it happened."""
+    """The id of the event that opened its scope."""
 
     previous_id: str | None = None
-    """The event before it."""
+    """The id of the previous event."""
 
     data: dict[str, Any] = Field(default_factory=dict[str, Any])
     """The other fields of the event."""
 
     @property
     def event(self) -> dict[str, Any]:
-        """The same as `data`."""
+        """An alias of `data`."""
         return self.data
 
     @property
     def content(self) -> str:
-        """The piece of an answer, where it is one; else empty."""
+        """The text of a streamed chunk; empty for other frames."""
         return str(self.data.get("chunk") or "") if self.type in _PIECES else ""
 
 
 def frame_of(event: BaseEvent) -> StreamFrame:
-    """An event as a frame."""
+    """Return an event as a frame."""
     channel, names = _channel(event)
     return StreamFrame(
         id=event.event_id,
@@ -109,13 +109,13 @@ def _channel(event: BaseEvent) -> tuple[StreamChannel, tuple[object, ...]]:
 
 @dataclass(frozen=True)
 class Ended:
-    """The end of the pieces: what the run gave."""
+    """The end of the items, with the result of the run."""
 
     value: Any
 
 
 class Pieces(Generic[Piece, Result]):
-    """The pieces of a run, each to be taken once, and its result behind them.
+    """The items of a run, each delivered once, and then its result.
 
     The run begins with the first piece that is asked for, and goes on while pieces are taken. One that is not taken to
     its end stands still; `close` and `aclose`, or leaving a `with`, end it.
@@ -126,10 +126,10 @@ class Pieces(Generic[Piece, Result]):
     """
 
     _taking: ClassVar[str] = "take all pieces"
-    """How a run comes to its end."""
+    """How to end a run."""
 
     _resuming: ClassVar[str] = ""
-    """How a run that was ended before goes on."""
+    """How to resume a run that was ended early."""
 
     def __init__(
         self,
@@ -144,17 +144,17 @@ class Pieces(Generic[Piece, Result]):
 
     @property
     def is_completed(self) -> bool:
-        """Whether there is nothing more to come."""
+        """Whether no more items will come."""
         return self._over or self._closed
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether it was closed before its end."""
+        """Whether it was closed early."""
         return self._closed
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether all pieces were taken."""
+        """Whether all items were taken."""
         return self._over and self._failure is None
 
     @property
@@ -206,14 +206,14 @@ class Pieces(Generic[Piece, Result]):
         return (piece,)
 
     def close(self) -> None:
-        """End the run, if it still runs."""
+        """Stop the run, if it is still running."""
         if not self.is_completed:
             self._closed = True
             if (close := getattr(self._iterator, "close", None)) is not None:
                 close()
 
     async def aclose(self) -> None:
-        """End the run on its event loop, if it still runs."""
+        """Stop the run on its event loop, if it is still running."""
         if not self.is_completed:
             self._closed = True
             if (close := getattr(self._async_iterator, "aclose", None)) is not None:
@@ -237,7 +237,7 @@ class Pieces(Generic[Piece, Result]):
 
 
 class StreamSessionBase(Pieces[StreamFrame, Result], ABC, Generic[Result, Frames]):
-    """The frames of a run, each to be taken once, and its result behind them."""
+    """The frames of a run, each delivered once, and then its result."""
 
     _taking = "take all frames"
 
@@ -248,10 +248,10 @@ class StreamSessionBase(Pieces[StreamFrame, Result], ABC, Generic[Result, Frames
 
     @abstractmethod
     def subscribe(self, channels: Sequence[StreamChannel] | None = None) -> Frames:
-        """The frames of some channels; of all where None."""
+        """Iterate over the frames of some channels; None for all."""
 
     def interleave(self, channels: Sequence[StreamChannel]) -> Frames:
-        """The frames of some channels, in the order in which they came."""
+        """Iterate over the frames of some channels, in order."""
         return self.subscribe(channels)
 
     @property
@@ -261,42 +261,42 @@ class StreamSessionBase(Pieces[StreamFrame, Result], ABC, Generic[Result, Frames
 
     @property
     def llm(self) -> Frames:
-        """Those of models."""
+        """The frames of models."""
         return self.subscribe(["llm"])
 
     @property
     def tools(self) -> Frames:
-        """Those of tools."""
+        """The frames of tools."""
         return self.subscribe(["tools"])
 
     @property
     def flow(self) -> Frames:
-        """Those of flows and their methods."""
+        """The frames of flows and their methods."""
         return self.subscribe(["flow"])
 
     @property
     def messages(self) -> Frames:
-        """Those of conversations."""
+        """The frames of conversations."""
         return self.subscribe(["messages"])
 
 
 class StreamSession(StreamSessionBase[Result, Iterator[StreamFrame]]):
-    """The frames of a run, for code without an event loop: `for frame in session`."""
+    """A session for code without an event loop: `for frame in session`."""
 
     def __iter__(self) -> Iterator[StreamFrame]:
         return self.subscribe()
 
     def subscribe(self, channels: Sequence[StreamChannel] | None = None) -> Iterator[StreamFrame]:
-        """The frames of some channels; of all where None."""
+        """Iterate over the frames of some channels; None for all."""
         return (frame for frame in self._taken() if channels is None or frame.channel in channels)
 
 
 class AsyncStreamSession(StreamSessionBase[Result, AsyncIterator[StreamFrame]]):
-    """The frames of a run on an event loop: `async for frame in session.events`."""
+    """A session on an event loop: `async for frame in session.events`."""
 
     def __aiter__(self) -> AsyncIterator[StreamFrame]:
         return self.subscribe()
 
     def subscribe(self, channels: Sequence[StreamChannel] | None = None) -> AsyncIterator[StreamFrame]:
-        """The frames of some channels; of all where None."""
+        """Iterate over the frames of some channels; None for all."""
         return (frame async for frame in self._ataken() if channels is None or frame.channel in channels)

@@ -1,4 +1,4 @@
-"""Where an event stands among the others: in whose scope it happened, what came before it, what set it off.
+"""The lineage of events: the scope they happen in, the previous event, and the event that triggered them.
 
 What begins (a crew's kickoff, a task, a request to a model) opens a scope, and what ends closes it. The open scopes are those
 of the running code: threads and tasks that it starts inherit them. The numbers of the events are those of a *course*: one
@@ -74,19 +74,19 @@ _log = logging.getLogger("crewgraph.events")
 
 
 class EmptyStackError(CrewgraphError):
-    """Something ended where nothing had begun."""
+    """An end event without a matching start event."""
 
 
 class EventPairingError(CrewgraphError):
-    """Something ended that is not what had begun last."""
+    """An end event that does not match the last start event."""
 
 
 class StackDepthExceededError(CrewgraphError):
-    """Too many things have begun within each other and not ended."""
+    """Too many scopes are open within each other."""
 
 
 class MismatchBehavior(Enum):
-    """What is done about an event that closes another scope than the one that is open."""
+    """How to handle an event that closes a scope other than the open one."""
 
     WARN = "warn"
     RAISE = "raise"
@@ -95,26 +95,26 @@ class MismatchBehavior(Enum):
 
 @dataclass
 class EventContextConfig:
-    """How scopes are kept."""
+    """How scopes are tracked."""
 
     max_stack_depth: int = 100
-    """How many may be open within each other; 0 sets no bound."""
+    """The maximum depth of open scopes; 0 for no limit."""
 
     mismatch_behavior: MismatchBehavior = MismatchBehavior.WARN
-    """What is done where another one is closed than the one that was opened."""
+    """What to do if the closed scope is not the open one."""
 
     empty_pop_behavior: MismatchBehavior = MismatchBehavior.WARN
-    """What is done where one is closed and none is open."""
+    """What to do if a scope is closed and none is open."""
 
 
 PAIRING: ContextVar[EventContextConfig | None] = ContextVar("crewgraph_event_pairing", default=None)
-"""How the running code wants scopes to be kept; None for as they are by default."""
+"""How scopes are tracked in the running code; None for the default."""
 
 _DEFAULT = EventContextConfig()
 
 
 def check_depth(depth: int) -> None:
-    """Refuse another scope where too many are open.
+    """Check that another scope may be opened.
 
     Raises:
         StackDepthExceededError: so it is.
@@ -128,7 +128,7 @@ def check_depth(depth: int) -> None:
 
 
 def told_empty(event_type_name: str) -> None:
-    """Something ended, and nothing is open.
+    """Handle an end event without an open scope.
 
     Raises:
         EmptyStackError: that is what was wished for.
@@ -138,7 +138,7 @@ def told_empty(event_type_name: str) -> None:
 
 
 def told_mismatch(event_type_name: str, popped_type: str, expected_start: str) -> None:
-    """Something ended that is not what began last.
+    """Handle an end event that does not match the open scope.
 
     Raises:
         EventPairingError: that is what was wished for.
@@ -183,13 +183,13 @@ _OUTCOMES: dict[str, tuple[str, ...]] = {
 }
 
 ENDINGS: dict[str, str] = {f"{one}_{how}": f"{one}_started" for one, ends in _OUTCOMES.items() for how in ends}
-"""The type of an event that closes a scope to that of the one that opened it."""
+"""The types of opening events by the types of the events that close their scopes."""
 
 STARTS: frozenset[str] = frozenset(ENDINGS.values())
-"""The types of events that open one."""
+"""The types of events that open a scope."""
 
 ENDS: frozenset[str] = frozenset(ENDINGS)
-"""The types of events that close one."""
+"""The types of events that close a scope."""
 
 OUTER: frozenset[str] = frozenset(
     kind
@@ -198,12 +198,12 @@ OUTER: frozenset[str] = frozenset(
     if pair[1]
     in {f"{one}_started" for one in ("crew_kickoff", "crew_test", "crew_train", "flow", "method_execution", "task")}
 )
-"""The types of both that stand around the work of agents, never inside of it but for runs that a tool kicks off."""
+"""The types of both that enclose the work of agents; inside it they occur only in runs that a tool kicks off."""
 
 
 @dataclass(eq=False)
 class Unheard:
-    """The part of an event by which others find their place; making the whole event takes ten times as long."""
+    """The part of an event that places other events; creating the whole event takes ten times as long."""
 
     type: str
     task_id: str | None
@@ -216,7 +216,7 @@ class Unheard:
 
 
 def unheard(event_type: type[BaseEvent], fields: Mapping[str, object]) -> Unheard:
-    """What stands for an event of a class with these fields."""
+    """Return the stand-in for an event of a class with these fields."""
     return Unheard(event_type.model_fields["type"].default, task_id_of(fields))
 
 
@@ -225,27 +225,27 @@ Scopes = tuple[tuple[str, str], ...]
 
 _TASK = "task_started"
 _ROOTS = frozenset({"crew_kickoff_started", "flow_started"})
-"""What begins a course where nothing is open."""
+"""The empty lineage."""
 
 
 class Lineage(NamedTuple):
-    """Where the running code stands."""
+    """The lineage of the running code."""
 
     scopes: Scopes
-    """The open scopes."""
+    """The open scopes, innermost last."""
 
     trigger: str | None
-    """The event that set it off."""
+    """The event that triggered it."""
 
 
 @dataclass
 class _Course:
-    """What the threads and tasks of one run count together."""
+    """The counters that the threads and tasks of one run share."""
 
     number: int = 0
     last: str | None = None
     tasks: dict[str, Scopes] = field(default_factory=dict[str, Scopes])
-    """The scopes of tasks that are open, by the tasks' ids: a task may go on in another thread than it began in."""
+    """The open scopes of tasks by task id; a task may continue in another thread."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -257,7 +257,7 @@ _COURSE: ContextVar[_Course | None] = ContextVar("crewgraph_event_course", defau
 
 
 def place(event: BaseEvent | Unheard) -> None:
-    """Note on an event that is emitted where it stands; one that was placed before stays where it is."""
+    """Set the place of an event that is emitted; an event that has a place keeps it."""
     if event.emission_sequence is not None:
         return
     held, kind = vars(event), event.type
@@ -280,7 +280,7 @@ def place(event: BaseEvent | Unheard) -> None:
 
 
 def _scopes_of(event: BaseEvent | Unheard) -> Scopes:
-    """The open scopes of an event: those of the running code, or those of its task where the code has not begun that."""
+    """Return the open scopes for an event: those of the running code, or of its task if the code has not begun it."""
     scopes, course = _SCOPES.get(), _COURSE.get()
     if course is not None and event.task_id is not None:
         begun = course.tasks.get(event.task_id, ())
@@ -332,19 +332,19 @@ def _course() -> _Course:
 
 
 def here() -> Lineage:
-    """Where the running code stands."""
+    """The lineage of the running code."""
     return Lineage(_SCOPES.get(), _TRIGGER.get())
 
 
 def enter(lineage: Lineage) -> None:
-    """Let the running code stand somewhere else."""
+    """Set the lineage of the running code."""
     _SCOPES.set(lineage.scopes)
     _TRIGGER.set(lineage.trigger)
 
 
 @contextmanager
 def apart(lineage: Lineage | None = None) -> Generator[None]:
-    """A block after which the running code stands where it stood before; in it, where it is said, else there, too."""
+    """Restore the lineage after a block; inside, use the given one, if any."""
     before = here()
     if lineage is not None:
         enter(lineage)
@@ -362,7 +362,7 @@ def _stand(lineage: Lineage, course: _Course | None, run: str | None) -> None:
 
 @contextmanager
 def running() -> Generator[None]:
-    """A run of a crew or a flow: named, where it is none inside of another, and left as it was entered."""
+    """Enclose a run of a crew or flow: give it an id unless it is inside another run, and restore the lineage at its end."""
     around = _RUN.get()
     _RUN.set(around or str(uuid4()))
     try:
@@ -373,19 +373,19 @@ def running() -> Generator[None]:
 
 
 def run_id() -> str | None:
-    """The name of the run around the running code; of that around it, where it is inside of another."""
+    """Return the id of the outermost run of the running code."""
     return _RUN.get()
 
 
 class Standing:
-    """Where the code of a run stands that goes on in steps, perhaps on other threads, while other code runs in between."""
+    """The lineage of a run that continues in steps, perhaps on other threads, with other code in between."""
 
     def __init__(self) -> None:
         self._left: tuple[Lineage, _Course | None, str | None] | None = None
 
     @contextmanager
     def taken_up(self) -> Generator[None]:
-        """A step of the run; behind it, the code around it stands where it stood."""
+        """Enclose a step of the run; afterwards the lineage of the surrounding code is restored."""
         before = here(), _COURSE.get(), _RUN.get()
         if self._left is not None:
             _stand(*self._left)
@@ -397,7 +397,7 @@ class Standing:
 
 
 def opened() -> Scopes:
-    """The open scopes."""
+    """The open scopes, innermost last."""
     return _SCOPES.get()
 
 
@@ -425,7 +425,7 @@ def push_scope(event_id: str, event_type: str = "") -> None:
 
 
 def pop_scope() -> tuple[str, str] | None:
-    """Close the innermost scope; the event that opened it, or None where none is open."""
+    """Close the innermost scope and return the event that opened it; None if none is open."""
     scopes = _SCOPES.get()
     if not scopes:
         return None
@@ -434,13 +434,13 @@ def pop_scope() -> tuple[str, str] | None:
 
 
 def restore_scopes(stack: Scopes) -> None:
-    """Let these scopes be the open ones."""
+    """Set the open scopes."""
     _SCOPES.set(tuple((one, kind) for one, kind in stack))
 
 
 @contextmanager
 def event_scope(event_id: str, event_type: str = "") -> Generator[None]:
-    """A scope for a block; one that is open already is not opened again."""
+    """Open a scope for a block, unless it is already open."""
     before = _SCOPES.get()
     if all(one != event_id for one, _ in before):
         push_scope(event_id, event_type)
@@ -451,7 +451,7 @@ def event_scope(event_id: str, event_type: str = "") -> Generator[None]:
 
 
 def resume_task_scope(task_id: str) -> bool:
-    """Go on in the scope of a task that has begun and not ended; whether there is one."""
+    """Enter the scope of a running task; False if there is none."""
     course = _COURSE.get()
     scopes = () if course is None else course.tasks.get(task_id, ())
     if not any(kind == _TASK for _, kind in scopes):
@@ -461,18 +461,18 @@ def resume_task_scope(task_id: str) -> bool:
 
 
 def trigger() -> str | None:
-    """The event that set off the running code."""
+    """Return the id of the event that triggered the running code."""
     return _TRIGGER.get()
 
 
 def set_trigger(event_id: str | None) -> None:
-    """Say which event set off the running code."""
+    """Set the id of the event that triggered the running code."""
     _TRIGGER.set(event_id)
 
 
 @contextmanager
 def triggered_by(event_id: str) -> Generator[None]:
-    """A block that an event set off."""
+    """Mark a block as triggered by an event."""
     before = _TRIGGER.get()
     _TRIGGER.set(event_id)
     try:
@@ -482,29 +482,29 @@ def triggered_by(event_id: str) -> Generator[None]:
 
 
 def last_event() -> str | None:
-    """The event that the run emitted last."""
+    """Return the id of the last event of the run."""
     course = _COURSE.get()
     return None if course is None else course.last
 
 
 def set_last_event(event_id: str | None) -> None:
-    """Say which event the run emitted last."""
+    """Set the id of the last event of the run."""
     _course().last = event_id
 
 
 def forget_last_event() -> None:
-    """As if none had been emitted."""
+    """Clear the id of the last event of the run."""
     _course().last = None
 
 
 def latest_number() -> int:
-    """The number of the event that the run emitted last; 0 where it emitted none."""
+    """Return the number of the last event of the run; 0 before the first."""
     course = _COURSE.get()
     return 0 if course is None else course.number
 
 
 def next_number() -> int:
-    """A number for another event."""
+    """Return the number for the next event."""
     course = _course()
     with course.lock:
         course.number += 1
@@ -512,10 +512,10 @@ def next_number() -> int:
 
 
 def reset_numbers() -> None:
-    """Count from 1 again."""
+    """Restart numbering at 1."""
     _course().number = 0
 
 
 def set_number(start: int) -> None:
-    """Go on counting behind a number."""
+    """Continue numbering after a number."""
     _course().number = start

@@ -48,7 +48,7 @@ class SigTermEvent(BaseEvent):
     """The signal."""
 
     reason: str | None = None
-    """Why, where that is known."""
+    """The reason, if known."""
 
 
 class SigIntEvent(BaseEvent):
@@ -60,7 +60,7 @@ class SigIntEvent(BaseEvent):
     """The signal."""
 
     reason: str | None = None
-    """Why, where that is known."""
+    """The reason, if known."""
 
 
 class SigHupEvent(BaseEvent):
@@ -72,7 +72,7 @@ class SigHupEvent(BaseEvent):
     """The signal."""
 
     reason: str | None = None
-    """Why, where that is known."""
+    """The reason, if known."""
 
 
 class SigTStpEvent(BaseEvent):
@@ -84,7 +84,7 @@ class SigTStpEvent(BaseEvent):
     """The signal."""
 
     reason: str | None = None
-    """Why, where that is known."""
+    """The reason, if known."""
 
 
 class SigContEvent(BaseEvent):
@@ -96,7 +96,7 @@ class SigContEvent(BaseEvent):
     """The signal."""
 
     reason: str | None = None
-    """Why, where that is known."""
+    """The reason, if known."""
 
 
 SignalEvent = Annotated[
@@ -105,7 +105,7 @@ SignalEvent = Annotated[
 """One of the signal events."""
 
 SIGNAL_EVENT_TYPES = (SigTermEvent, SigIntEvent, SigHupEvent, SigTStpEvent, SigContEvent)
-"""Their classes."""
+"""The classes of signal events."""
 
 _EVENTS: dict[int, Callable[[], BaseEvent]] = {int(one().signal_number): one for one in SIGNAL_EVENT_TYPES}
 _before: dict[int, object] = {}
