@@ -1,1 +1,1 @@
-"""Running compiled graphs: kickoff, resume, results."""
+"""Runs compiled graphs: kickoff, resume, results."""

@@ -1,7 +1,4 @@
-"""Showing runs on the console while they last, for whoever asked for it.
-
-Writing runs into the files that their crews name, while they last.
-"""
+"""Shows runs on the console, and writes them to the log files that crews name."""
 
 import threading
 from collections import Counter
@@ -30,7 +27,7 @@ __all__ = ["agent_console", "crew_console", "crew_log", "flow_console"]
 
 
 class _Screen:
-    """One listener for all runs: a crew that is kicked off twice at once is still shown once."""
+    """Shares one listener for all runs, so that parallel kickoffs of a crew are shown once."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -62,7 +59,7 @@ class _Screen:
         return (event.agent_id if about is None else id(about)) in self._shown
 
     def _around(self) -> Iterator[Running]:
-        """The methods of flows that are shown, around the running code, the innermost first."""
+        """The enclosing flow methods that are shown, innermost first."""
         running = RUNNING.get()
         while running is not None:
             if id(running.run.flow) in self._shown:
@@ -77,7 +74,7 @@ _screen = _Screen()
 
 
 def crew_console(crew: Crew) -> AbstractContextManager[None] | None:
-    """What shows a crew's run if it is verbose, or the tasks of those of its agents that are."""
+    """Return the console observer of a crew's run: of all of it if the crew is verbose, or of the tasks of verbose agents."""
     ids: set[int | str] = {
         id(task) for task in crew.tasks if crew.verbose or (task.agent is not None and task.agent.verbose)
     }
@@ -87,12 +84,12 @@ def crew_console(crew: Crew) -> AbstractContextManager[None] | None:
 
 
 def agent_console(agent: BaseAgent) -> AbstractContextManager[None] | None:
-    """What shows the work of an agent on its own if it is verbose."""
+    """Return the console observer of a standalone agent, if it is verbose."""
     return _showing({str(agent.id)}) if agent.verbose else None
 
 
 def flow_console(flow: "Flow") -> AbstractContextManager[None] | None:
-    """What shows a flow's run if it is verbose: its methods, and which crews and flows they run."""
+    """Return the console observer of a flow's run, if it is verbose: its methods, and the crews and flows they run."""
     return _showing({id(flow)}) if flow.verbose is True else None
 
 
@@ -106,7 +103,7 @@ def _showing(ids: set[int | str]) -> Generator[None]:
 
 
 class _Logs:
-    """One listener for all runs: a crew that is kicked off twice at once has each entry once."""
+    """Shares one listener for all runs, so that parallel kickoffs of a crew write each entry once."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -136,7 +133,7 @@ _logs = _Logs()
 
 
 def crew_log(crew: Crew) -> AbstractContextManager[None] | None:
-    """What writes the starts and completions of the crew's tasks into its `output_log_file`, if it has one."""
+    """Return the observer that logs the starts and completions of tasks to the crew's `output_log_file`, if it has one."""
     if not crew.output_log_file:
         return None
     path = log_path(crew.output_log_file)

@@ -30,7 +30,7 @@ _Graph = CompiledStateGraph[Any]
 
 
 class CallBack(Operation):
-    """A call of a user's function, sync or async."""
+    """Calls a user's function, sync or async."""
 
     def __init__(self, function: Callable[..., Any], *args: Any) -> None:
         self.function, self.args = function, args
@@ -43,7 +43,7 @@ class CallBack(Operation):
 
 
 class ReadState(Operation):
-    """The state that a thread is in."""
+    """Reads the state of a thread."""
 
     def __init__(self, graph: _Graph, config: RunnableConfig) -> None:
         self.graph, self.config = graph, config
@@ -71,7 +71,7 @@ class WaitForListeners(Operation):
 
 
 class Run(Operation):
-    """A run of a graph: what its nodes wrote, by channel, and the questions it stopped at.
+    """Runs a graph; collects what its nodes wrote, by channel, and the questions it stopped at.
 
     The updates are gathered as they come, for reading the whole state after each step would make steps slower the more
     tasks there are. A run inside a node that runs again (`again`) may have done a part before: that part comes with the
@@ -161,7 +161,7 @@ class Run(Operation):
                 steps.close()
 
     async def aparts(self, audience: Audience) -> AsyncGenerator[object]:
-        """The same on this event loop."""
+        """Async face of `parts`."""
         refuse_without_async_face(self.graph.checkpointer)
         up = _writer()
         steps: Any = self.graph.astream(self.given, self.config, **self._options(custom=True))
@@ -186,7 +186,7 @@ class Run(Operation):
 
     @contextmanager
     def _watched(self, audience: Audience) -> Generator[None]:
-        """A step of the run: what it sees of the context around is put back before the watcher's code goes on."""
+        """Enclose a step of the run; the surrounding context is restored before the reader's code continues."""
         before, notes = var_child_runnable_config.get(), NOTES.get()
         with audience.listening(), self._sharing():
             NOTES.set(self.notes)
@@ -198,7 +198,7 @@ class Run(Operation):
                 NOTES.set(notes)  # not by a token: a generator may go on in another context
 
     def _sharing(self) -> AbstractContextManager[None]:
-        """What is opened on the way is the run's, where it has a place for that; else each node's."""
+        """Share the run's resources, if it has any; otherwise each node closes its own."""
         return nullcontext() if self._opened is None else self._opened.used()
 
     def _options(self, *, custom: bool) -> dict[str, Any]:
@@ -219,7 +219,7 @@ class Run(Operation):
         return None if self.retention is None else self.retention.due()
 
     def _own(self, place: tuple[str, ...]) -> bool:
-        """Whether what comes from a place is ours; graphs within this one tell first, from places below ours."""
+        """Whether an update comes from this graph. Graphs inside it stream first, from deeper namespaces."""
         if self._place is None or len(place) < len(self._place):
             self._place = place
             self.written.clear()
@@ -247,7 +247,7 @@ class Run(Operation):
 
 
 def _writer() -> Callable[[object], None] | None:
-    """The custom stream of the run around this one, where somebody watches that."""
+    """Return the custom stream writer of the enclosing run, if anybody reads it."""
     if not SINKS.get():
         return None
     try:
@@ -270,7 +270,7 @@ def _writer() -> Callable[[object], None] | None:
 
 
 def _sorted(written: list[object], audience: Audience, up: Callable[[object], None] | None) -> Generator[object]:
-    """What is for a reader; the rest goes to those around."""
+    """Yield the items for the reader; pass the rest to the enclosing run."""
     for one in written:
         if audience.accepts(one):
             yield one

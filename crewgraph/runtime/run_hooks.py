@@ -1,9 +1,4 @@
-"""The hooks at the boundaries of a run: what it begins with, what it gives, that it has ended.
-
-What functions of users are given: no more than they take.
-
-What observes a run while it lasts, because its definition asks for that: the console, the log file, snapshots.
-"""
+"""Hooks at the boundaries of a run, and the observers of a run: the console, the log file, snapshots."""
 
 import inspect
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
@@ -50,7 +45,7 @@ __all__ = [
 
 
 def run_entry_hooks(owner: "Crew | Flow", inputs: dict[str, Any]) -> Program[Any]:
-    """The inputs of a kickoff as the hooks leave them.
+    """Run the entry hooks of a kickoff and return its inputs.
 
     Raises:
         HookAborted: a hook does not let the run begin.
@@ -70,7 +65,7 @@ def run_entry_hooks(owner: "Crew | Flow", inputs: dict[str, Any]) -> Program[Any
 
 
 def with_run_hooks(owner: "Crew | Flow", run: Program[object]) -> Program[Any]:
-    """What a run gives, as the hooks leave it; they are told when it fails, and not while it waits for an answer.
+    """Run the exit hooks around a run and return its output. They also see failures, but not runs that wait for an answer.
 
     Raises:
         HookAborted: a hook does not let the output out.
@@ -106,7 +101,7 @@ def _of(owner: "Crew | Flow") -> dict[str, Any]:
 
 
 class _Dispatch(Operation):
-    """The hooks of a point, called."""
+    """Calls the hooks of a point."""
 
     def __init__(self, point: InterceptionPoint, context: object) -> None:
         self.point, self.context = point, context
@@ -119,7 +114,7 @@ class _Dispatch(Operation):
 
 
 def taken(callback: Callable[..., object], value: Any) -> tuple[Any, ...]:
-    """The value, if the function takes one."""
+    """Return the arguments for a function: the value, if it takes one."""
     try:
         parameters = inspect.signature(callback).parameters.values()
     except (TypeError, ValueError):  # builtins have no signature
@@ -129,7 +124,7 @@ def taken(callback: Callable[..., object], value: Any) -> tuple[Any, ...]:
 
 
 SnapshotOrigin = tuple[str, str | None, Mapping[str, Any]]
-"""The branch that a run's snapshots are on, the snapshot it continues from, and the outputs of tasks that this one holds."""
+"""The branch of a run's snapshots, the snapshot that it continues from, and the task outputs in it."""
 
 
 class RunObserver(Protocol):
@@ -144,7 +139,7 @@ class RunObserver(Protocol):
 def crew_observers(
     crew: Crew, place: RunPlace, tasks: Sequence[TaskBinding], inputs: Inputs, origin: SnapshotOrigin | None
 ) -> list[RunObserver]:
-    """What observes a crew's run.
+    """Return the observers of a crew's run.
 
     Args:
         crew: the crew.
@@ -165,7 +160,7 @@ def _agents(crew: Crew) -> Iterable[BaseAgent | None]:
 
 
 def flow_observers(run: FlowRun, saver: Any) -> list[RunObserver]:
-    """What observes a flow's run, which is stored in this checkpointer."""
+    """Return the observers of a flow's run that is stored in this checkpointer."""
     console = flow_console(run.flow)
     observers: list[RunObserver] = [] if console is None else [console]
     if run.flow.checkpoint:
@@ -174,7 +169,7 @@ def flow_observers(run: FlowRun, saver: Any) -> list[RunObserver]:
 
 
 def agent_observers(agent: BaseAgent, inputs: Inputs) -> tuple[RunPlace | None, list[RunObserver]]:
-    """Where an agent's own kickoff is stored, None for nowhere; and what observes it."""
+    """Return where a standalone agent's kickoff is stored (None for nowhere), and its observers."""
     console, start = agent_console(agent), agent.take_start()
     observers: list[RunObserver] = [] if console is None else [console]
     if start is None and not agent.checkpoint:
@@ -185,7 +180,7 @@ def agent_observers(agent: BaseAgent, inputs: Inputs) -> tuple[RunPlace | None, 
 
 @contextmanager
 def observed(observers: Sequence[RunObserver]) -> Generator[None]:
-    """A block that these observe; entered in their order, left in the reverse."""
+    """Let observers watch a block; they are entered in order and left in reverse."""
     with ExitStack() as stack:
         for observer in observers:
             stack.enter_context(observer)

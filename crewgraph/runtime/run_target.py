@@ -1,4 +1,4 @@
-"""Where a kickoff runs: on its own, or inside a node of somebody's graph, whose checkpoints it then shares."""
+"""Where a kickoff runs: on its own, or inside a node of another graph, whose checkpoints it then shares."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,46 +33,46 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class RunPlace:
-    """How the graph of a run is compiled and started."""
+    """Where a run is stored, and how its graph is compiled and started."""
 
     checkpointer: Any
     """For `compile`: a checkpointer, False for nothing kept, None for the surrounding graph's."""
 
     thread_id: str | None
-    """The thread the run is kept under; None where it is not."""
+    """The thread of the run; None if it is not stored."""
 
     detached: bool
-    """Whether the run is none of the surrounding graph's."""
+    """Whether the run is separate from the enclosing graph."""
 
     again: bool = False
-    """Whether it is a part of a node that runs again, and may have been done before, or a part of it."""
+    """Whether it belongs to a node that runs again, so that all or part of it may be done."""
 
     method: Running | None = None
-    """The method of a flow that it is a part of, where it is kept beside that flow's run."""
+    """The enclosing flow method, if the run is stored beside the flow's run."""
 
     beside: Running | None = None
-    """The method of a flow that is kept nowhere, in which it runs: a question could not wait there."""
+    """The enclosing method of an unstored flow, where a question could not wait."""
 
     for_now: bool = False
-    """Whether it is kept in memory for as long as it lasts, because it was to be kept nowhere and may ask at the terminal."""
+    """Whether it is stored in memory while it lasts, because it is otherwise unstored and may ask at the terminal."""
 
     @property
     def shown_thread(self) -> str | None:
-        """The thread that people are told of."""
+        """The thread that is shown to users."""
         return None if self.for_now else self.thread_id
 
     @property
     def known(self) -> bool:
-        """Whether the thread may hold this very run already, which then goes on."""
+        """Whether the thread may already hold this run, which is then resumed."""
         return self.method is not None and self.method.run.again
 
     @property
     def durability(self) -> str | None:
-        """How LangGraph is to store checkpoints: each before the next step, where the run has a database of its own."""
+        """LangGraph's durability: "sync" if the run has its own storage, otherwise inherited."""
         return "sync" if self.detached and self.checkpointer is not False else None
 
     def answers(self, questions: Sequence[Interrupt]) -> "Command[Any] | None":
-        """What a run that is known goes on with: what was answered to those of its questions that the method had to leave."""
+        """Return the resume value of a known run: the answers to its questions that the method left pending."""
         assert self.method is not None
         told = {one.id: answer_to(self.method, _question(one)) for one in questions}
         given = {name: answer for name, answer in told.items() if answer is not None}
@@ -86,7 +86,7 @@ class RunPlace:
 
     @property
     def configurable(self) -> dict[str, Any]:
-        """The part of the config that names the thread."""
+        """The `configurable` that names the thread."""
         return {"thread_id": self.thread_id} if self.detached and self.thread_id is not None else {}
 
 
@@ -95,7 +95,7 @@ def _question(asked: Interrupt) -> str:
 
 
 def run_place(crew: Crew, thread_id: str | None, checkpointer: Checkpointer) -> RunPlace:
-    """Where a kickoff with these wishes runs.
+    """Return where a kickoff with these options runs.
 
     Inside a node of a graph with a checkpointer, and without wishes of its own, a kickoff is a part of that graph: it
     is kept there, and continues there after a crash.
@@ -116,7 +116,7 @@ def run_place(crew: Crew, thread_id: str | None, checkpointer: Checkpointer) -> 
 
 
 def own_saver(crew: "Crew | Flow") -> Any:
-    """Where a crew or a flow says that it is kept: its `checkpointer`, else beside its checkpoints; None where it does not.
+    """Return the storage that a crew or flow sets: its `checkpointer`, or that of its snapshots; None if it sets none.
 
     Raises:
         StorageError: that database cannot be opened.
@@ -127,7 +127,7 @@ def own_saver(crew: "Crew | Flow") -> Any:
 
 
 def own_place(crew: Crew, thread_id: str | None, checkpointer: Any) -> RunPlace:
-    """Where a run with these wishes has a thread of its own: beside that of the flow whose method it runs in, if any.
+    """Return the place of a run with its own thread: beside that of the enclosing flow method, if any.
 
     Raises:
         RunError: runs are kept nowhere.
@@ -140,7 +140,7 @@ def own_place(crew: Crew, thread_id: str | None, checkpointer: Any) -> RunPlace:
 
 
 def saver_of(crew: Crew, checkpointer: object) -> object:
-    """Where the runs of a crew are kept, inside the method of a flow where that one's are.
+    """Return where the runs of a crew are stored; inside a flow method, where the flow's are.
 
     Raises:
         RunError: they are kept nowhere.
@@ -156,7 +156,7 @@ def saver_of(crew: Crew, checkpointer: object) -> object:
 
 
 def place_in_flow(thread_id: str | None = None) -> RunPlace | None:
-    """A place of its own beside the run of the flow whose method is the running code; None where there is none that is kept.
+    """Return a place beside the run of the enclosing flow; None outside of stored flows.
 
     Args:
         thread_id: what `thread_in_flow` gave; None for the next one. For any other thread there is no such place.
@@ -173,13 +173,13 @@ def place_in_flow(thread_id: str | None = None) -> RunPlace | None:
 
 
 def thread_in_flow() -> str | None:
-    """The thread of the next run inside the method of a flow; None where there is none that is kept."""
+    """Return the thread of the next run inside a flow method; None outside of stored flows."""
     around = RUNNING.get()
     return around.thread_inside() if around is not None and around.run.stored else None
 
 
 def place_around() -> RunPlace | None:
-    """A place in the graph around the running code; None where there is none that keeps anything."""
+    """Return the place in the enclosing graph; None without one that has a checkpointer."""
     around: RunnableConfig | None = var_child_runnable_config.get()
     place = None if around is None else place_of(around)
     if place is None or not place.task or place.saver is None:

@@ -1,1 +1,1 @@
-"""Flows as graphs: the algebra of their triggers, and the nodes that carry it out."""
+"""Flows as graphs: the algebra of their triggers, and the nodes that run them."""

@@ -1,8 +1,8 @@
-"""The algebra of triggers: what runs next once a method has completed. Pure: nothing is changed, nothing is done.
+"""The algebra of triggers: which methods run next when a method has completed. Pure functions.
 
-An *execution* is one run of one method; its id is the method's name and the *round* it runs in. It takes over the round of
-what triggered it; running again in a round is a new round. A *wave* is what the routers of one event have in common: an
-`or_` over labels of one wave fires once.
+An *execution* is one run of one method; its id is the method's name and the *round* it runs in. An execution inherits the
+round of its trigger; running again in the same round starts a new one. A *wave* groups the labels that the routers of one
+event return: an `or_` over labels of one wave fires once.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Questions to people: asked at once where somebody sits at a terminal, else left with the run until they are answered."""
+"""Questions to people: asked at the terminal if there is one, otherwise stored with the run until they are answered."""
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""The I/O of a flow's nodes: a method called at once, methods begun beside each other, and waiting for any of them."""
+"""Operations of flow nodes: call a method, start methods in the background, and wait for the first of them to end."""
 
 import asyncio
 from collections.abc import Callable, Collection

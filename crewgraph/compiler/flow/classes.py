@@ -1,4 +1,4 @@
-"""The closed table of classes that a flow's values may be of: those that its modules, its methods and its state name."""
+"""The closed table of classes that the values of a flow may have: those named by its modules, methods and state."""
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping

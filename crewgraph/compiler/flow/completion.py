@@ -1,6 +1,6 @@
-"""A completion as plain data, and what it changes in the graph's state besides the progress and the flow's state.
+"""Completions as plain data, and what they change in the graph's state besides progress and flow state.
 
-The threads of runs inside the methods of flows: `<the flow's thread>/<its run>/<the method's execution>/<number>`.
+Runs inside methods have threads named `<the flow's thread>/<its run>/<the method's execution>/<number>`.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""What code below a method may ask of the flow that it runs in."""
+"""What code inside a method can ask of the enclosing flow."""
 
 from collections.abc import Generator
 from contextlib import contextmanager

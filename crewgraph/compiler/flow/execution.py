@@ -1,11 +1,4 @@
-"""What one execution of a method does.
-
-What a method of a flow is called with.
-
-The hooks around the methods of a flow.
-
-An execution of a method as a run in the trace: what it was given and what it gave, from its beginning to its end.
-"""
+"""Executions of methods: their arguments, the hooks around them, and their runs in the trace."""
 
 import difflib
 import inspect

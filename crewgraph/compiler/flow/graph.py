@@ -1,9 +1,4 @@
-"""A flow as a compiled LangGraph graph.
-
-A flow as LangGraph draws graphs: its methods, and the labels between them.
-
-How the graph of a flow is shown in a notebook.
-"""
+"""Flows as compiled LangGraph graphs, and how these are drawn: methods, and labels between them."""
 
 import warnings
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence

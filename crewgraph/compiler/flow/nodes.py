@@ -1,10 +1,8 @@
-"""The nodes of a flow whose graph has a node for each method, and one that waits.
+"""The nodes of a flow graph with a node for each method, and one that waits.
 
-LangGraph ends a step when the slowest of its nodes has ended; a listener must not wait for the siblings of what triggered it.
-So a method that runs alone runs in its node; of several the first node begins all in the background, and the waiting node
-commits what has ended, in steps of its own.
-
-What the nodes of a flow's graph have in common.
+LangGraph ends a step when the slowest of its nodes has ended, but a listener must not wait for the siblings of its trigger.
+So a method that runs alone runs in its node; of several, the first node starts all in the background, and the waiting node
+commits those that have ended, in steps of its own.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What the triggers of a flow come to: who hears which event, and who may run more than once."""
+"""The trigger plan of a flow: which methods listen to which event, and which may run more than once."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

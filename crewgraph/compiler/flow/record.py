@@ -1,6 +1,6 @@
-"""Values of a flow as checkpoints hold them: plain data, and what is more than that under a tag that says what it was.
+"""The values of a flow as checkpoints hold them: plain data, and other values under a tag with their class.
 
-Classes are found again by name in a closed table of the flow's own, never imported by a stored name.
+Classes are looked up by name in a closed table of the flow; nothing is imported by a stored name.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""What the audience of a flow is told."""
+"""Events of flow runs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager

@@ -1,4 +1,4 @@
-"""One run of a flow in this process: its living state, what methods returned, and what they work on."""
+"""A run of a flow in this process: its live state, the results of methods, and the running executions."""
 
 import threading
 from collections.abc import Collection, Mapping

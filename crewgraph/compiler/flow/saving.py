@@ -1,4 +1,4 @@
-"""States given to backends of users' own, once methods have completed, and read from them again."""
+"""Saves states with users' own persistence backends when methods have completed, and loads them."""
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager

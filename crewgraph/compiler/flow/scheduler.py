@@ -1,4 +1,4 @@
-"""Executions from their beginning to their end: one at a time, or beside each other in the background."""
+"""The scheduler runs executions: one at a time, or several in the background."""
 
 from asyncio import CancelledError
 from collections.abc import Callable, Collection, Mapping, Sequence

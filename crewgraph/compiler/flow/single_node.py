@@ -1,7 +1,7 @@
-"""The node of a flow whose graph has one node for all of it, for flows that run tens of thousands of methods.
+"""The node of a flow graph with one node for the whole flow, for flows that run tens of thousands of methods.
 
-What has completed is journaled where the run is kept, so that a killed run repeats only what was in flight; a checkpoint is
-written after every thousand completions, at questions, and at the end.
+Completions are journaled if the run is checkpointed, so a killed run repeats only what was in flight. A checkpoint is written
+after every thousand completions, at questions, and at the end.
 """
 
 from collections.abc import Mapping, Sequence

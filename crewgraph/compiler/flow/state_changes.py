@@ -1,10 +1,7 @@
-"""The state of a run as it is kept: what has changed since, and whether that fits.
+"""Changes of a flow's state since the last commit, and their validation against the state's model.
 
-Changes of a flow's state: the top-level values that changed, and under "$gone" the names of those that are there no more.
-
-A run begins with "$anew": what an earlier one left in the thread is not part of its state.
-
-The fields of a state, checked against its model once a method has changed them in place.
+A change holds the top-level values that changed, and under "$gone" the names of removed ones. A run begins with "$anew":
+values that an earlier run left in the thread are not part of its state.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

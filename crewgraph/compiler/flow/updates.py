@@ -1,4 +1,4 @@
-"""What has happened in a run, as updates of the graph's state."""
+"""Updates of the graph's state from what happened in a run."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast

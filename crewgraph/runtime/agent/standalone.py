@@ -1,7 +1,4 @@
-"""A task, an agent or a guardrail at work outside of a crew: a graph of one node, part of the graph around it if any.
-
-An agent's plan for a task, made on its own: CrewAI's names for it.
-"""
+"""Tasks, agents and guardrails outside of crews: a graph of one node, part of the enclosing graph if any."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -144,7 +141,7 @@ async def ajudge(guardrail: ModelGuardrail, output: TaskOutput) -> tuple[bool, A
 
 
 def prompt(task: Task) -> str:
-    """What a task asks for; see `Task.prompt`."""
+    """Return the prompt of a task; see `Task.prompt`."""
     book = english() if task.agent is None else task.agent.wording()
     return task_prompt(task, standalone_briefing(task, task.agent, ""), book)
 
@@ -173,7 +170,7 @@ def _answered(agent: BaseAgent, task: Task, context: str | None, tools: Sequence
 
 
 def plan(agent: BaseAgent, task: Task) -> Program[dict[str, Any] | None]:
-    """The agent's plan for a task: its text as `plan`, and whether it is `ready`; None where none could be made."""
+    """Return the agent's plan for a task: its text as `plan`, and whether it is `ready`; None if there is none."""
     plain = yield from _ran(single_binding(task, agent, None, None), plan_body)
     _counted(task, plain["usage"])
     return plain["plan"]
@@ -182,7 +179,7 @@ def plan(agent: BaseAgent, task: Task) -> Program[dict[str, Any] | None]:
 def replied(
     agent: BaseAgent, messages: object, structure: type[BaseModel] | None, files: Any = None
 ) -> Program[LiteAgentOutput]:
-    """An agent's answer to a conversation; see `Agent.kickoff`."""
+    """Return an agent's answer to a conversation; see `Agent.kickoff`."""
     check_agent(agent)
     engagement = bind_agent(agent)
     if override_of(agent, "execute_task") is not None and not isinstance(agent, Agent):
@@ -200,7 +197,7 @@ def replied(
 
 
 def gone_on(work: AgentBinding, task: Task | None, said: Sequence[Message]) -> Program[dict[str, Any]]:
-    """A conversation of an agent's to its next answer; see `continue_body`."""
+    """Continue a conversation of an agent to its next answer; see `continue_body`."""
     body = partial(continue_body, work, task, said)
     done = yield from body_alone(f"Going on: {work.slug}", work.slug, body, work=work)
     if task is not None:
@@ -248,7 +245,7 @@ def body_alone(
     work: AgentBinding | None = None,
     kept: RunPlace | None = None,
 ) -> Program[Any]:
-    """What a body gives in a graph of its own, under the name of its node; `given` stands in its inputs.
+    """Run a body in a graph of its own and return its result; `given` becomes its inputs.
 
     Args:
         name: what the graph is called in traces.
@@ -296,27 +293,27 @@ def _noted_review(task: Task) -> None:
 
 
 def _counted(task: Task, used: Mapping[str, object]) -> None:
-    """What a user's version of a verb uses by calling ours is used by the task it was called for."""
+    """Charge the usage of a built-in verb that a user's override calls to the current task."""
     ongoing = ONGOING.get()
     if ongoing is not None and ongoing.task is task:
         ongoing.usage.add(used)
 
 
 class ReasoningPlan(BaseModel):
-    """How an agent is going to do a task."""
+    """An agent's plan for a task."""
 
     plan: str
-    """The plan."""
+    """The text of the plan."""
 
     steps: list[PlanStep] = Field(default_factory=list[PlanStep])
     """Its steps, where the agent's `planning` asks for them."""
 
     ready: bool
-    """Whether the agent finds it good enough to begin."""
+    """Whether the agent considers the plan ready."""
 
 
 class AgentReasoningOutput(BaseModel):
-    """What comes of planning."""
+    """The result of planning."""
 
     plan: ReasoningPlan
 
@@ -346,12 +343,12 @@ class AgentReasoning:
 
     @property
     def description(self) -> str:
-        """What is to be done."""
+        """The task description."""
         return self.task.description
 
     @property
     def expected_output(self) -> str:
-        """What is expected."""
+        """The expected output."""
         return self.task.expected_output
 
     def handle_agent_reasoning(self) -> AgentReasoningOutput:

@@ -1,7 +1,4 @@
-"""Testing a crew: rounds whose outputs a model marks.
-
-The scores of a test as the table that people are shown.
-"""
+"""Tests a crew: rounds whose task outputs a model scores, and the table of scores."""
 
 import logging
 import time
@@ -133,7 +130,7 @@ def _tested(
 
 
 def _ran(crew: Crew, inputs: dict[str, Any], checkpointer: Checkpointer) -> Program[Any]:
-    """A round, of which the crew remembers nothing, as it is to be judged by what it does without."""
+    """A test round; the crew saves no memories of it, so that rounds do not influence each other."""
     token = CREW_WITHOUT_MEMORY.set(crew)
     try:
         return (yield from kickoff_program(crew, inputs, RunOptions(checkpointer=checkpointer)))
@@ -142,7 +139,7 @@ def _ran(crew: Crew, inputs: dict[str, Any], checkpointer: Checkpointer) -> Prog
 
 
 def _outputs(crew: Crew, output: object) -> list[tuple[Task, TaskOutput]]:
-    """The tasks with what they gave; empty texts where they were skipped."""
+    """Return the tasks with their outputs; empty texts for skipped ones."""
     if isinstance(output, CrewOutput) and len(output.tasks_output) == len(crew.tasks):
         return list(zip(crew.tasks, output.tasks_output, strict=True))
     # An `after_kickoff` function gave something else in its place.
@@ -163,7 +160,7 @@ class _Judge:
         self.model: Model = as_model(llm)  # one that is not there is told before anything is paid for
 
     def scores(self, outputs: Sequence[tuple[Task, TaskOutput]], result: CrewTestResult) -> Program[list[TaskScore]]:
-        """The scores of a round; what judging used is added to the result."""
+        """Return the scores of a round; the usage of the judging model is added to the result."""
         given = [(output, self._asked(task)) for task, output in outputs if output.raw]
         marks: list[dict[str, object]] = []
         if given:

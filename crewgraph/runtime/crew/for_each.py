@@ -1,4 +1,4 @@
-"""One crew for many inputs: each a run of its own, and none lost because another one fails."""
+"""Runs one crew for many inputs: each in a run of its own, and none lost because another one fails."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -85,7 +85,7 @@ async def akickoff_for_each(
 
 
 class _Item:
-    """One of the inputs, and the name its run is kept under."""
+    """One of the inputs, and the thread of its run."""
 
     def __init__(self, inputs: Inputs) -> None:
         self.inputs, self.thread_id = inputs, thread_in_flow() or str(uuid4())
@@ -106,7 +106,7 @@ def _items(inputs: Any, max_concurrency: int | None) -> list[_Item]:
 
 
 def _settled(crew: Crew, items: Sequence[_Item], outcomes: Sequence[_Outcome]) -> list[CrewOutput]:
-    """The outputs in order; else the first failure, which carries those there are."""
+    """Return the outputs in order, or raise the first failure, which carries the available ones."""
     failures = {n: outcome for n, outcome in enumerate(outcomes) if isinstance(outcome, BaseException)}
     outputs = [None if isinstance(outcome, BaseException) else outcome for outcome in outcomes]
     finished = [output for output in outputs if output is not None]

@@ -1,4 +1,4 @@
-"""The compiled graph of a crew, made once for as long as the crew stays what it is."""
+"""The compiled graphs of a crew, cached until the crew changes."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
@@ -24,12 +24,12 @@ Graph = CompiledStateGraph[Any]
 
 @dataclass(frozen=True)
 class CrewGraph:
-    """A crew's compiled graph, and the tasks that its nodes do."""
+    """A crew's compiled graph, and the tasks of its nodes."""
 
     graph: Graph
     tasks: Sequence[TaskBinding]
     planning: TaskBinding | None = None
-    """The task that makes the plan for the others, if any does."""
+    """The planning task, if any."""
 
 
 def compile_crew(
@@ -42,7 +42,7 @@ def compile_crew(
     interrupt_before: Sequence[str] = (),
     interrupt_after: Sequence[str] = (),
 ) -> Graph:
-    """The crew as a compiled graph of the caller's own; see `Crew.compile`."""
+    """Compile a crew to a graph for the caller; see `Crew.compile`."""
     form = Granularity(
         granularity=_known(granularity),
         stored=checkpointer is not False,
@@ -64,7 +64,7 @@ def compile_crew(
 
 
 def graph_of(crew: Crew, checkpointer: Any, granularity: str = "task") -> CrewGraph:
-    """The graph to run a crew with; the same one again where nothing it is made of has changed.
+    """Return the graph that runs a crew, cached until anything it is made of changes.
 
     Raises:
         CompileError: the crew cannot become a graph.

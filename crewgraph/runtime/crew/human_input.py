@@ -1,4 +1,4 @@
-"""Questions of crews to people: asked at the terminal, or left with the run until somebody answers."""
+"""Questions of crews to people: asked at the terminal, or stored with the run until somebody answers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -44,16 +44,16 @@ __all__ = [
 
 
 _IN_MEMORY = InMemorySaver()
-"""Where runs are kept that are to be kept nowhere, and stop for questions at the terminal; they are removed when they end."""
+"""In-memory storage for unstored runs that ask questions at the terminal; removed when the runs end."""
 
 
 def crew_questions(crew: Crew, checkpointer: Checkpointer) -> list[PendingCrew]:
-    """The runs that wait; see `Crew.pending`."""
+    """List the runs that wait for answers; see `Crew.pending`."""
     return drive(_pending(crew, checkpointer))
 
 
 async def acrew_questions(crew: Crew, checkpointer: Checkpointer) -> list[PendingCrew]:
-    """The runs that wait; see `Crew.pending`."""
+    """List the runs that wait for answers; see `Crew.pending`."""
     return await adrive(_pending(crew, checkpointer))
 
 
@@ -74,7 +74,7 @@ def _pending(crew: Crew, checkpointer: Checkpointer) -> Program[list[PendingCrew
 def pending_crew(
     crew: Crew, done: CrewOutput, tasks: Sequence[TaskBinding], questions: Sequence[CrewQuestion]
 ) -> PendingCrew:
-    """What stands for the output of a run that waits.
+    """Return the pending output of a run that waits for answers.
 
     Args:
         crew: whose run it is.
@@ -103,7 +103,7 @@ def pending_crew(
 
 
 def place_to_ask(place: RunPlace, work: Sequence[AgentBinding]) -> RunPlace:
-    """The place of a run whose agents may ask people: somewhere for as long as it lasts, where it was to be kept nowhere.
+    """Return the place of a run whose agents may ask people; an unstored run gets in-memory storage while it lasts.
 
     Raises:
         RunError: a task asks for sure, and there is nobody at a terminal.
@@ -143,7 +143,7 @@ def forget(place: RunPlace) -> None:
 def run_with_questions(
     place: RunPlace, config: RunnableConfig, given: Any, run_on: Callable[[object], Run]
 ) -> Program[Run]:
-    """A run to its end, or to questions that somebody elsewhere has to answer; at a terminal they are asked there.
+    """Run to the end, asking questions at the terminal, or to questions that somebody has to answer elsewhere.
 
     Args:
         place: where it is kept.
@@ -198,7 +198,7 @@ def _prompt(question: CrewQuestion) -> str:
 
 
 def file_answers(crew: Crew, place: RunPlace, config: RunnableConfig, answer: Any) -> "Program[Command[object] | None]":
-    """What a run goes on with whose questions somebody answers.
+    """Return the resume value for the answers to a run's questions.
 
     Raises:
         RunError: it asks nothing, or something else, or somebody was quicker.
@@ -213,7 +213,7 @@ def file_answers(crew: Crew, place: RunPlace, config: RunnableConfig, answer: An
 
 
 class _Latest(Operation):
-    """The latest checkpoint of a thread."""
+    """Return the latest checkpoint of a thread."""
 
     def __init__(self, saver: Any, config: RunnableConfig) -> None:
         self.saver, self.config = saver, config
@@ -250,7 +250,7 @@ def _by_id(asked: Sequence[Interrupt], answer: object, where: str) -> dict[str, 
 
 
 def _is_of_another(question: CrewQuestion, answer: Any) -> bool:
-    """Whether an answer to a question with known answers can only be one by id."""
+    """Whether an answer can only be a dict of answers by question id."""
     if not isinstance(answer, Mapping) or question.kind == "question":
         return False
     known = {"feedback": {"feedback"}, "approval": {"args", "approved", "reason"}}[question.kind]

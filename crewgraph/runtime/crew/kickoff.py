@@ -1,4 +1,4 @@
-"""Kickoff and resume: a crew is compiled, its graph is run, its results are shown."""
+"""Kickoff and resume of crews: compile the crew, run its graph, return its output."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -111,7 +111,7 @@ def kickoff_program(
     options: RunOptions,
     audience: CrewAudience | None = None,
 ) -> Program[CrewOutput]:
-    """A kickoff as a program; the audience is told of its beginning here, and of all else by the code that it hears."""
+    """A kickoff as a program. The audience is notified of the start here, and of the rest by the events of the run."""
     start = crew.take_start()
     if start is not None:
         continued: Program[CrewOutput] = start(crew, inputs, options, audience)
@@ -154,7 +154,7 @@ def _prepared(
     options: RunOptions,
     opened: RunResources,
 ) -> "Program[tuple[CrewRun, dict[str, Any]]]":
-    """The run, and its inputs as the `before_kickoff` functions and the hooks left them."""
+    """Return the run, and its inputs after the `before_kickoff` functions and hooks."""
     given, files = parted(validate_inputs(inputs or {}))
     for callback in crew.before_kickoff_callbacks:
         changed = yield CallBack(callback, *taken(callback, given))
@@ -223,7 +223,7 @@ def plain_inputs(inputs: Inputs) -> dict[str, object]:
 
 
 class CrewRun:
-    """A run about to begin: the graph and where it is kept."""
+    """A run before its start: the graph and where it is stored."""
 
     def __init__(self, crew: Crew, place: RunPlace, granularity: str, opened: RunResources) -> None:
         self.crew, self.granularity, self.opened = crew, granularity, opened
@@ -248,11 +248,11 @@ class CrewRun:
 
     @property
     def steps(self) -> list[TaskBinding]:
-        """The tasks, and before them the one that plans them, where there is one."""
+        """The tasks, preceded by the planning task, if any."""
         return list(self.tasks) if self.planning is None else [self.planning, *self.tasks]
 
     def as_kept(self, metadata: Mapping[str, Any] | None) -> "CrewRun":
-        """The same in the granularity that the metadata of its checkpoints tell: what its steps have done is kept with them."""
+        """Return this run in the granularity that it was stored with."""
         granularity: str = (metadata or {}).get(CREW_GRANULARITY, "task")
         if granularity == self.granularity:
             return self
@@ -390,7 +390,7 @@ def _named(place: RunPlace) -> str:
 
 
 def failure_text(error: BaseException) -> str:
-    """What went wrong, in words for events."""
+    """Return the text of an exception for events."""
     notes = " ".join(getattr(error, "__notes__", ()))
     text = f"{type(error).__name__}: {error}"
     return f"{text} ({notes})" if notes else text

@@ -1,9 +1,4 @@
-"""From what the nodes wrote to what the user gets.
-
-Tasks by any of their names.
-
-The files that a run is given, noted before it begins.
-"""
+"""From the state of a graph to the output that users get; tasks by their names; the input files of a run."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, cast
@@ -52,7 +47,7 @@ def crew_output(
     notes: RunNotes,
     planning: TaskBinding | None = None,
 ) -> CrewOutput:
-    """The output of a crew: that of its last task that gave a text, and all of them.
+    """Return the output of a crew: that of the last task with a text, and all task outputs.
 
     Args:
         tasks: the crew's tasks in order.
@@ -80,13 +75,13 @@ def partial_output(
     notes: RunNotes,
     planning: TaskBinding | None = None,
 ) -> CrewOutput:
-    """The output of a run that has not come to its end: the tasks that are done, if any; see `crew_output`."""
+    """Return the output of an unfinished run: the finished tasks, if any; see `crew_output`."""
     outputs, plan = _outputs(tasks, planning, written, notes)
     return _joined(outputs, plan, thread_id)
 
 
 def written_so_far(saved: CheckpointTuple | None, written: Mapping[str, object]) -> dict[str, object]:
-    """What the nodes of a run have written, by channel.
+    """Return what the nodes of a run have written, by channel.
 
     Args:
         saved: its latest checkpoint.
@@ -101,7 +96,7 @@ def written_so_far(saved: CheckpointTuple | None, written: Mapping[str, object])
 def _outputs(
     tasks: Sequence[TaskBinding], planning: TaskBinding | None, written: Mapping[str, object], notes: RunNotes
 ) -> tuple[list[TaskOutput], TaskOutput | None]:
-    """What the tasks gave, and the plan."""
+    """Return the task outputs and the plan."""
     plan = None
     if planning is not None and planning.slug in written:
         plan = planning.task.output = _output(planning, written, notes)
@@ -131,7 +126,7 @@ def _output(one: TaskBinding, written: Mapping[str, Any], notes: RunNotes) -> Ta
 def execution_logs(
     tasks: Sequence[TaskBinding], written: Mapping[str, Any], inputs: Inputs, notes: RunNotes
 ) -> list[dict[str, object]]:
-    """An entry for each task that has an output: `was_replayed` says that it was kept from before the run was resumed."""
+    """Return an entry for each task with an output; `was_replayed` is true for outputs from before the run was resumed."""
     return [
         {
             "task_id": str(one.task.id),
@@ -170,7 +165,7 @@ def check_stored(tasks: Sequence[TaskBinding], values: Mapping[str, Any], thread
 
 
 def task_index(wanted: object, tasks: Sequence[TaskBinding], outputs: Mapping[str, Mapping[str, object]]) -> int:
-    """The place of a task among a crew's tasks.
+    """Return the index of a task in its crew.
 
     Args:
         wanted: the task itself; its name in the graph, its id, name or key; its place, also as a text; the id or the key that
@@ -201,7 +196,7 @@ def task_index(wanted: object, tasks: Sequence[TaskBinding], outputs: Mapping[st
 
 
 def _ways(outputs: Mapping[str, Mapping[str, Any]]) -> Iterator[Callable[[TaskBinding], Sequence[object]]]:
-    """The kinds of names that a task has, the surest first."""
+    """The kinds of names of a task, most specific first."""
 
     def then(one: TaskBinding, what: str) -> object:
         told: Mapping[str, Any] = outputs.get(one.slug, {}).get(TASK) or {}

@@ -1,4 +1,4 @@
-"""Training a crew: rounds in which people say what is to be better, and what is drawn from that."""
+"""Trains a crew: rounds of human feedback, and the lessons drawn from it."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -110,7 +110,7 @@ def _trained(
 
 
 def checked_rounds(n_iterations: object) -> int:
-    """How many rounds, if that is a number of rounds.
+    """Return the number of rounds, if it is valid.
 
     Raises:
         ValueError: it is none.
@@ -124,7 +124,7 @@ def checked_rounds(n_iterations: object) -> int:
 
 
 def _begun(crew: Crew, path: Path, rounds: int, given: dict[str, object]) -> "Program[_Work]":
-    """The training in a file that is not finished, else a new one."""
+    """Return the unfinished training of a file, otherwise a new one."""
     try:
         held = yield CallBack(read_training, path)
     except FileNotFoundError:
@@ -154,7 +154,7 @@ def _digest(crew: Crew) -> str:
 
 
 class _Work:
-    """A training that is under way."""
+    """A running training."""
 
     def __init__(self, crew: Crew, path: Path, held: TrainingFile) -> None:
         self.crew, self._path, self._held = crew, path, held
@@ -171,7 +171,7 @@ class _Work:
             write_training(self._path, self._held)
 
     def round(self, asks: _Ask, checkpointer: Checkpointer) -> Program[None]:
-        """The next round, or the rest of one that has begun."""
+        """Run the next round, or the rest of an unfinished one."""
         training = self.training
         iteration = training.done + 1
         if len(training.threads) < iteration:
@@ -219,7 +219,7 @@ def _by_role(crew: Crew) -> dict[str, BaseAgent]:
 
 
 def _ran(crew: Crew, inputs: Inputs, thread_id: str, checkpointer: Checkpointer) -> Program[CrewOutput]:
-    """The run of a round: begun, or gone on with."""
+    """Start or resume the run of a round."""
     place = run_place(crew, thread_id, checkpointer)
     if place.checkpointer is not False:
         config: Any = {"configurable": place.configurable}
@@ -242,7 +242,7 @@ def _drawn(crew: Crew, agent: BaseAgent, said: list[Feedback]) -> Program[Traine
 
 
 def _at_terminal(book: Book, output: TaskOutput) -> str:
-    """What somebody types when shown an answer; an empty text accepts it.
+    """Show an answer and return what the user types; an empty text accepts it.
 
     Raises:
         EOFError: the terminal was closed.

@@ -1,10 +1,6 @@
 """Kickoff and resume of flows.
 
-What the class of a flow comes to, made once; where its faults are raised.
-
-Runs of flows of which only some methods are persisted: gone on with from the last of these.
-
-Runs of flows that wait for somebody's answer, found by their ids.
+Flows of which only some methods are persisted resume from the last of these. Pending runs are found by their ids.
 """
 
 import warnings
@@ -69,7 +65,7 @@ _GRANULARITIES = ("method", "flow")
 
 
 def form_of(flow: "Flow | type[Flow]", granularity: str = "method") -> FlowForm:
-    """What the class of a flow comes to in some granularity, made once.
+    """Return the form of a flow's class in a granularity, cached.
 
     Raises:
         DefinitionError: it has faults.
@@ -92,7 +88,7 @@ def form_of(flow: "Flow | type[Flow]", granularity: str = "method") -> FlowForm:
 
 
 def is_behind(values: Mapping[str, Any]) -> bool:
-    """Whether methods have completed since the last one that is persisted."""
+    """Whether methods have completed since the last persisted one."""
     saved: Mapping[str, Any] | None = values.get("saved")
     if saved is None or values.get("parked"):  # what is asked is not taken back
         return False
@@ -139,7 +135,7 @@ async def aresume_flow(flow: "Flow", flow_id: str, feedback: Any) -> Any:
 
 
 def run_of(flow: "Flow", inputs: dict[str, Any], feedback: Any) -> Program[Any]:
-    """A kickoff as a program, or a run that goes on with an answer.
+    """A kickoff as a program, or the continuation of a run with an answer.
 
     Raises:
         RunError: there is an answer, and no `id` of the run that waits for it.
@@ -167,7 +163,7 @@ def ask(message: str, timeout: float | None, metadata: Mapping[str, Any] | None)
 
 
 def flow_questions(run: FlowRun, questions: Mapping[str, Any]) -> PendingFlow:
-    """What a run waits for."""
+    """Return what a run waits for."""
     return PendingFlow(
         flow_id=run.thread_id or run.flow_id,
         flow=run.name,
@@ -176,18 +172,18 @@ def flow_questions(run: FlowRun, questions: Mapping[str, Any]) -> PendingFlow:
 
 
 def compile_flow(flow: "Flow", granularity: str | None = None, **wishes: Any) -> FlowGraph:
-    """The flow as a graph; see `Flow.compile`."""
+    """Compile a flow to a graph; see `Flow.compile`."""
     return form_of(flow, granularity or flow.granularity).graph(flow, **wishes)
 
 
 def state_around(flow: "Flow", otherwise: Any) -> Any:
-    """The state of the run around the running code, if it is one of this flow."""
+    """Return the state of the enclosing run, if it is one of this flow."""
     running = RUNNING.get()
     return running.run.state if running is not None and running.run.flow is flow else otherwise
 
 
 def _saver(flow: "Flow") -> object:
-    """Where a run of a flow is kept; None for nowhere."""
+    """Return where a run of a flow is stored; None for nowhere."""
     if own_saver(flow) is None and not flow.topology().is_persisted and flow.persistence is None:
         return None
     return checkpointer_for(own_saver(flow))
@@ -240,7 +236,7 @@ def _kicked_off(flow: "Flow", inputs: dict[str, Any]) -> Program[object]:
 
 
 def _was_loaded(flow: "Flow", run: FlowRun, flow_id: str) -> bool:
-    """Whether a backend of the user's own holds a state, which the run then begins with."""
+    """Whether a persistence backend holds a state for the run to begin with."""
     values = loaded(flow, flow_id)
     if values is not None:
         run.state = flow.new_state(run.inputs, flow.restored_state(values))
@@ -257,13 +253,13 @@ def _went_on(graph: FlowGraph, run: FlowRun, flow_id: str, values: Mapping[str, 
 
 
 def _marked(run: FlowRun, values: Mapping[str, Any]) -> Mapping[str, object]:
-    """The graph's state with the state that was saved last, where only some methods are persisted."""
+    """Return the graph's state with the last saved flow state, for flows of which only some methods are persisted."""
     saved: Mapping[str, object] | None = values.get("saved") if run.marks else None
     return values if saved is None else {**values, **saved}
 
 
 def _inside(flow: "Flow", inputs: dict[str, Any], around: Running) -> Program[object]:
-    """A run inside a method of another flow, kept where that one is: after a crash it goes on where it was."""
+    """A run inside a method of another flow, stored where that one is: it resumes after a crash."""
     graph = compile_flow(flow, checkpointer=around.run.saver)
     run, thread_id = FlowRun(flow, graph.plan, None, inputs, stored=True), around.thread_inside()
     values: Mapping[str, object] = {}
@@ -312,7 +308,7 @@ def _check_answers(flow: "Flow", flow_id: str, questions: Mapping[str, Any], ans
 
 
 def no_run(flow: "Flow", flow_id: str) -> RunError:
-    """What is raised where nothing is kept under an id."""
+    """Return the error for an id without a stored run."""
     told = f"there is no run of flow `{flow.flow_name}` under `{flow_id}`."
     if _saver(flow) is None:
         return RunError(f"{told} Its runs are not kept: decorate it with `@persist`, or give it `checkpointer=True`.")
@@ -320,13 +316,13 @@ def no_run(flow: "Flow", flow_id: str) -> RunError:
 
 
 def metadata_of(graph: FlowGraph) -> dict[str, Any]:
-    """What the checkpoints of a graph tell of it."""
+    """Return the metadata in the checkpoints of a graph."""
     # Both always: a run inside of another one's method would inherit what it does not tell itself.
     return {FLOW_NAME: graph.flow.flow_name, FLOW_GRANULARITY: graph.granularity}
 
 
 def found(graph: FlowGraph, run: FlowRun, thread_id: str) -> Program[tuple[FlowGraph, Mapping[str, Any]]]:
-    """What is kept under a thread, and the flow's graph in the granularity that it was kept in."""
+    """Return the stored state of a thread, and the flow's graph in the granularity it was stored with."""
     state = yield ReadState(graph, _config(graph, run, thread_id))
     metadata: Mapping[str, Any] = state.metadata or {}
     name = metadata.get(FLOW_NAME, graph.flow.flow_name)
@@ -343,7 +339,7 @@ def found(graph: FlowGraph, run: FlowRun, thread_id: str) -> Program[tuple[FlowG
 
 
 def _is_open(values: Mapping[str, Any]) -> bool:
-    """Whether a run is not done; `next` does not tell: it is empty, too, while what a node wrote is stored and not applied."""
+    """Whether a run is unfinished. `next` is not enough: it is also empty while a node's writes are stored but not applied."""
     # A run without progress has its inputs stored, and no more.
     return bool(values) and (
         "progress" not in values or bool(values["progress"]["inflight"]) or bool(of_run(values, "unsaved"))
@@ -351,7 +347,7 @@ def _is_open(values: Mapping[str, Any]) -> bool:
 
 
 def _done(run: FlowRun, values: Mapping[str, Any]) -> object:
-    """What a run gave that is done."""
+    """Return the result of a finished run."""
     run.read(values)
     run.flow.set_last_run(run)
     last = values["progress"]["last"]
@@ -418,14 +414,14 @@ def played(
 
 
 def _without_machinery(error: BaseException) -> BaseException:
-    """An exception without the notes that name nodes which are no methods."""
+    """Remove the notes of an exception that name nodes other than methods."""
     if notes := getattr(error, "__notes__", None):
         notes[:] = [note for note in notes if f"name '{WAIT}'" not in note and f"name '{WHOLE}'" not in note]
     return error
 
 
 def _told(run: FlowRun, ran: Run, retention: Retention) -> Program[Any]:
-    """What came of a run, told."""
+    """Emit the events of a run's end and return its result."""
     try:
         yield ran
     except RunAbandoned:
@@ -455,7 +451,7 @@ def _paused(run: FlowRun, waits: PendingFlow) -> dict[str, object]:
 
 
 def waiting_flow_runs(flow: "Flow", flow_id: str) -> PendingFlow:
-    """What a run waits for; the flow shows its state. See `Flow.from_pending`.
+    """Restore a pending run into a flow; see `Flow.from_pending`.
 
     Raises:
         DefinitionError: it waits for nothing.

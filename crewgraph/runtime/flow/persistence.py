@@ -1,4 +1,4 @@
-"""A backend for the states of flows: a SQLite file of its own."""
+"""A persistence backend for the states of flows, in a SQLite file."""
 
 import json
 import sqlite3
@@ -79,7 +79,7 @@ class SQLiteFlowPersistence(FlowPersistence):
             )
 
     def load_state(self, flow_uuid: str) -> dict[str, Any] | None:
-        """The state that was saved last under an id; None where there is none."""
+        """Return the last saved state of an id; None without one."""
         with self._connected() as connection:
             row = connection.execute("SELECT state FROM saved_states WHERE flow = ?", (flow_uuid,)).fetchone()
         return None if row is None else json.loads(row[0])
@@ -96,7 +96,7 @@ class SQLiteFlowPersistence(FlowPersistence):
             )
 
     def load_pending_feedback(self, flow_uuid: str) -> tuple[dict[str, object], PendingFeedbackContext] | None:
-        """The state and the question of a run that waits; None where it does not."""
+        """Return the state and question of a pending run; None if it is not pending."""
         with self._connected() as connection:
             query = "SELECT state, question FROM waiting_questions WHERE flow = ?"
             row = connection.execute(query, (flow_uuid,)).fetchone()
@@ -109,7 +109,7 @@ class SQLiteFlowPersistence(FlowPersistence):
 
     @contextmanager
     def _connected(self) -> Generator[sqlite3.Connection]:
-        """A connection for one transaction: none is shared by threads, or left to a forked child."""
+        """Open a connection for one transaction; none is shared by threads or inherited by a forked child."""
         try:
             connection = sqlite3.connect(self.db_path, timeout=_PATIENCE)
             try:
