@@ -17,7 +17,7 @@ from crewgraph.errors import FlowLoopError
 __all__ = ["Execution", "Progress", "advanced", "check_calls", "initial_progress", "labels_of"]
 
 _BEGINNING = ""
-"""The wave of the routers that a run begins with."""
+"""The wave of the first routers of a run."""
 
 
 class Execution(TypedDict):
@@ -28,7 +28,7 @@ class Execution(TypedDict):
     """The execution that triggered it; None at the beginning."""
 
     label: str | None
-    """The label that did, where it was one."""
+    """The label that triggered it, if any."""
 
     round: int
     wave: str | None
@@ -36,13 +36,13 @@ class Execution(TypedDict):
 
 
 class Progress(TypedDict):
-    """How far a run is."""
+    """The progress of a run."""
 
     inflight: dict[str, Execution]
-    """What runs or is to run, by id."""
+    """The running and scheduled executions, by id."""
 
     pending: dict[str, dict[str, int]]
-    """The events that have come for each condition that is not met yet, with their rounds."""
+    """The events received for each unmet condition, with their rounds."""
 
     fired: dict[str, tuple[int, str | None]]
     """The round and the wave in which each racing listener ran last."""
@@ -51,17 +51,17 @@ class Progress(TypedDict):
     """Of the methods that may repeat: the last round, and how often they ran."""
 
     results: dict[str, Any]
-    """What the executions returned that others are still to be given, and the last one."""
+    """The results that other executions still need, and the last one."""
 
     last: str | None
     """The execution that completed last."""
 
     run: str
-    """A name that no other run of the same state has."""
+    """A unique id of the run."""
 
 
 def initial_progress(plan: TriggerPlan, starting: Sequence[str], run: str) -> Progress:
-    """A run of this name that begins with these methods."""
+    """Return the progress of a new run that starts with these methods."""
     return {
         "run": run,
         "inflight": {
@@ -83,7 +83,7 @@ def initial_progress(plan: TriggerPlan, starting: Sequence[str], run: str) -> Pr
 
 
 def labels_of(plan: TriggerPlan, method: str, value: object) -> list[str]:
-    """The labels that a method fires by returning a value."""
+    """Return the labels that a method fires by returning a value."""
     if plan.methods[method].is_router:
         values = cast("Sequence[object]", value) if isinstance(value, (list, tuple, set, frozenset)) else [value]
         return [label_of(one) for one in values if one is not None]
@@ -91,7 +91,7 @@ def labels_of(plan: TriggerPlan, method: str, value: object) -> list[str]:
 
 
 def advanced(plan: TriggerPlan, progress: Progress, done: str, labels: Sequence[str], result: Any) -> Progress:
-    """The progress after an execution has completed.
+    """Return the progress after an execution has completed.
 
     Args:
         plan: the flow.
@@ -122,7 +122,7 @@ def check_calls(plan: TriggerPlan, progress: Progress, method: str, limit: int) 
 
 
 class _Step:
-    """What one completion brings about."""
+    """Collects the effects of one completion."""
 
     def __init__(self, plan: TriggerPlan, progress: Progress, done: str) -> None:
         self.plan, self.before, self.done = plan, progress, done
@@ -134,7 +134,7 @@ class _Step:
         self._triggered: set[str] = set()
 
     def fire(self, event: str, label: str | None) -> None:
-        """Let an event be heard."""
+        """Trigger the listeners of an event."""
         for name in self.plan.hearers.get(event, ()):
             method = self.plan.methods[name]
             if name in self._triggered:
@@ -145,7 +145,7 @@ class _Step:
                 self._meet(name, f"{name}@", method.condition, event, label)
 
     def _is_due(self, name: str, event: str, label: str | None) -> bool:
-        """Whether a listener has not run in this round; a label of another wave is a signal of its own."""
+        """Whether a listener has not run in this round; labels of different waves trigger it separately."""
         if name not in self.plan.racing or name not in self.fired:
             return True
         number, wave = self.fired[name]
@@ -178,7 +178,7 @@ class _Step:
         }
 
     def _counted(self, name: str, number: int) -> int:
-        """The round that a method runs in."""
+        """Return the round that a method runs in."""
         if name not in self.plan.repeating:
             return number
         last, times = self.ran.get(name, (0, 0))
@@ -187,7 +187,7 @@ class _Step:
         return number
 
     def progress(self, result: Any) -> Progress:
-        """The progress after all that."""
+        """Return the resulting progress."""
         before: Mapping[str, Execution] = self.before["inflight"]
         inflight = {**{name: one for name, one in before.items() if name != self.done}, **self.new}
         wanted = {one["source"] for one in inflight.values()}

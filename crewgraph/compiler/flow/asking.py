@@ -33,19 +33,19 @@ from crewgraph.prompts.book import english
 __all__ = ["INSIDE", "answer_result", "answer_to", "ask_person", "interrupts", "left", "said_of", "takes_anything"]
 
 _INTERRUPT = ":interrupt"
-"""What stands, with a number, behind an execution's id in the id of a question that LangGraph's `interrupt` asks."""
+"""Separates, before a number, the execution's id in the ids of questions asked with LangGraph's `interrupt`."""
 
 INSIDE = ":inside-"
-"""What stands, with LangGraph's id of it, behind an execution's id in the id of a question that a run inside the method asks."""
+"""Separates, before LangGraph's id, the execution's id in the ids of questions that a run inside the method asks."""
 
 
 def takes_anything(question: str) -> bool:
-    """Whether the question of this id is answered with whatever the code that asks understands, and not with a text."""
+    """Whether a question may be answered with any value, not only text."""
     return _INTERRUPT in question or INSIDE in question
 
 
 def ask_person(message: str, timeout: float | None = None, metadata: Mapping[str, Any] | None = None) -> str | None:
-    """The answer to a question that a method asks.
+    """Return the answer to a question that a method asks.
 
     Args:
         message: what is asked.
@@ -88,7 +88,7 @@ def ask_person(message: str, timeout: float | None = None, metadata: Mapping[str
 def _provided(
     provider: InputProvider, running: Running, question: Question, timeout: float | None
 ) -> tuple[str | None, dict[str, Any] | None]:
-    """What a provider answers, and what else it tells; None once the time is up."""
+    """Return the answer and metadata of a provider; None after the timeout."""
 
     def answered() -> Any:
         return provider.request_input(question.message, running.run.flow, dict(question.metadata) or None)
@@ -102,7 +102,7 @@ def _provided(
 
 @contextmanager
 def interrupts(running: Running) -> Generator[None]:
-    """A block in which LangGraph's `interrupt` asks questions of the method.
+    """Let LangGraph's `interrupt` ask questions of the method in a block.
 
     Raises:
         RunError: it asks, and the run is not kept.
@@ -131,7 +131,7 @@ def _answered_interrupts(running: Running) -> list[object]:
 
 
 def left(running: Running, name: str, value: Any) -> BaseException:
-    """What ends a method whose question is left with the run.
+    """Return the exception that ends a method whose question is left pending.
 
     Args:
         running: the execution.
@@ -149,19 +149,19 @@ def left(running: Running, name: str, value: Any) -> BaseException:
 
 
 def _message_in(value: Any) -> str:
-    """What is asked; an agent that asks people has worded that."""
+    """Return the text of a question."""
     text: Any = cast("dict[str, Any]", value).get("text") if isinstance(value, dict) else value
     return text if isinstance(text, str) else "What is the answer?"
 
 
 def answer_to(running: Running, name: str) -> object:
-    """What was answered to a question that was `left`; None where nothing was."""
+    """Return the answer to a question left pending; None without one."""
     given = running.run.answers.get(f"{running.name}{name}")
     return None if given is None else running.run.revived(given["text"])
 
 
 def answer_result(running: Running, wish: FeedbackRequest, output: object) -> HumanFeedbackResult:
-    """What somebody says of a method's output.
+    """Return the feedback on a method's output.
 
     Raises:
         RunError: there is nobody to ask and the run is not kept, or the answer comes to none of the outcomes.
@@ -183,7 +183,7 @@ def answer_result(running: Running, wish: FeedbackRequest, output: object) -> Hu
 
 
 def said_of(running: Running, wish: FeedbackRequest) -> HumanFeedbackResult | None:
-    """What was said of a method's output since it returned; None where it has not returned yet."""
+    """Return the feedback given since a method returned; None if it has not returned."""
     given = running.run.answers.get(running.name + FEEDBACK_SUFFIX)
     if given is None:
         return None

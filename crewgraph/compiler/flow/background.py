@@ -15,11 +15,11 @@ __all__ = ["Begin", "Called", "Settle", "WaitForAny", "Work"]
 
 
 Work = futures.Future[Any] | asyncio.Future[Any]
-"""A method that runs in the background; which of the two is a matter of who drives the run."""
+"""A method that runs in the background, in a thread or as an asyncio task."""
 
 
 class Called(Operation):
-    """A method, called and waited for."""
+    """Calls a method and waits for it."""
 
     def __init__(self, work: Callable[[], Any]) -> None:
         self.work = work
@@ -32,7 +32,7 @@ class Called(Operation):
 
 
 class Begin(Operation):
-    """A method, called in the background."""
+    """Starts a method in the background."""
 
     def __init__(self, work: Callable[[], object]) -> None:
         self.work = work
@@ -49,7 +49,7 @@ class Begin(Operation):
 
 
 class _ThreadWork(futures.Future[Any]):
-    """A method in a thread. The thread cannot be stopped; but once cancelled it waits for nothing asynchronous any more."""
+    """A method in a thread. The thread cannot be stopped, but after a cancellation it no longer waits for async code."""
 
     def __init__(self, leave: Callable[[], None]) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ class _ThreadWork(futures.Future[Any]):
 
 
 async def _to_its_end(work: Callable[[], object]) -> object:
-    """A blocking method. Once cancelled it is told so and still waited for: a thread cannot be stopped."""
+    """Run a blocking method. After a cancellation it is notified and still waited for: a thread cannot be stopped."""
     thread: asyncio.Future[Any] | None = None
     value: object
     try:

@@ -19,7 +19,7 @@ __all__ = ["Classes", "classes_of"]
 
 
 class Classes(Mapping[str, type[Any]]):
-    """Classes by the names that checkpoints know them by.
+    """Classes by their names in checkpoints.
 
     That is a class's own name; where several have the same one, it stands behind the module's.
 
@@ -36,11 +36,11 @@ class Classes(Mapping[str, type[Any]]):
 
     @property
     def alone(self) -> Mapping[str, type[Any]]:
-        """The same, where looking for a class that is not in it is a KeyError even with `get`."""
+        """A class table whose `get` also raises KeyError for an unknown class."""
         return _Alone(self)
 
     def tag(self, kind: type[Any]) -> str:
-        """The name of a class in checkpoints."""
+        """Return the name of a class in checkpoints."""
         return self._tags.get(kind) or self._tag(kind)
 
     def _tag(self, kind: type[Any]) -> str:
@@ -48,7 +48,7 @@ class Classes(Mapping[str, type[Any]]):
         return _full(kind) if name in RESERVED or len(self._short.get(name, ())) > 1 else name
 
     def __getitem__(self, tag: str) -> type[object]:
-        """A class by its name in checkpoints.
+        """Return the class with a name in checkpoints.
 
         Raises:
             KeyError: there is none.
@@ -91,7 +91,7 @@ class _Alone(Mapping[str, type[Any]]):
 
 
 def classes_of(definition: FlowDefinition, flow: type[object], state: type[Any] | None, *more: type[object]) -> Classes:
-    """The classes that a flow's values may be of: those its modules, its methods' annotations and its state name.
+    """Return the classes that a flow's values may have: those named by its modules, its annotations and its state.
 
     Args:
         definition: the flow as data.
@@ -136,7 +136,7 @@ def _annotations(function: Any) -> list[object]:
 
 
 def _parts(annotation: object) -> list[object]:
-    """The types that an annotation is made of."""
+    """Return the types that an annotation is made of."""
     inner: tuple[object, ...] = getattr(annotation, "__args__", ())
     return [annotation, *(part for one in inner for part in _parts(one))]
 

@@ -19,21 +19,21 @@ __all__ = ["Completion", "Done", "around", "besides", "of_run", "threads_of", "u
 _FEEDBACK = HumanFeedbackResult.__qualname__
 
 Done = tuple[str, list[str], Any]
-"""An execution that has completed, the labels that it fired, and what it returned, as checkpoints hold it."""
+"""A completed execution, its labels and its result, in the form of checkpoints."""
 
 
 class Completion(TypedDict):
-    """What completed at once, as plain data."""
+    """Executions that completed together, as plain data."""
 
     done: Sequence[Done]
     state: Mapping[str, Any]
-    """What changed in the state."""
+    """The changes of the state."""
 
     marked: NotRequired[bool]
-    """Whether runs are gone on with from here, where that is not so after each method."""
+    """Whether runs resume from here, if only some methods are persisted."""
 
     is_declared: NotRequired[bool]
-    """Whether what methods returned is kept, for expressions."""
+    """Whether the results of methods are stored, for expressions."""
 
     unsaved: NotRequired[str]
     """The method after which the state could not be saved."""
@@ -42,7 +42,7 @@ class Completion(TypedDict):
 def besides(
     values: Mapping[str, object], progress: Progress, state: Mapping[str, object], one: Completion
 ) -> dict[str, Any]:
-    """What else changes in the graph's state with a completion.
+    """Return the other changes of the graph's state at a completion.
 
     Args:
         values: the graph's state before.
@@ -65,13 +65,13 @@ def besides(
 
 
 def of_run(values: Mapping[str, Any], channel: str) -> Any:
-    """What a channel holds of the present run; None where it is an earlier one's, so that no run begins with forgetting it."""
+    """Return the value of a channel if it belongs to this run; None if it is from an earlier run."""
     kept: Mapping[str, object] | None = values.get(channel)
     return kept["value"] if kept and kept["run"] == values["progress"]["run"] else None
 
 
 def under(values: Mapping[str, Any], run: str) -> dict[str, object]:
-    """What a run that goes another way takes over of the one it leaves, as its own.
+    """Return what a fork takes over from its source run.
 
     Args:
         values: the state of the graph.
@@ -100,7 +100,7 @@ _INSIDE = re.compile(r"(?P<around>.+)/[0-9a-f]{12}/[^/]+#\d+/\d+", re.DOTALL)
 
 
 def threads_of(thread_id: str, run: str, execution: str) -> str:
-    """What the threads of all runs inside an execution begin with.
+    """Return the prefix of the threads of runs inside an execution.
 
     Args:
         thread_id: the flow's thread.
@@ -111,6 +111,6 @@ def threads_of(thread_id: str, run: str, execution: str) -> str:
 
 
 def around(thread_id: str) -> str | None:
-    """The thread of the flow in whose method a run is; None for a run of its own."""
+    """Return the thread of the flow that encloses a run; None for a standalone run."""
     found = _INSIDE.fullmatch(thread_id)
     return None if found is None else found["around"]

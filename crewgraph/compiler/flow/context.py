@@ -17,7 +17,7 @@ __all__ = ["current"]
 
 @contextmanager
 def current(running: Running) -> Generator[None]:
-    """A block that knows which flow and method it runs in."""
+    """Set the enclosing flow and method of a block."""
     flow_id = running.run.flow_id
     tokens = [
         (current_flow_id, current_flow_id.set(flow_id)),

@@ -41,7 +41,7 @@ __all__ = [
 
 
 _PAYLOAD = "crewai_trigger_payload"
-"""The input that is what started the run from outside: a start method's parameter of this name is nothing else."""
+"""The input with the trigger payload; it fills the parameter of this name of start methods."""
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -49,7 +49,7 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 def method_arguments(
     method: FlowMethod, given: object, triggered: bool, inputs: Inputs
 ) -> tuple[tuple[object, ...], dict[str, object]]:
-    """The arguments, without the flow itself.
+    """Return the arguments, without the flow itself.
 
     Args:
         method: what is called.
@@ -84,7 +84,7 @@ def method_arguments(
 
 
 def unknown_inputs(definition: FlowDefinition, state: Any, inputs: Inputs) -> list[str]:
-    """What to tell of inputs that lead nowhere: no field of the state's model has the name, and no parameter of a method."""
+    """Return the warning about inputs that match no field of the state's model and no parameter of a start method."""
     if not isinstance(state, BaseModel) or state.model_config.get("extra") == "allow":
         return []
     parameters = [one for method in definition.methods.values() for one in _parameters(method.func)]
@@ -114,13 +114,13 @@ _Arguments = tuple[tuple[Any, ...], Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class HookedMethod:
-    """A method of a flow, for the hooks around it."""
+    """Calls the hooks around a method of a flow."""
 
     flow: "Flow"
     name: str
 
     def before(self, args: tuple[Any, ...], keywords: Mapping[str, object]) -> _Arguments:
-        """What it is called with.
+        """Run the hooks before the method and return its arguments.
 
         Raises:
             HookAborted: a hook does not let it begin.
@@ -140,7 +140,7 @@ class HookedMethod:
         return _arguments(context.payload, args, keywords)
 
     def after(self, value: Any) -> object:
-        """What it gives.
+        """Run the hooks after the method and return its result.
 
         Raises:
             HookAborted: a hook does not let it out.
@@ -168,7 +168,7 @@ class HookedMethod:
 
 
 def _arguments(payload: object, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> _Arguments:
-    """The arguments in what hooks left, by their names; what is none of the method's is left out."""
+    """Return the method's arguments from what the hooks left; other names are dropped."""
     if not isinstance(payload, Mapping):
         return args, keywords
     left = cast("Mapping[str, Any]", payload)
@@ -180,7 +180,7 @@ def _arguments(payload: object, args: tuple[Any, ...], keywords: Mapping[str, An
 def traced_method(
     running: Running, args: Sequence[Any], keywords: Mapping[str, Any], work: Callable[[], object]
 ) -> Any:
-    """What a method gives that is called, inside a run of its own."""
+    """Call a method in a span of the trace and return its result."""
     config = _config(running)
     if config is None:
         return work()
@@ -199,7 +199,7 @@ def traced_method(
 async def atraced_method(
     running: Running, args: Sequence[Any], keywords: Mapping[str, object], work: Callable[[], Awaitable[object]]
 ) -> object:
-    """What a method gives that is awaited, inside a run of its own."""
+    """Await a method in a span of the trace and return its result."""
     config = _config(running)
     if config is None:
         return await work()
@@ -216,7 +216,7 @@ async def atraced_method(
 
 
 class _Outcome:
-    """What came of a method, beside what the trace shows of it."""
+    """The result of a method, and its form in the trace."""
 
     value: Any
     parked: Parked | None = None
@@ -242,7 +242,7 @@ def _trace_given(args: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, 
 
 
 def _config(running: Running) -> RunnableConfig | None:
-    """The config of the run; None where nobody looks, for a run in the trace costs more than a step of the graph."""
+    """Return the config of the span; None without handlers, as a span costs more than a step of the graph."""
     config: RunnableConfig = var_child_runnable_config.get() or {}
     callbacks = config.get("callbacks")  # LangGraph's, which know of tracers that variables have switched on
     if not getattr(callbacks, "handlers", callbacks):
@@ -253,7 +253,7 @@ def _config(running: Running) -> RunnableConfig | None:
 
 
 def called_with(run: FlowRun, execution: Execution) -> tuple[tuple[object, ...], dict[str, object]]:
-    """What the method of an execution is called with, behind the flow.
+    """Return the arguments of an execution's method, after the flow.
 
     Raises:
         RunError: a parameter of the method has no value.
@@ -265,7 +265,7 @@ def called_with(run: FlowRun, execution: Execution) -> tuple[tuple[object, ...],
 def work_of(
     run: FlowRun, name: str, execution: Execution, args: tuple[Any, ...], keywords: Mapping[str, object]
 ) -> Callable[[], object]:
-    """What an execution does, without arguments; sync or async."""
+    """Return the work of an execution as a function without arguments, sync or async."""
     method = run.plan.methods[execution["method"]]
     running = run.running[name] = Running(run, name, method.name)
     hooked = HookedMethod(run.flow, method.name)
@@ -308,18 +308,18 @@ def work_of(
 
 
 def _given(run: FlowRun, execution: Execution) -> object:
-    """What came of the event that triggered an execution: a label itself, else what the method returned."""
+    """Return the result of an execution's trigger: the label, or what the method returned."""
     value = run.values.get(execution["source"] or "")
     return value if execution["label"] is None or isinstance(value, HumanFeedbackResult) else execution["label"]
 
 
 def _looked_at(running: Running, method: FlowMethod) -> HumanFeedbackResult | None:
-    """What was said of the method's output, where it has returned before and was left with its question."""
+    """Return the feedback on the method's output, if the method returned before and its question was left pending."""
     return said_of(running, method.feedback) if method.feedback is not None else None
 
 
 def _told(running: Running, method: FlowMethod, value: Any) -> object:
-    """The value with what somebody says of it, where somebody is to look at it."""
+    """Return the value, with feedback if the method requests it."""
     if method.feedback is None or isinstance(value, HumanFeedbackResult):
         return value
     return answer_result(running, method.feedback, value)

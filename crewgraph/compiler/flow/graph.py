@@ -38,7 +38,7 @@ __all__ = ["FlowForm", "FlowGraph", "ShownAsFlow", "draw_graph", "edges_of"]
 
 
 def edges_of(plan: TriggerPlan) -> Iterator[tuple[str, str, str | None]]:
-    """The ways through a flow: from which method, to which, and the label that leads there, if one does."""
+    """The edges of a flow: source, target and label, if any."""
     for name in plan.methods:
         for event in (*sorted(plan.triggers[name]), *sorted(plan.again[name])):
             if event in plan.methods:
@@ -52,7 +52,7 @@ def edges_of(plan: TriggerPlan) -> Iterator[tuple[str, str, str | None]]:
 
 
 def _sources(plan: TriggerPlan, label: str) -> list[str]:
-    """Who fires a label; routers whose labels nobody knows may fire any that nobody else does."""
+    """Return the methods that fire a label; routers with unknown labels may fire any label that no other method fires."""
     known = [
         name
         for name, method in plan.methods.items()
@@ -83,7 +83,7 @@ class ShownAsFlow:
     """The flow."""
 
     def _repr_mimebundle_(self, include: Any = None, exclude: object = None, **kwargs: object) -> dict[str, str]:
-        """What a notebook takes from: the drawing, else the mermaid text."""
+        """Return the representations for notebooks: the drawing, and the mermaid text."""
         text = self.flow.to_mermaid()
         return {
             "text/plain": repr(self),
@@ -99,38 +99,38 @@ class _Channels(TypedDict, total=False):
     """The state of the graph."""
 
     inputs: dict[str, Any]
-    """What the run was given."""
+    """The inputs of the run."""
 
     state: Annotated[dict[str, Any], applied]
     """The flow's state, as plain data."""
 
     progress: Progress
-    """How far it is."""
+    """The progress of the run."""
 
     parked: dict[str, object]
-    """The questions that the run waits to be answered, by their ids."""
+    """The pending questions, by id."""
 
     answers: dict[str, object]
-    """What was answered to methods that are to run again."""
+    """The answers for methods that will run again."""
 
     feedback: dict[str, Any]
-    """What people said of outputs, and in which run."""
+    """The feedback on outputs, with the run's id."""
 
     outputs: dict[str, Any]
-    """What the methods of a declared flow returned, and in which run."""
+    """The results of a declared flow's methods, with the run's id."""
 
     saved: dict[str, Any]
     """State and progress as of the last method that is persisted, where only some are."""
 
     unsaved: dict[str, object] | None
-    """The method after which a backend could not save the state, and in which run."""
+    """The method after which a backend failed to save the state, with the run's id."""
 
     output: Any
-    """What the last method returned."""
+    """The result of the last method."""
 
 
 class _Given(TypedDict, total=False):
-    """What a run is given."""
+    """The inputs of a run."""
 
     inputs: dict[str, Any]
 
@@ -142,7 +142,7 @@ class _Returned(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class FlowForm:
-    """What all graphs of a flow's class have in common; compiled once, for that takes longer than many runs."""
+    """What the graphs of a flow class share; compiled once, because compiling takes longer than many runs."""
 
     plan: TriggerPlan
     base: CompiledStateGraph[Any]
@@ -151,7 +151,7 @@ class FlowForm:
 
     @classmethod
     def of(cls, definition: FlowDefinition, granularity: str) -> "FlowForm":
-        """The form of a definition."""
+        """Return the form of a definition."""
         plan = TriggerPlan(definition)
         graph: Any = StateGraph(_Channels, output_schema=_Returned)
         if granularity == _WHOLE:
@@ -165,7 +165,7 @@ class FlowForm:
         return cls(plan, _compiled(graph), granularity)
 
     def graph(self, flow: "Flow", *, checkpointer: Any = None, store: object = None, **wishes: object) -> "FlowGraph":
-        """The graph of a flow.
+        """Return the graph of a flow.
 
         Args:
             flow: the flow.
@@ -189,14 +189,14 @@ class FlowForm:
 
 
 def _compiled(graph: "StateGraph[Any]", **wishes: Any) -> CompiledStateGraph[Any]:
-    """A graph whose nodes leave the trace to the methods, which begin in one node and may end in another."""
+    """Compile a graph whose nodes open no runs in the trace; methods do, as they may end in another node."""
     compiled = graph.compile(**wishes)
     untraced(compiled, *graph.nodes)
     return compiled
 
 
 def _run_name() -> str:
-    """A name that no other run of the same state has."""
+    """A unique id of the run."""
     return uuid4().hex[:12]
 
 
@@ -210,7 +210,7 @@ def _first(state: Mapping[str, Any]) -> list[str]:
 
 
 class FlowGraph(ShownAsFlow, InlineGraph):
-    """The compiled graph of a flow: it begins a run of the flow whenever it is invoked, and draws the flow, not its machinery.
+    """The compiled graph of a flow: each invocation is a run of the flow, and drawings show the flow instead of its nodes.
 
     Args:
         flow: the flow.
@@ -224,32 +224,32 @@ class FlowGraph(ShownAsFlow, InlineGraph):
 
     @property
     def plan(self) -> TriggerPlan:
-        """What the flow's triggers come to."""
+        """The trigger plan of the flow."""
         return self.form.plan
 
     @property
     def granularity(self) -> str:
-        """What its nodes are: "method" or "flow"."""
+        """The granularity: "method" or "flow"."""
         return self.form.granularity
 
     @property
     def is_whole(self) -> bool:
-        """Whether one node runs all methods."""
+        """Whether a single node runs all methods."""
         return self.granularity == _WHOLE
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
-        """Run, and tell; see LangGraph."""
+        """Run the graph and stream its parts; see LangGraph."""
         input, config = self._opened(input, config)
         yield from super().stream(input, config, **kwargs)
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
-        """Run on this event loop, and tell; see LangGraph."""
+        """Async face of `stream`; see LangGraph."""
         input, config = self._opened(input, config)
         async for part in super().astream(input, config, **kwargs):
             yield part
 
     def _opened(self, given: Any, config: RunnableConfig | None) -> tuple[Any, RunnableConfig]:
-        """What the run is given, and a config that holds its living side."""
+        """Return the input of the run, and a config that holds its live state."""
         own: dict[str, Any] = dict((config or {}).get("configurable") or {})
         run: FlowRun | None = own.get(RUN)
         if run is None or run.flow is not self.flow:
@@ -265,7 +265,7 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         return told, opened
 
     def _run_in(self, config: RunnableConfig) -> FlowRun:
-        """A run in a graph of the caller's own, or in a node of one."""
+        """Return a run in a graph of the caller, or in one of its nodes."""
         around = place_of(config)
         saver = cast("Any", around.saver if self.checkpointer in (None, True) else self.checkpointer or None)
         run = FlowRun(self.flow, self.plan, None, {}, stored=saver is not None)
@@ -274,7 +274,7 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         return run
 
     def begun(self, run: FlowRun, inputs: Inputs) -> dict[str, Any]:
-        """The state of the graph at the beginning of a run."""
+        """Return the state of the graph at the start of a run."""
         if run.state is None:
             run.state = self.flow.new_state(inputs) if run.is_shown else self.flow.detached_state(inputs)
         run.inputs = dict(inputs)
@@ -301,7 +301,7 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         return values | ({"saved": {"state": state, "progress": progress}} if run.marks else {})
 
     def get_input_jsonschema(self, config: RunnableConfig | None = None) -> dict[str, object]:
-        """The JSON schema of what a run is given, without the channels of the machinery."""
+        """Return the JSON schema of a run's input, without internal channels."""
         return TypeAdapter(_Given).json_schema()
 
     def get_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
@@ -313,19 +313,19 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         return draw_graph(self.plan)
 
     def get_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
-        """A state; see LangGraph."""
+        """Return a state; see LangGraph."""
         found = super().get_state(config, subgraphs=subgraphs)
         saver = self._journaled(found, config)
         return found if saver is None else self._caught_up(found, saver.get_tuple(found.config))
 
     async def aget_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
-        """A state, read on this event loop; see LangGraph."""
+        """Async face of `get_state`; see LangGraph."""
         found = await super().aget_state(config, subgraphs=subgraphs)
         saver = self._journaled(found, config)
         return found if saver is None else self._caught_up(found, await saver.aget_tuple(found.config))
 
     def _journaled(self, found: StateSnapshot, config: RunnableConfig) -> Any:
-        """Where it is kept what has completed since a checkpoint, if that is kept besides."""
+        """Return the checkpointer that journals completions since a checkpoint, if any."""
         if not self.is_whole or "progress" not in (found.values or {}):
             return None
         return cast("Any", place_of(config).saver or self.checkpointer or None)
@@ -349,7 +349,7 @@ class FlowGraph(ShownAsFlow, InlineGraph):
     def _edited(
         self, supersteps: Sequence[Sequence[StateUpdate]], found: Mapping[str, Any], config: RunnableConfig
     ) -> list[list[StateUpdate]]:
-        """Edits with the way to go on: to whatever is in flight then."""
+        """Add to an edit of the state the next nodes: those of the executions in flight."""
         is_fork = bool(config.get("configurable", {}).get("checkpoint_id"))
         return [[self._routed(update, found, is_fork) for update in step] for step in supersteps]
 

@@ -24,7 +24,7 @@ __all__ = ["RUN", "WAIT", "FlowNode", "MethodNode", "State", "WaitNode"]
 
 
 RUN = "__crewgraph_flow_run"
-"""Where a run of a flow stands in the config of its nodes."""
+"""The key of a flow's run in the config of its nodes."""
 
 State = Mapping[str, Any]
 """The state of a flow's graph."""
@@ -102,7 +102,7 @@ class WaitNode(FlowNode):
 
 
 def _committed(run: FlowRun, state: State, landed: Landed) -> object:
-    """The update of what has landed, and where the run goes on."""
+    """Return the update with the completed executions, and the next nodes."""
     if isinstance(landed, Parked):
         return Command(update=parked(run, landed), goto=WAIT)
     progress: Progress = state["progress"]

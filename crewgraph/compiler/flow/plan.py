@@ -12,7 +12,7 @@ __all__ = ["TriggerPlan"]
 
 @dataclass(frozen=True)
 class TriggerPlan:
-    """A flow's definition, looked at from its events."""
+    """A flow's definition, indexed by its events."""
 
     definition: FlowDefinition
 
@@ -38,7 +38,7 @@ class TriggerPlan:
 
     @cached_property
     def hearers(self) -> Mapping[str, tuple[str, ...]]:
-        """Who hears each event: routers first, then the others, in the order of their definition."""
+        """The listeners of each event: routers first, then others, in definition order."""
         heard: dict[str, list[str]] = {}
         for name in sorted(self.methods, key=lambda name: not self.methods[name].is_router):
             for event in self.triggers[name] | self.again[name]:
@@ -47,7 +47,7 @@ class TriggerPlan:
 
     @cached_property
     def racing(self) -> frozenset[str]:
-        """The listeners that run once in a round, whichever of several events comes first."""
+        """The listeners that run once per round, on the first of several events."""
         return frozenset(
             name
             for name, method in self.methods.items()
@@ -56,13 +56,13 @@ class TriggerPlan:
 
     @cached_property
     def starts(self) -> tuple[str, ...]:
-        """What a run begins with, predicates aside: the starts without a condition, else all of them."""
+        """Return the methods that a run begins with: the starts without a condition, or else all starts."""
         starts = [name for name, method in self.methods.items() if method.is_start]
         return tuple([name for name in starts if self.methods[name].condition is None] or starts)
 
     @cached_property
     def repeating(self) -> frozenset[str]:
-        """The methods that may run more than once: on a cycle, reached by several events, or behind such a one.
+        """Return the methods that may run more than once: on a cycle, with several triggers, or downstream of such a method.
 
         The others need no counters in the checkpoints, which would grow with the flow.
         """
@@ -88,13 +88,13 @@ class TriggerPlan:
         return frozenset(found)
 
     def _several(self, name: str) -> bool:
-        """Whether several events lead to a method."""
+        """Whether a method has several triggering events."""
         method = self.methods[name]
         events = len(self.triggers[name]) + len(self.again[name])
         return events > 1 or (method.is_start and events > 0)
 
     def _following(self, name: str) -> Iterator[str]:
-        """The methods that may run because of one."""
+        """Return the methods that may run because of one."""
         yield from (hearer for hearer in self.hearers.get(name, ()) if name in self.triggers[hearer])
         told = labels_in_code(self.methods[name].func)
         for event, hearers in self.hearers.items():

@@ -21,7 +21,7 @@ __all__ = ["RESERVED", "TAG", "from_record", "is_text", "to_record"]
 
 
 TAG = "$type"
-"""Under what plain data tell what they are made of."""
+"""The key under which plain data name their class."""
 
 _VALUE = "$value"
 _SCALARS = (str, int, float, bool, type(None))
@@ -44,18 +44,18 @@ _TEXT = "text"
 """Texts that UTF-8 has no bytes for: those with half of a surrogate pair."""
 
 RESERVED = frozenset({"dict", "int", "bytes", _TEXT, *_LISTS, *(kind.__name__ for kind in _TEXTS)})
-"""The tags that are no classes of users'."""
+"""The tags of built-in types."""
 
 
 class _Told(NamedTuple):
-    """What is known of a value that is recorded."""
+    """The context of a value that is being recorded."""
 
     where: str
     tag: Callable[[type[object]], str]
 
 
 def to_record(value: Any, where: str, tag: Callable[[type[object]], str] | None = None) -> Any:
-    """A value as plain data.
+    """Convert a value to plain data.
 
     Args:
         value: data, pydantic models, dataclasses, enums, dates, and collections of these.
@@ -128,7 +128,7 @@ def _object(value: Any, kind: type[Any], told: _Told, depth: int) -> Any:
 
 
 def is_text(value: Any) -> bool:
-    """Whether something is a text that UTF-8 has bytes for; one with half of a surrogate pair is none."""
+    """Whether a value is text that UTF-8 can encode; half of a surrogate pair cannot be."""
     if not isinstance(value, str):
         return False
     try:
@@ -138,7 +138,7 @@ def is_text(value: Any) -> bool:
 
 
 def from_record(value: Any, classes: Mapping[str, type[object]]) -> Any:
-    """The value that was recorded.
+    """Restore a recorded value.
 
     Args:
         value: what `recorded` gave.

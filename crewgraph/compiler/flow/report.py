@@ -27,11 +27,11 @@ from crewgraph.events.stream_context import SINKS, publish_stream_event
 __all__ = ["FlowReport", "copied", "emit_flow_event", "question_of"]
 
 _Fields = Callable[[], Mapping[str, Any]]
-"""The fields of an event, made only where somebody listens."""
+"""The fields of an event, computed only if somebody listens."""
 
 
 def emit_flow_event(flow: "Flow", event: type[BaseEvent], fields: _Fields) -> None:
-    """Tell of a flow; where its events are suppressed, only those who read its stream."""
+    """Emit an event of a flow; if its events are suppressed, only to the readers of its stream."""
     suppressed = flow.suppress_flow_events
     if bool(SINKS.get()) if suppressed else crewai_event_bus.wants(event):
         told = event(flow_name=flow.flow_name, **fields())  # pyright: ignore[reportCallIssue]
@@ -39,7 +39,7 @@ def emit_flow_event(flow: "Flow", event: type[BaseEvent], fields: _Fields) -> No
 
 
 def copied(state: Any) -> Any:
-    """A state as it is now, for those who keep events; parts that cannot be copied are in it themselves."""
+    """Return a copy of a state for events; parts that cannot be copied are shared."""
     try:
         return read_with_retries(lambda: deepcopy(state))
     except (AttributeError, Error, RuntimeError, TypeError, ValueError):  # it holds a lock, a connection
@@ -47,7 +47,7 @@ def copied(state: Any) -> Any:
 
 
 def question_of(plain: Mapping[str, object], revive: Callable[[object], object]) -> Question:
-    """A question that a checkpoint holds: what it says as it was said, what it is about as plain data."""
+    """Return a question in the form of checkpoints: its text as it is, its subject as plain data."""
     said = {name: revive(plain[name]) for name in ("message", "metadata", "refused", "callback_info") if name in plain}
     return Question.from_plain({**plain, **said})
 
@@ -65,7 +65,7 @@ class FlowReport:
         self._run, self._name, self._method = run, name, method
 
     def begins(self, source: str | None, args: Sequence[Any], keywords: Mapping[str, object]) -> None:
-        """It is about to run, with these arguments, because an execution has ended, or the run begins."""
+        """Report that the method starts, with these arguments, triggered by an execution or by the start of the run."""
         params = {**{f"_{n}": one for n, one in enumerate(args)}, **keywords}
         cause = None if source is None else self._run.told.get(source)
         with apart(here()._replace(trigger=cause or here().trigger)):
@@ -73,14 +73,14 @@ class FlowReport:
             self._run.lineages[self._name] = here()
 
     def ends(self, value: Any) -> None:
-        """It has returned."""
+        """Report that the method returned."""
         said = value.outcome if isinstance(value, HumanFeedbackResult) and value.outcome is not None else value
         with self._standing():
             self._tell(MethodExecutionFinishedEvent, lambda: {**self._now(), "result": said})
             self._run.told[self._name] = last_event()
 
     def failed(self, error: BaseException) -> None:
-        """It has raised; the exception says where."""
+        """Report that the method raised; the exception gets a note with the place."""
         note = f"in method `{self._method}` of flow `{self._run.name}`"
         if note not in getattr(error, "__notes__", ()):
             error.add_note(note)
@@ -88,34 +88,34 @@ class FlowReport:
                 self._tell(MethodExecutionFailedEvent, lambda: {"execution": self._name, "error": error})
 
     def pauses(self, plain: Mapping[str, object]) -> None:
-        """It waits for the answer to a question, which is given as checkpoints hold it."""
+        """Report that the method waits for the answer to a question, given in the form of checkpoints."""
         question = question_of(plain, self._run.revived)
         about = {"flow_id": self._run.thread_id or self._run.flow_id, **_asked(question), "question": question}
         with self._standing():
             self._tell(MethodExecutionPausedEvent, lambda: {**self._now(), **about})
 
     def shows(self, question: Question) -> None:
-        """Somebody is to look at its output."""
+        """Report that feedback on its output is requested."""
         about = {**_asked(question), "output": question.output, "request_id": question.id}
         self._tell(HumanFeedbackRequestedEvent, lambda: about)
 
     def hears(self, said: HumanFeedbackResult, question: str) -> None:
-        """Somebody has looked at its output."""
+        """Report that feedback on its output was received."""
         about = {"feedback": said.feedback, "outcome": said.outcome, "request_id": question}
         self._tell(HumanFeedbackReceivedEvent, lambda: about)
 
     def asks(self, question: Question) -> None:
-        """It asks somebody."""
+        """Report that the method asks a question."""
         about = {"message": question.message, "metadata": dict(question.metadata) or None}
         self._tell(FlowInputRequestedEvent, lambda: about)
 
     def is_told(self, question: Question, answer: str | None) -> None:
-        """It is answered; with None where it has waited for too long."""
+        """Report the answer to its question; None after the timeout."""
         about = {"message": question.message, "metadata": dict(question.metadata) or None, "response": answer}
         self._tell(FlowInputReceivedEvent, lambda: about)
 
     def _standing(self) -> AbstractContextManager[None]:
-        """Where the method stands, which may have run in another thread."""
+        """Restore the lineage of the method, which may have run in another thread."""
         return apart(self._run.lineages.get(self._name))
 
     def _now(self) -> dict[str, Any]:

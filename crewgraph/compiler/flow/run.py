@@ -28,12 +28,12 @@ __all__ = ["RUNNING", "FlowRun", "Parked", "Running"]
 
 
 class Running:
-    """An execution that is under way; known to the code below it through `RUNNING`."""
+    """A running execution; code inside it finds it in `RUNNING`."""
 
     def __init__(self, run: "FlowRun", name: str, method: str) -> None:
         self.run, self.name, self.method = run, name, method
         self.around = RUNNING.get()
-        """What the run is a part of, where a method of another flow began it."""
+        """The enclosing execution, if a method of another flow started the run."""
         self.writes: set[object] = set()
         """The fields of the state that it has set."""
 
@@ -54,11 +54,11 @@ class Running:
         return next(self._asked)
 
     def thread_inside(self) -> str:
-        """The thread of the next run that begins inside of it; the same again when it runs again after a crash."""
+        """Return the thread of the next run inside it; the same after a crash."""
         return f"{self._threads}{next(self._runs_inside)}"
 
     def began(self, thread_id: str) -> bool:
-        """Whether a thread is one of these."""
+        """Whether a thread belongs to a run inside this execution."""
         return thread_id.startswith(self._threads)
 
     @property
@@ -67,11 +67,11 @@ class Running:
 
 
 RUNNING: ContextVar[Running | None] = cast("Any", CURRENT_WRITER)
-"""The method of a flow around the running code."""
+"""The flow method that encloses the running code."""
 
 
 class Parked(BaseException):
-    """A method asks a question that nobody is there to answer; it runs again once the run is told.
+    """Raised when nobody is there to answer a method's question; the method runs again after the answer.
 
     Args:
         question: the question, as plain data.
@@ -82,11 +82,11 @@ class Parked(BaseException):
         super().__init__(question)
         self.question, self.returned = question, returned
         self.changed: dict[str, object] = {}
-        """What the method has changed in the state, where it has returned."""
+        """The changes of the state, if the method has returned."""
 
 
 class FlowRun:
-    """The living side of a run.
+    """The live state of a run.
 
     Args:
         flow: the flow.
@@ -97,67 +97,67 @@ class FlowRun:
     """
 
     said: dict[str, Any]
-    """What methods returned last, by their names; after a resume of declared flows alone."""
+    """The last results of methods, by name; after a resume, only for declared flows."""
 
     usage: UsageLedger
-    """What models reported that methods have asked in this process."""
+    """The usage of the models called by methods in this process."""
 
     def __init__(self, flow: "Flow", plan: TriggerPlan, state: object, inputs: Inputs, *, stored: bool) -> None:
         self.flow, self.plan, self.inputs, self.stored = flow, plan, dict(inputs), stored
         self.state = state
         self.values: dict[str, Any] = {}
-        """What executions returned, as they returned it."""
+        """The results of executions, as live objects."""
 
         self.works: dict[str, Work] = {}
-        """What runs in the background."""
+        """The executions in the background."""
 
         self.ended: list[str] = []
-        """What has ended and is not committed yet, in this order."""
+        """The ended executions that are not committed yet, in order."""
 
         self.failed = False
-        """Whether a method failed, so that nothing more is begun."""
+        """Whether a method failed, so that no more executions start."""
 
         self.unsaved: tuple[str, StorageError] | None = None
         """The method after which a backend could not save the state, and why."""
 
         self.answers: dict[str, Any] = {}
-        """What was answered, by question."""
+        """The answers, by question id."""
 
         self.parked: dict[str, Any] = {}
-        """The questions that nobody was there to answer, by their ids."""
+        """The pending questions, by id."""
 
         self.said, self.usage = {}, UsageLedger()
         self.feedback: list[HumanFeedbackResult] = []
-        """What people said of outputs, in order."""
+        """The feedback on outputs, in order."""
 
         self.inputs_asked: list[dict[str, object]] = []
-        """What methods asked with `ask` in this process, and was answered."""
+        """The questions asked with `ask` in this process, and their answers."""
 
         self.outputs: list[Any] = []
         self.completed: dict[str, int] = {}
         self.is_shown = True
-        """Whether the flow's object shows its state; not so in graphs, which serve many at once."""
+        """Whether the flow object shows its state; not for graphs, which serve many runs."""
 
         self.again = False
-        """Whether what is in flight was so in another process, and may have done a part of its work."""
+        """Whether executions were in flight in another process, and may have done part of their work."""
 
         self.saver: object = None
         self.thread_id: str | None = None
         self.key = ""
-        """What tells it from other runs on the same state."""
+        """The unique id of the run."""
 
         self.beginning = threading.Lock()
         """Held while methods are begun in the background."""
 
         self._heard: set[str] = set()
         self.running: dict[str, Running] = {}
-        """The executions that were begun and are not committed yet."""
+        """The executions that have started and are not committed yet."""
 
         self.lineages: dict[str, Lineage] = {}
-        """Where executions stand among the events."""
+        """The lineages of executions."""
 
         self.told: dict[str, str | None] = {}
-        """The events that told of the ends of executions."""
+        """The ids of the events of executions' ends."""
 
         self.kept = KeptState(self)
         self._lock = threading.Lock()
@@ -169,7 +169,7 @@ class FlowRun:
 
     @property
     def marks(self) -> frozenset[str]:
-        """The methods after which the state is saved, where that is not so after each."""
+        """The methods after which the state is saved; None for all."""
         return self.plan.definition.marks if self.flow.persistence is None else frozenset()
 
     @property
@@ -178,7 +178,7 @@ class FlowRun:
         return state_id(self.state)
 
     def tag(self, kind: type[Any]) -> str:
-        """The name of a class in checkpoints."""
+        """Return the name of a class in checkpoints."""
         return self._classes.tag(kind)
 
     @cached_property
@@ -251,23 +251,23 @@ class FlowRun:
         return self.recorded_value(value, f"what method `{method}` of flow `{self.name}` returned")
 
     def hears(self, question: str) -> bool:
-        """Whether the answer to a question is new in this process: a method that asks several runs again with each."""
+        """Whether an answer is new in this process; a method with several questions runs again for each."""
         with self._lock:
             new = question not in self._heard
             self._heard.add(question)
         return new
 
     def forget(self, wanted: Mapping[str, Any]) -> None:
-        """Let go of values that nobody is still to be given."""
+        """Drop values that no execution needs any more."""
         if len(self.values) > 2 * len(wanted) + 8:
             self.values = {name: value for name, value in self.values.items() if name in wanted}
 
     def changes(self, done: Collection[str] = ()) -> dict[str, object]:
-        """What has changed in the state since this was last asked, as checkpoints hold it; see `KeptState.changes`."""
+        """Return the changes of the state since the last call, in the form of checkpoints."""
         return self.kept.changes(done)
 
     def shown(self) -> dict[str, Any]:
-        """The state at the end of a run that is kept nowhere: as plain data, but for what has no such form."""
+        """Return the final state of an unstored run, as plain data where possible."""
         told: dict[str, Any] = {}
         for key, value in state_fields(self.state).items():
             try:

@@ -13,14 +13,14 @@ __all__ = ["backends_of", "loaded", "pending_cleared", "pending_saved", "saved"]
 
 
 def backends_of(flow: "Flow") -> list[Any]:
-    """The backends that a flow, its class and its methods have been given."""
+    """The persistence backends of a flow, its class and its methods."""
     definition = flow.topology()
     methods = definition.methods.values()
     return _distinct([flow.persistence, definition.persistence, *(one.persistence for one in methods)])
 
 
 def _distinct(given: Sequence[object]) -> list[Any]:
-    """The backends among what was given; an object that equals another one is a backend of its own."""
+    """Return the distinct backends, compared by identity."""
     return list({id(one): one for one in given if one is not None and one is not True}.values())
 
 
@@ -39,7 +39,7 @@ def _telling(backend: Any, what: str, remedy: str = "") -> Generator[None]:
 
 
 def saved(run: FlowRun, method: str) -> None:
-    """Let the backends that are asked to save the state once a method has completed.
+    """Save the state with the backends that a completed method asks for.
 
     A failure does not undo the method: the run is to stop with it once the completion is kept (`run.unsaved`).
     """
@@ -52,7 +52,7 @@ def saved(run: FlowRun, method: str) -> None:
 
 
 def loaded(flow: "Flow", flow_id: str) -> dict[str, Any] | None:
-    """The state that a backend holds under an id; the first that holds one counts.
+    """Return the state of an id from the first backend that holds one.
 
     Raises:
         StorageError: a backend failed.
@@ -66,7 +66,7 @@ def loaded(flow: "Flow", flow_id: str) -> dict[str, Any] | None:
 
 
 def pending_saved(run: FlowRun) -> None:
-    """Let the backends know that somebody is to look at an output.
+    """Notify the backends that feedback on an output is pending.
 
     Raises:
         StorageError: a backend failed; the question stays with the run.
@@ -91,7 +91,7 @@ def pending_saved(run: FlowRun) -> None:
 
 
 def pending_cleared(run: FlowRun) -> None:
-    """Let the backends know that it has been answered.
+    """Notify the backends that the feedback was given.
 
     Raises:
         StorageError: a backend failed.
@@ -104,7 +104,7 @@ def pending_cleared(run: FlowRun) -> None:
 
 
 def _state_of(run: FlowRun) -> Any:
-    """What backends are given: the model itself, or a dict of their own."""
+    """Return the state for backends: the model itself, or a copy of the dict."""
     return dict(cast("dict[str, Any]", run.state)) if isinstance(run.state, dict) else run.state
 
 

@@ -29,18 +29,18 @@ class MethodEnd(NamedTuple):
     """Executions that have ended."""
 
     values: Sequence[tuple[str, Any]]
-    """Each with what it returned."""
+    """The executions, with their results."""
 
     changed: Mapping[str, Any]
-    """What they changed in the state."""
+    """Their changes of the state."""
 
 
 Landed = MethodEnd | Parked
-"""What has ended, or an execution that asks a question."""
+"""Completed executions, or one that asks a question."""
 
 
 def run_alone(run: FlowRun, progress: Progress, name: str, execution: Execution) -> Program[Landed]:
-    """Run a method that nothing runs beside."""
+    """Run a method that runs alone."""
     check_cancelled()
     try:
         return (yield from _ran(run, progress, name, execution))
@@ -60,7 +60,7 @@ def _ran(run: FlowRun, progress: Progress, name: str, execution: Execution) -> P
 
 
 def all_begun(run: FlowRun, progress: Progress) -> Program[None]:
-    """Begin whatever is to run in the background, in its order, unless that was done."""
+    """Start the scheduled executions in the background, in order, unless they are started."""
     waiting = {question["execution"] for question in run.parked.values()}
     with run.beginning:  # LangGraph runs the nodes of a step side by side, and in an order of its own
         for name, execution in progress["inflight"].items():
@@ -82,7 +82,7 @@ def _begun(run: FlowRun, progress: Progress, name: str, execution: Execution) ->
 
 
 def first_landed(run: FlowRun, progress: Progress) -> Program[Landed | None]:
-    """Begin whatever is to run, and wait for what ends first; None where all that is in flight waits for answers."""
+    """Start the scheduled executions and wait for the first to end; None if all wait for answers."""
     inflight = progress["inflight"]
     while True:
         yield from all_begun(run, progress)
@@ -142,14 +142,14 @@ def _landed(run: FlowRun, works: Mapping[str, Work]) -> Landed | None:
 
 
 def _left(run: FlowRun, parked: Parked) -> Parked:
-    """A question, with what the method that asks it has changed, if it has returned."""
+    """A question, with the changes of its method, if it has returned."""
     if parked.returned:
         parked.changed = run.changes([parked.question["execution"]])
     return parked
 
 
 def _fail(run: FlowRun, error: StateInvalid) -> None:
-    """It is as if the method had raised it."""
+    """Raise it as if by the method."""
     failed = run.works[error.execution] = Future[Any]()
     failed.set_exception(error)
 
@@ -164,7 +164,7 @@ def _waited(awaited: Collection[Work], works: Collection[Work]) -> Program[None]
 
 
 def _opened(run: FlowRun, progress: Progress, name: str, execution: Execution) -> Callable[[], Any]:
-    """What an execution does, told to begin."""
+    """Start an execution and return its work."""
     check_calls(run.plan, progress, execution["method"], run.flow.max_method_calls)
     args, keywords = called_with(run, execution)
     FlowReport(run, name, execution["method"]).begins(execution["source"], args, keywords)
@@ -181,7 +181,7 @@ def _error_of(work: Any) -> BaseException | None:
 
 
 def _failure(run: FlowRun, inflight: Mapping[str, Execution], names: Sequence[str]) -> BaseException:
-    """The exception of the first method that failed, with a note on those that still run."""
+    """Return the exception of the first failed method, with a note about those still running."""
     errors = {name: error for name in names if (error := _error_of(run.works[name])) is not None}
     # What was cancelled because another one failed is no failure; what cancelled itself is.
     failed = {name: error for name, error in errors.items() if not isinstance(error, CancelledError)} or errors

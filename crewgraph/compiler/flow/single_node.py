@@ -67,7 +67,7 @@ class WholeNode(FlowNode):
 
 
 def caught_up(plan: TriggerPlan, values: Mapping[str, Any], records: Sequence[Record]) -> dict[str, Any]:
-    """The state of the graph once what was journaled since a checkpoint has happened."""
+    """Return the state of the graph after the completions journaled since a checkpoint."""
     progress, state = values["progress"], values.get("state")
     for record in records:
         if record["done"][0][0] not in progress["inflight"]:
@@ -80,7 +80,7 @@ def caught_up(plan: TriggerPlan, values: Mapping[str, Any], records: Sequence[Re
 
 
 class _Batch:
-    """What completes between two checkpoints."""
+    """The completions between two checkpoints."""
 
     def __init__(self, run: FlowRun, state: State, records: Sequence[Record]) -> None:
         self.run, self._before = run, state
@@ -94,7 +94,7 @@ class _Batch:
 
     @property
     def values(self) -> dict[str, Any]:
-        """The state of the graph as it is by now."""
+        """Return the current state of the graph."""
         state = applied(self._before.get("state"), self.changed)
         return {**self._before, **self.besides, "progress": self.progress, "state": state}
 
@@ -105,7 +105,7 @@ class _Batch:
         self.besides |= besides({**self._before, **self.besides}, progress, full, completion)
 
     def run_on(self, journal: Journal | None) -> Program[Landed | None]:
-        """Run until the batch is full, a question is asked, or nothing can go on; the question, or None."""
+        """Run until the batch is full, a question is asked or nothing can continue; return the question or None."""
         run = self.run
         for _ in range(_MANY):
             inflight = self.progress["inflight"]

@@ -23,7 +23,7 @@ GONE = "$gone"
 
 
 def applied(before: dict[str, object] | None, changed: Mapping[str, Any]) -> dict[str, object]:
-    """A state with changes."""
+    """Apply changes to a state."""
     gone: Sequence[str] = changed.get(GONE, ())
     both = changed if ANEW in changed else {**(before or {}), **changed}
     return {name: value for name, value in both.items() if name not in gone and name not in (ANEW, GONE)}
@@ -46,7 +46,7 @@ def together(first: dict[str, Any], then: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class PlainForm:
-    """A value with objects in it as checkpoints hold it."""
+    """Convert a value to the form of checkpoints, objects included."""
 
     value: Any
     record: Callable[[Any], Any]
@@ -57,7 +57,7 @@ class PlainForm:
 
 
 def fitting(state: BaseModel, name: str, value: Any, plain: PlainForm | None) -> object:
-    """What the value of a field that has changed comes to, checked as pydantic checks a value that is assigned.
+    """Return the validated value of a changed field, as pydantic validates assignments.
 
     That is the value itself, unless it is one of another type that can be read as the right one: 5 for "5".
 
@@ -81,7 +81,7 @@ def fitting(state: BaseModel, name: str, value: Any, plain: PlainForm | None) ->
 
 
 def _looked_into(value: Any, plain: PlainForm) -> object:
-    """The value, with the objects in it checked; pydantic takes those as they are.
+    """Return the value with the objects in it validated; pydantic accepts those as they are.
 
     Raises:
         ValidationError: one of them does not fit its class.
@@ -94,7 +94,7 @@ def _looked_into(value: Any, plain: PlainForm) -> object:
 
 
 def _assigned(state: BaseModel, name: str, value: Any) -> object:
-    """What a value becomes when it is assigned to a field; of a copy, for the validators of a model may change others."""
+    """Return the result of assigning a value to a field of a copy, because validators may change other fields."""
     kind = type(state)
     copy = kind.__new__(kind)
     for slot in ("__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__"):
@@ -124,7 +124,7 @@ _TAG = TAG.encode()
 
 
 class _Run(Protocol):
-    """What is asked of a run."""
+    """The parts of a run that state tracking uses."""
 
     state: Any
     stored: bool
@@ -141,7 +141,7 @@ class _Run(Protocol):
 
 
 class KeptState:
-    """What the last commit of a run holds of its state.
+    """The state of a run as of its last commit.
 
     Args:
         run: the run.
@@ -153,19 +153,19 @@ class KeptState:
         """The fields as they were: packed, or scalars themselves; where nothing is stored the values themselves."""
 
         self._refused: set[str] = set()
-        """The fields that a method has left with a value that does not fit; they stay as they were."""
+        """The fields with invalid values; they are committed unchanged."""
 
     def take(self) -> None:
-        """The state as it is now is what is kept."""
+        """Take the current state as committed."""
         self._watch()
         self._values = self._packed()
 
     def plain(self) -> dict[str, Any]:
-        """What is kept."""
+        """The committed state."""
         return {name: _plain(packed) for name, packed in self._values.items()}
 
     def changes(self, done: Collection[str] = ()) -> dict[str, Any]:
-        """The fields that are not as they are kept, in the form of checkpoints; they are kept from now on.
+        """Return the fields that differ from the committed ones, in the form of checkpoints, and commit them.
 
         What only others have set that are still in flight is left out: they set it again when they run again.
 
@@ -205,7 +205,7 @@ class KeptState:
             track_writes(type(self._run.state))
 
     def _withheld(self, names: Iterable[str], now: Mapping[str, object], done: Collection[str]) -> set[str]:
-        """Which of these fields are not to be kept yet.
+        """Return the fields that must not be committed yet.
 
         Values that can be changed in place are kept, for whoever did that cannot be told.
         """
@@ -218,7 +218,7 @@ class KeptState:
         }
 
     def _set_by_others(self, done: Collection[str]) -> set[object]:
-        """The fields that were set by executions in flight alone."""
+        """Return the fields that only executions in flight have set."""
         running = self._run.running
         found: set[object] = set()
         for name, one in list(running.items()):
@@ -227,7 +227,7 @@ class KeptState:
         return found.difference(*(running[name].writes for name in done if name in running)) if found else found
 
     def _settled(self, name: str, now: dict[str, object], done: Collection[str]) -> bool:
-        """Check a field and put what it comes to into the state; False where others may still mend it."""
+        """Validate a field and store the result in the state; False if a running execution may still fix it."""
         state: BaseModel = self._run.state
         value = vars(state).get(name)
         packed, form = now[name], None
@@ -240,7 +240,7 @@ class KeptState:
         return found is not None
 
     def _check_what_was_set(self, done: Collection[str]) -> None:
-        """Check the fields that were set, where nothing is kept that would tell what has changed inside of values."""
+        """Validate the fields that were set, if no committed values reveal changes inside of values."""
         state = self._run.state
         if not isinstance(state, BaseModel):
             return
@@ -253,7 +253,7 @@ class KeptState:
         self._values = dict(held)
 
     def _fitting(self, name: str, value: Any, form: PlainForm | None, done: Collection[str]) -> tuple[object] | None:
-        """What a value comes to; None where it does not fit and whoever has set it may still be running."""
+        """Return the validated value; None if it is invalid and its execution may still be running."""
         try:
             return (fitting(self._run.state, name, value, form),)
         except StateInvalid as error:

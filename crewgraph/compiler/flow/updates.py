@@ -19,7 +19,7 @@ __all__ = ["answer_update", "completed", "finish_update", "given", "parked", "qu
 
 
 def completed(run: FlowRun, progress: Progress, ended: MethodEnd) -> tuple[Progress, Completion]:
-    """The progress once some executions have ended, and what that was."""
+    """Return the progress after some executions have ended, and their completions."""
     done: list[Done] = []
     completion = Completion(done=done, state=ended.changed)
     for name, value in ended.values:
@@ -43,14 +43,14 @@ def completed(run: FlowRun, progress: Progress, ended: MethodEnd) -> tuple[Progr
 
 
 def replayed(plan: TriggerPlan, progress: Progress, done: Sequence[Done]) -> Progress:
-    """The progress once what is recorded has happened."""
+    """Return the progress after recorded completions."""
     for name, labels, result in done:
         progress = advanced(plan, progress, name, labels, result)
     return progress
 
 
 def finish_update(run: FlowRun, progress: Progress, changed: Mapping[str, object]) -> dict[str, object]:
-    """The update that brings a run to some progress, with what changed in the flow's state."""
+    """Return the update to a progress, with the changes of the flow's state."""
     update: dict[str, Any] = {"progress": progress}
     inflight = progress["inflight"]
     left = {name: answer for name, answer in run.answers.items() if name.rpartition(":")[0] in inflight}
@@ -64,7 +64,7 @@ def finish_update(run: FlowRun, progress: Progress, changed: Mapping[str, object
 
 
 def given(progress: Progress) -> dict[str, Any]:
-    """What a run has given, once it is done."""
+    """Return the result of a finished run."""
     last = progress["last"]
     if progress["inflight"]:
         return {}
@@ -72,7 +72,7 @@ def given(progress: Progress) -> dict[str, Any]:
 
 
 def parked(run: FlowRun, asking: Parked) -> dict[str, Any]:
-    """The update that leaves a question with the run; other methods go on."""
+    """Return the update that leaves a question pending; other methods continue."""
     question = asking.question
     FlowReport(run, question["execution"], question["method"]).pauses(question)
     update: dict[str, Any] = {"parked": {**run.parked, question["id"]: question}}
@@ -92,7 +92,7 @@ def question_update(run: FlowRun) -> Any:
 
 
 def answer_update(run: FlowRun, given: Any) -> dict[str, Any]:
-    """The update with answers, a text for the first question or texts by the questions' ids, for the methods that wait."""
+    """Return the update with answers: a text for the first question, or texts by question id."""
     ids = list(run.parked)
     by_id: dict[str, Any] = {ids[0]: given}
     if isinstance(given, Mapping) and set(cast("Mapping[str, Any]", given)) <= set(ids):
@@ -103,5 +103,5 @@ def answer_update(run: FlowRun, given: Any) -> dict[str, Any]:
 
 
 def _fired(value: Any) -> Any:
-    """What a method's labels are read from."""
+    """Return the value that a method's labels are read from."""
     return value.outcome if isinstance(value, HumanFeedbackResult) and value.outcome is not None else value
