@@ -152,5 +152,5 @@ def check_limits(model: str | None = None) -> None:
     """
     meter = METER.get()
     if meter is not None:
-        for one in meter.chain:
-            one.check(model)
+        for item in meter.chain:
+            item.check(model)

@@ -255,7 +255,7 @@ def asked_in(writes: Iterable[tuple[str, str, Any]]) -> list[Interrupt]:
     A task that was answered and asks again has both an answer and a question, and the answer does not say which question it
     belongs to: a run that was killed right after an answer still seems to ask.
     """
-    return [one for _, channel, asked in writes if channel == _QUESTION for one in asked]
+    return [item for _, channel, asked in writes if channel == _QUESTION for item in asked]
 
 
 def answers_waiting(config: RunnableConfig) -> bool:

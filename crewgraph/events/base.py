@@ -35,7 +35,7 @@ def short_reference(value: object) -> Any:
     if value is None or isinstance(value, (str, Mapping)):
         return brief(cast("object", value))
     if isinstance(value, (list, tuple)):
-        return [short_reference(one) for one in cast("Iterable[object]", value)]
+        return [short_reference(item) for item in cast("Iterable[object]", value)]
     return {name: told for name in _NAMES if (told := attribute(value, name)) is not None} or brief(value)
 
 
@@ -53,9 +53,9 @@ def _brief(value: object, above: tuple[int, ...]) -> object:
     if isinstance(value, Mapping):
         return {str(k): _brief(v, inside) for k, v in cast("Mapping[object, object]", value).items()}
     if isinstance(value, (list, tuple)):
-        return [_brief(one, inside) for one in cast("Iterable[object]", value)]
+        return [_brief(item, inside) for item in cast("Iterable[object]", value)]
     if isinstance(value, Set):
-        return sorted((_brief(one, inside) for one in cast("Iterable[object]", value)), key=str)
+        return sorted((_brief(item, inside) for item in cast("Iterable[object]", value)), key=str)
     if isinstance(value, BaseModel):
         shown = (name for name, field in type(value).model_fields.items() if not field.exclude)
         extra = value.model_extra or {}

@@ -66,7 +66,9 @@ def call_handler(given: GivenHandler) -> Handler:
         parameters = inspect.signature(given).parameters.values()
     except (TypeError, ValueError):  # something built in
         return cast("Handler", given)
-    needed = [one for one in parameters if one.default is one.empty and one.kind in _BY_PLACE]
+    needed = [
+        parameter for parameter in parameters if parameter.default is parameter.empty and parameter.kind in _BY_PLACE
+    ]
     if len(needed) != _WITH_STATE:
         return cast("Handler", given)
     handler = cast("Callable[[Any, Any, Any], Any]", given)
@@ -119,7 +121,7 @@ class CircularDependencyError(DefinitionError):
 
     def __init__(self, handlers: Sequence[Handler]) -> None:
         self.handlers = list(handlers)
-        names = ", ".join(f"`{handler_name(one)}`" for one in self.handlers)
+        names = ", ".join(f"`{handler_name(handler)}`" for handler in self.handlers)
         super().__init__(f"The event handlers {names} wait for one another. Take away one `depends_on` of the circle.")
 
 
@@ -176,20 +178,22 @@ class HandlerPlan:
         Raises:
             CircularDependencyError: handlers wait for one another.
         """
-        waiting = _merged([one for one in registrations if issubclass(event_type, one.event_type)])
+        waiting = _merged(
+            [registration for registration in registrations if issubclass(event_type, registration.event_type)]
+        )
         silent = not waiting
-        made = not silent or any(_in_scope_of(event_type, one) for one in registrations)
+        made = not silent or any(_in_scope_of(event_type, registration) for registration in registrations)
         inline: list[Handler] = []
-        while prompt := next((one for one in waiting if not one.awaited and _free(one, waiting)), None):
+        while prompt := next((item for item in waiting if not item.awaited and _free(item, waiting)), None):
             inline.append(call_handler(prompt.handler))
             waiting.remove(prompt)
         later: list[tuple[tuple[Handler, bool], ...]] = []
         while waiting:
-            step = [one for one in waiting if _free(one, waiting)]
+            step = [item for item in waiting if _free(item, waiting)]
             if not step:
-                raise CircularDependencyError([one.handler for one in waiting])
-            later.append(tuple((call_handler(one.handler), one.awaited) for one in step))
-            waiting = [one for one in waiting if one not in step]
+                raise CircularDependencyError([item.handler for item in waiting])
+            later.append(tuple((call_handler(item.handler), item.awaited) for item in step))
+            waiting = [item for item in waiting if item not in step]
         return cls(tuple(inline), tuple(later), silent, made)
 
 
@@ -209,18 +213,18 @@ def _kind(event_type: type[BaseEvent]) -> object:
 def _merged(registrations: Sequence[Registration]) -> list[Registration]:
     """One registration per handler."""
     merged: list[Registration] = []
-    for one in registrations:
+    for registration in registrations:
         for index, first in enumerate(merged):
-            if first.handler == one.handler:
-                merged[index] = replace(first, after=first.after + one.after)
+            if first.handler == registration.handler:
+                merged[index] = replace(first, after=first.after + registration.after)
                 break
         else:
-            merged.append(one)
+            merged.append(registration)
     return merged
 
 
 def _has(registrations: Sequence[Registration], handler: Handler) -> bool:
-    return any(one.handler == handler for one in registrations)
+    return any(registration.handler == handler for registration in registrations)
 
 
 def _free(one: Registration, waiting: Sequence[Registration]) -> bool:
@@ -265,15 +269,19 @@ class HandlerScope:
                 break
         else:
             kept.append(new)
-        if any(one.after for one in kept):
-            for event_type in {one.event_type for one in kept}:
+        if any(item.after for item in kept):
+            for event_type in {item.event_type for item in kept}:
                 HandlerPlan.of(kept, event_type)
         self._replace(tuple(kept))
 
     def remove(self, event_type: type[BaseEvent], handler: Handler) -> None:
         """Remove a registration, if there is one."""
         self._replace(
-            tuple(one for one in self.registrations if one.event_type is not event_type or one.handler != handler)
+            tuple(
+                registration
+                for registration in self.registrations
+                if registration.event_type is not event_type or registration.handler != handler
+            )
         )
 
     def plan(self, event_type: type[BaseEvent]) -> HandlerPlan:
@@ -289,14 +297,14 @@ class HandlerScope:
         """
         faults = [
             Fault(
-                where=f"event handler `{handler_name(one.handler)}` of `{one.event_type.__name__}`",
+                where=f"event handler `{handler_name(registration.handler)}` of `{registration.event_type.__name__}`",
                 what=f"It depends on `{handler_name(before)}`, which is not registered for that event.",
                 remedy="Register that handler for the event too, or take the dependency away.",
                 code="unmet-dependency",
             )
-            for one in self.registrations
-            for before in one.after
-            if not any(other.handler == before and _meet(one, other) for other in self.registrations)
+            for registration in self.registrations
+            for before in registration.after
+            if not any(other.handler == before and _meet(registration, other) for other in self.registrations)
         ]
         if faults:
             raise DefinitionError(faults)
@@ -368,7 +376,7 @@ class EventBus:
             CircularDependencyError: handlers would wait for one another.
         """
         before = (depends_on,) if isinstance(depends_on, Depends) else depends_on or ()
-        after = tuple(one.handler for one in before)
+        after = tuple(item.handler for item in before)
 
         def register(handler: _H) -> _H:
             self._add(Registration(event_type, cast("Handler", handler), after))
@@ -486,7 +494,7 @@ class EventBus:
     def register_entity(self, entity: Any) -> None:
         """Add a crew, flow or agent to the `RuntimeState` of the running code, if it is set."""
         state = RUNTIME_STATE.get()
-        if state is not None and all(one is not entity for one in state.root):
+        if state is not None and all(item is not entity for item in state.root):
             state.root.append(entity)
 
     def flush(self, timeout: float | None = None) -> bool:
@@ -547,13 +555,17 @@ class EventBus:
 def _is_heard_here(event_type: type[BaseEvent]) -> bool:
     """Whether a listener of the running code alone wants a class of events."""
     witnesses = WITNESSES.get()
-    return bool(SINKS.get()) or (bool(witnesses) and any(one.wants(event_type) for one in witnesses))
+    return bool(SINKS.get()) or (bool(witnesses) and any(witness.wants(event_type) for witness in witnesses))
 
 
 def _of_context(event_type: type[BaseEvent]) -> list[Handler]:
     """The listeners of the running code alone for a class of events; called last."""
     witnesses = WITNESSES.get()
-    return [*(one.hear for one in witnesses if one.wants(event_type)), *SINKS.get()] if witnesses else [*SINKS.get()]
+    return (
+        [*(witness.hear for witness in witnesses if witness.wants(event_type)), *SINKS.get()]
+        if witnesses
+        else [*SINKS.get()]
+    )
 
 
 def _call(handler: Handler, source: object, event: BaseEvent) -> None:

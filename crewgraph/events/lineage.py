@@ -196,7 +196,7 @@ OUTER: frozenset[str] = frozenset(
     for pair in ENDINGS.items()
     for kind in pair
     if pair[1]
-    in {f"{one}_started" for one in ("crew_kickoff", "crew_test", "crew_train", "flow", "method_execution", "task")}
+    in {f"{item}_started" for item in ("crew_kickoff", "crew_test", "crew_train", "flow", "method_execution", "task")}
 )
 """The types of both that enclose the work of agents; inside it they occur only in runs that a tool kicks off."""
 
@@ -284,7 +284,7 @@ def _scopes_of(event: BaseEvent | Unheard) -> Scopes:
     scopes, course = _SCOPES.get(), _COURSE.get()
     if course is not None and event.task_id is not None:
         begun = course.tasks.get(event.task_id, ())
-        task = next((one for one in reversed(begun) if one[1] == _TASK), None)
+        task = next((item for item in reversed(begun) if item[1] == _TASK), None)
         if task is not None and task not in scopes:
             return begun
     return scopes

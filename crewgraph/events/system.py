@@ -107,7 +107,7 @@ SignalEvent = Annotated[
 SIGNAL_EVENT_TYPES = (SigTermEvent, SigIntEvent, SigHupEvent, SigTStpEvent, SigContEvent)
 """The classes of signal events."""
 
-_EVENTS: dict[int, Callable[[], BaseEvent]] = {int(one().signal_number): one for one in SIGNAL_EVENT_TYPES}
+_EVENTS: dict[int, Callable[[], BaseEvent]] = {int(item().signal_number): item for item in SIGNAL_EVENT_TYPES}
 _before: dict[int, object] = {}
 
 

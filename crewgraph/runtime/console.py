@@ -67,7 +67,7 @@ class _Screen:
             running = running.around
 
     def _within(self) -> str:
-        return " > ".join(f"{one.run.name}.{one.method}" for one in reversed(list(self._around())))
+        return " > ".join(f"{item.run.name}.{item.method}" for item in reversed(list(self._around())))
 
 
 _screen = _Screen()

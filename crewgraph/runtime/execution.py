@@ -175,8 +175,8 @@ class Run(Operation):
                     self._gather(streamed, written.append)
                     if (trim := self._due()) is not None:
                         await trim.arun()
-                for one in _sorted(written, audience, up):
-                    yield one
+                for item in _sorted(written, audience, up):
+                    yield item
         except GeneratorExit:
             audience.leave()
             raise
@@ -271,11 +271,11 @@ def _writer() -> Callable[[object], None] | None:
 
 def _sorted(written: list[object], audience: Audience, up: Callable[[object], None] | None) -> Generator[object]:
     """Yield the items for the reader; pass the rest to the enclosing run."""
-    for one in written:
-        if audience.accepts(one):
-            yield one
+    for item in written:
+        if audience.accepts(item):
+            yield item
         elif up is not None:
-            up(one)
+            up(item)
 
 
 def refuse_without_async_face(saver: Any) -> None:

@@ -149,9 +149,9 @@ def crew_observers(
         origin: the snapshot that it continues from; None for a run that begins.
     """
     observers: list[RunObserver | None] = [crew_console(crew), crew_log(crew)]
-    if crew.checkpoint or any(one is not None and one.checkpoint for one in _agents(crew)):
+    if crew.checkpoint or any(agent is not None and agent.checkpoint for agent in _agents(crew)):
         observers.append(extension("snapshots.crew_observer")(crew, place, tasks, inputs, origin))
-    return [one for one in observers if one is not None]
+    return [observer for observer in observers if observer is not None]
 
 
 def _agents(crew: Crew) -> Iterable[BaseAgent | None]:

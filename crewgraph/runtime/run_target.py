@@ -74,7 +74,7 @@ class RunPlace:
     def answers(self, questions: Sequence[Interrupt]) -> "Command[Any] | None":
         """Return the resume value of a known run: the answers to its questions that the method left pending."""
         assert self.method is not None
-        told = {one.id: answer_to(self.method, _question(one)) for one in questions}
+        told = {question.id: answer_to(self.method, _question(question)) for question in questions}
         given = {name: answer for name, answer in told.items() if answer is not None}
         return Command(resume=given) if given else None
 

@@ -86,7 +86,7 @@ def labels_of(plan: TriggerPlan, method: str, value: object) -> list[str]:
     """Return the labels that a method fires by returning a value."""
     if plan.methods[method].is_router:
         values = cast("Sequence[object]", value) if isinstance(value, (list, tuple, set, frozenset)) else [value]
-        return [label_of(one) for one in values if one is not None]
+        return [label_of(item) for item in values if item is not None]
     return [value] if isinstance(value, str) and value in plan.said else []
 
 
@@ -190,7 +190,7 @@ class _Step:
         """Return the resulting progress."""
         before: Mapping[str, Execution] = self.before["inflight"]
         inflight = {**{name: one for name, one in before.items() if name != self.done}, **self.new}
-        wanted = {one["source"] for one in inflight.values()}
+        wanted = {item["source"] for item in inflight.values()}
         return {
             "inflight": inflight,
             "pending": self.pending,

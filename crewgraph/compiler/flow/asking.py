@@ -251,7 +251,7 @@ def _unkept(method: str, message: str) -> RunError:
 
 
 def _prompt(question: Question) -> str:
-    told = [str(one) for one in (question.output, question.refused, question.message) if one is not None]
+    told = [str(item) for item in (question.output, question.refused, question.message) if item is not None]
     words = f" ({' / '.join(question.outcomes)})" if question.outcomes else ""
     return "\n".join(told) + f"{words} "
 
@@ -266,14 +266,14 @@ def _parked(running: Running, question: Question, *, returned: bool) -> Parked:
 
 def _outcome(wish: FeedbackRequest, text: str, method: str) -> str:
     said = text.strip().casefold()
-    named = [one for one in wish.emit if one.casefold() == said]
+    named = [item for item in wish.emit if item.casefold() == said]
     if not named and said and wish.llm is not None:
         named = _read_by_model(wish, text)
     if named:
         return named[0]
     if wish.default_outcome is not None:
         return wish.default_outcome
-    told = ", ".join(f"`{one}`" for one in wish.emit)
+    told = ", ".join(f"`{item}`" for item in wish.emit)
     raise RunError(
         f"the answer {text!r:.80} to method `{method}` is none of {told}. Answer with one of them, or give `human_feedback` an "
         "`llm` that reads answers, or a `default_outcome`."
@@ -288,4 +288,4 @@ def _read_by_model(wish: FeedbackRequest, text: str) -> Sequence[str]:
         {"role": "user", "content": book.slice("outcome_text", message=wish.message, feedback=text)},
     ]
     said = text_of(as_model(wish.llm).complete(messages, (), (), {})["content"]).casefold()
-    return [one for one in sorted(wish.emit, key=len, reverse=True) if one.casefold() in said]
+    return [item for item in sorted(wish.emit, key=len, reverse=True) if item.casefold() in said]

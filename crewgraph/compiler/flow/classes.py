@@ -132,13 +132,13 @@ def _is_data(kind: type[Any]) -> bool:
 
 def _annotations(function: Any) -> list[object]:
     told: dict[str, object] = getattr(function, "__annotations__", {})
-    return [part for one in told.values() for part in _parts(one)]
+    return [part for item in told.values() for part in _parts(item)]
 
 
 def _parts(annotation: object) -> list[object]:
     """Return the types that an annotation is made of."""
     inner: tuple[object, ...] = getattr(annotation, "__args__", ())
-    return [annotation, *(part for one in inner for part in _parts(one))]
+    return [annotation, *(part for item in inner for part in _parts(item))]
 
 
 def _is_full(cell: Any) -> bool:

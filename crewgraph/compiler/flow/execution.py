@@ -87,10 +87,17 @@ def unknown_inputs(definition: FlowDefinition, state: Any, inputs: Inputs) -> li
     """Return the warning about inputs that match no field of the state's model and no parameter of a start method."""
     if not isinstance(state, BaseModel) or state.model_config.get("extra") == "allow":
         return []
-    parameters = [one for method in definition.methods.values() for one in _parameters(method.func)]
-    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters):
+    parameters = [parameter for method in definition.methods.values() for parameter in _parameters(method.func)]
+    if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters):
         return []
-    known = {*type(state).model_fields, *(one.name for one in parameters), "id", _PAYLOAD, *RESERVED_INPUTS, FILES}
+    known = {
+        *type(state).model_fields,
+        *(parameter.name for parameter in parameters),
+        "id",
+        _PAYLOAD,
+        *RESERVED_INPUTS,
+        FILES,
+    }
     told: list[str] = []
     for name in inputs.keys() - known:
         near = difflib.get_close_matches(name, sorted(known), n=1)

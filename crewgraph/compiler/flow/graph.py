@@ -44,7 +44,9 @@ def edges_of(plan: TriggerPlan) -> Iterator[tuple[str, str, str | None]]:
             if event in plan.methods:
                 if event in plan.triggers[name]:
                     yield event, name, None
-                sources = [one.name for one in plan.methods.values() if one.is_router and event in one.labels]
+                sources = [
+                    method.name for method in plan.methods.values() if method.is_router and event in method.labels
+                ]
             else:
                 sources = _sources(plan, event)
             for source in sources:
@@ -206,7 +208,7 @@ def _whole(state: Mapping[str, Any]) -> str:
 
 def _first(state: Mapping[str, Any]) -> list[str]:
     progress: Progress = state["progress"]
-    return [one["method"] for one in progress["inflight"].values()] or [END]
+    return [item["method"] for item in progress["inflight"].values()] or [END]
 
 
 class FlowGraph(ShownAsFlow, InlineGraph):
@@ -376,5 +378,5 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         if self.is_whole:
             goto: object = WHOLE if progress["inflight"] else END
             return update._replace(values=Command(update=values, goto=goto), as_node=WHOLE)
-        goto = list(dict.fromkeys(one["method"] for one in progress["inflight"].values())) or END
+        goto = list(dict.fromkeys(item["method"] for item in progress["inflight"].values())) or END
         return update._replace(values=Command(update=values, goto=goto), as_node=update.as_node or WAIT)

@@ -84,11 +84,11 @@ def _recorded(value: Any, told: _Told, depth: int) -> object:
         raise StorageError(f"{told.where} holds data that is nested more than {_DEEPEST} deep, or contains itself")
     deeper = depth + 1
     if kind is list:
-        return [_recorded(one, told, deeper) for one in value]
+        return [_recorded(item, told, deeper) for item in value]
     if kind is dict:
         return _mapping(cast("dict[Any, Any]", value), told, deeper)
     if kind in (tuple, set, frozenset):
-        return {TAG: kind.__name__, _VALUE: [_recorded(one, told, deeper) for one in value]}
+        return {TAG: kind.__name__, _VALUE: [_recorded(item, told, deeper) for item in value]}
     if kind in _TEXTS:
         return {TAG: kind.__name__, _VALUE: _TEXTS[kind](value)}
     if kind is bytes:
@@ -120,7 +120,7 @@ def _object(value: Any, kind: type[Any], told: _Told, depth: int) -> Any:
     if isinstance(value, Mapping):
         return _mapping(dict(cast("Mapping[Any, Any]", value)), told, depth)
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [_recorded(one, told, depth) for one in cast("list[Any]", value)]
+        return [_recorded(item, told, depth) for item in cast("list[Any]", value)]
     raise StorageError(
         f"{told.where} holds a `{kind.__qualname__}`, which cannot be kept. Keep what it is made from instead (text, numbers, "
         "lists, dicts, pydantic models, dataclasses), or put it on the flow itself (`self.client = ...` in `__init__`)."
@@ -148,7 +148,7 @@ def from_record(value: Any, classes: Mapping[str, type[object]]) -> Any:
         pydantic.ValidationError: the fields of an object do not fit its class any more.
     """
     if isinstance(value, list):
-        return [from_record(one, classes) for one in cast("list[Any]", value)]
+        return [from_record(item, classes) for item in cast("list[Any]", value)]
     if not isinstance(value, dict):
         return value
     data = cast("dict[str, Any]", value)
@@ -167,7 +167,7 @@ def _tagged(tag: str, value: Any, classes: Mapping[str, type[Any]]) -> object:
     if tag == _TEXT:
         return base64.b64decode(value).decode("utf-8", "surrogatepass")
     if tag in _LISTS:
-        return _LISTS[tag](from_record(one, classes) for one in value)
+        return _LISTS[tag](from_record(item, classes) for item in value)
     text = next((kind for kind in _TEXTS if kind.__name__ == tag), None)
     if text is Decimal:  # pydantic takes no infinite ones
         return Decimal(value)

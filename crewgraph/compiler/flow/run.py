@@ -228,7 +228,7 @@ class FlowRun:
                 self.state = self.flow.restored_state({name: self.revived(one) for name, one in held.items()})
                 inputs: Inputs = values.get("inputs") or {}
                 self.inputs = {name: self.revived(one) for name, one in inputs.items()} | self.inputs
-                self.feedback = [self.revived(one) for one in of_run(values, "feedback") or ()]
+                self.feedback = [self.revived(item) for item in of_run(values, "feedback") or ()]
                 said: Mapping[str, object] = of_run(values, "outputs") or {}
                 self.said = {key: self.revived(one) for key, one in said.items()}
                 self.values = {key: self.revived(one) for key, one in results.items()}

@@ -16,12 +16,12 @@ def backends_of(flow: "Flow") -> list[Any]:
     """The persistence backends of a flow, its class and its methods."""
     definition = flow.topology()
     methods = definition.methods.values()
-    return _distinct([flow.persistence, definition.persistence, *(one.persistence for one in methods)])
+    return _distinct([flow.persistence, definition.persistence, *(method.persistence for method in methods)])
 
 
 def _distinct(given: Sequence[object]) -> list[Any]:
     """Return the distinct backends, compared by identity."""
-    return list({id(one): one for one in given if one is not None and one is not True}.values())
+    return list({id(item): item for item in given if item is not None and item is not True}.values())
 
 
 @contextmanager

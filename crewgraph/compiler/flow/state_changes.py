@@ -258,8 +258,8 @@ class KeptState:
             return (fitting(self._run.state, name, value, form),)
         except StateInvalid as error:
             running = self._run.running
-            mine = [one for one in done if one in running and name in running[one].writes]
-            if not mine and any(one not in done for one in running):
+            mine = [item for item in done if item in running and name in running[item].writes]
+            if not mine and any(item not in done for item in running):
                 return None
             self._refused.add(name)
             execution = next(iter([*mine, *done]), "")

@@ -134,7 +134,7 @@ class ScoredRound(BaseModel):
     @property
     def average(self) -> float | None:
         """The mean of its marks; None where there is none."""
-        return mean(one.score for one in self.scores)
+        return mean(score.score for score in self.scores)
 
 
 class CrewTestResult(BaseModel):
@@ -152,36 +152,36 @@ class CrewTestResult(BaseModel):
     @property
     def scores(self) -> list[TaskScore]:
         """Every task of every round."""
-        return [score for one in self.rounds for score in one.scores]
+        return [score for item in self.rounds for score in item.scores]
 
     @property
     def by_task(self) -> list[list[TaskScore]]:
         """The rounds of each task, in the order of the tasks."""
-        return [list(one) for one in zip(*(one.scores for one in self.rounds), strict=True)]
+        return [list(item) for item in zip(*(item.scores for item in self.rounds), strict=True)]
 
     @property
     def average(self) -> float | None:
         """The mean of all marks; None where there is none."""
-        return mean(one.score for one in self.scores)
+        return mean(score.score for score in self.scores)
 
     @property
     def usage(self) -> UsageMetrics:
         """What the models reported for all rounds, without judging."""
-        return total(one.usage for one in self.rounds)
+        return total(item.usage for item in self.rounds)
 
     @property
     def seconds(self) -> float:
         """How long all rounds took together."""
-        return sum(one.seconds for one in self.rounds)
+        return sum(item.seconds for item in self.rounds)
 
     @property
     def cost(self) -> float | None:
         """What all rounds cost in USD, without judging; None where a price or the tokens are unknown."""
-        costs = [one.cost for one in self.rounds]
-        return None if None in costs else sum(one for one in costs if one is not None)
+        costs = [item.cost for item in self.rounds]
+        return None if None in costs else sum(cost for cost in costs if cost is not None)
 
 
 def mean(numbers: Iterable[float | None]) -> float | None:
     """The mean of the numbers that are there; None where there is none."""
-    known = [one for one in numbers if one is not None]
+    known = [number for number in numbers if number is not None]
     return sum(known) / len(known) if known else None

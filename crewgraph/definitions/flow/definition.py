@@ -99,7 +99,9 @@ class FlowDefinition:
     def is_persisted(self) -> bool:
         """Whether anything of a run is to be saved."""
         methods = self.methods.values()
-        return self.persistence is not None or any(one.persistence is not None or one.feedback for one in methods)
+        return self.persistence is not None or any(
+            method.persistence is not None or method.feedback for method in methods
+        )
 
     @cached_property
     def marks(self) -> frozenset[str]:
@@ -236,7 +238,7 @@ def _plain(condition: Condition | None) -> Any:
         return condition
     return {
         "type": "AND" if isinstance(condition, AndCondition) else "OR",
-        "conditions": [_plain(one) for one in condition.conditions],
+        "conditions": [_plain(item) for item in condition.conditions],
     }
 
 
@@ -244,5 +246,5 @@ def _requires(condition: Condition | None, event: str) -> bool:
     """Whether a condition cannot be met without an event."""
     if not isinstance(condition, FlowCondition):
         return False
-    needed = [one == event if isinstance(one, str) else _requires(one, event) for one in condition.conditions]
+    needed = [item == event if isinstance(item, str) else _requires(item, event) for item in condition.conditions]
     return any(needed) if isinstance(condition, AndCondition) else all(needed)

@@ -106,7 +106,7 @@ def events_of(condition: Condition | None) -> tuple[str, ...]:
         return ()
     if isinstance(condition, str):
         return (condition,)
-    return tuple(dict.fromkeys(event for one in condition.conditions for event in events_of(one)))
+    return tuple(dict.fromkeys(event for item in condition.conditions for event in events_of(item)))
 
 
 def parse_condition(given: Any, where: str) -> Condition:
@@ -140,7 +140,7 @@ def _parse_mapping(given: Mapping[str, Any], where: str) -> FlowCondition | None
     parts: object = given.get("conditions") or given.get("methods")
     if kind is None or not isinstance(parts, Sequence) or isinstance(parts, str):
         return None
-    return kind(tuple(parse_condition(one, where) for one in cast("Sequence[Any]", parts)))
+    return kind(tuple(parse_condition(item, where) for item in cast("Sequence[Any]", parts)))
 
 
 _UNKNOWN = object()
@@ -169,10 +169,14 @@ def labels_in_code(function: Callable[..., Any]) -> frozenset[str] | None:
     if code is None:
         return None
     found: set[str] = set()
-    for one in _returned_constants(code):
-        if one is _UNKNOWN:
+    for returned_constant in _returned_constants(code):
+        if returned_constant is _UNKNOWN:
             return None
-        values = cast("tuple[object, ...]", one) if isinstance(one, tuple) else (one,)
+        values = (
+            cast("tuple[object, ...]", returned_constant)
+            if isinstance(returned_constant, tuple)
+            else (returned_constant,)
+        )
         found |= {label_of(value) for value in values if value is not None}
     return frozenset(found)
 
@@ -209,7 +213,7 @@ def _text_constants(code: CodeType) -> Iterator[str]:
         elif isinstance(constant, CodeType):
             yield from _text_constants(constant)
         elif isinstance(constant, (tuple, frozenset)):
-            yield from (one for one in constant if isinstance(one, str))  # pyright: ignore[reportUnknownVariableType]
+            yield from (item for item in constant if isinstance(item, str))  # pyright: ignore[reportUnknownVariableType]
 
 
 def _annotated_labels(function: Callable[..., Any]) -> set[str] | None:
@@ -224,7 +228,7 @@ def _annotated_labels(function: Callable[..., Any]) -> set[str] | None:
     if get_origin(hint) is Literal:
         return {label_of(part) for part in parts}
     inner = [part for part in parts if get_origin(part) is Literal or isinstance(part, type) and issubclass(part, Enum)]
-    found = {label_of(one) for part in inner for one in (get_args(part) or part)}
+    found = {label_of(get_arg) for part in inner for get_arg in (get_args(part) or part)}
     return found or None
 
 

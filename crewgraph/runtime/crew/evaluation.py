@@ -48,16 +48,16 @@ def show_scores(result: CrewTestResult) -> None:
         [
             scores[0].task,
             scores[0].agent,
-            *(_mark(one) for one in scores),
-            _number(mean(one.score for one in scores), 1),
+            *(_mark(score) for score in scores),
+            _number(mean(score.score for score in scores), 1),
         ]
         for scores in result.by_task
     ]
     whole = [
-        _summary("Crew", [one.average for one in rounds], 1),
-        _summary("Seconds", [one.seconds for one in rounds], 1),
-        _summary("Tokens", [one.usage.total_tokens for one in rounds], 0),
-        _summary("Cost (USD)", [one.cost for one in rounds], 4),
+        _summary("Crew", [item.average for item in rounds], 1),
+        _summary("Seconds", [item.seconds for item in rounds], 1),
+        _summary("Tokens", [item.usage.total_tokens for item in rounds], 0),
+        _summary("Cost (USD)", [item.cost for item in rounds], 4),
     ]
     heads = ["Task", "Agent", *(f"Round {number}" for number in range(1, len(rounds) + 1)), "Average"]
     below = f"Judging took {result.evaluation_usage.total_tokens} tokens more."
@@ -65,7 +65,7 @@ def show_scores(result: CrewTestResult) -> None:
 
 
 def _summary(name: str, values: Sequence[float | None], digits: int) -> list[str]:
-    return [name, "", *(_number(one, digits) for one in values), _number(mean(values), digits)]
+    return [name, "", *(_number(value, digits) for value in values), _number(mean(values), digits)]
 
 
 def _mark(score: TaskScore) -> str:
@@ -196,9 +196,9 @@ class _Judge:
 def _round(output: object, scores: list[TaskScore], seconds: float) -> ScoredRound:
     if isinstance(output, CrewOutput):
         return ScoredRound(scores=scores, seconds=seconds, usage=output.token_usage, cost=output.cost)
-    costs = [one.cost for one in scores]
-    cost = None if None in costs else sum(one for one in costs if one is not None)
-    return ScoredRound(scores=scores, seconds=seconds, usage=total(one.usage for one in scores), cost=cost)
+    costs = [score.cost for score in scores]
+    cost = None if None in costs else sum(item for item in costs if item is not None)
+    return ScoredRound(scores=scores, seconds=seconds, usage=total(score.usage for score in scores), cost=cost)
 
 
 def _score(task: Task, output: TaskOutput, mark: Mapping[str, Any]) -> TaskScore:

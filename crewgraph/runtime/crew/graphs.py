@@ -97,7 +97,7 @@ def _refuse_in_training(crew: Crew) -> None:
 
 
 def _taught(crew: Crew, lessons: TrainingData) -> list[TaskBinding]:
-    return [replace(one, lessons=lessons) for one in bind_tasks(crew)]
+    return [replace(bind_task, lessons=lessons) for bind_task in bind_tasks(crew)]
 
 
 def _known(granularity: str) -> str:

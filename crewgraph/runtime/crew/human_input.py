@@ -87,10 +87,10 @@ def pending_crew(
     """
     if done.thread_id is None:
         raise RunError(
-            f"crew `{crew.name}` asks a person: {'; '.join(one.told() for one in questions)}. There is nobody at a terminal, and "
-            "the run is kept nowhere, so it cannot wait for an answer: leave `checkpointer=False` out."
+            f"crew `{crew.name}` asks a person: {'; '.join(question.told() for question in questions)}. "
+            "There is nobody at a terminal, and the run is kept nowhere, so it cannot wait for an answer: leave `checkpointer=False` out."
         )
-    slugs = [one.slug for one in tasks]
+    slugs = [task.slug for task in tasks]
     asked = sorted(questions, key=lambda one: slugs.index(one.task) if one.task in slugs else len(slugs))
     return PendingCrew(
         crew=crew.name,
@@ -108,12 +108,12 @@ def place_to_ask(place: RunPlace, work: Sequence[AgentBinding]) -> RunPlace:
     Raises:
         RunError: a task asks for sure, and there is nobody at a terminal.
     """
-    asking = [one for one in work if _asks(one)]
+    asking = [item for item in work if _asks(item)]
     if place.checkpointer is not False or not asking:
         return place
     if has_terminal():
         return replace(place, checkpointer=_IN_MEMORY, thread_id=str(uuid4()), for_now=True)
-    sure = next((one for one in asking if _is_looked_at(one)), None)
+    sure = next((item for item in asking if _is_looked_at(item)), None)
     if sure is not None:
         raise RunError(
             f"{sure.where} has `human_input=True`, there is nobody at a terminal, and the run is kept nowhere, so it cannot wait "
@@ -174,7 +174,7 @@ def _asked_there(
     asked: Sequence[Interrupt], saver: object, config: RunnableConfig
 ) -> "Program[Command[object] | None]":
     seen = yield _Latest(saver, config)
-    answers = yield _AtTerminal([crew_question(one) for one in asked])
+    answers = yield _AtTerminal([crew_question(item) for item in asked])
     return (yield from _filed(asked, answers, saver, seen.config))
 
 
@@ -185,7 +185,7 @@ class _AtTerminal(Operation):
         self.questions = questions
 
     def run(self) -> dict[str, Any]:
-        return {one.id: ask_at_terminal(_prompt(one)) for one in self.questions}
+        return {question.id: ask_at_terminal(_prompt(question)) for question in self.questions}
 
     async def arun(self) -> dict[str, object]:
         return await in_thread(self.run)
@@ -193,7 +193,7 @@ class _AtTerminal(Operation):
 
 def _prompt(question: CrewQuestion) -> str:
     where = f"[{question.task or question.agent}] " if question.agent else ""
-    told = [f"{where}{one}" for one in (question.refused, question.text) if one is not None]
+    told = [f"{where}{item}" for item in (question.refused, question.text) if item is not None]
     return "\n".join(["", *told, "> "])
 
 
@@ -232,8 +232,8 @@ def _by_id(asked: Sequence[Interrupt], answer: object, where: str) -> dict[str, 
     Raises:
         RunError: one is to a question that is not asked, or it is not said which it is to.
     """
-    questions = [crew_question(one) for one in asked]
-    ids = {one.id for one in questions}
+    questions = [crew_question(item) for item in asked]
+    ids = {question.id for question in questions}
     if isinstance(answer, Mapping) and answer and set(cast("Mapping[str, Any]", answer)) <= ids:
         given = dict(cast("Mapping[str, Any]", answer))
     elif len(questions) == 1 and not _is_of_another(questions[0], answer):
@@ -266,12 +266,12 @@ def _filed(
         RunError: somebody was quicker.
     """
     command: dict[str, object] = {}
-    for one in asked:
-        name = own_id(one)
-        if (name or one.id) not in answers:
+    for item in asked:
+        name = own_id(item)
+        if (name or item.id) not in answers:
             continue
         if name is None:
-            command[one.id] = answers[one.id]
+            command[item.id] = answers[item.id]
         elif not (yield from file_answer(saver, address, name, answers[name])):
             raise RunError(
                 f"the question `{name}` was answered by somebody else meanwhile, so this answer is not taken. What came of it: "

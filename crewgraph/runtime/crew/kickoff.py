@@ -233,12 +233,12 @@ class CrewRun:
             place, made = self.place, graph_of(crew, self.place.checkpointer, granularity)
         self.graph, self.tasks, self.planning = made.graph, made.tasks, made.planning
         working = {id(work.agent): work for work in self.steps}.values()
-        self._models = [check_ready(one) for one in working]  # a missing key is told before anything is done
+        self._models = [check_ready(item) for item in working]  # a missing key is told before anything is done
         check_coworkers(self.tasks)
         check_memories(crew)
-        check_prices(crew, [*crew.agents, *(one.agent for one in self.tasks)])
-        judges = [model_guardrail(one) for work in self.tasks for one in work.task.all_guardrails]
-        for llm in {id(one.llm): one.llm for one in judges if one and one.llm is not None}.values():
+        check_prices(crew, [*crew.agents, *(task.agent for task in self.tasks)])
+        judges = [model_guardrail(all_guardrail) for work in self.tasks for all_guardrail in work.task.all_guardrails]
+        for llm in {id(judge.llm): judge.llm for judge in judges if judge and judge.llm is not None}.values():
             as_model(llm)
         self.config = _config(crew, self.tasks, place)
         if granularity != "task":
@@ -267,14 +267,14 @@ class CrewRun:
             MissingInput: a placeholder of a task has no value.
         """
         left = self.tasks[beginning:]
-        for one in {id(one): one for work in left for one in (work.task, work.agent)}.values():
-            one.rendered_texts(inputs)
+        for item in {id(item): item for work in left for item in (work.task, work.agent)}.values():
+            item.rendered_texts(inputs)
 
     def execute(self, given: object, inputs: Inputs) -> Program[CrewOutput]:
         """Run the graph on what is given (None or answers continue), and tell the audience how that goes."""
         crew, inputs = self.crew, inputs_alone(inputs)
         crew.inputs = dict(inputs)
-        for agent in dict.fromkeys([*crew.agents, *(one.agent for one in self.tasks)]):
+        for agent in dict.fromkeys([*crew.agents, *(task.agent for task in self.tasks)]):
             if agent.crew is not crew:
                 agent.crew = crew
         about: dict[str, Any] = {"crew_name": crew.name, "crew": crew, "thread_id": self.place.shown_thread}
@@ -345,7 +345,7 @@ class CrewRun:
             crew.execution_logs = execution_logs(self.tasks, written, inputs, notes)
             forget(place)
         if run.questions:
-            questions = [crew_question(one) for one in run.questions]
+            questions = [crew_question(question) for question in run.questions]
             done = partial_output(self.tasks, written, place.thread_id, notes, self.planning)
             return pending_crew(crew, done, self.tasks, questions)
         output = crew_output(self.tasks, written, place.shown_thread, notes, self.planning)
@@ -367,7 +367,7 @@ def _config(crew: Crew, tasks: Sequence[TaskBinding], place: RunPlace) -> Runnab
         "configurable": place.configurable,
         "recursion_limit": max(_LEAST_STEPS, 4 * len(tasks)),
     }
-    beside = sum(bool(one.task.async_execution) for one in tasks)
+    beside = sum(bool(task.task.async_execution) for task in tasks)
     if beside > 1:
         # LangGraph's own pool has cpu + 4 threads: parallel tasks would wait for each other.
         config["max_concurrency"] = beside + 4

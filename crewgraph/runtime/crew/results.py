@@ -100,7 +100,7 @@ def _outputs(
     plan = None
     if planning is not None and planning.slug in written:
         plan = planning.task.output = _output(planning, written, notes)
-    return [_output(one, written, notes) for one in tasks if one.slug in written], plan
+    return [_output(task, written, notes) for task in tasks if task.slug in written], plan
 
 
 def _joined(outputs: list[TaskOutput], plan: TaskOutput | None, thread_id: str | None) -> CrewOutput:
@@ -153,10 +153,10 @@ def check_stored(tasks: Sequence[TaskBinding], values: Mapping[str, Any], thread
     try:
         if not isinstance(values.get(INPUTS, {}), Mapping):
             raise TypeError("it is no dict of names and values")
-        for one in tasks:
-            at = one.slug
+        for task in tasks:
+            at = task.slug
             if at in values:
-                TaskOutput.from_plain(values[at], one.task.output_pydantic)
+                TaskOutput.from_plain(values[at], task.task.output_pydantic)
     except (ValidationError, TypeError) as error:
         raise StorageError(
             f"what thread `{thread_id}` holds as `{at}` is not what a run of this crew writes, so nothing was run: {error}. If "
@@ -272,7 +272,7 @@ def each_with_files(inputs: Any, files: object) -> Any:
     if not files or not isinstance(inputs, list | tuple):
         return inputs
     given = extension("files.read")(files)
-    return [_one_with_files(one, given) for one in cast("list[Any]", inputs)]
+    return [_one_with_files(item, given) for item in cast("list[Any]", inputs)]
 
 
 def _one_with_files(inputs: Any, files: object) -> object:

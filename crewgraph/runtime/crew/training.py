@@ -177,8 +177,8 @@ class _Work:
         if len(training.threads) < iteration:
             training.threads.append(str(uuid4()))
             yield CallBack(self.save)
-        roles = {one.agent for one in training.feedback}
-        said = {role: [one.human_feedback for one in training.of(role, before=iteration)] for role in roles}
+        roles = {item.agent for item in training.feedback}
+        said = {role: [item.human_feedback for item in training.of(role, before=iteration)] for role in roles}
         token = TRAINING.set(
             TrainingRound(crew=self.crew, iteration=iteration, ask=asks, earlier_feedback=said, save=self._hears)
         )

@@ -167,7 +167,7 @@ def flow_questions(run: FlowRun, questions: Mapping[str, Any]) -> PendingFlow:
     return PendingFlow(
         flow_id=run.thread_id or run.flow_id,
         flow=run.name,
-        questions=tuple(question_of(one, run.revived) for one in questions.values()),
+        questions=tuple(question_of(question, run.revived) for question in questions.values()),
     )
 
 
