@@ -88,7 +88,8 @@ def pending_crew(
     if done.thread_id is None:
         raise RunError(
             f"crew `{crew.name}` asks a person: {'; '.join(question.told() for question in questions)}. "
-            "There is nobody at a terminal, and the run is kept nowhere, so it cannot wait for an answer: leave `checkpointer=False` out."
+            "There is nobody at a terminal, and the run is kept nowhere, so it cannot wait for an answer: "
+            "leave `checkpointer=False` out."
         )
     slugs = [task.slug for task in tasks]
     asked = sorted(questions, key=lambda one: slugs.index(one.task) if one.task in slugs else len(slugs))
