@@ -17,6 +17,7 @@ from crewgraph.contrib.evaluation.experiment import ExperimentRunner
 from crewgraph.definitions.agent.planning import PlanningConfig
 from crewgraph.definitions.flow.feedback import PendingFlow
 from crewgraph.errors import BudgetExceeded, ToolFailed
+from crewgraph.events import crewai_event_bus
 from crewgraph.flow import SQLiteFlowPersistence
 from crewgraph.storage.vectors.index import GrowingIndex
 from golden import program
@@ -332,7 +333,8 @@ def test_a_training_that_was_killed_goes_on(unpack: Unpack):
 def test_a_baseline_of_an_evaluation_is_compared_with(unpack: Unpack):
     unpack("baseline")
     case = {"identifier": "north", "inputs": {"what": "tide"}, "expected_score": 7}
-    results = ExperimentRunner([case]).run(crew=program.desk(), llm=program.ScoringModel(model="judge"))
+    with crewai_event_bus.scoped_handlers():  # the trace of evaluations listens for ever
+        results = ExperimentRunner([case]).run(crew=program.desk(), llm=program.ScoringModel(model="judge"))
     assert results.compare_with_baseline(program.BASELINE)["unchanged"] == ["north"]
 
 
