@@ -17,6 +17,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind
 from crewgraph.errors import DefinitionError
 
 __all__ = [
+    "JsonSchema",
     "Metadata",
     "call_arguments",
     "flat_schema",
@@ -29,12 +30,14 @@ __all__ = [
     "validated",
 ]
 
+JsonSchema: TypeAlias = dict[str, Any]
+"""A JSON schema as data: keywords and their values, https://json-schema.org/draft/2020-12."""
+
 Metadata: TypeAlias = dict[str, Any]
 """What users attach to a memory, a passage or an answer: JSON values by name."""
 
 _M = TypeVar("_M", bound=BaseModel)
-_Schema = dict[str, Any]
-_Schemas = Mapping[str, _Schema]
+_Schemas = Mapping[str, JsonSchema]
 _SCHEMA_ERRORS = (PydanticInvalidForJsonSchema, PydanticSchemaGenerationError, PydanticUserError)
 
 
@@ -81,18 +84,18 @@ def json_schema(model: type[BaseModel]) -> dict[str, Any]:
 def flat_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Convert any JSON schema to the form that `json_schema` returns."""
     own = {key: value for key, value in schema.items() if key not in ("$defs", "definitions", "$schema")}
-    definitions: dict[str, _Schema] = {**schema.get("definitions", {}), **schema.get("$defs", {})}
-    recurring: dict[str, _Schema] = {}
-    inlined = cast(_Schema, _inlined(own, definitions, (), recurring))
+    definitions: dict[str, JsonSchema] = {**schema.get("definitions", {}), **schema.get("$defs", {})}
+    recurring: dict[str, JsonSchema] = {}
+    inlined = cast(JsonSchema, _inlined(own, definitions, (), recurring))
     return {**inlined, "$defs": recurring} if recurring else inlined
 
 
-def _inlined(node: object, definitions: _Schemas, above: tuple[str, ...], recurring: dict[str, _Schema]) -> Any:
+def _inlined(node: object, definitions: _Schemas, above: tuple[str, ...], recurring: dict[str, JsonSchema]) -> Any:
     if isinstance(node, list):
         return [_inlined(item, definitions, above, recurring) for item in cast(list[Any], node)]
     if not isinstance(node, dict):
         return node
-    schema = cast(_Schema, node)
+    schema = cast(JsonSchema, node)
     result = {
         key: value
         for key, value in schema.items()
@@ -118,7 +121,7 @@ def _is_unset_keyword(key: str, value: object) -> bool:
 
 
 def _inlined_value(
-    key: str, value: Any, definitions: _Schemas, above: tuple[str, ...], recurring: dict[str, _Schema]
+    key: str, value: Any, definitions: _Schemas, above: tuple[str, ...], recurring: dict[str, JsonSchema]
 ) -> object:
     if key in ("default", "const", "enum", "examples"):
         return value
@@ -135,7 +138,7 @@ def model_outline(model: type[BaseModel]) -> str:
 
 def schema_outline(schema: Mapping[str, Any]) -> str:
     """Outline the JSON that a schema accepts; see `model_outline`."""
-    definitions: dict[str, _Schema] = schema.get("$defs", {})
+    definitions: dict[str, JsonSchema] = schema.get("$defs", {})
     return _outline(schema, definitions, "")
 
 
@@ -161,14 +164,14 @@ def _outline(schema: Mapping[str, Any], definitions: _Schemas, indent: str) -> s
 def _array_outline(schema: Mapping[str, Any], definitions: _Schemas, indent: str) -> str:
     if "prefixItems" in schema:
         return f"[{', '.join(_outline(item, definitions, indent) for item in schema['prefixItems'])}]"
-    items: _Schema | bool | None = schema.get("items")
+    items: JsonSchema | bool | None = schema.get("items")
     return f"[{_outline(items, definitions, indent)}, ...]" if isinstance(items, dict) and items else "[...]"
 
 
 def _object_outline(schema: Mapping[str, Any], definitions: _Schemas, indent: str) -> str:
-    fields: Mapping[str, _Schema] = schema.get("properties", {})
+    fields: Mapping[str, JsonSchema] = schema.get("properties", {})
     if not fields:
-        values: _Schema | bool | None = schema.get("additionalProperties")
+        values: JsonSchema | bool | None = schema.get("additionalProperties")
         if not isinstance(values, dict) or not values:
             return "{}"
         return f"{{name: {_outline(values, definitions, indent)}, ...}}"
