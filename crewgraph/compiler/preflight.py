@@ -9,9 +9,8 @@ from typing import Any
 
 from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.compiler.agent.capabilities import capabilities_of
-from crewgraph.compiler.agent.events import AgentReport
-from crewgraph.compiler.agent.executor import create_executor
-from crewgraph.compiler.agent.runner import AgentRunner
+from crewgraph.compiler.agent.executor import create_executor, may_have_executor
+from crewgraph.compiler.agent.tools import AgentResources
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.adapters import LangGraphAgentAdapter
 from crewgraph.definitions.agent.agent import Agent, BaseAgent
@@ -21,7 +20,6 @@ from crewgraph.definitions.crew.process import Process
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import CompileError
 from crewgraph.llm.resolve import as_model
-from crewgraph.llm.usage import UsageLedger
 from crewgraph.overrides import override_of
 
 __all__ = [
@@ -49,8 +47,10 @@ def check_ready(binding: AgentBinding) -> Model | None:
     agent = binding.agent
     if override_of(agent, "execute_task") or override_of(agent, "aexecute_task"):
         return None  # the override may not need a model
-    runner = AgentRunner(binding, agent.written("role"), AgentReport(binding, None), UsageLedger(), binding.book)
-    return as_model(agent.llm) if runner.executor is None else None
+    if not may_have_executor(agent):
+        return as_model(agent.llm)
+    resources = AgentResources(binding, binding.book, None)
+    return as_model(agent.llm) if resources.find_executor() is None else None
 
 
 def check_coworkers(bindings: Sequence[AgentBinding]) -> None:

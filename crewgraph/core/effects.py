@@ -4,11 +4,11 @@ A *body* is a generator: it yields effects, receives their results and returns a
 one body serves sync and async runs, and a body that runs again is answered from the journal.
 
 A recorded effect is identified by its path in the body and the digest of its request (`key`), so a record of another request
-is never used.
+is never used. Effects are not changed once they are made; they are not frozen, because frozen dataclasses take several times as
+long to make.
 """
 
 import asyncio
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar, cast
@@ -56,7 +56,7 @@ Body = Generator[Effect, Any, T]
 """A generator of effects that returns a `T`."""
 
 
-class Recorded(Effect, ABC):
+class Recorded(Effect):
     """An effect whose result is recorded: performed once, then answered from the journal."""
 
     asks: ClassVar[bool] = False
@@ -73,29 +73,29 @@ class Recorded(Effect, ABC):
         return self.kind
 
     @property
-    @abstractmethod
     def label(self) -> str:
         """A description for people."""
+        raise NotImplementedError
 
     @property
     def shown(self) -> dict[str, object]:
         """What people are shown of it before it happens, as plain data."""
         return {"what": self.label}
 
-    @abstractmethod
     def key(self) -> str:
         """The digest of the request, the same in every process."""
+        raise NotImplementedError
 
-    @abstractmethod
     def perform(self, config: RunnableConfig) -> Any:
         """Do it; the result is plain data."""
+        raise NotImplementedError
 
-    @abstractmethod
     async def aperform(self, config: RunnableConfig) -> object:
         """Do it; the result is plain data."""
+        raise NotImplementedError
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class ModelCall(Recorded):
     """A request to a language model; the result is a `Reply`."""
 
@@ -109,7 +109,7 @@ class ModelCall(Recorded):
     """The number of messages in the transcript when the request was made."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "length", len(self.transcript))
+        self.length = len(self.transcript)
 
     @property
     def label(self) -> str:
@@ -125,7 +125,7 @@ class ModelCall(Recorded):
         return await self.model.acomplete(self.transcript.messages, self.tools, self.stop, config)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class ToolCall(Recorded):
     """A tool call with validated arguments; the result is plain data."""
 
@@ -156,7 +156,7 @@ class ToolCall(Recorded):
         return await self.tool.arun(self.args, config)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class Call(Recorded):
     """A call of a user's function, sync or async, or of anything nondeterministic.
 
@@ -225,7 +225,7 @@ class Call(Recorded):
             raise NotPlain(f"{self.label} returned {error}") from error
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class Mark(Effect):
     """The beginning of a step; recorded among the steps of a task only."""
 
@@ -235,7 +235,7 @@ class Mark(Effect):
     """What people are shown of it before it happens, as plain data, with `what` it is."""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Notify(Effect):
     """Notifies the observers of a run; never recorded, repeated when the body runs again."""
 
@@ -243,7 +243,7 @@ class Notify(Effect):
     tell: Callable[[], object]
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Enter(Effect):
     """The beginning of a stage of a task; never recorded."""
 
@@ -251,7 +251,7 @@ class Enter(Effect):
     stage: str
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Ask(Recorded):
     """A question to a person; the result is the answer, plain data.
 
@@ -289,7 +289,7 @@ class Ask(Recorded):
         return self.perform(config)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class Scope(Effect):
     """A body within the body, one level down in the paths and in the trace.
 
@@ -311,7 +311,7 @@ class Scope(Effect):
     """What people see of it before it begins, as plain data."""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Together(Effect):
     """Effects performed in parallel; the results in order. Every branch ends before the first error is thrown."""
 

@@ -69,10 +69,8 @@ class _Frame:
     def config(self) -> RunnableConfig:
         return self.journal.config if self.own is None else self.own
 
-    def within(self, seconds: float | None) -> "_Frame":
-        """Return this frame with at most `seconds` left; None changes nothing."""
-        if seconds is None:
-            return self
+    def within(self, seconds: float) -> "_Frame":
+        """Return this frame with at most `seconds` left."""
         deadline = time.monotonic() + seconds
         return replace(self, deadline=deadline if self.deadline is None else min(deadline, self.deadline))
 
@@ -106,13 +104,17 @@ def _run(body: Body[T], frame: _Frame, path: str) -> Program[T]:
     failed: tuple[str, Recorded, Record] | None = None
     try:
         while True:
-            effect = send(value)
-            if isinstance(effect, (Notify, Enter)):
-                value, send = (yield from _perform_unrecorded(effect, frame, places.passing())), body.send
+            try:
+                effect = send(value)
+            except StopIteration as stop:
+                return stop.value
+            if isinstance(effect, Notify):
+                value, send = _notify(effect, frame, places), body.send
                 continue
-            if (
-                failed
-            ):  # the body handled the failure and continued with a recorded effect: the failure must replay, too
+            if isinstance(effect, Enter):
+                value, send = (yield from _enter(effect, frame)), body.send
+                continue
+            if failed:  # the body handled it and continued with a recorded effect: the failure must replay, too
                 yield from frame.journal.write(*failed)
                 failed = None
             here = places.of(effect)
@@ -121,12 +123,9 @@ def _run(body: Body[T], frame: _Frame, path: str) -> Program[T]:
             except (GraphBubbleUp, JournalError):
                 raise
             except Exception as error:  # noqa: BLE001 - thrown into the body as an EffectFailed
-                seen = _as_effect_failure(error)
-                value, send = seen, body.throw
-                if isinstance(effect, Recorded):
-                    failed = (here, effect, {"error": [seen.type_name, seen.text, seen.package]})
-    except StopIteration as stop:
-        return stop.value
+                value, send = (failure := _as_effect_failure(error)), body.throw
+                record: Record = {"error": [failure.type_name, failure.text, failure.package]}
+                failed = (here, effect, record) if isinstance(effect, Recorded) else None
     except EffectFailed as failure:
         # The body did not handle it: raise the original, whose type says whether a retry makes sense.
         if failure.__cause__ is not None and not isinstance(failure, OutcomeUnknown):
@@ -136,14 +135,16 @@ def _run(body: Body[T], frame: _Frame, path: str) -> Program[T]:
         body.close()
 
 
-def _perform_unrecorded(effect: Notify | Enter, frame: _Frame, here: str) -> Program[object]:
-    """Perform an effect that is never recorded."""
-    if isinstance(effect, Notify):
-        reported = REPORTED.get()
-        return effect.tell() if reported is None else report_once(effect.tell, f"{frame.journal.body}#{here}", reported)
+def _enter(effect: Enter, frame: _Frame) -> Program[None]:
     if frame.journal.stepwise:
         yield Boundary(effect.stage)
-    return None
+
+
+def _notify(effect: Notify, frame: _Frame, places: _EffectPaths) -> object:
+    reported = REPORTED.get()
+    if reported is None:
+        return effect.tell()
+    return report_once(effect.tell, f"{frame.journal.body}#{places.passing()}", reported)
 
 
 def _as_effect_failure(error: Exception) -> EffectFailed:
@@ -156,17 +157,17 @@ def _as_effect_failure(error: Exception) -> EffectFailed:
 
 
 def _perform(effect: Effect, frame: _Frame, here: str) -> Program[object]:
-    """Answer an effect from its record at the path `here`, or perform and record it."""
+    """Return the program that answers an effect from its record at the path `here`, or performs and records it."""
     if isinstance(effect, Ask):
-        return (yield from _ask(effect, frame, here))
+        return _ask(effect, frame, here)
     if isinstance(effect, Recorded):
-        return (yield from _perform_recorded(effect, frame, here))
-    if isinstance(effect, Mark):
-        return (yield from frame.journal.mark(here, effect))
+        return _perform_recorded(effect, frame, here)
     if isinstance(effect, Scope):
-        return (yield from _run_scope(effect, frame, here))
+        return _run_scope(effect, frame, here)
+    if isinstance(effect, Mark):
+        return frame.journal.mark(here, effect)
     if isinstance(effect, Together):
-        return (yield from _perform_together(effect, frame, here))
+        return _perform_together(effect, frame, here)
     raise TypeError(f"a body yielded `{type(effect).__name__}`, which is not an effect")
 
 
@@ -187,9 +188,10 @@ def _find_record(effect: Recorded, frame: _Frame, here: str) -> Program[Record |
 
 def _perform_recorded(effect: Recorded, frame: _Frame, here: str) -> Program[object]:
     journal = frame.journal
-    record = yield from _find_record(effect, frame, here)
-    if record is not None:
-        return record["value"]
+    if journal.stepwise or journal.known:
+        record = yield from _find_record(effect, frame, here)
+        if record is not None:
+            return record["value"]
     check_cancelled()
     if effect.once:
         if journal.started(here, effect) is not None:
@@ -260,7 +262,8 @@ def _question_text(ask: Ask) -> str:
 
 
 def _run_scope(scope: Scope, frame: _Frame, here: str) -> Program[object]:
-    frame = frame.within(scope.seconds)
+    if scope.seconds is not None:
+        frame = frame.within(scope.seconds)
     # Without handlers nobody would see the span, and a span cannot stay open across the steps of a graph.
     if frame.journal.stepwise or not is_traced(frame.config):
         return (yield from _run(scope.body(), frame, f"{here}."))

@@ -109,7 +109,9 @@ class Journal:
     """Whether the body runs in several nodes of a graph, each of which may end before an effect."""
 
     def __init__(self, config: RunnableConfig, *, stored: bool = True) -> None:
-        self._known: dict[str, Record] = {}
+        self.known: dict[str, Record] = {}
+        """The records of an earlier attempt, by path and digest."""
+
         self._count = 0
         self.spent = Meter()
         """What all answered and performed effects have spent."""
@@ -139,14 +141,14 @@ class Journal:
             return
         if self.saver is None:
             with _lock:
-                self._known.update(_failed.pop(self.place.task, {}))
+                self.known.update(_failed.pop(self.place.task, {}))
             return
         yield from self._recall()
         saved = yield Saving(self.saver, "get_tuple", self.place.home)
         mine = f"{self.place.task}#"
         for task, channel, value in (saved.pending_writes or ()) if saved else ():
             if channel == CHANNEL and task.startswith(mine):
-                self._known[task[len(mine) :]] = value
+                self.known[task[len(mine) :]] = value
 
     def _recall(self) -> Program[None]:
         """Charge the meter of the run with what was spent before, perhaps by an earlier process."""
@@ -166,7 +168,7 @@ class Journal:
 
     def answer(self, here: str, effect: Recorded) -> Record | None:
         """Return the record of an effect at a path, None if there is none of the same request."""
-        return self._known.get(_key(here, effect)) if self._known else None
+        return self.known.get(_key(here, effect)) if self.known else None
 
     def mark(self, here: str, mark: Mark) -> Program[None]:
         """Record the beginning of a step. Only `StepJournal` does."""
@@ -179,11 +181,11 @@ class Journal:
 
     def holds(self, path: str) -> bool:
         """Whether there is a record inside the scope at a path."""
-        return any(key.startswith(f"{path}.") for key in self._known)
+        return any(key.startswith(f"{path}.") for key in self.known)
 
     def started(self, here: str, effect: Recorded) -> Any:
         """Return what an earlier attempt stored when it started this effect or asked this question; None if none did."""
-        return self._known.get(_key(here, effect) + _STARTED, _NONE)["value"]
+        return self.known.get(_key(here, effect) + _STARTED, _NONE)["value"]
 
     def start(self, here: str, effect: Recorded) -> Program[None]:
         """Record that an effect that must not be repeated is about to start.
@@ -229,9 +231,9 @@ class Journal:
 
     def appended(self) -> list[Record]:
         """Return the records that an earlier attempt appended, in order. Call `load` first."""
-        records = sorted(key for key in self._known if key.startswith(_APPENDED))
+        records = sorted(key for key in self.known if key.startswith(_APPENDED))
         self._count = len(records)
-        return [self._known[key] for key in records]
+        return [self.known[key] for key in records]
 
     def append(self, record: Record) -> Program[None]:
         """Store a record that is identified by its position alone; durable as with `write`.
@@ -264,9 +266,9 @@ class Journal:
         """Store what is not stored yet, after the body raised an error or a question, for the next attempt."""
         done = {_key(here, effect): record for here, effect, record in self._done}
         if self.saver is None:
-            if self.place.task and (done or self._known):
+            if self.place.task and (done or self.known):
                 with _lock:
-                    _failed[self.place.task] = {**self._known, **done}
+                    _failed[self.place.task] = {**self.known, **done}
                     if len(_failed) > _REMEMBERED:
                         _failed.popitem(last=False)
             return

@@ -60,9 +60,10 @@ class Meter:
 
     def charge(self, used: Iterable[object]) -> None:
         """Add entries to this and all enclosing meters."""
-        entries = list(used)
-        for meter in self.chain:
+        entries, meter = list(used), self
+        while meter is not None:
             meter.add(entries)
+            meter = meter.around
 
     def answered(self, who: str, model: str, usage: Usage | None) -> None:
         """Count an answered request in this and all enclosing meters; `usage` is None if the provider reported none."""
@@ -70,24 +71,20 @@ class Meter:
 
     def count(self, record: Mapping[str, Any]) -> None:
         """Add what a record or an output holds as spent, to this meter only."""
-        spent: Mapping[str, Any] = record.get(SPENT) or {}
-        self.add(spent.get("used", ()))
-        self.at = max(self.at, spent.get("at", 0.0))
+        spent: Mapping[str, Any] | None = record.get(SPENT)
+        if spent:
+            self.add(spent.get("used", ()))
+            self.at = max(self.at, spent.get("at", 0.0))
 
     @property
     def told(self) -> dict[str, object]:
         """The "spent" item for a record or an output; empty if nothing was spent."""
-        spent = {"used": [list(meter) for meter in self.used], "at": round(self.at, 3)}
-        spent = {name: value for name, value in spent.items() if value}
+        spent: dict[str, object] = {}
+        if used := self._usage.entries:
+            spent["used"] = [[*entry] for entry in used]
+        if at := round(self.at, 3):
+            spent["at"] = at
         return {SPENT: spent} if spent else {}
-
-    @property
-    def chain(self) -> "Generator[Meter]":
-        """This meter and the enclosing ones, innermost first."""
-        meter: Meter | None = self
-        while meter is not None:
-            yield meter
-            meter = meter.around
 
     @property
     def clock(self) -> float:
@@ -151,6 +148,6 @@ def check_limits(model: str | None = None) -> None:
         Stopped: a limit is reached.
     """
     meter = METER.get()
-    if meter is not None:
-        for item in meter.chain:
-            item.check(model)
+    while meter is not None:
+        meter.check(model)
+        meter = meter.around

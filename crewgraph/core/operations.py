@@ -5,7 +5,6 @@ A *program* is a generator that yields operations and receives their results. It
 
 import asyncio
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -17,7 +16,7 @@ from langchain_core.runnables import RunnableConfig
 
 from crewgraph.core.cancellation import giving_up
 from crewgraph.core.effects import Mark, Recorded, Scope
-from crewgraph.core.limits import METER, Meter, check_limits, metering
+from crewgraph.core.limits import METER, Meter, check_limits
 from crewgraph.core.loops.bridge import TimeIsUp, wait_in_thread, wait_on_loop
 from crewgraph.core.replay import is_traced
 from crewgraph.core.tracing import aspanned, closing_runs, spanned
@@ -28,16 +27,16 @@ __all__ = ["Boundary", "Operation", "Parallel", "Perform", "Program", "Saving", 
 T = TypeVar("T")
 
 
-class Operation(ABC):
+class Operation:
     """One piece of I/O."""
 
-    @abstractmethod
     def run(self) -> Any:
         """Carry it out."""
+        raise NotImplementedError
 
-    @abstractmethod
     async def arun(self) -> object:
         """Carry it out."""
+        raise NotImplementedError
 
 
 Program = Generator[Operation, Any, T]
@@ -128,20 +127,26 @@ class Perform(Operation):
         """Counts what models use for it; None outside of metered runs."""
 
     def run(self) -> Any:
-        with metering(self.meter):
+        token = METER.set(self.meter)
+        try:
             deadline, of_run = self._deadline()
             if deadline is None:
                 return self.effect.perform(self.config)
             with self._in_time(of_run):
                 return wait_in_thread(partial(self.effect.perform, self.config), deadline - time.monotonic())
+        finally:
+            METER.reset(token)
 
     async def arun(self) -> object:
-        with metering(self.meter):
+        token = METER.set(self.meter)
+        try:
             deadline, of_run = self._deadline()
             if deadline is None:
                 return await self._aperformed()
             with self._in_time(of_run):
                 return await wait_on_loop(self._aperformed(), deadline - time.monotonic())
+        finally:
+            METER.reset(token)
 
     @property
     def spent(self) -> dict[str, Any]:

@@ -60,7 +60,7 @@ class StepJournal(Journal):
     def move(self, config: RunnableConfig) -> None:
         """Continue in another node."""
         self.settle(config)
-        self._known = {}
+        self.known = {}
         self.entries, self.added = [*self.entries, *self.added], []
 
     def answer(self, here: str, effect: Recorded) -> Record | None:

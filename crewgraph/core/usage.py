@@ -14,8 +14,9 @@ UsageEntry = tuple[str, str, dict[str, int]]
 
 def request_entry(who: str, model: str, usage: Usage | None) -> UsageEntry:
     """Return the entry of one answered request; `usage` is None if the provider reported none, and the request still counts."""
-    reported = cast("Mapping[str, int]", usage or {})
-    tokens = {name: number for name, number in reported.items() if number}
+    if not usage:
+        return who, model, {"successful_requests": 1}
+    tokens = {name: number for name, number in cast("Mapping[str, int]", usage).items() if number}
     return who, model, {**tokens, "successful_requests": 1}
 
 

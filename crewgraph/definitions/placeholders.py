@@ -59,20 +59,19 @@ class TemplatedDefinition(Definition):
 
     def template(self, field: str) -> str | None:
         """Return the text of a field with its placeholders."""
-        return self._template(field, self._private("_templates"))
+        text = getattr(self, field)
+        return self._private("_templates").get(field, text)
 
     def _private(self, name: str) -> dict[str, str]:
         """Return a private attribute; pydantic's own access takes as long as filling a text."""
         private = self.__pydantic_private__
         return {} if private is None else private[name]
 
-    def _template(self, field: str, templates: Mapping[str, str]) -> str | None:
-        text = getattr(self, field)
-        return templates.get(field, text)
-
     def written(self, field: str) -> str:
         """Return the text of a field as a run without inputs uses it."""
-        return self.rendered_texts({})[field] or ""
+        permanent = self._private("_permanent").get(field)
+        text = self.template(field) if permanent is None else permanent
+        return "" if text is None else text if permanent is not None else self._filled(field, text, {})
 
     def rendered_texts(self, inputs: Inputs) -> dict[str, str | None]:
         """Return the texts by field for a run with these inputs. Without any, the templates or the texts of `fill_permanently`.
@@ -82,12 +81,19 @@ class TemplatedDefinition(Definition):
             DefinitionError: A value cannot be shown as text.
         """
         templates, permanent = self._private("_templates"), {} if inputs else self._private("_permanent")
-        written = {field: self._template(field, templates) for field in self._text_fields if field not in permanent}
-        filled = {field: None if text is None else self._filled(field, text, inputs) for field, text in written.items()}
-        return {**filled, **permanent}
+        texts: dict[str, str | None] = {}
+        for field in self._text_fields:
+            text: str | None = getattr(self, field)  # before its template: see `__setattr__`
+            text = permanent[field] if field in permanent else templates.get(field, text)
+            if text is not None and (inputs or "{" in text) and field not in permanent:
+                text = self._filled(field, text, inputs)
+            texts[field] = text
+        return texts
 
     def _filled(self, field: str, template: str, inputs: Inputs) -> str:
-        return fill(template, inputs, where=f"`{field}` of {self.called}") if inputs else template
+        if not inputs or "{" not in template:
+            return template
+        return fill(template, inputs, where=f"`{field}` of {self.called}")
 
     @property
     def called(self) -> str:
@@ -105,7 +111,7 @@ class TemplatedDefinition(Definition):
         for field, text in texts.items():
             if text is None or (getattr(self, field) == text and not templates):
                 continue
-            template = self._template(field, templates)
+            template = self.template(field)
             if template is not None and template != text:
                 templates.setdefault(field, template)
                 set_fields(self, **{field: text})

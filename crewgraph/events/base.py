@@ -2,23 +2,35 @@
 
 import dataclasses
 import math
+import os
+import random
 from collections.abc import Iterable, Mapping, Set
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, date, datetime, time, timedelta
 from enum import Enum
 from threading import RLock
 from typing import Annotated, Any, ClassVar, cast
-from uuid import uuid4
 
 from pydantic import VERSION, BaseModel, ConfigDict, Field, PlainSerializer, field_serializer
 from pydantic_core.core_schema import FieldSerializationInfo
 
 from crewgraph.schema import Metadata
 
-__all__ = ["BaseEvent", "attribute", "brief", "short_reference", "task_id_of"]
+__all__ = ["BaseEvent", "attribute", "brief", "new_id", "short_reference", "task_id_of"]
 
 
 _NAMES = ("id", "role", "name")
+
+_ids = random.Random()
+os.register_at_fork(after_in_child=_ids.seed)
+
+
+def new_id() -> str:
+    """Return a new id for an event or a request: a random UUID (version 4) as text. Not for anything that must be secret."""
+    digits = f"{_ids.getrandbits(128):032x}"
+    return (
+        f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{'89ab'[int(digits[16], 16) & 3]}{digits[17:20]}-{digits[20:]}"
+    )
 
 
 def attribute(of: object, name: str) -> str | None:
@@ -155,7 +167,7 @@ class BaseEvent(BaseModel):
     agent_role: str | None = None
     """The role of that agent."""
 
-    event_id: str = Field(default_factory=lambda: str(uuid4()))
+    event_id: str = Field(default_factory=new_id)
     """The event's own name."""
 
     parent_event_id: str | None = None

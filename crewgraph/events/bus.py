@@ -433,14 +433,19 @@ class EventBus:
 
     def wants(self, event_type: type[BaseEvent]) -> bool:
         """Whether anybody listens to a class of events; an event without listeners need not be created."""
-        return self._plan(event_type).made or _is_heard_here(event_type)
+        scope = self._scopes[-1] if self._scope.get() is None else self._active()
+        plan = scope.plans.get(event_type) or self._plan(event_type)
+        if plan.made or SINKS.get():
+            return True
+        witnesses = WITNESSES.get()
+        return bool(witnesses) and any(witness.wants(event_type) for witness in witnesses)
 
     def tell(self, source: object, event_type: type[BaseEvent], fields: dict[str, Any]) -> None:
         """Create an event from these fields and emit it; without listeners, only open or close its scope.
 
         Ask `wants` before the fields are gathered.
         """
-        if self._plan(event_type).silent and not _is_heard_here(event_type):
+        if self._plan(event_type).silent and not SINKS.get() and not _of_context(event_type):
             place(unheard(event_type, fields))
         else:
             self.emit(source, event_type(**fields))
@@ -550,12 +555,6 @@ class EventBus:
     def _add(self, registration: Registration) -> None:
         with self._lock:
             self._active().add(registration)
-
-
-def _is_heard_here(event_type: type[BaseEvent]) -> bool:
-    """Whether a listener of the running code alone wants a class of events."""
-    witnesses = WITNESSES.get()
-    return bool(SINKS.get()) or (bool(witnesses) and any(witness.wants(event_type) for witness in witnesses))
 
 
 def _of_context(event_type: type[BaseEvent]) -> list[Handler]:

@@ -19,10 +19,9 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
-from uuid import uuid4
 
 from crewgraph.errors import CrewgraphError
-from crewgraph.events.base import BaseEvent, task_id_of
+from crewgraph.events.base import BaseEvent, new_id, task_id_of
 
 __all__ = [
     "ENDINGS",
@@ -207,7 +206,7 @@ class Unheard:
 
     type: str
     task_id: str | None
-    event_id: str = field(default_factory=lambda: str(uuid4()))
+    event_id: str = field(default_factory=new_id)
     parent_event_id: str | None = None
     previous_event_id: str | None = None
     triggered_by_event_id: str | None = None
@@ -364,7 +363,7 @@ def _stand(lineage: Lineage, course: _Course | None, run: str | None) -> None:
 def running() -> Generator[None]:
     """Enclose a run of a crew or flow: give it an id unless it is inside another run, and restore the lineage at its end."""
     around = _RUN.get()
-    _RUN.set(around or str(uuid4()))
+    _RUN.set(around or new_id())
     try:
         with apart():
             yield

@@ -146,6 +146,12 @@ def hooks_at(point: InterceptionPoint, owner: Any = None) -> list[HookFn]:
     return hooks
 
 
+def has_hooks(owner: Any, *points: InterceptionPoint) -> bool:
+    """Return whether any hook applies at one of these points in the runs of an owner."""
+    scope, held = _scope.get(), _held.get(owner) if owner is not None and _held else None
+    return any(_everywhere[point] or (scope and scope.get(point)) or (held and held.get(point)) for point in points)
+
+
 if TYPE_CHECKING:
     from crewgraph.events import hooks as hook_events
     from crewgraph.events.bus import crewai_event_bus

@@ -6,7 +6,6 @@ Replies that are replayed from the journal emit no events.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
-from uuid import uuid4
 
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager, CallbackManager
 from langchain_core.runnables import RunnableConfig
@@ -16,6 +15,7 @@ from crewgraph.core.limits import ASKING, METER, check_limits
 from crewgraph.core.messages import Message, Reply, ToolSpec
 from crewgraph.core.plain import plain
 from crewgraph.core.protocols import Model
+from crewgraph.events.base import new_id
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.llm import (
     FunctionCall,
@@ -137,40 +137,41 @@ class EventModel(ModelWrapper[Model]):
     def complete(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
     ) -> Reply:
-        check_limits(self.name)
+        name = self.name
+        check_limits(name)
         call_id = self._emit_started(messages, tools)
         asking_token, caller_token = ASKING.set(True), CALLER.set((self.agent, self.task))
         try:
-            reply = self.model.complete(messages, tools, stop, self._config_with_chunks(config, call_id))
+            config = with_chunk_events(config, self.source, self.agent, self.task, call_id)
+            reply = self.model.complete(messages, tools, stop, config)
         except BaseException as error:
             self._emit_failed(error, call_id)
             raise
         finally:
             ASKING.reset(asking_token)
             CALLER.reset(caller_token)
-        return self._emit_completed(messages, reply, call_id)
+        return self._emit_completed(messages, reply, name, call_id)
 
     async def acomplete(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
     ) -> Reply:
-        check_limits(self.name)
+        name = self.name
+        check_limits(name)
         call_id = self._emit_started(messages, tools)
         asking_token, caller_token = ASKING.set(True), CALLER.set((self.agent, self.task))
         try:
-            reply = await self.model.acomplete(messages, tools, stop, self._config_with_chunks(config, call_id))
+            config = with_chunk_events(config, self.source, self.agent, self.task, call_id)
+            reply = await self.model.acomplete(messages, tools, stop, config)
         except BaseException as error:
             self._emit_failed(error, call_id)
             raise
         finally:
             ASKING.reset(asking_token)
             CALLER.reset(caller_token)
-        return self._emit_completed(messages, reply, call_id)
-
-    def _config_with_chunks(self, config: "RunnableConfig", call_id: str) -> "RunnableConfig":
-        return with_chunk_events(config, self.source, self.agent, self.task, call_id)
+        return self._emit_completed(messages, reply, name, call_id)
 
     def _emit_started(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> str:
-        call_id = str(uuid4())
+        call_id = new_id()
         if crewai_event_bus.wants(LLMCallStartedEvent):
             event = LLMCallStartedEvent(
                 from_agent=self.agent,
@@ -184,17 +185,17 @@ class EventModel(ModelWrapper[Model]):
             crewai_event_bus.emit(self.source, event)
         return call_id
 
-    def _emit_completed(self, messages: Sequence[Message], reply: Reply, call_id: str) -> Reply:
+    def _emit_completed(self, messages: Sequence[Message], reply: Reply, name: str, call_id: str) -> Reply:
         reply = cast(Reply, plain(reply))  # lone surrogates (half of an emoji) can be neither stored nor sent
         if (meter := METER.get()) is not None:
-            meter.answered(str(getattr(self.agent, "role", "")), reply.get("model", self.name), reply["usage"])
+            meter.answered(str(getattr(self.agent, "role", "")), reply.get("model", name), reply["usage"])
         for ledger in LEDGERS.get():
             ledger.answered(self, reply)
         if crewai_event_bus.wants(LLMCallCompletedEvent):
             event = LLMCallCompletedEvent(
                 from_agent=self.agent,
                 from_task=self.task,
-                model=self.name,
+                model=name,
                 messages=[dict(message) for message in messages],
                 response=reply["tool_calls"] or reply["content"],
                 call_type=LLMCallType.TOOL_CALL if reply["tool_calls"] else LLMCallType.LLM_CALL,

@@ -13,7 +13,7 @@ from crewgraph.core.protocols import Model
 from crewgraph.errors import ModelCallBlocked
 from crewgraph.hooks.llm_hooks import LLMCallHookContext, after_llm_call_reducer, before_llm_call_reducer
 from crewgraph.hooks.points import HookAborted, InterceptionPoint
-from crewgraph.hooks.registry import adispatch, dispatch, hooks_at
+from crewgraph.hooks.registry import adispatch, dispatch, has_hooks
 from crewgraph.llm.conversation import openai_messages, read_messages, text_of
 from crewgraph.llm.wrapper import ModelWrapper
 
@@ -81,7 +81,7 @@ class HookedModel(ModelWrapper[Model]):
 
     @property
     def _is_hooked(self) -> bool:
-        return bool(hooks_at(_PRE, self.crew) or hooks_at(_POST, self.crew))
+        return has_hooks(self.crew, _PRE, _POST)
 
 
 class _Request:

@@ -2,9 +2,10 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, lru_cache
 from importlib import resources
+from itertools import chain, zip_longest
 from typing import cast
 
 from crewgraph.errors import UnknownPrompt
@@ -19,8 +20,18 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 def fill_placeholders(text: str, /, **values: str) -> str:
     """Fill the placeholders of a text; those without a value stay as they are."""
+    if not values:
+        return text
     # In a single pass, so that placeholders inside values are not filled.
-    return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), text)
+    parts = _split(text)
+    filled = [values.get(name, f"{{{name}}}") for name in parts[1::2]]
+    return "".join(chain.from_iterable(zip_longest(parts[::2], filled, fillvalue="")))
+
+
+@lru_cache(maxsize=512)
+def _split(text: str) -> Sequence[str]:
+    """Return the literal parts of a text and the names of the placeholders between them, in turn."""
+    return _PLACEHOLDER.split(text)
 
 
 class Book:
@@ -40,7 +51,7 @@ class Book:
         Raises:
             UnknownPrompt: The key does not exist (also a KeyError).
         """
-        return self.filled("slices", key, **values)
+        return fill_placeholders(str(self.text("slices", key)), **values)
 
     def error(self, key: str, **values: str) -> str:
         """Return an error message for a model with its placeholders filled.

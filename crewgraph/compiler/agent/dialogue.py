@@ -25,8 +25,10 @@ class Condenser(Protocol):
     """The model access and prompts needed to condense a conversation."""
 
     book: Book
-    window: Callable[[], int]
-    """Returns the size of the model's context window, in tokens."""
+
+    def window(self) -> int:
+        """Return the size of the model's context window, in tokens."""
+        ...
 
     def ask(self, transcript: Transcript) -> Body[Reply]:
         """Request a reply outside of the conversation."""

@@ -25,6 +25,7 @@ from crewgraph.core.effects import Body, Call
 from crewgraph.core.limits import ASKING, METER, check_limits
 from crewgraph.core.messages import Message
 from crewgraph.core.pregel import KEPT_NOWHERE
+from crewgraph.definitions.agent.adapters import LangGraphAgentAdapter
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.errors import CompileError, OutputInvalid, RunError
 from crewgraph.llm.base import accepted_arguments
@@ -33,7 +34,7 @@ from crewgraph.llm.usage import UsageLedger, read_usage
 from crewgraph.overrides import override_of
 from crewgraph.tools.arguments import Refusal
 
-__all__ = ["Executor", "UsageCallback", "create_executor", "run_executor"]
+__all__ = ["Executor", "UsageCallback", "create_executor", "may_have_executor", "run_executor"]
 
 
 class UsageCallback(BaseCallbackHandler):
@@ -95,6 +96,16 @@ def _model_name(serialized: dict[str, object] | None, kwargs: dict[str, Any]) ->
 
 _ANSWER_NAMES = ("output", "answer", "result", "response", "text")
 _INPUT_NAMES = ("messages", "input", "context", "tools", "tool_names")
+
+
+def may_have_executor(agent: BaseAgent) -> bool:
+    """Return whether something else than the built-in loop may do an agent's work; `create_executor` makes it."""
+    return (
+        agent.agent_executor is not None
+        or getattr(agent, "executor_class", None) is not None
+        or isinstance(agent, LangGraphAgentAdapter)
+        or override_of(agent, "create_agent_executor") is not None
+    )
 
 
 def create_executor(agent: BaseAgent, tools: Sequence[Any] | None = None, task: object = None) -> object:

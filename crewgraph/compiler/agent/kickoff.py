@@ -16,6 +16,7 @@ from crewgraph.compiler.agent.events import AgentReport, KickoffReport
 from crewgraph.compiler.agent.prompt import AgentConversation, last_question
 from crewgraph.compiler.agent.protocol import reply_text
 from crewgraph.compiler.agent.runner import AgentRunner
+from crewgraph.compiler.agent.tools import AgentResources
 from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.compiler.task.briefing import Briefing
 from crewgraph.compiler.task.guardrails import Guards, Verdict, apply_guardrails, judge_output
@@ -55,7 +56,8 @@ class _Kickoff:
         self.binding, self.structure, self.messages = binding, structure, inputs["messages"]
         self.book, self.usage, self.report = binding.book, UsageLedger(), KickoffReport(binding)
         role, files = binding.agent.written("role"), files_in(inputs)
-        self.runner = AgentRunner(binding, role, self.report, self.usage, self.book, files=files)
+        self.resources = AgentResources(binding, self.book, None, files)
+        self.runner = AgentRunner(self.resources, role, self.report, self.usage)
         self.dialogue: Dialogue | None = None
 
     @property
@@ -89,7 +91,7 @@ class _Kickoff:
     def remember(self, output: LiteAgentOutput) -> Body[None]:
         """Save the exchange in the agent's memory."""
         runner = self.runner
-        if runner.recollection:
+        if runner.recollection is not None:
             question = last_question(self.messages)
             yield from runner.recollection.save_exchange(
                 question, output.raw, output.agent_role, runner.assessor, self.usage
@@ -97,17 +99,17 @@ class _Kickoff:
 
     def answer(self) -> Body[_Output]:
         """Answer the messages."""
-        runner = self.runner
-        yield from runner.load_resources()
+        runner, resources = self.runner, self.resources
+        yield from runner.prepare()
         conversation = AgentConversation(
             agent=self.binding.agent,
             messages_so_far=self.messages,
             structure=self.structure,
-            tools=runner.tools,
-            native=runner.native_tools,
+            tools=resources.tools,
+            native=resources.native_tools,
             book=self.book,
-            capability_notes=runner.capability_notes,
-            files=runner.files,
+            capability_notes=resources.notes,
+            files=resources.files,
         )
         dialogue = Dialogue(conversation.messages, "")
         answer = yield from runner.run_with_timeout(
@@ -117,7 +119,7 @@ class _Kickoff:
 
     def _answer_in_scope(self, conversation: AgentConversation, dialogue: Dialogue) -> Body[str]:
         yield from self.runner.begin_capabilities()
-        memories = yield from self.runner.recollection.recall(self._briefing.description, limit=_RECALLED)
+        memories = yield from self.runner.recall(self._briefing.description, limit=_RECALLED)
         knowledge = yield from self.runner.knowledge_notes(last_question(self.messages))
         context_notes = (*memories, *knowledge)
         notes = (*context_notes, *(yield from self.runner.prompt_notes(self._briefing, other_notes=context_notes)))
@@ -149,7 +151,7 @@ class _Kickoff:
 
     def judge(self, guardrail: ModelGuardrail, output: LiteAgentOutput) -> Body[Verdict]:
         """Return a model's verdict (the guardrail's own, else the agent's), with the conversation as context."""
-        model = self.runner.model if guardrail.llm is None else self.runner.model_for(guardrail.llm)
+        model = self.resources.model if guardrail.llm is None else self.resources.model_for(guardrail.llm)
         transcript = "\n\n".join(reply_text(message["content"]) for message in self.messages)
         question = last_question(self.messages)
         return (
@@ -172,7 +174,7 @@ class _Kickoff:
     def to_output(self, text: str) -> Body[_Output]:
         instance, problem = None, None
         if self.structure is not None:
-            converter = partial(getattr, self.runner, "converter")
+            converter = partial(getattr, self.resources, "converter")
             instance, problem = yield from convert_text(text, self.structure, converter, self.book, self.usage)
         plan_outcome = self.runner.plan_outcome
         output = LiteAgentOutput(
@@ -204,9 +206,9 @@ def continue_body(
         format, and the `usage`.
     """
     book, role, usage = binding.book, binding.agent.written("role"), UsageLedger()
-    runner = AgentRunner(binding, role, AgentReport(binding, task), usage, book, task)
+    runner = AgentRunner(AgentResources(binding, book, task), role, AgentReport(binding, task), usage)
     dialogue = Dialogue(partial(_continued_opening, messages, book), "")
-    yield from runner.load_resources()
+    yield from runner.prepare()
     answer = yield from runner.run_with_timeout(partial(runner.reply, dialogue), messages)
     dialogue.add({"role": "assistant", "content": answer})
     all_messages = list(dialogue.transcript.messages)

@@ -29,13 +29,31 @@ from crewgraph.knowledge.passage import KnowledgeConfig, SearchResult, extract_k
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
 
-__all__ = ["KnowledgeQuery", "LoadKnowledge", "knowledge_of", "load_knowledge_once", "query_knowledge"]
+__all__ = [
+    "KnowledgeQuery",
+    "LoadKnowledge",
+    "has_knowledge",
+    "knowledge_of",
+    "load_knowledge_once",
+    "query_knowledge",
+]
 
 
 def knowledge_of(agent: BaseAgent, crew: Crew | None) -> tuple[object, object]:
     """Return the knowledge of an agent, and that of its crew; None where there is none."""
     agent.set_knowledge(None if crew is None else crew.embedder)
     return agent.knowledge, None if crew is None else crew.create_crew_knowledge().knowledge
+
+
+def has_knowledge(agent: BaseAgent, crew: Crew | None) -> bool:
+    """Return whether an agent or its crew may have knowledge; `knowledge_of` says which."""
+    return bool(
+        agent.knowledge is not None
+        or agent.knowledge_sources
+        or type(agent).set_knowledge is not BaseAgent.set_knowledge
+        or (crew is not None and (crew.knowledge is not None or crew.knowledge_sources))
+        or (crew is not None and type(crew).create_crew_knowledge is not Crew.create_crew_knowledge)
+    )
 
 
 class _LoadedOnce:
@@ -58,6 +76,17 @@ def load_knowledge_once() -> Generator[None]:
         _once.reset(token)
 
 
+def working_agents(bindings: Iterable[AgentBinding]) -> list[tuple[BaseAgent, Crew | None]]:
+    """Return the agents of bindings, and the coworkers they may delegate to, each once with its crew."""
+    working: dict[tuple[int, int], tuple[BaseAgent, Crew | None]] = {}
+    for binding in bindings:
+        working[id(binding.agent), id(binding.crew)] = binding.agent, binding.crew
+        for tool in binding.tools.values():
+            if isinstance(source := tool.tool.source, CoworkerTool):
+                working |= {(id(agent), id(binding.crew)): (agent, binding.crew) for agent in source.agents}
+    return list(working.values())
+
+
 class LoadKnowledge(Operation):
     """Loads all knowledge sources before a run, so that a missing one is reported before a model is paid.
 
@@ -70,13 +99,11 @@ class LoadKnowledge(Operation):
 
     def __init__(self, bindings: Iterable[AgentBinding]) -> None:
         found_knowledge: dict[int, Any] = {}
-        for binding in bindings:
-            sources = [tool.tool.source for tool in binding.tools.values()]
-            coworkers = [agent for source in sources if isinstance(source, CoworkerTool) for agent in source.agents]
-            for agent in (binding.agent, *coworkers):
+        for agent, crew in working_agents(bindings):
+            if has_knowledge(agent, crew):
                 found_knowledge |= {
                     id(knowledge): knowledge
-                    for knowledge in knowledge_of(agent, binding.crew)
+                    for knowledge in knowledge_of(agent, crew)
                     if isinstance(knowledge, Knowledge)
                 }
         self.knowledge = list(found_knowledge.values())

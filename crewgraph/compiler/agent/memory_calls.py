@@ -54,9 +54,7 @@ class Memories:
     """A unified memory, which replaces the kinds created for the crew."""
 
     def __bool__(self) -> bool:
-        return any(
-            memory is not None for memory in (self.long_term, self.short_term, self.entity, self.external, self.unified)
-        )
+        return not (self.long_term is self.short_term is self.entity is self.external is self.unified is None)
 
     @property
     def kinds(self) -> dict[str, Any]:
@@ -71,6 +69,7 @@ class Memories:
 
 
 NO_MEMORIES = Memories()
+_NONE = (None,) * 5
 
 
 def check_memories(crew: Crew) -> None:
@@ -110,6 +109,9 @@ def _is_training(training: Any, crew: Crew) -> bool:
 
 def _of_crew(crew: Crew) -> Memories:
     unified = None if isinstance(crew.memory, bool) else crew.memory
+    given = (crew.long_term_memory, crew.short_term_memory, crew.entity_memory, crew.external_memory, unified)
+    if given == _NONE:
+        return NO_MEMORIES
     return Memories(
         long_term=crew.active_memory("long_term_memory"),
         short_term=crew.active_memory("short_term_memory"),

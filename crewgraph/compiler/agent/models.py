@@ -150,16 +150,16 @@ class RateLimitedModel(ModelWrapper[EventModel]):
     def complete(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
     ) -> Reply:
-        check_limits(self.name)
         if self.controllers:
+            check_limits(self.name)
             wait_for_slot(self.controllers, self.is_delayed)
         return self.model.complete(messages, tools, stop, config)
 
     async def acomplete(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
     ) -> Reply:
-        check_limits(self.name)
         if self.controllers:
+            check_limits(self.name)
             await await_slot(self.controllers, self.is_delayed)
         return await self.model.acomplete(messages, tools, stop, config)
 

@@ -10,8 +10,9 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
+from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.compiler.agent.dialogue import Dialogue, is_too_long
 from crewgraph.compiler.agent.people import APPROVAL, Asker
 from crewgraph.compiler.agent.protocol import Action, Actions, FinalAnswer, Malformed, final_text, parse_reply
@@ -22,6 +23,7 @@ from crewgraph.core.messages import Content, Message, Reply, ToolSpec
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
 from crewgraph.errors import OutputInvalid, ToolFailed
+from crewgraph.llm.capabilities import context_window_of
 from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
@@ -30,6 +32,7 @@ from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.structured import prompt_text
 
 __all__ = [
+    "LoopObserver",
     "ReActContext",
     "RequestedCall",
     "approve_tool_call",
@@ -186,27 +189,54 @@ _RETRIES_HANDLED_BY = (
 )
 
 
+class LoopObserver(Protocol):
+    """Observes the loop of an agent. Those that are bodies are recorded; the others may run again when a run is resumed."""
+
+    def stepped(self, step: AgentAction | AgentFinish, number: int) -> None:
+        """The agent took its step `number`."""
+        ...
+
+    def tool_refused(self, tool: str, args: dict[str, Any] | str, text: str) -> None:
+        """A requested tool could not be called, for the reason in `text`."""
+        ...
+
+    def tool_failed(
+        self, tool: str, args: dict[str, Any] | str, failure: dict[str, object], is_used: bool
+    ) -> Body[None]:
+        """A tool failed, with a `ToolFailure` as plain data; `is_used` tells whether it was run."""
+        ...
+
+    def tool_answered(self, tool: str, result: str) -> Body[None]:
+        """A tool has answered."""
+        ...
+
+    def condensing(self) -> None:
+        """The conversation is about to be condensed."""
+        ...
+
+    def condensed(self, error: str) -> None:
+        """The conversation was condensed, after the model's `error` about its length."""
+        ...
+
+    def not_condensed(self, error: str) -> None:
+        """The conversation could not be condensed."""
+        ...
+
+
 @dataclass(kw_only=True)
 class ReActContext:
-    """An agent's settings, tools and callbacks, as the loop needs them."""
+    """An agent's settings and tools, as the loop needs them."""
 
+    binding: AgentBinding
     model: Model
+    native_tools: bool
+    """Whether the model is offered tools through native tool calls."""
+
     tools: Toolbox
     book: Book
     max_iter: int
-    where: str
-    """Where the work happens, for error messages: "task `x` of agent `y`"."""
-
     usage: UsageLedger
-    on_step: Callable[[AgentAction | AgentFinish, int], None]
-    """Called with each step and its number."""
-
-    on_tool_refused: Callable[[str, dict[str, object] | str, str], None]
-    """Called with the tool's name, the arguments and the reason when a tool could not be called."""
-
-    on_tool_failed: Callable[[str, dict[str, object] | str, dict[str, object], bool], Body[None]]
-    """Handles a failure: the tool's name, the arguments, the `ToolFailure`, and whether the tool was run."""
-
+    observer: LoopObserver
     asker: Asker
     """Asks people for approval."""
 
@@ -217,29 +247,23 @@ class ReActContext:
     retries_left: int = 0
     """How many failed requests may still be retried, over the whole task."""
 
-    window: Callable[[], int]
-    """Returns the size of the model's context window, in tokens."""
-
     may_condense: bool
     """Whether a conversation that exceeds the context window is condensed."""
-
-    on_condensing: Callable[[], None]
-    """Called before the conversation is condensed."""
-
-    on_condensation_failed: Callable[[str], None]
-    """Called with the error when the conversation could not be condensed."""
-
-    on_condensed: Callable[[str], None]
-    """Called with the model's error about the length, after the conversation was condensed."""
 
     argument_model: Model | None = None
     """Repairs arguments that a tool cannot read."""
 
-    store_observation: Callable[[str, str], Body[None]] | None = None
-    """Saves a tool's result in the agent's memory, by the tool's name; None without a memory."""
-
     stop: tuple[str, ...] = ()
     """Additional stop sequences."""
+
+    @property
+    def where(self) -> str:
+        """Where the work happens, for error messages: "task `x` of agent `y`"."""
+        return self.binding.where
+
+    def window(self) -> int:
+        """Return the size of the model's context window, in tokens."""
+        return context_window_of(self.binding.agent.llm, self.model.name)
 
     def ask(self, transcript: Transcript) -> Body[Reply]:
         """Request a reply outside of the conversation."""
@@ -253,7 +277,7 @@ def react_loop(context: ReActContext, dialogue: Dialogue) -> Body[str]:
         ContextLengthExceeded: the conversation is too long for the model even when it is condensed.
         OutputInvalid: the model repeatedly replies with nothing.
     """
-    specs = context.tools.specs if context.model.native_tools else ()
+    specs = context.tools.specs if context.native_tools and context.tools else ()
     stop = (*(("\nObservation:",) if context.tools and not specs else ()), *context.stop)
     empty_replies = 0
     for step in range(1, context.max_iter + 1):
@@ -323,15 +347,15 @@ def _request_reply(
 
 
 def _condense(context: ReActContext, dialogue: Dialogue, cause: EffectFailed) -> Body[bool]:
-    yield Notify(context.on_condensing)
+    yield Notify(context.observer.condensing)
     try:
         condensed = yield from dialogue.condense(context)
     except EffectFailed as failure:
-        context.on_condensation_failed(failure.text)  # not an effect, so that a resumed run retries
+        context.observer.not_condensed(failure.text)  # not an effect, so that a resumed run retries
         if not is_too_long(failure):
             raise
         return False
-    yield Notify(partial(context.on_condensed if condensed else context.on_condensation_failed, cause.text))
+    yield Notify(partial(context.observer.condensed if condensed else context.observer.not_condensed, cause.text))
     return condensed
 
 
@@ -371,10 +395,9 @@ def _run_actions(
     outcomes = [request.outcome or _note_changed_args(context, request, next(results)) for request in requests]
     yield from _record_failures(context, actions, requests, outcomes)
     _append_results(dialogue, reply, actions, outcomes)
-    if context.store_observation is not None:
-        for action, outcome in zip(actions.actions, outcomes, strict=True):
-            if not outcome["failed"]:
-                yield from context.store_observation(action.tool, outcome["text"])
+    for action, outcome in zip(actions.actions, outcomes, strict=True):
+        if not outcome["failed"]:
+            yield from context.observer.tool_answered(action.tool, outcome["text"])
     for action, outcome in zip(actions.actions, outcomes, strict=True):
         finished = AgentAction(
             thought=actions.thought,
@@ -399,11 +422,11 @@ def _record_failures(
     """Report refused and failed calls, and update the counts."""
     for action, request in zip(actions.actions, requests, strict=True):
         if request.outcome is not None and request.outcome["failed"]:
-            yield Notify(partial(context.on_tool_refused, action.tool, action.args, request.outcome["text"]))
+            yield Notify(partial(context.observer.tool_refused, action.tool, action.args, request.outcome["text"]))
     for action, request, outcome in zip(actions.actions, requests, outcomes, strict=True):
         if "failure" in outcome:
             args = action.args if request.call is None else request.call.args
-            yield from context.on_tool_failed(action.tool, args, outcome["failure"], request.call is not None)
+            yield from context.observer.tool_failed(action.tool, args, outcome["failure"], request.call is not None)
     context.counts["used"] = context.counts.get("used", 0) + len(outcomes)
     failed = [outcome for outcome in outcomes if outcome["failed"] and not outcome.get("blocked")]
     context.counts["errors"] = context.counts.get("errors", 0) + len(failed)
@@ -477,7 +500,7 @@ def _append_results(dialogue: Dialogue, reply: Reply, actions: Actions, outcomes
 
 
 def _report_step(context: ReActContext, step: AgentAction | AgentFinish, number: int) -> Body[None]:
-    return run_step_callback(context.on_step, context.step_callback, step, number)
+    return run_step_callback(context.observer.stepped, context.step_callback, step, number)
 
 
 def run_step_callback(

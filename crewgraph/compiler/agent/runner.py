@@ -1,17 +1,17 @@
 """The work of an agent: knowledge, memories and plans go into its prompt, then a loop or an executor produces the answer."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
-from crewgraph.compiler.agent.binding import AgentBinding
+from crewgraph.compiler.agent.delegation import Delegation
 from crewgraph.compiler.agent.dialogue import Dialogue
 from crewgraph.compiler.agent.event_tool import EventTool, FailingTool
 from crewgraph.compiler.agent.events import AgentReport, KnowledgeReport
 from crewgraph.compiler.agent.executor import run_executor
-from crewgraph.compiler.agent.knowledge import KnowledgeQuery, query_knowledge
+from crewgraph.compiler.agent.knowledge import KnowledgeQuery, has_knowledge, query_knowledge
 from crewgraph.compiler.agent.memory import Recollection
 from crewgraph.compiler.agent.memory_calls import MemoryUser
 from crewgraph.compiler.agent.models import controllers_of
@@ -24,20 +24,16 @@ from crewgraph.compiler.agent.react import ReActContext, react_loop, run_step_ca
 from crewgraph.compiler.agent.tools import AgentResources
 from crewgraph.compiler.task.briefing import Briefing
 from crewgraph.core.effects import Body, Call, EffectFailed, Notify, Scope
-from crewgraph.core.files import FileRecord
 from crewgraph.core.messages import Message
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.agent import Agent
 from crewgraph.definitions.agent.delegation_tools import CoworkerTool
-from crewgraph.definitions.agent.last_run import AgentFinish
+from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
 from crewgraph.definitions.agent.planning import PlanningConfig, TodoList
 from crewgraph.definitions.placeholders import split_at_slot
-from crewgraph.definitions.task.task import Task
 from crewgraph.errors import TimeLimitReached
-from crewgraph.llm.capabilities import context_window_of
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.overrides import override_of
-from crewgraph.prompts.book import Book
 from crewgraph.text import extract_json
 from crewgraph.tools.failure import ToolFailureRecord
 from crewgraph.tools.memory import RecallMemoryTool, RememberTool
@@ -49,52 +45,53 @@ Refused = tuple[str, str]
 """An earlier attempt, and why it was refused."""
 
 
-class AgentRunner(AgentResources):
-    """An agent working in one run, on a task or on the messages of a kickoff.
+class AgentRunner:
+    """An agent working in one run, on a task or on the messages of a kickoff. It observes its loop (`LoopObserver`).
 
     Args:
-        binding: the agent and its tools.
+        resources: its models, tools, memories and files.
         role: the agent's role, rendered for this run.
         report: emits the events.
         usage: counts the requests.
-        book: the prompts.
-        task: the task; None for a kickoff with messages.
-        files: the files of the run, by name.
     """
 
-    def __init__(
-        self,
-        binding: AgentBinding,
-        role: str,
-        report: AgentReport,
-        usage: UsageLedger,
-        book: Book,
-        task: Task | None = None,
-        files: Mapping[str, FileRecord] | None = None,
-    ) -> None:
-        super().__init__(binding, book, task, files)
-        self._role, self._report, self._usage = role, report, usage
+    def __init__(self, resources: AgentResources, role: str, report: AgentReport, usage: UsageLedger) -> None:
+        self.resources = resources
+        self._binding, self._agent, self._task = resources.binding, resources.agent, resources.task
+        self._book, self._role, self._report, self._usage = resources.book, role, report, usage
         self._knowledge: str | None = None
+        self.recollection: Recollection | None = None
+        """Its memories, after `prepare`; None without any."""
+
         self.plan_outcome: PlanOutcome | None = None
         """The plan of the last attempt and its results."""
+
         self.failures: list[ToolFailureRecord] = []
         """The failures of its tools."""
 
-    @cached_property
-    def capability_notes(self) -> tuple[str, ...]:
-        """What the capabilities add to the prompt."""
-        notes = (capability.notes(self._event_tools, self._book) for capability in self.capabilities)
-        return tuple(note for group in notes for note in group)
+    def load(self) -> Body[None]:
+        """Load what the agent needs from outside; see `AgentResources.load`."""
+        resources = self.resources
+        yield from resources.load()
+        if resources.memories and self.recollection is None:
+            user = MemoryUser(self._agent, self._task, self._role)
+            self.recollection = Recollection(resources.memories, user, self._book, self._binding.where)
+
+    def prepare(self) -> Body[None]:
+        """Load what the agent needs, and make what its loop or executor works with."""
+        yield from self.load()
+        self.resources.assemble()
 
     def begin_capabilities(self) -> Body[None]:
         """Notify the capabilities that work on an answer starts."""
-        for capability in self.capabilities:
+        for capability in self.resources.capabilities:
             yield from capability.begin()
 
-    @property
-    def native_tools(self) -> bool:
-        """Whether the model is offered tools through native tool calls."""
-        return self.executor is None and self.model.native_tools
+    def recall(self, description: str, context: str = "", limit: int = 5) -> Body[tuple[str, ...]]:
+        """Search the agent's memories, if it has any; see `Recollection.recall`."""
+        if self.recollection is None:
+            return ()
+        return (yield from self.recollection.recall(description, context, limit))
 
     @property
     def asker(self) -> Asker:
@@ -103,19 +100,17 @@ class AgentRunner(AgentResources):
         report = self._report
         return Asker(agent=self._role, task=task, book=self._book, on_asked=report.asked, on_answered=report.answered)
 
-    @cached_property
-    def recollection(self) -> Recollection:
-        """The agent's memories."""
-        user = MemoryUser(self._agent, self._task, self._role)
-        return Recollection(self.memories, user, self._book, self._binding.where)
-
     @property
     def assessor(self) -> Model | None:
         """The model that rates answers and extracts what to remember; None if the agent works without a model."""
-        override = override_of(self._agent, "execute_task") or override_of(self._agent, "aexecute_task")
-        if self._agent.llm is None and (override is not None or self.executor is not None):
-            return None
-        return self.model
+        if self._agent.llm is None:
+            override = override_of(self._agent, "execute_task") or override_of(self._agent, "aexecute_task")
+            if override is not None:
+                return None
+            self.resources.assemble()
+            if self.resources.executor is not None:
+                return None
+        return self.resources.model
 
     def run_with_timeout(self, work: Callable[[], Body[str]], messages: Sequence[Message]) -> Body[str]:
         """Run work within `max_execution_time`, as a run of its own in traces, with its first messages as input.
@@ -141,9 +136,10 @@ class AgentRunner(AgentResources):
 
     def reply(self, dialogue: Dialogue, context: str = "") -> Body[str]:
         """Return the answer to the last message of a conversation; what happens on the way is added to it."""
-        if self.executor is None:
+        executor = self.resources.executor
+        if executor is None:
             return (yield from react_loop(self._react_context(), dialogue))
-        answer = yield from run_executor(self.executor, dialogue.transcript.messages, context, self._usage)
+        answer = yield from run_executor(executor, dialogue.transcript.messages, context, self._usage)
         step = AgentFinish(thought="", output=answer, text=answer)
         yield from run_step_callback(self._report.step, self._step_callback, step, 1)
         return answer
@@ -188,15 +184,17 @@ class AgentRunner(AgentResources):
         Raises:
             SourceError: a knowledge source cannot be used.
         """
+        if not has_knowledge(self._agent, self._binding.crew):
+            return ()
         if self._knowledge is None:
-            agent, crew, has_model = self._agent, self._binding.crew, self.executor is None
+            agent, crew, resources = self._agent, self._binding.crew, self.resources
             query = KnowledgeQuery(
                 agent=agent,
                 crew=crew,
                 text=text,
                 expected=expected,
                 context=context,
-                model=(lambda: self.model) if has_model else None,
+                model=(lambda: resources.model) if resources.executor is None else None,
                 book=self._book,
                 usage=self._usage,
                 report=KnowledgeReport(agent, self._task, self._binding.where),
@@ -207,7 +205,8 @@ class AgentRunner(AgentResources):
     def make_plan(self, briefing: Briefing, refused: Refused | None = None) -> Body[AgentPlan | None]:
         """Make a plan; a refused attempt and the reason are part of the prompt."""
         agent = self._agent if isinstance(self._agent, Agent) else None
-        planner = self._planner(self.model, briefing, refused, agent.max_reasoning_attempts if agent else None)
+        attempts = agent.max_reasoning_attempts if agent else None
+        planner = self._planner(self.resources.model, briefing, refused, attempts)
         return make_plan(planner if agent is None else replace(planner, config=agent.planning_config))
 
     def _planner(self, model: Model, briefing: Briefing, refused: Refused | None, attempts: int | None) -> Planner:
@@ -215,7 +214,7 @@ class AgentRunner(AgentResources):
             model=model,
             book=self._book,
             briefing=briefing,
-            tools=self.tools.listed,
+            tools=self.resources.tools.listed,
             attempts=attempts,
             usage=self._usage,
             report=self._report,
@@ -226,10 +225,10 @@ class AgentRunner(AgentResources):
         self, agent: Agent, briefing: Briefing, refused: Refused | None, other_notes: tuple[str, ...]
     ) -> PlanExecution:
         config = agent.planning_config or PlanningConfig.simplest()
-        model = self.model if config.llm is None else self.model_for(config.llm)
+        resources = self.resources
+        model = resources.model if config.llm is None else resources.model_for(config.llm)
         planner = replace(self._planner(model, briefing, refused, config.max_attempts), config=config)
         texts = {"role": briefing.role, "goal": briefing.goal, "backstory": briefing.backstory}
-        native, capability_notes = self.native_tools, self.capability_notes
         return PlanExecution(
             agent=agent,
             config=config,
@@ -238,15 +237,19 @@ class AgentRunner(AgentResources):
                 self._react_context(), max_iter=config.max_step_iterations, usage=UsageLedger(), counts={}
             ),
             system_prompt=agent_system_prompt(
-                texts, self.tools, self._book, native=native, capability_notes=capability_notes
+                texts,
+                resources.tools,
+                self._book,
+                native=resources.native_tools,
+                capability_notes=resources.notes,
             ),
             notes=other_notes,
             parallel=not any(
-                isinstance(tool.tool.tool.source, CoworkerTool) for tool in self._available_tools.values()
+                isinstance(tool.tool.tool.source, CoworkerTool) for tool in resources.event_tools.values()
             ),
             counts=self._report.counts,
             report=AgentPlanReport(agent, self._task, self._role),
-            runs_steps=self.executor is None,
+            runs_steps=resources.executor is None,
         )
 
     def _timeout_message(self, failure: EffectFailed) -> str:
@@ -261,20 +264,42 @@ class AgentRunner(AgentResources):
         callback, crew = getattr(self._agent, "step_callback", None), self._binding.crew
         return callback or (crew.step_callback if crew else None)
 
-    def _store_observation(self, tool: str, observation: str) -> Body[None]:
-        """Save a tool's result in the agent's memory."""
-        found_tool = self.tools.find(tool)
+    def stepped(self, step: AgentAction | AgentFinish, number: int) -> None:
+        """See `LoopObserver`."""
+        self._report.step(step, number)
+
+    def tool_refused(self, tool: str, args: dict[str, Any] | str, text: str) -> None:
+        """See `LoopObserver`."""
+        self._report.tool_refused(tool, args, text)
+
+    def condensing(self) -> None:
+        """See `LoopObserver`."""
+        self._report.condensing()
+
+    def condensed(self, error: str) -> None:
+        """See `LoopObserver`."""
+        self._report.condensed(error)
+
+    def not_condensed(self, error: str) -> None:
+        """See `LoopObserver`."""
+        self._report.not_condensed(error)
+
+    def tool_answered(self, tool: str, result: str) -> Body[None]:
+        """See `LoopObserver`; saves the result in the agent's memory."""
+        found_tool = self.resources.tools.find(tool)
+        if self.recollection is None or isinstance(found_tool, Delegation):
+            return  # a coworker remembers it
         if isinstance(found_tool, EventTool) and isinstance(
             found_tool.tool.tool.source, (RecallMemoryTool, RememberTool)
         ):
             return  # already in a memory
-        yield from self.recollection.save_observation(tool, self._role, observation)
+        yield from self.recollection.save_observation(tool, self._role, result)
 
-    def _record_failure(
+    def tool_failed(
         self, tool: str, args: dict[str, Any] | str, failure: dict[str, object], is_used: bool
     ) -> Body[None]:
-        """Record a tool's failure; unless the tool was run (`is_used`), emit its event, too."""
-        found_tool = self.tools.find(tool)
+        """See `LoopObserver`; unless the tool was run (`is_used`), emits its event, too."""
+        found_tool = self.resources.tools.find(tool)
         source = found_tool.tool.tool.source if isinstance(found_tool, EventTool) else None
         failing = FailingTool(
             source, tool if found_tool is None else found_tool.name, self._agent, self._task, self._binding.crew
@@ -292,29 +317,23 @@ class AgentRunner(AgentResources):
 
     def _react_context(self) -> ReActContext:
         agent, crew = self._agent if isinstance(self._agent, Agent) else None, self._binding.crew
-        template = agent.response_template if agent else None
+        template, resources = agent.response_template if agent else None, self.resources
         return ReActContext(
-            model=self.model,
-            tools=self.tools,
+            binding=self._binding,
+            model=resources.model,
+            native_tools=resources.native_tools,
+            tools=resources.tools,
             book=self._book,
             max_iter=self._agent.max_iter,
-            where=self._binding.where,
             usage=self._usage,
-            on_step=self._report.step,
-            on_tool_refused=self._report.tool_refused,
-            on_tool_failed=self._record_failure,
+            observer=self,
             asker=self.asker,
             step_callback=self._step_callback,
             counts=self._report.counts,
             retries_left=agent.max_retry_limit if agent else 0,
-            window=lambda: context_window_of(self._agent.llm, self.model.name),
             may_condense=(agent is None or agent.respect_context_window)
             and (crew is None or crew.respect_context_window),
-            on_condensing=self._report.condensing,
-            on_condensed=self._report.condensed,
-            on_condensation_failed=self._report.not_condensed,
-            argument_model=self._converter_model,
-            store_observation=self._store_observation if self.recollection else None,
+            argument_model=resources.converter_model,
             stop=tuple(filter(None, [split_at_slot(template, "Response")[1]])) if template else (),
         )
 

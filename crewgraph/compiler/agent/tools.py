@@ -8,7 +8,7 @@ from crewgraph.compiler.agent.binding import AgentBinding, guarded_tools
 from crewgraph.compiler.agent.cached_tool import with_cache
 from crewgraph.compiler.agent.capabilities import Capability, capabilities_of
 from crewgraph.compiler.agent.event_tool import EventTool
-from crewgraph.compiler.agent.executor import Executor, create_executor
+from crewgraph.compiler.agent.executor import Executor, create_executor, may_have_executor
 from crewgraph.compiler.agent.external_tools import load_external_tools
 from crewgraph.compiler.agent.files import NO_FILES, AvailableFiles
 from crewgraph.compiler.agent.memory_calls import Memories, memories_of
@@ -52,21 +52,61 @@ def memory_tools(memories: Memories, model: Model, reserved: Collection[str], bo
 class AgentResources:
     """Models, tools, memories and files of an agent in one run.
 
+    `load` fetches what comes from outside. `assemble` then makes what the built-in loop or the executor works with; an override
+    of the agent's verb works without it, and may do without a model.
+
     Args:
         binding: the agent and its tools.
         book: the prompts.
         task: the task; None for a kickoff with messages.
         files: the files of the run, by name.
+        prepare: makes of a tool what the loop uses; by default, `adapt`.
     """
 
-    def __init__(
-        self, binding: AgentBinding, book: Book, task: Task | None, files: Mapping[str, FileRecord] | None = None
-    ) -> None:
-        self._file_records = files or {}
-        self._binding, self._agent, self._task, self._book = binding, binding.agent, task, book
-        self._external_tools: list[object] | None = None
+    memories: Memories
+    """The agent's memories. From here on, what `load` sets."""
 
-    def load_resources(self) -> Body[None]:
+    executor: Executor | None
+    """What does the work in place of the built-in loop, if anything. From here on, what `assemble` sets."""
+
+    native_tools: bool
+    """Whether the model is offered tools through native tool calls."""
+
+    event_tools: Mapping[str, EventTool]
+    """All tools: its own, those for its memory, and the one that reads files."""
+
+    tools: Toolbox
+    """The tools for the built-in loop; empty if an executor does the work, which gets the tools in its own way."""
+
+    notes: tuple[str, ...]
+    """What the capabilities add to the prompt."""
+
+    files: AvailableFiles
+    """The files of the run, and which of them the model is shown."""
+
+    def __init__(
+        self,
+        binding: AgentBinding,
+        book: Book,
+        task: Task | None,
+        files: Mapping[str, FileRecord] | None = None,
+        prepare: Callable[[EventTool], PreparedTool] | None = None,
+    ) -> None:
+        self.binding, self.agent, self.crew, self.task, self.book = binding, binding.agent, binding.crew, task, book
+        self.capabilities: tuple[Capability, ...] = capabilities_of(self.agent, self.crew, task)
+        """What its MCP servers, remote agents and skills add to it."""
+
+        self.file_records: Mapping[str, FileRecord] = files or {}
+        """The files of the run, by name; those of the task are added when they are loaded."""
+
+        self.given_tools: list[object] = [*binding.given_tools]
+        """Its tools as objects: those the user gave, and those of its MCP servers, once they are loaded."""
+
+        self._prepare = prepare or self.adapt
+        self._fetched: Sequence[object] = ()
+        self._is_loaded = self._is_assembled = False
+
+    def load(self) -> Body[None]:
         """Load what the agent needs from outside, once: the tools of its MCP servers, a place to run code, its task's files.
 
         Raises:
@@ -74,146 +114,152 @@ class AgentResources:
             RemoteAgentError: a remote agent cannot be reached.
             ToolFailed: there is no place to run code.
         """
-        if self._external_tools is None:
-            tools = self._binding.tools
+        if self._is_loaded:
+            return
+        tools = self.binding.tools
+        if tools or self.capabilities:
             sources = [tool.tool.source for tool in tools.values()]
-            self._external_tools = yield from load_external_tools(self.capabilities, sources, tools, self._book)
-            yield from self._add_task_files()
+            self._fetched = yield from load_external_tools(self.capabilities, sources, tools, self.book)
+            self.given_tools += self._fetched
+        if self.task is not None and self.task.input_files:
+            yield from self._add_task_files(self.task.input_files)
+        self.memories = memories_of(self.agent, self.crew)
+        self._is_loaded = True
 
-    def _add_task_files(self) -> Body[None]:
+    def _add_task_files(self, files: Mapping[str, Any]) -> Body[None]:
         """Record the task's input files as they are now."""
-        files = {} if self._task is None else self._task.input_files
-        if files:
-            records: dict[str, FileRecord] = yield Call(
-                function=extension("files.record"),
-                args=(files,),
-                name="input_files",
-                kind="the files",
-                about=sorted(files),
-            )
-            self._file_records = {**self._file_records, **records}
+        records: dict[str, FileRecord] = yield Call(
+            function=extension("files.record"),
+            args=(files,),
+            name="input_files",
+            kind="the files",
+            about=sorted(files),
+        )
+        self.file_records = {**self.file_records, **records}
 
-    @cached_property
-    def capabilities(self) -> tuple[Capability, ...]:
-        """What its MCP servers, remote agents and skills add to it."""
-        return capabilities_of(self._agent, self._binding.crew, self._task)
+    def assemble(self) -> None:
+        """Make what the loop or the executor works with, once.
 
-    @property
-    def given_tools(self) -> list[object]:
-        """Its tools as objects: those the user gave, and those of its MCP servers."""
-        return [*self._binding.given_tools, *(self._external_tools or ())]
+        Raises:
+            CompileError: the executor has a setting that it cannot keep.
+            ModelError: the agent needs a model and has none.
+        """
+        if self._is_assembled:
+            return
+        own = self._as_event_tools(self._fetched, self.binding.tools)
+        self.executor = self._executor(own)
+        self.files = self._available_files(own)
+        self.event_tools = self._with_own_tools(own)
+        offered = list(self.event_tools.items()) if self.executor is None and self.event_tools else []
+        self.tools = Toolbox({name: self._prepare(tool) for name, tool in offered})
+        self.native_tools = self.executor is None and self.model.native_tools
+        self.notes = tuple(note for capability in self.capabilities for note in capability.notes(own, self.book))
+        self._is_assembled = True
 
     @cached_property
     def model(self) -> Model:
         """The agent's model."""
-        return self.model_for(self._agent.llm)
+        return self.model_for(self.agent.llm)
 
     def model_for(self, llm: object) -> Model:
         """Return a model that works on behalf of this agent."""
-        return model_of(llm, self._agent, self._task, self._binding.crew)
+        return model_of(llm, self.agent, self.task, self.crew)
 
-    @cached_property
+    @property
     def converter(self) -> Model:
         """The model that converts texts into structured output."""
-        return self.model if self._converter_model is None else self._converter_model
+        return self.model if self.converter_model is None else self.converter_model
 
     @property
     def converter_llm(self) -> object:
         """The same model, as the user gave it."""
-        converter_llm = self._converter_llm
-        return self._agent.llm if converter_llm is None else converter_llm
+        llm = self._function_calling_llm
+        return self.agent.llm if llm is None else llm
 
     @property
     def converter_override(self) -> Callable[..., object] | None:
         """The agent's own `get_output_converter`, if its class or a patch overrides it."""
-        return override_of(self._agent, "get_output_converter")
-
-    @cached_property
-    def _converter_model(self) -> Model | None:
-        """The model given as `function_calling_llm`, if any."""
-        converter_llm = self._converter_llm
-        return None if converter_llm is None else self.model_for(converter_llm)
+        return override_of(self.agent, "get_output_converter")
 
     @property
-    def _converter_llm(self) -> object:
-        converter_llm, crew = getattr(self._agent, "function_calling_llm", None), self._binding.crew
-        return crew.function_calling_llm if converter_llm is None and crew is not None else converter_llm
+    def converter_model(self) -> Model | None:
+        """The model given as `function_calling_llm`, if any."""
+        llm = self._function_calling_llm
+        return None if llm is None else self.model_for(llm)
 
-    @cached_property
-    def executor(self) -> Executor | None:
-        """What does the work in place of the built-in loop, if anything."""
-        agent, where = self._agent, self._binding.where
-        source = create_executor(agent, self._binding.given_tools, self._task)
-        if source is not None or isinstance(agent, LangGraphAgentAdapter):
-            self._refuse_approvals(where)
-        if source is None and isinstance(agent, LangGraphAgentAdapter):
-            graph = react_graph(self.model, Toolbox(self._event_tools), agent.max_iter, self._book, where)
+    @property
+    def _function_calling_llm(self) -> object:
+        llm = getattr(self.agent, "function_calling_llm", None)
+        return self.crew.function_calling_llm if llm is None and self.crew is not None else llm
+
+    def adapt(self, tool: EventTool) -> PreparedTool:
+        """Return a tool as the capabilities adapt it."""
+        for capability in self.capabilities:
+            tool = capability.adapt_tool(tool, self.book)
+        return tool
+
+    def find_executor(self) -> Executor | None:
+        """Return what does the work in place of the built-in loop, if anything, with the tools that need no loading.
+
+        Raises:
+            CompileError: it has a setting that it cannot keep.
+        """
+        return self._executor(self._as_event_tools((), self.binding.tools))
+
+    def _executor(self, tools: Mapping[str, EventTool]) -> Executor | None:
+        agent = self.agent
+        if not may_have_executor(agent):
+            return None
+        source = create_executor(agent, self.binding.given_tools, self.task)
+        adapter = isinstance(agent, LangGraphAgentAdapter)
+        if source is None and not adapter:
+            return None
+        where = self.binding.where
+        _refuse_approvals(tools, where)
+        if source is None:
+            graph = react_graph(self.model, Toolbox(tools), agent.max_iter, self.book, where)
             return Executor(graph, {}, where, agent.role)
-        if source is not None and agent.max_rpm is not None:
+        if agent.max_rpm is not None:
             raise CompileError(
                 f"{where}: its `max_rpm` cannot limit the requests of its `agent_executor`. Remove it, and give the models of "
                 "the executor a LangChain rate limiter."
             )
-        return None if source is None else Executor(source, self._event_tools, where, agent.role)
+        return Executor(source, tools, where, agent.role)
 
-    def _refuse_approvals(self, where: str) -> None:
-        if guarded := [name for name, tool in self._event_tools.items() if tool.require_approval]:
-            raise CompileError(
-                f"{where}: its executor calls tools by itself, so nobody could approve the calls of "
-                f"`{'`, `'.join(guarded)}` (`require_approval`). Remove the executor, or let the tool ask with LangGraph's "
-                "`interrupt`."
-            )
-
-    @cached_property
-    def tools(self) -> Toolbox:
-        """The tools for the built-in loop; empty if an executor does the work, which gets the tools in its own way."""
-        return Toolbox(self._prepared_tools if self.executor is None else {})
-
-    @cached_property
-    def _prepared_tools(self) -> Mapping[str, PreparedTool]:
-        """The tools as the loop uses them."""
-        return {name: self._adapt(tool) for name, tool in self._available_tools.items()}
-
-    def _adapt(self, tool: EventTool) -> PreparedTool:
-        for capability in self.capabilities:
-            tool = capability.adapt_tool(tool, self._book)
-        return tool
-
-    @cached_property
-    def _available_tools(self) -> dict[str, EventTool]:
-        """All tools: its own, those for its memory, and the one that reads files."""
-        tools = self._event_tools
+    def _with_own_tools(self, tools: Mapping[str, EventTool]) -> Mapping[str, EventTool]:
+        """Add the tools for its memory, and the one that reads files."""
         if self.memories:
-            tools = tools | self._as_event_tools(memory_tools(self.memories, self.model, tools, self._book))
-        reads_files = self.files.tools(self._book)
-        return tools | self._as_event_tools(reads_files) if reads_files else tools
+            own = memory_tools(self.memories, self.model, tools, self.book)
+            tools = {**tools, **self._as_event_tools(own)}
+        reads_files = self.files.tools(self.book) if self.file_records else ()
+        return {**tools, **self._as_event_tools(reads_files)} if reads_files else tools
 
-    @cached_property
-    def memories(self) -> Memories:
-        """The agent's memories."""
-        return memories_of(self._agent, self._binding.crew)
-
-    @cached_property
-    def files(self) -> AvailableFiles:
-        """The files of the run, and which of them the model is shown."""
-        if not self._file_records:
+    def _available_files(self, tools: Mapping[str, EventTool]) -> AvailableFiles:
+        if not self.file_records:
             return NO_FILES
         files = extension("files")
         if self.executor is not None:
-            return files(records=self._file_records)
-        sight = input_modalities(self._agent.llm, self.model.name)
-        return files(records=self._file_records, sight=sight, tool=slug("read_file", taken=set(self._event_tools)))
-
-    @cached_property
-    def _event_tools(self) -> dict[str, EventTool]:
-        return self._as_event_tools(self._external_tools or (), self._binding.tools)
+            return files(records=self.file_records)
+        sight = input_modalities(self.agent.llm, self.model.name)
+        return files(records=self.file_records, sight=sight, tool=slug("read_file", taken=set(tools)))
 
     def _as_event_tools(
         self, tools: Sequence[Any], bound: Mapping[str, GuardedTool] | None = None
     ) -> dict[str, EventTool]:
-        agent, crew = self._agent, self._binding.crew
-        guarded = {**(bound or {}), **(guarded_tools(tools, {}, self._binding.where) if tools else {})}
+        if not tools and not bound:
+            return {}
+        agent, crew = self.agent, self.crew
+        guarded = {**(bound or {}), **(guarded_tools(tools, {}, self.binding.where) if tools else {})}
         return {
-            name: EventTool(with_cache(tool, agent, crew), agent, self._task, crew=crew)
+            name: EventTool(with_cache(tool, agent, crew), agent, self.task, crew=crew)
             for name, tool in guarded.items()
         }
+
+
+def _refuse_approvals(tools: Mapping[str, EventTool], where: str) -> None:
+    if guarded := [name for name, tool in tools.items() if tool.require_approval]:
+        raise CompileError(
+            f"{where}: its executor calls tools by itself, so nobody could approve the calls of "
+            f"`{'`, `'.join(guarded)}` (`require_approval`). Remove the executor, or let the tool ask with LangGraph's "
+            "`interrupt`."
+        )

@@ -66,7 +66,7 @@ class RunMeter(ActiveNodes):
 
     @property
     def deadline(self) -> float | None:
-        seconds, outer = self.crew.max_seconds, super().deadline
+        seconds, outer = self.crew.max_seconds, None if self.around is None else self.around.deadline
         if seconds is None:
             return outer
         own_deadline = self._started_at + seconds - self._seconds_before
@@ -101,6 +101,8 @@ class RunMeter(ActiveNodes):
 
     def check(self, model: str | None) -> None:
         crew = self.crew
+        if crew.max_tokens is None and crew.max_cost is None and crew.max_seconds is None:
+            return
         if crew.max_cost is not None:
             self._check_prices(model)
         for budget in BUDGETS:

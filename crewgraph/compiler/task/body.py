@@ -6,7 +6,7 @@ Step hooks may change the context before and the output after.
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from crewgraph.compiler.task.briefing import ONGOING, Briefing, OngoingTask, bri
 from crewgraph.compiler.task.events import TaskReport, record_task_note
 from crewgraph.compiler.task.guardrails import Guards, Verdict, apply_guardrails, judge_output
 from crewgraph.compiler.task.runner import TaskRunner
-from crewgraph.compiler.task.structure import structure_output
+from crewgraph.compiler.task.structure import UNSTRUCTURED, is_structured, structure_output
 from crewgraph.core.effects import Body, Call, Enter, Notify, Scope
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
@@ -27,8 +27,8 @@ from crewgraph.definitions.task.output import TaskOutput, set_fields
 from crewgraph.definitions.task.task import ConditionalTask, Task
 from crewgraph.errors import OutputInvalid, OutputNotSaved
 from crewgraph.hooks.points import InterceptionPoint, StepContext
-from crewgraph.hooks.registry import adispatch, dispatch, hooks_at
-from crewgraph.llm.usage import UsageLedger
+from crewgraph.hooks.registry import adispatch, dispatch, has_hooks
+from crewgraph.llm.usage import UsageLedger, total
 from crewgraph.overrides import override_of
 from crewgraph.text import shorten
 
@@ -52,8 +52,6 @@ class HookedTask:
         Raises:
             HookAborted: a hook stopped the task.
         """
-        if not hooks_at(_PRE, self.crew):
-            return context
         return (yield self._call(_PRE, self._step(payload=context), context, _encode_context))
 
     def after(self, output: TaskOutput) -> Body[TaskOutput]:
@@ -63,8 +61,6 @@ class HookedTask:
             HookAborted: a hook withheld the output.
             OutputInvalid: a hook replaced the output with something else.
         """
-        if not hooks_at(_POST, self.crew):
-            return output
         before = output.to_plain()
         after = yield self._call(_POST, self._step(payload=output, output=output), before, self._output)
         if after == before:
@@ -120,16 +116,17 @@ def task_body_without_override(assignment: TaskBinding, state: Mapping[str, obje
 def answer_body(assignment: TaskBinding, state: Mapping[str, object]) -> Body[dict[str, object]]:
     """Run only the agent, ignoring overrides; the update holds its answer and the usage, nothing is parsed or judged."""
     execution = _TaskExecution(assignment, state)
-    answer = yield from execution.agent.answer_without_override()
+    runner = execution.make_runner(execution.brief())
+    answer = yield from runner.answer_without_override()
     if ONGOING.get() is None:  # otherwise the task around it remembers the answer
-        yield from execution.agent.remember(answer)
+        yield from runner.remember(answer)
     return {assignment.slug: {"answer": answer, "usage": execution.usage.to_plain()}}
 
 
 def plan_body(assignment: TaskBinding, state: Mapping[str, Any]) -> Body[dict[str, object]]:
     """Make only the agent's plan; the update holds the plan and the usage."""
     execution = _TaskExecution(assignment, state)
-    plan = yield from execution.agent.plan()
+    plan = yield from execution.make_runner(execution.brief()).plan()
     fields = (
         None
         if plan is None
@@ -140,7 +137,7 @@ def plan_body(assignment: TaskBinding, state: Mapping[str, Any]) -> Body[dict[st
 
 def skipped_output(assignment: TaskBinding, state: Mapping[str, object]) -> TaskOutput:
     """Return the output of a conditional task that is skipped, with the texts of this run."""
-    task, briefing = assignment.task, briefing_of(assignment, state)
+    task, briefing = assignment.task, briefing_of(assignment, state, assignment.book)
     assert isinstance(task, ConditionalTask)
     task.output = None  # left by an earlier run
     record_task_note(assignment.slug, [])
@@ -165,23 +162,33 @@ def _run_execute_async(execute_async: Callable[..., Any], **arguments: Any) -> o
 class _TaskExecution:
     """One execution of a task."""
 
+    briefing: Briefing
+    """The texts of the task, after `brief`."""
+
+    runner: TaskRunner
+    """The agent at work, after `make_runner`."""
+
     def __init__(self, assignment: TaskBinding, state: Mapping[str, Any]) -> None:
-        self.assignment, self.task = assignment, assignment.task
+        self.assignment, self.task, self.crew = assignment, assignment.task, assignment.crew
         self.book = assignment.book
         self.usage = UsageLedger()
         self.report = TaskReport(assignment)
         self._state = state
 
-    @cached_property
-    def briefing(self) -> Briefing:
-        ongoing = ONGOING.get()
-        if ongoing is not None and ongoing.task is self.task and self.assignment.context_text is not None:
-            return replace(ongoing.briefing, context=self.assignment.context_text)
-        return briefing_of(self.assignment, self._state)
+    def brief(self) -> Briefing:
+        """Render the texts of the task for this run; see `briefing_of` for what may be wrong with them."""
+        ongoing, context = ONGOING.get(), self.assignment.context_text
+        if ongoing is not None and ongoing.task is self.task and context is not None:
+            self.briefing = replace(ongoing.briefing, context=context)
+        else:
+            self.briefing = briefing_of(self.assignment, self._state, self.book)
+        return self.briefing
 
-    @cached_property
-    def agent(self) -> TaskRunner:
-        return TaskRunner(self.assignment, self.briefing, self.report, self.usage, self.book, self._state.get(INPUTS))
+    def make_runner(self, briefing: Briefing) -> TaskRunner:
+        """Set the agent to work with these texts."""
+        inputs = self._state.get(INPUTS)
+        self.runner = TaskRunner(self.assignment, briefing, self.report, self.usage, self.book, inputs)
+        return self.runner
 
     @property
     def guards(self) -> Guards:
@@ -197,22 +204,26 @@ class _TaskExecution:
     def run(self) -> Body[dict[str, Any]]:
         """Execute the task, from its first event to its last; return the output as plain data."""
         try:
-            yield Notify(partial(self.report.begin, self.briefing))
-            yield from self.run_pre_hooks()
+            yield Notify(partial(self.report.begin, self.brief()))
+            if has_hooks(self.crew, _PRE):
+                yield from self.run_pre_hooks()
+            self.make_runner(self.briefing)
             output, problem = yield from self.attempt(None)
             if self.task.all_guardrails:
                 output, problem = yield from apply_guardrails(self.guards, output, problem, self, self.report)
                 self.add_usage(output)  # a guardrail may have replaced it
             yield Enter("finish")
-            if self.agent.recollection:
-                yield from self.agent.remember(output.raw)
+            if self.runner.agent.recollection is not None:
+                yield from self.runner.remember(output.raw)
                 self.add_usage(output)
             if problem is not None:
                 yield Notify(partial(self.report.unstructured, problem))
-            output = yield from self.run_post_hooks(output)
+            if has_hooks(self.crew, _POST):
+                output = yield from self.run_post_hooks(output)
             yield Notify(partial(self.report.publish, output))
             yield from self.run_callbacks(output)
-            yield from self.save_file(output)
+            if self.briefing.output_file is not None:
+                yield from self.save_file(self.briefing.output_file, output)
         except Exception as failure:
             yield Notify(partial(self.report.fail, failure))
             raise
@@ -221,30 +232,31 @@ class _TaskExecution:
 
     def run_pre_hooks(self) -> Body[None]:
         """Run the hooks before the task; they may replace the context."""
-        step = HookedTask(self.task, self.assignment.agent, self.assignment.crew)
+        step = HookedTask(self.task, self.assignment.agent, self.crew)
         context = yield from step.before(self.briefing.context)
         if context != self.briefing.context:
-            vars(self)["briefing"] = replace(self.briefing, context=context)
+            self.briefing = replace(self.briefing, context=context)
 
     def run_post_hooks(self, output: TaskOutput) -> Body[TaskOutput]:
         """Run the hooks after the task; return the output as they leave it."""
-        return HookedTask(self.task, self.assignment.agent, self.assignment.crew).after(output)
+        return HookedTask(self.task, self.assignment.agent, self.crew).after(output)
 
     def run_override(self, override: Any) -> Body[dict[str, Any]]:
         """Run the user's override of the task's verb in place of the whole execution."""
+        briefing = self.brief()
         arguments = {
             "agent": self.assignment.agent,
-            "context": self.briefing.context,
+            "context": briefing.context,
             "tools": list(self.assignment.given_tools),
         }
-        yield Notify(partial(self.report.show_texts, self.briefing))
+        yield Notify(partial(self.report.show_texts, briefing))
         plain: dict[str, Any] = yield Call(
             function=override,
             keywords=arguments,
             name="execute_sync",
             kind="agent",
-            about=[self.briefing.description, self.briefing.context],
-            enter=OngoingTask(self.task, self.briefing).enter,
+            about=[briefing.description, briefing.context],
+            enter=OngoingTask(self.task, briefing).enter,
             encode=partial(_encode_output, where=self.assignment.where),
         )
         yield Enter("finish")
@@ -253,7 +265,7 @@ class _TaskExecution:
 
     def attempt(self, refused: tuple[str, str] | None) -> Body[tuple[TaskOutput, str | None]]:
         """Let the agent work on the task; a refused attempt and the reason are part of the prompt."""
-        return (yield from self.to_output((yield from self.agent.answer(refused))))
+        return (yield from self.to_output((yield from self.runner.answer(refused))))
 
     def retry(self, refused: TaskOutput, reason: str) -> Body[tuple[TaskOutput, str | None]]:
         """Run the agent again after a guardrail refused its output."""
@@ -262,7 +274,8 @@ class _TaskExecution:
 
     def judge(self, guardrail: ModelGuardrail, output: TaskOutput) -> Body[Verdict]:
         """Return a model's verdict: the guardrail's own model, else the agent's."""
-        model = self.agent.model if guardrail.llm is None else self.agent.model_for(guardrail.llm)
+        resources = self.runner.resources
+        model = resources.model if guardrail.llm is None else resources.model_for(guardrail.llm)
         context = self.briefing.context
         return (
             yield Scope(
@@ -278,32 +291,47 @@ class _TaskExecution:
         return self.to_output(text)
 
     def to_output(self, text: str) -> Body[tuple[TaskOutput, str | None]]:
-        converter = self.task.converter_cls or self.agent.converter_override
-        structured = yield from structure_output(
-            self.task, text, converter, lambda: self.agent.converter, self.agent.converter_llm, self.book, self.usage
-        )
-        output = TaskOutput(
-            name=self.task.name or self.briefing.description,
-            description=self.briefing.description,
-            expected_output=self.briefing.expected_output,
+        task, briefing, structured = self.task, self.briefing, UNSTRUCTURED
+        if is_structured(task):
+            resources = self.runner.resources
+            converter = task.converter_cls or resources.converter_override
+            structured = yield from structure_output(
+                task,
+                text,
+                converter,
+                partial(getattr, resources, "converter"),
+                resources.converter_llm,
+                self.book,
+                self.usage,
+            )
+        by_model = self.usage.by_model
+        output = TaskOutput.of(
+            name=task.name or briefing.description,
+            description=briefing.description,
+            expected_output=briefing.expected_output,
             raw=text if structured.raw is None else structured.raw,
             pydantic=structured.pydantic,
             json_dict=structured.json_dict,
-            agent=self.briefing.role,
-            output_format=self.task.output_format,
+            agent=briefing.role,
+            output_format=task.output_format,
+            usage=total(by_model.values()),
+            usage_by_model=by_model,
+            usage_by_agent=self.usage.by_agent(briefing.role),
+            messages=self.runner.conversation,
+            tool_failures=list(self.runner.agent.failures),
         )
-        self.add_usage(output)
         return output, structured.problem
 
     def add_usage(self, output: TaskOutput) -> None:
         """Add the usage, the messages and the tool failures so far to the output."""
+        by_model = self.usage.by_model
         set_fields(
             output,
-            usage=self.usage.total,
-            usage_by_model=self.usage.by_model,
+            usage=total(by_model.values()),
+            usage_by_model=by_model,
             usage_by_agent=self.usage.by_agent(self.briefing.role),
-            messages=self.agent.conversation,
-            tool_failures=list(self.agent.failures),
+            messages=self.runner.conversation,
+            tool_failures=list(self.runner.agent.failures),
         )
 
     def run_callbacks(self, output: TaskOutput) -> Body[None]:
@@ -320,11 +348,8 @@ class _TaskExecution:
                     encode=discard_result,
                 )
 
-    def save_file(self, output: TaskOutput) -> Body[None]:
-        """Write the output to the task's file, if it has one."""
-        path = self.briefing.output_file
-        if path is None:
-            return
+    def save_file(self, path: str, output: TaskOutput) -> Body[None]:
+        """Write the output to the task's file."""
         content = _file_content(output)
         yield Call(
             function=partial(_write_output, path, content, bool(self.task.create_directory), output, title(self.task)),

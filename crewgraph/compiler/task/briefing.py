@@ -22,6 +22,7 @@ from crewgraph.definitions.placeholders import append_chat_history
 from crewgraph.definitions.task.task import Task
 from crewgraph.errors import StorageError
 from crewgraph.llm.usage import UsageLedger
+from crewgraph.prompts.book import Book
 
 __all__ = ["CURRENT_TASK", "ONGOING", "TRIGGER", "Briefing", "OngoingTask", "briefing_of", "standalone_briefing"]
 
@@ -50,7 +51,7 @@ class Briefing:
     """The files of the run, by name."""
 
 
-def briefing_of(assignment: TaskBinding, state: Mapping[str, Any]) -> Briefing:
+def briefing_of(assignment: TaskBinding, state: Mapping[str, Any], book: Book) -> Briefing:
     """Render the texts of a task and its agent for a run with this state; without inputs, texts stay as they are.
 
     Raises:
@@ -72,9 +73,7 @@ def briefing_of(assignment: TaskBinding, state: Mapping[str, Any]) -> Briefing:
         role=agent_texts["role"] or "",
         goal=agent_texts["goal"] or "",
         backstory=agent_texts["backstory"] or "",
-        description=_with_plan(
-            append_chat_history(task_texts["description"] or "", inputs, assignment.book), assignment, state
-        ),
+        description=_with_plan(append_chat_history(task_texts["description"] or "", inputs, book), assignment, state),
         expected_output=task_texts["expected_output"] or "",
         output_file=task_texts["output_file"],
         context=context_outputs(assignment, state),

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 from crewgraph.compiler.agent.delegation import Delegation, DelegationTeam
@@ -15,10 +15,11 @@ from crewgraph.compiler.agent.plan.planner import AgentPlan
 from crewgraph.compiler.agent.prompt import Opening, with_rejection
 from crewgraph.compiler.agent.runner import AgentRunner, Refused
 from crewgraph.compiler.agent.toolbox import PreparedTool
+from crewgraph.compiler.agent.tools import AgentResources
 from crewgraph.compiler.task.binding import TaskBinding, bind_delegated_task
 from crewgraph.compiler.task.briefing import Briefing, OngoingTask
 from crewgraph.compiler.task.events import TaskReport
-from crewgraph.compiler.task.training import apply_feedback, round_of, training_notes
+from crewgraph.compiler.task.training import TRAINING, apply_feedback, round_of, training_notes
 from crewgraph.core.effects import Body, Call, Notify
 from crewgraph.core.messages import Message
 from crewgraph.definitions.agent.agent import BaseAgent
@@ -32,8 +33,8 @@ from crewgraph.prompts.book import Book
 __all__ = ["TaskRunner"]
 
 
-class TaskRunner(AgentRunner):
-    """An agent working on a task.
+class TaskRunner:
+    """An agent working on a task: its loop (`agent`), with what belongs to the task around it.
 
     Args:
         assignment: the task, its agent and its tools.
@@ -55,9 +56,12 @@ class TaskRunner(AgentRunner):
         inputs: Mapping[str, Any] | None = None,
         depth: int = 0,
     ) -> None:
-        super().__init__(assignment, briefing.role, report, usage, book, assignment.task, briefing.files)
-        self._inputs, self._depth = inputs or {}, depth
+        self.resources = AgentResources(assignment, book, assignment.task, briefing.files, self._with_delegation)
+        self.agent = AgentRunner(self.resources, briefing.role, report, usage)
+        self._inputs, self._depth, self._usage, self._book = inputs or {}, depth, usage, book
         self._assignment, self._briefing, self._task, self._report = assignment, briefing, assignment.task, report
+        self._definition, self._crew = assignment.agent, assignment.crew
+        self._team: DelegationTeam | None = None
         self._dialogue: Dialogue | None = None
 
     @property
@@ -71,17 +75,18 @@ class TaskRunner(AgentRunner):
         Raises:
             TimeLimitReached: the work took longer than `max_execution_time`.
         """
-        yield from self.load_resources()
+        yield from self.agent.load()
         # Only once per task: not for retries after a guardrail, nor for coworkers, whose answers are part of another one.
         gets_feedback = not refused and not self._depth
-        override = override_of(self._agent, "execute_task") or override_of(self._agent, "aexecute_task")
+        agent = self._definition
+        override = override_of(agent, "execute_task") or override_of(agent, "aexecute_task")
         if override is not None:
             answer = yield from self._run_override(override, refused)
             improve = partial(self._retry_override, override)
         else:
             answer = yield from self._run_attempt(refused)
             improve = self._improve
-        if gets_feedback:
+        if gets_feedback and TRAINING.get() is not None:
             answer = yield from apply_feedback(self._assignment, self._briefing, answer, improve)
         if override is None:
             yield Notify(partial(self._report.agent_completed, answer))
@@ -94,54 +99,51 @@ class TaskRunner(AgentRunner):
         return answer
 
     def _run_attempt(self, refused: Refused | None) -> Body[str]:
-        yield from self.load_resources()
+        yield from self.agent.prepare()
+        resources = self.resources
         opening = Opening(
-            agent=self._agent,
+            agent=self._definition,
             task=self._task,
             briefing=self._briefing,
-            tools=self.tools,
-            native=self.native_tools,
+            tools=resources.tools,
+            native=resources.native_tools,
             book=self._book,
             refused=refused,
-            capability_notes=self.capability_notes,
-            files=self.files,
+            capability_notes=resources.notes,
+            files=resources.files,
         )
         dialogue = Dialogue(opening.messages, self._briefing.context)
         opening_messages = dialogue.transcript.messages
-        answer = yield from self.run_with_timeout(
+        answer = yield from self.agent.run_with_timeout(
             partial(self._answer_in_scope, opening, dialogue, refused), opening_messages
         )
         if self._needs_review:
             answer = yield from self._review(answer, self._improve)
         if self._dialogue is not None:
-            yield Notify(partial(self._agent.record_messages, tuple(self._dialogue.transcript.messages)))
+            yield Notify(partial(self._definition.record_messages, tuple(self._dialogue.transcript.messages)))
         return answer
 
     def remember(self, answer: str) -> Body[None]:
         """Save an answer in the agent's memories."""
-        if self.recollection:
+        recollection = self.agent.recollection
+        if recollection is not None:
             stage = "model" if self._depth else "finish"  # a coworker's run is part of a step
-            messages, usage = self.conversation, self._usage
-            yield from self.recollection.save_task(self._briefing, answer, messages, self.assessor, usage, stage)
-
-    def _store_observation(self, tool: str, observation: str) -> Body[None]:
-        if isinstance(self.tools.find(tool), Delegation):
-            return  # the coworker remembers it
-        yield from super()._store_observation(tool, observation)
+            messages, usage, assessor = self.conversation, self._usage, self.agent.assessor
+            yield from recollection.save_task(self._briefing, answer, messages, assessor, usage, stage)
 
     def plan(self) -> Body[AgentPlan | None]:
         """Make a plan for the task."""
-        yield from self.load_resources()
-        return (yield from self.make_plan(self._briefing))
+        yield from self.agent.prepare()
+        return (yield from self.agent.make_plan(self._briefing))
 
     def _answer_in_scope(self, opening: Opening, dialogue: Dialogue, refused: Refused | None) -> Body[str]:
-        yield from self.begin_capabilities()
-        lessons = training_notes(self._assignment, self._briefing, self._book)
-        memories = yield from self.recollection.recall(self._briefing.description, self._briefing.context)
-        briefing = self._briefing
-        knowledge = yield from self.knowledge_notes(briefing.description, briefing.expected_output, briefing.context)
+        agent, briefing = self.agent, self._briefing
+        yield from agent.begin_capabilities()
+        lessons = training_notes(self._assignment, briefing, self._book)
+        memories = yield from agent.recall(briefing.description, briefing.context)
+        knowledge = yield from agent.knowledge_notes(briefing.description, briefing.expected_output, briefing.context)
         context_notes = (*lessons, *memories, *knowledge)
-        notes = (*context_notes, *(yield from self.prompt_notes(self._briefing, refused, context_notes)))
+        notes = (*context_notes, *(yield from agent.prompt_notes(briefing, refused, context_notes)))
         if notes:
             dialogue = Dialogue(replace(opening, notes=notes).messages, self._briefing.context)
         if (reviewer := self._reviewer) is not None:
@@ -150,23 +152,20 @@ class TaskRunner(AgentRunner):
                 dialogue = Dialogue(partial(_fixed_opening, messages), "")
         self._dialogue = dialogue
         messages = dialogue.transcript.messages
-        yield Notify(partial(self._report.agent_started, messages, self.given_tools))
-        return (yield from self.reply(dialogue, self._briefing.context))
-
-    @cached_property
-    def _prepared_tools(self) -> Mapping[str, PreparedTool]:
-        return {name: self._with_delegation(tool) for name, tool in self._available_tools.items()}
+        yield Notify(partial(self._report.agent_started, messages, self.resources.given_tools))
+        return (yield from agent.reply(dialogue, briefing.context))
 
     def _with_delegation(self, tool: EventTool) -> PreparedTool:
         source = tool.tool.tool.source
         if not isinstance(source, CoworkerTool) or override_of(source, "_run") is not None:
-            return self._adapt(tool)
+            return self.resources.adapt(tool)
+        if self._team is None:
+            self._team = self._delegation_team()
         return Delegation(tool.tool, tool.agent, tool.task, self._team, source, crew=tool.crew)
 
-    @cached_property
-    def _team(self) -> DelegationTeam:
-        """The coworkers the agent may delegate to, whichever tool it uses for that."""
-        max_delegations = DEFAULT_MAX_DELEGATIONS if self._binding.crew is None else self._binding.crew.max_delegations
+    def _delegation_team(self) -> DelegationTeam:
+        """Return the coworkers the agent may delegate to, whichever tool it uses for that."""
+        max_delegations = DEFAULT_MAX_DELEGATIONS if self._crew is None else self._crew.max_delegations
         return DelegationTeam(
             run_coworker=self._run_coworker,
             role_of=self._role_of,
@@ -180,7 +179,7 @@ class TaskRunner(AgentRunner):
 
     def _run_coworker(self, agent: BaseAgent, request: str, context: str) -> Body[str]:
         """Run a coworker on a request; its answer is neither judged nor stored as an output of its own."""
-        crew, texts = self._binding.crew, agent.rendered_texts(self._inputs)
+        crew, texts = self._crew, agent.rendered_texts(self._inputs)
         expected_output, role = self._book.slice("manager_request"), texts["role"] or ""
         task = DelegatedTask.of(self._task, role, description=request, expected_output=expected_output, agent=agent)
         may_delegate = crew is not None and self._depth + 1 < crew.max_delegation_depth
@@ -194,7 +193,7 @@ class TaskRunner(AgentRunner):
             expected_output=expected_output,
             output_file=None,
             context=context,
-            files=self._file_records,
+            files=self.resources.file_records,
         )
         report = TaskReport(assignment)
         report.role = role
@@ -207,7 +206,7 @@ class TaskRunner(AgentRunner):
             yield Notify(partial(report.agent_failed, failure))
             raise
         finally:
-            self.failures += runner.failures
+            self.agent.failures += runner.agent.failures
         yield from runner.remember(answer)
         return answer
 
@@ -234,7 +233,7 @@ class TaskRunner(AgentRunner):
             if self._dialogue is not None:
                 self._dialogue = Dialogue(partial(_fixed_opening, messages), "")
             return answer
-        while feedback := (yield from feedback_on(answer, self.asker)):
+        while feedback := (yield from feedback_on(answer, self.agent.asker)):
             answer = yield from improve(answer, feedback)
         return answer
 
@@ -245,8 +244,8 @@ class TaskRunner(AgentRunner):
         dialogue.add({"role": "assistant", "content": answer})
         message = self._book.slice("human_feedback", human_feedback=feedback)
         dialogue.reopen({"role": "user", "content": message})
-        reply = partial(self.reply, dialogue, self._briefing.context)
-        return self.run_with_timeout(reply, dialogue.transcript.messages)
+        reply = partial(self.agent.reply, dialogue, self._briefing.context)
+        return self.agent.run_with_timeout(reply, dialogue.transcript.messages)
 
     def _run_override(self, override: object, refused: Refused | None) -> Body[str]:
         """Run the `execute_task` of the agent's class, or of a patch, until people accept the answer."""
@@ -263,8 +262,8 @@ class TaskRunner(AgentRunner):
         ongoing = OngoingTask(self._task, self._briefing)
         context = with_rejection(self._briefing.context, refused, self._book)
         outcome: dict[str, Any] = yield Call(
-            function=partial(_after_setup, self._agent, override),
-            keywords={"task": self._task, "context": context, "tools": self.given_tools},
+            function=partial(_after_setup, self._definition, override),
+            keywords={"task": self._task, "context": context, "tools": self.resources.given_tools},
             name="execute_task",
             kind="agent",
             about=[self._briefing.description, context],

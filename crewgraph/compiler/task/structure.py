@@ -23,7 +23,7 @@ from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
 from crewgraph.schema import model_outline
 
-__all__ = ["Structured", "convert_text", "structure_output"]
+__all__ = ["UNSTRUCTURED", "Structured", "convert_text", "is_structured", "structure_output"]
 
 
 _ATTEMPTS = 3
@@ -42,6 +42,14 @@ class Structured:
     """Why there is no structure, where one was asked for."""
 
 
+UNSTRUCTURED = Structured()
+
+
+def is_structured(task: Task) -> bool:
+    """Return whether a task asks for structured output."""
+    return (task.output_pydantic or task.output_json or task.response_model) is not None
+
+
 def structure_output(
     task: Task, text: str, converter_class: object, model: Callable[[], Model], llm: Any, book: Book, usage: UsageLedger
 ) -> Body[Structured]:
@@ -58,7 +66,7 @@ def structure_output(
     """
     schema = task.output_pydantic or task.output_json or task.response_model
     if schema is None:
-        return Structured()
+        return UNSTRUCTURED
     instance, problem = read_structure(text, schema)
     if instance is None and converter_class is not None:
         instance, problem = yield from _convert_with_class(converter_class, task, text, schema, llm, book, usage)

@@ -6,7 +6,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, model_validator
 
@@ -25,7 +25,11 @@ __all__ = [
     "dump_model",
     "load_model",
     "set_fields",
+    "trusted",
 ]
+
+
+_M = TypeVar("_M", bound=BaseModel)
 
 
 class StructuredOutput(BaseModel):
@@ -106,6 +110,16 @@ def set_fields(model: BaseModel, **fields: object) -> None:
     model.__pydantic_fields_set__.update(fields)
 
 
+def trusted(model: type[_M], fields: dict[str, Any]) -> _M:
+    """Return an instance of a model without validating its fields: all of them, in their order, none private or extra."""
+    instance = model.__new__(model)
+    object.__setattr__(instance, "__dict__", fields)
+    object.__setattr__(instance, "__pydantic_fields_set__", set(fields))
+    object.__setattr__(instance, "__pydantic_extra__", None)
+    object.__setattr__(instance, "__pydantic_private__", None)
+    return instance
+
+
 def dump_model(instance: BaseModel | None) -> Any:
     """Dump a model instance as plain data that `load_model` can read."""
     # Names instead of aliases, and no computed fields.
@@ -126,6 +140,10 @@ def load_model(data: object, model: type[BaseModel] | None) -> BaseModel | None:
 
 _SUMMARY_WORDS = 10
 _FULL_OUTPUT_KEYS = {"final_output": "raw", "tasks_outputs": "tasks_output"}
+
+
+def _summary(description: str) -> str:
+    return " ".join(description.split(maxsplit=_SUMMARY_WORDS)[:_SUMMARY_WORDS]) + "..."
 
 
 class OutputFormat(StrEnum):
@@ -198,8 +216,45 @@ class TaskOutput(LegacyOutput):
 
     @model_validator(mode="after")
     def _set_summary(self) -> Self:
-        set_fields(self, summary=" ".join(self.description.split()[:_SUMMARY_WORDS]) + "...")
+        set_fields(self, summary=_summary(self.description))
         return self
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        raw: str,
+        pydantic: BaseModel | None,
+        json_dict: dict[str, Any] | None,
+        description: str,
+        name: str | None,
+        expected_output: str | None,
+        agent: str,
+        output_format: OutputFormat,
+        usage: UsageMetrics,
+        usage_by_model: dict[str, UsageMetrics],
+        usage_by_agent: dict[str, dict[str, UsageMetrics]],
+        tool_failures: list[ToolFailureRecord],
+        messages: list[dict[str, Any]],
+    ) -> Self:
+        """Return an output of values that are known to be valid, without validating them."""
+        fields = {  # in the order of the fields, which is that of dumps
+            "raw": raw,
+            "pydantic": pydantic,
+            "json_dict": json_dict,
+            "description": description,
+            "name": name,
+            "expected_output": expected_output,
+            "summary": _summary(description),
+            "agent": agent,
+            "output_format": output_format,
+            "usage": usage,
+            "usage_by_model": usage_by_model,
+            "usage_by_agent": usage_by_agent,
+            "tool_failures": tool_failures,
+            "messages": messages,
+        }
+        return trusted(cls, fields)
 
     @property
     def json(self) -> str | None:  # pyright: ignore[reportIncompatibleMethodOverride]

@@ -196,7 +196,7 @@ class Task(TaskVerbs, TemplatedDefinition):
         self.delegations += 1
 
     def _filled(self, field: str, template: str, inputs: Inputs) -> str:
-        if field == "output_file":  # also without inputs: no file is called `{topic}`
+        if field == "output_file" and "{" in template:  # also without inputs: no file is called `{topic}`
             return fill_path(template, inputs, where=f"`output_file` of {self.called}")
         filled = super()._filled(field, template, inputs)
         return process_content(filled, {"task": self}) if inputs else filled
