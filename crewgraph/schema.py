@@ -27,6 +27,7 @@ __all__ = [
     "model_outline",
     "schema_outline",
     "text_fields_model",
+    "trusted",
     "validated",
 ]
 
@@ -400,3 +401,13 @@ def call_arguments(instance: BaseModel) -> dict[str, Any]:
     fields = type(instance).model_fields
     arguments = {info.alias or name: getattr(instance, name) for name, info in fields.items()}
     return arguments | (instance.model_extra or {})
+
+
+def trusted(model: type[_M], fields: dict[str, Any]) -> _M:
+    """Return an instance of a model without validating its fields: all of them, in their order, none private or extra."""
+    instance = model.__new__(model)
+    object.__setattr__(instance, "__dict__", fields)
+    object.__setattr__(instance, "__pydantic_fields_set__", set(fields))
+    object.__setattr__(instance, "__pydantic_extra__", None)
+    object.__setattr__(instance, "__pydantic_private__", None)
+    return instance

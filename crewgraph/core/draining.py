@@ -11,7 +11,7 @@ from typing import TypeVar
 from crewgraph.core.limits import METER, Meter, Stopped
 from crewgraph.core.operations import Operation, Program
 
-__all__ = ["ActiveNodes", "tracked_node"]
+__all__ = ["ActiveNodes", "active_nodes", "tracked_node"]
 
 
 T = TypeVar("T")
@@ -22,28 +22,28 @@ class ActiveNodes(Meter):
 
     def __init__(self, around: Meter | None = None) -> None:
         super().__init__(around)
-        self._playing = 0
+        self._active = 0
         self._waiting: list[Callable[[], object]] = []
-        self._door = threading.Lock()
+        self._nodes_lock = threading.Lock()
 
     def enter(self) -> None:
         """Count a node that starts."""
-        with self._door:
-            self._playing += 1
+        with self._nodes_lock:
+            self._active += 1
 
     def leave(self) -> None:
         """Count a node that has ended or stopped."""
-        with self._door:
-            self._playing -= 1
-            woken = () if self._playing else tuple(self._waiting)
+        with self._nodes_lock:
+            self._active -= 1
+            woken = () if self._active else tuple(self._waiting)
         for wake in woken:
             wake()
 
     def at_rest(self, wake: Callable[[], object]) -> None:
         """Call a function when no node is active, at once if none is."""
-        with self._door:
+        with self._nodes_lock:
             self._waiting.append(wake)
-            now = not self._playing
+            now = not self._active
         if now:
             wake()
 
@@ -51,32 +51,35 @@ class ActiveNodes(Meter):
 class _Rest(Operation):
     """Waits until no node of a run is active."""
 
-    def __init__(self, players: ActiveNodes) -> None:
-        self.players = players
+    def __init__(self, nodes: ActiveNodes) -> None:
+        self.nodes = nodes
 
     def run(self) -> None:
         rest = threading.Event()
-        self.players.at_rest(rest.set)
+        self.nodes.at_rest(rest.set)
         rest.wait()
 
     async def arun(self) -> None:
         loop, rest = asyncio.get_running_loop(), asyncio.Event()
-        self.players.at_rest(lambda: loop.call_soon_threadsafe(rest.set))
+        self.nodes.at_rest(lambda: loop.call_soon_threadsafe(rest.set))
         await rest.wait()
 
 
-def tracked_node(program: Program[T]) -> Program[T]:
+def active_nodes() -> ActiveNodes | None:
+    """Return the meter that counts the active nodes of the running code, if its run has one."""
+    meter = METER.get()
+    return meter if isinstance(meter, ActiveNodes) else None
+
+
+def tracked_node(program: Program[T], nodes: ActiveNodes) -> Program[T]:
     """Run the program of a node, counted as active by the meter of its run."""
-    players = METER.get()
-    if not isinstance(players, ActiveNodes):
-        return (yield from program)
-    players.enter()
+    nodes.enter()
     stopped: Stopped | None = None
     try:
         return (yield from program)
     except Stopped as stop:
         stopped = stop
     finally:
-        players.leave()
-    yield _Rest(players)
+        nodes.leave()
+    yield _Rest(nodes)
     raise stopped

@@ -45,7 +45,7 @@ class FileRecord(TypedDict):
 def files_in(inputs: Mapping[str, Any]) -> dict[str, FileRecord]:
     """Return the files among a run's inputs by name; empty if the input holds something else."""
     value: object = inputs.get(FILES)
-    if not isinstance(value, Mapping):
+    if value is None or not isinstance(value, Mapping):
         return {}
     records = cast("Mapping[str, Any]", value)
     if not all(_is_record(record) for record in records.values()):
@@ -82,9 +82,8 @@ async def aexpanded(messages: Sequence[Message]) -> Sequence[Message]:
 
 
 def _has_files(messages: Sequence[Message]) -> bool:
-    return any(
-        is_file_mark(part)
-        for message in messages
-        if isinstance(content := message["content"], list)
-        for part in content
-    )
+    for message in messages:
+        content = message["content"]
+        if isinstance(content, list) and any(map(is_file_mark, content)):
+            return True
+    return False

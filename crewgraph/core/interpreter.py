@@ -54,7 +54,7 @@ def run_body(body: Body[T], journal: Journal) -> Program[T]:
         raise
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class _Frame:
     """The context in which the effects of a body or scope are performed."""
 

@@ -6,12 +6,12 @@ from typing import Any
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config
 
-from crewgraph.core.draining import tracked_node
+from crewgraph.core.draining import active_nodes, tracked_node
 from crewgraph.core.effects import Body
 from crewgraph.core.interpreter import run_body
 from crewgraph.core.journal import Journal, with_spent
 from crewgraph.core.operations import Program, adrive, drive
-from crewgraph.core.resources import closing_resources
+from crewgraph.core.resources import closing_resources, enclosing_resources
 
 __all__ = ["BodyNode"]
 
@@ -42,15 +42,23 @@ class BodyNode(Runnable[Any, Any]):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: object) -> Any:
         config = ensure_config(config) if config is None else config
+        if enclosing_resources() is not None:
+            return drive(self._program(input, config))
         with closing_resources():
-            return drive(tracked_node(self._played(input, config)))
+            return drive(self._program(input, config))
 
     async def ainvoke(self, input: object, config: RunnableConfig | None = None, **kwargs: object) -> Any:
         config = ensure_config(config) if config is None else config
+        if enclosing_resources() is not None:
+            return await adrive(self._program(input, config))
         with closing_resources():
-            return await adrive(tracked_node(self._played(input, config)))
+            return await adrive(self._program(input, config))
 
-    def _played(self, input: Any, config: RunnableConfig) -> Program[object]:
+    def _program(self, input: Any, config: RunnableConfig) -> Program[object]:
+        program, nodes = self._update(input, config), active_nodes()
+        return program if nodes is None else tracked_node(program, nodes)
+
+    def _update(self, input: Any, config: RunnableConfig) -> Program[object]:
         journal = Journal(config, stored=self._stored)
         update = yield from run_body(self._body(input), journal)
         return with_spent(update, journal.spent.told) if self._seals else update

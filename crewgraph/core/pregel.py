@@ -65,7 +65,7 @@ KEPT_NOWHERE: RunnableConfig = {"configurable": {_DURABILITY: "async"}}
 """The config for a graph with `checkpointer=False` inside a run: LangGraph fails if it inherits the durability "sync"."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class Place:
     """The place of a node in a run."""
 

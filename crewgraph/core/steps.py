@@ -13,7 +13,7 @@ from typing import Any
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config
 
-from crewgraph.core.draining import tracked_node
+from crewgraph.core.draining import active_nodes, tracked_node
 from crewgraph.core.effects import Body, Mark, Recorded
 from crewgraph.core.interpreter import run_body
 from crewgraph.core.journal import CHANNEL, Journal, Record, with_spent
@@ -177,12 +177,16 @@ class StepNode(Runnable[Any, Any]):
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: object) -> Any:
         config = ensure_config(config) if config is None else config
         with closing_resources():
-            return drive(tracked_node(self._stepper.play(self._stage, input, config)))
+            return drive(self._program(input, config))
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: object) -> Any:
         config = ensure_config(config) if config is None else config
         with closing_resources():
-            return await adrive(tracked_node(self._stepper.play(self._stage, input, config)))
+            return await adrive(self._program(input, config))
+
+    def _program(self, input: Any, config: RunnableConfig) -> Program[dict[str, object]]:
+        program, nodes = self._stepper.play(self._stage, input, config), active_nodes()
+        return program if nodes is None else tracked_node(program, nodes)
 
 
 def _pending_effects(boundary: Boundary) -> dict[str, object]:

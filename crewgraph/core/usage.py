@@ -20,16 +20,18 @@ def request_entry(who: str, model: str, usage: Usage | None) -> UsageEntry:
     return who, model, {**tokens, "successful_requests": 1}
 
 
+_lock = Lock()  # one for all: sums are short, and a task has several counters
+
+
 class UsageCounter:
     """Sums of usage by caller and model. Thread-safe."""
 
     def __init__(self) -> None:
         self._sums: dict[tuple[str, str], dict[str, int]] = {}
-        self._lock = Lock()
 
     def add(self, entries: Iterable[Any]) -> None:
         """Add entries, which records hold as lists."""
-        with self._lock:
+        with _lock:
             for who, model, tokens in entries:
                 sums = self._sums.setdefault((who, model), {})
                 for name, number in tokens.items():
@@ -38,5 +40,5 @@ class UsageCounter:
     @property
     def entries(self) -> list[UsageEntry]:
         """A copy of the sums so far, in the order of the first requests."""
-        with self._lock:
+        with _lock:
             return [(who, model, dict(sums)) for (who, model), sums in self._sums.items()]

@@ -59,11 +59,11 @@ class TemplatedDefinition(Definition):
 
     def template(self, field: str) -> str | None:
         """Return the text of a field with its placeholders."""
-        text = getattr(self, field)
-        return self._private("_templates").get(field, text)
+        text = getattr(self, field)  # before its template: see `__setattr__`
+        private = self.__pydantic_private__  # pydantic's own access takes as long as filling a text
+        return text if private is None else private["_templates"].get(field, text)
 
     def _private(self, name: str) -> dict[str, str]:
-        """Return a private attribute; pydantic's own access takes as long as filling a text."""
         private = self.__pydantic_private__
         return {} if private is None else private[name]
 
@@ -80,7 +80,8 @@ class TemplatedDefinition(Definition):
             MissingInput: A placeholder has no value among the inputs.
             DefinitionError: A value cannot be shown as text.
         """
-        templates, permanent = self._private("_templates"), {} if inputs else self._private("_permanent")
+        private = self.__pydantic_private__ or _NOTHING_SHOWN
+        templates, permanent = private["_templates"], {} if inputs else private["_permanent"]
         texts: dict[str, str | None] = {}
         for field in self._text_fields:
             text: str | None = getattr(self, field)  # before its template: see `__setattr__`
@@ -102,8 +103,12 @@ class TemplatedDefinition(Definition):
 
     def open_placeholders(self, *fields: str) -> set[str]:
         """Return the names of the placeholders in these fields that a run without inputs leaves unfilled."""
-        templates = (self.template(field) or "" for field in fields if field not in self._private("_permanent"))
-        return {name for template in templates for name in placeholders(template)}
+        permanent, found = self._private("_permanent"), set[str]()
+        for field in fields:
+            template = None if field in permanent else self.template(field)
+            if template and "{" in template:
+                found |= placeholders(template)
+        return found
 
     def show_texts(self, texts: Mapping[str, str | None]) -> None:
         """Set the fields to the texts of a run, preserving the templates."""
@@ -134,6 +139,7 @@ def append_chat_history(description: str, inputs: Inputs, book: Book) -> str:
     return extension("conversations.history")(description, history, book) if history else description
 
 
+_NOTHING_SHOWN: Mapping[str, dict[str, str]] = {"_templates": {}, "_permanent": {}}
 _AGENT_PLACEHOLDER = re.compile(r"\{(role|goal|backstory)\}")
 _DIRECTIVE = re.compile(r"%[-_0^#]?(.?)")
 _DIRECTIVES = frozenset("aAwdbBmyYHIpMSfzZjUWcxXGuVeDFTRhkCglnrt%")

@@ -149,7 +149,11 @@ def hooks_at(point: InterceptionPoint, owner: Any = None) -> list[HookFn]:
 def has_hooks(owner: Any, *points: InterceptionPoint) -> bool:
     """Return whether any hook applies at one of these points in the runs of an owner."""
     scope, held = _scope.get(), _held.get(owner) if owner is not None and _held else None
-    return any(_everywhere[point] or (scope and scope.get(point)) or (held and held.get(point)) for point in points)
+    for point in points:
+        hooks = _everywhere[point] or (scope and scope.get(point)) or (held and held.get(point))
+        if hooks:
+            return True
+    return False
 
 
 if TYPE_CHECKING:

@@ -48,17 +48,19 @@ def accepted_arguments(
         first: Whether the first parameter is passed positionally and must be skipped.
     """
     named, required, takes_any = _parameters(owner, method, first)
-    return {
-        name: value
-        for name, value in arguments.items()
-        if name in required or (value is not None and (name in named or (takes_any and name not in named_only)))
-    }
+    accepted: dict[str, Any] = {}
+    for name, value in arguments.items():
+        if name in required or (value is not None and (name in named or (takes_any and name not in named_only))):
+            accepted[name] = value
+    return accepted
 
 
 def _parameters(owner: object, method: str, first: bool) -> _Parameters:
     if method in getattr(owner, "__dict__", {}):
         return _read_signature(getattr(owner, method), first)  # set on the instance, not on the class
-    by_method = _signatures.setdefault(type(owner), {})
+    by_method = _signatures.get(type(owner))
+    if by_method is None:
+        by_method = _signatures[type(owner)] = {}
     cached, function = by_method.get(method), getattr(type(owner), method)
     if cached is None or cached[0] is not function:  # the class was patched meanwhile
         cached = by_method[method] = (function, _read_signature(getattr(owner, method), first))

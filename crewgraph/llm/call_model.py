@@ -6,8 +6,9 @@ and `as_plain_data` reduces provider objects to plain data.
 
 import inspect
 import json
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
+from contextvars import ContextVar, Token
+from functools import cache, partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
@@ -214,6 +215,7 @@ def as_plain_data(value: object) -> Any:
 
 
 _NEVER_FORWARDED = frozenset({"stop"})
+_NOT_SET: Mapping[str, object] = {"callbacks": None, "available_functions": None, "response_model": None}
 """Arguments that CrewAI does not pass, so they must not reach a `**kwargs` that is forwarded to a provider."""
 
 _PARAMETERS = ("temperature", "max_tokens", "top_p", "seed", "stop", "additional_params")
@@ -291,11 +293,11 @@ class CallModel:
     def _arguments(self, method: str, tools: Sequence[ToolSpec], stop: Sequence[str]) -> dict[str, object]:
         agent, task = CALLER.get()
         arguments: dict[str, object] = {
+            **_NOT_SET,
             "tools": [openai_tool(tool) for tool in tools] if tools and self.native_tools else None,
             "stop": list(stop) or None,
             "from_task": task,
             "from_agent": agent,
-            **dict.fromkeys(("callbacks", "available_functions", "response_model")),
         }
         return accepted_arguments(self.source, method, arguments, named_only=_NEVER_FORWARDED)
 
@@ -321,6 +323,11 @@ def _attribute_sources(source: object) -> list[Mapping[str, object]]:
     return [getattr(source, "__dict__", {}), *classes]
 
 
+@cache
+def _current_config() -> ContextVar[Any]:
+    return load("langchain_core.runnables.config").var_child_runnable_config
+
+
 class _Call:
     """Context of one call: collects usage, converts errors and, if traced, reports a run."""
 
@@ -328,36 +335,38 @@ class _Call:
         self, model: CallModel, request: tuple[Sequence[Message], Sequence[ToolSpec]], config: "RunnableConfig"
     ) -> None:
         self._ongoing = OngoingCall(observed=True)
-        self._errors = ProviderErrors(model.name)
-        self._config = config
+        self._model, self._config = model, config
         is_watched = model.traced and is_traced(config)
         self._run = TracedCall(model.name, model.provider, request, config) if is_watched else None
-        self._undo: list[Callable[[], None]] = []
+        self._config_token: Token[Any] | None = None
 
     def __enter__(self) -> Self:
         config = self._config
         if self._run is not None:
             config = self._run.start()
             self._ongoing.on_text = self._run.text
-        self._undo.append(partial(ONGOING.reset, ONGOING.set(self._ongoing)))
+        self._ongoing_token = ONGOING.set(self._ongoing)
         if config:  # makes runs of LangChain models that the object calls children of this one
-            current = load("langchain_core.runnables.config").var_child_runnable_config
-            self._undo.append(partial(current.reset, current.set(config)))
+            self._config_token = _current_config().set(config)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> Literal[False]:
-        while self._undo:
-            self._undo.pop()()
-        if error is not None and self._run is not None:
+        if self._config_token is not None:
+            _current_config().reset(self._config_token)
+        ONGOING.reset(self._ongoing_token)
+        if error is None:
+            return False
+        if self._run is not None:
             self._run.fail(error)
-        return self._errors.__exit__(kind, error, trace)
+        return ProviderErrors(self._model.name).__exit__(kind, error, trace)
 
     def read(self, returned: object, stop: Sequence[str]) -> Reply:
         """Convert the returned value to a reply, truncated at the first stop word."""
-        reply = read_answer(returned, self._ongoing.usage)
-        reply["content"] = cut_at(reply["content"], stop)
+        reply = read_answer(returned, self._ongoing.usage if self._ongoing.used else None)
+        if stop:
+            reply["content"] = cut_at(reply["content"], stop)
         if self._run is not None:
             self._run.end(reply)
         return reply

@@ -120,7 +120,7 @@ class StreamingChunkHandler(_ChunkHandler):
         return output
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class EventModel(ModelWrapper[Model]):
     """A model that emits events for its requests."""
 
@@ -171,8 +171,8 @@ class EventModel(ModelWrapper[Model]):
         return self._emit_completed(messages, reply, name, call_id)
 
     def _emit_started(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> str:
-        call_id = new_id()
         if crewai_event_bus.wants(LLMCallStartedEvent):
+            call_id = new_id()
             event = LLMCallStartedEvent(
                 from_agent=self.agent,
                 from_task=self.task,
@@ -183,10 +183,11 @@ class EventModel(ModelWrapper[Model]):
                 **_event_settings(self.model.identity),
             )
             crewai_event_bus.emit(self.source, event)
-        return call_id
+            return call_id
+        return new_id() if crewai_event_bus.wants(LLMStreamChunkEvent) else ""
 
     def _emit_completed(self, messages: Sequence[Message], reply: Reply, name: str, call_id: str) -> Reply:
-        reply = cast(Reply, plain(reply))  # lone surrogates (half of an emoji) can be neither stored nor sent
+        reply = _plain_reply(reply)
         if (meter := METER.get()) is not None:
             meter.answered(str(getattr(self.agent, "role", "")), reply.get("model", name), reply["usage"])
         for ledger in LEDGERS.get():
@@ -200,7 +201,7 @@ class EventModel(ModelWrapper[Model]):
                 response=reply["tool_calls"] or reply["content"],
                 call_type=LLMCallType.TOOL_CALL if reply["tool_calls"] else LLMCallType.LLM_CALL,
                 usage=dict(reply["usage"]) if reply["usage"] else None,
-                call_id=call_id,
+                call_id=call_id or new_id(),
             )
             crewai_event_bus.emit(self.source, event)
         return reply
@@ -212,9 +213,17 @@ class EventModel(ModelWrapper[Model]):
                 from_task=self.task,
                 model=self.name,
                 error=f"{type(error).__name__}: {error}",
-                call_id=call_id,
+                call_id=call_id or new_id(),
             )
             crewai_event_bus.emit(self.source, event)
+
+
+def _plain_reply(reply: Reply) -> Reply:
+    """Return a reply as plain data: lone surrogates (half of an emoji) can be neither stored nor sent."""
+    content = reply["content"]
+    if type(content) is str and content.isascii() and not reply["tool_calls"] and not reply["extra"]:
+        return reply if "hooked" not in reply else cast(Reply, plain(reply))
+    return cast(Reply, plain(reply))
 
 
 def _event_settings(identity: Mapping[str, object]) -> dict[str, Any]:

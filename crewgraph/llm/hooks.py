@@ -39,7 +39,7 @@ class HookExecutor:
     iterations: int
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class HookedModel(ModelWrapper[Model]):
     """A model that runs hooks around requests; if they change the conversation, the reply carries the new messages."""
 

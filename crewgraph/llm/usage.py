@@ -10,6 +10,7 @@ from crewgraph.core.messages import Reply, Usage
 from crewgraph.core.protocols import Model
 from crewgraph.core.usage import UsageCounter, UsageEntry, request_entry
 from crewgraph.llm.conversation import get_field
+from crewgraph.schema import trusted
 
 __all__ = ["LEDGERS", "UsageLedger", "UsageMetrics", "plain_usage", "read_usage", "total"]
 
@@ -44,6 +45,13 @@ class UsageMetrics(BaseModel):
         return cls.model_validate({**(usage or {}), "successful_requests": 1})
 
     @classmethod
+    def of_tokens(cls, tokens: Mapping[str, int]) -> Self:
+        """Return the metrics of these sums by field, which are numbers; others than the fields are left out."""
+        if tokens.keys() <= _NOTHING.keys():
+            return trusted(cls, {**_NOTHING, **tokens})
+        return cls.model_validate(tokens)
+
+    @classmethod
     def from_provider_dict(cls, usage_data: Mapping[str, object] | None) -> Self | None:
         """Return the metrics of one request from a provider's usage dict; None if it has no known keys."""
         usage = read_usage(usage_data)
@@ -59,7 +67,7 @@ class UsageMetrics(BaseModel):
     def add_usage_metrics(self, usage_metrics: Self) -> None:
         """Add other metrics in place."""
         sums, more = vars(self), vars(usage_metrics)
-        for name in UsageMetrics.model_fields:
+        for name in _NOTHING:
             sums[name] += more[name]
 
     def delta_since(self, baseline: Self) -> Self:
@@ -74,6 +82,7 @@ class UsageMetrics(BaseModel):
         return total
 
 
+_NOTHING = dict.fromkeys(UsageMetrics.model_fields, 0)
 _Paths = tuple[tuple[str, ...], ...]
 
 _PROMPT: _Paths = (("prompt_tokens",), ("input_tokens",), ("prompt_token_count",), ("prompt_eval_count",))
@@ -152,7 +161,8 @@ class UsageLedger:
     def __init__(self, entries: Iterable[UsageEntry] = ()) -> None:
         self._counter = UsageCounter()
         self._coworkers: dict[str, UsageLedger] = {}
-        self._counter.add(("", model, tokens) for _, model, tokens in entries)
+        if entries:
+            self._counter.add(("", model, tokens) for _, model, tokens in entries)
 
     def count(self, model: str, usage: Usage | None) -> None:
         """Add one answered request; None (nothing reported) counts only the request."""
@@ -160,7 +170,8 @@ class UsageLedger:
 
     def answered(self, model: Model, reply: Reply) -> None:
         """Add a request that a model or one of its fallbacks answered."""
-        self.count(reply.get("model", model.name), reply["usage"])
+        name = reply.get("model")
+        self.count(model.name if name is None else name, reply["usage"])
 
     def add(self, usage_by_model: Mapping[str, object]) -> None:
         """Add usage by model name, as metrics or as plain data."""
@@ -192,10 +203,12 @@ class UsageLedger:
     @property
     def by_model(self) -> dict[str, UsageMetrics]:
         """A snapshot of the usage by model name, including coworkers."""
-        merged = UsageCounter()
-        for _, ledger in self._parts(""):
-            merged.add(ledger._counter.entries)
-        return {model: UsageMetrics.model_validate(tokens) for _, model, tokens in merged.entries}
+        merged = self._counter
+        if self._coworkers:
+            merged = UsageCounter()
+            for _, ledger in self._parts(""):
+                merged.add(ledger._counter.entries)
+        return {model: UsageMetrics.of_tokens(tokens) for _, model, tokens in merged.entries}
 
     @property
     def total(self) -> UsageMetrics:
@@ -218,7 +231,7 @@ def plain_usage(by_model: Mapping[str, UsageMetrics]) -> dict[str, dict[str, int
 
 def total(parts: Iterable[UsageMetrics]) -> UsageMetrics:
     """Return the sum of metrics."""
-    result = UsageMetrics()
+    result = UsageMetrics.of_tokens({})
     for part in parts:
         result.add_usage_metrics(part)
     return result

@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import resources
-from itertools import chain, zip_longest
 from typing import cast
 
 from crewgraph.errors import UnknownPrompt
@@ -24,8 +23,11 @@ def fill_placeholders(text: str, /, **values: str) -> str:
         return text
     # In a single pass, so that placeholders inside values are not filled.
     parts = _split(text)
-    filled = [values.get(name, f"{{{name}}}") for name in parts[1::2]]
-    return "".join(chain.from_iterable(zip_longest(parts[::2], filled, fillvalue="")))
+    filled = list(parts)
+    for position in range(1, len(parts), 2):
+        name = parts[position]
+        filled[position] = values.get(name, f"{{{name}}}")
+    return "".join(filled)
 
 
 @lru_cache(maxsize=512)

@@ -2,11 +2,12 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
 from crewgraph.compiler.agent.capabilities import capabilities_of
+from crewgraph.compiler.agent.models import ModelCache
 from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.core.journal import JournalError
 from crewgraph.definitions.agent.agent import Agent, BaseAgent
@@ -40,6 +41,9 @@ class AgentBinding:
 
     given_tools: Sequence[object]
     """The tools as the user gave them."""
+
+    models: ModelCache = field(default_factory=ModelCache, compare=False, repr=False)
+    """The models of earlier runs."""
 
     @property
     def seconds(self) -> int | float | None:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
 __all__ = [
+    "ModelCache",
     "RateLimitedModel",
     "builtin_cache_handler",
     "configured_cache_handler",
@@ -54,15 +55,18 @@ _isolated: ContextVar[Mapping[int, CacheHandler]] = ContextVar("_apart", default
 
 def controllers_of(agent: BaseAgent, crew: Crew | None) -> list[object]:
     """Return the rate limiters of an agent's requests: its own, and its crew's."""
-    controllers = [agent.rpm_controller, _own_controller(agent)]
-    if crew is not None:
-        controllers += [crew.rpm_controller, _own_controller(crew)]
-    return [controller for controller in controllers if controller is not None]
+    controllers: list[object] = []
+    for definition in (agent, crew):
+        if definition is None:
+            continue
+        if (given := definition.rpm_controller) is not None:
+            controllers.append(given)
+        if definition.max_rpm is not None:
+            controllers.append(_own_controller(definition))
+    return controllers
 
 
-def _own_controller(definition: BaseAgent | Crew) -> RPMController | None:
-    if definition.max_rpm is None:
-        return None
+def _own_controller(definition: BaseAgent | Crew) -> RPMController:
     with _lock:
         controller = _controllers.setdefault(definition, RPMController())
         if controller.max_rpm != definition.max_rpm:  # new, or changed by the user
@@ -99,10 +103,49 @@ def model_of(llm: object, agent: BaseAgent, task: Task | None, crew: Crew | None
     """Return a model for an agent's requests: with hooks, events and the `max_rpm` of agent and crew.
 
     With fallbacks, only the last model is retried when its provider asks to wait.
+
+    Args:
+        llm: the model as the user gave it.
+        agent: the agent.
+        task: the task it works on, if any.
+        crew: the crew, if any.
     """
+    return _wrapped(as_model(llm), controllers_of(agent, crew), llm, agent, task, crew)
+
+
+class ModelCache:
+    """The models of an agent's requests, made once for all runs in which nothing of them changes."""
+
+    def __init__(self) -> None:
+        self._models: dict[int, tuple[Model, list[object], HookedModel]] = {}
+
+    def get(self, llm: object, agent: BaseAgent, task: Task | None, crew: Crew | None) -> Model:
+        """Return the same as `model_of`."""
+        model, controllers = as_model(llm), controllers_of(agent, crew)
+        known, limits, wrapped = self._models.get(id(llm), _NO_MODEL)
+        if (
+            wrapped is None
+            or known is not model
+            or limits != controllers
+            or wrapped.llm is not llm
+            or wrapped.task is not task
+        ):
+            wrapped = _wrapped(model, controllers, llm, agent, task, crew)
+            if len(self._models) < _MAX_CACHED_MODELS:
+                self._models[id(llm)] = model, controllers, wrapped
+        return wrapped
+
+
+_MAX_CACHED_MODELS = 16
+_NO_MODEL = (None, (), None)
+
+
+def _wrapped(
+    model: Model, controllers: list[object], llm: object, agent: BaseAgent, task: Task | None, crew: Crew | None
+) -> HookedModel:
     source = llm if isinstance(llm, BaseLLM) else agent
-    limited = partial(_limited, source=source, agent=agent, task=task, crew=crew)
-    return HookedModel(_with_retries(as_model(llm), limited, agent, task), llm, agent, task, crew)
+    limited = partial(_limited, controllers=controllers, source=source, agent=agent, task=task)
+    return HookedModel(_with_retries(model, limited, agent, task), llm, agent, task, crew)
 
 
 def _with_retries(
@@ -115,9 +158,9 @@ def _with_retries(
 
 
 def _limited(
-    model: Model, *, source: object, agent: BaseAgent, task: Task | None, crew: Crew | None
+    model: Model, *, controllers: Sequence[object], source: object, agent: BaseAgent, task: Task | None
 ) -> "RateLimitedModel":
-    return RateLimitedModel(EventModel(model, source, agent, task), controllers_of(agent, crew))
+    return RateLimitedModel(EventModel(model, source, agent, task), controllers)
 
 
 def _retrying(model: "RateLimitedModel") -> Model:
@@ -140,7 +183,7 @@ def first_llm(crew: Crew, *candidates: object) -> object:
     return next((llm for llm in llms if llm is not None), None)
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class RateLimitedModel(ModelWrapper[EventModel]):
     """A model whose requests wait for its rate limiters."""
 

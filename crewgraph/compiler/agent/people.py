@@ -30,7 +30,7 @@ APPROVAL = "approval"
 _EXPECTED_FEEDBACK = "It is neither a text that says what should be changed, nor True."
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class Asker:
     """Asks people on behalf of an agent."""
 

@@ -41,7 +41,7 @@ def task_prompt(task: Task, briefing: Briefing, book: Book, notes: tuple[str, ..
     return "\n\n".join(parts)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class Opening:
     """The opening messages of a task."""
 
@@ -144,7 +144,7 @@ def with_rejection(text: str, refused: tuple[str, str] | None, book: Book) -> st
     return f"{text}\n\n{rejection}" if text else rejection
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class AgentConversation:
     """The opening messages of an agent's answer to a conversation."""
 

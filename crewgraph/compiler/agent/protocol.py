@@ -60,7 +60,7 @@ class Actions:
     """The reply without any observations the model invented."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class FinalAnswer:
     """A reply that is the answer."""
 

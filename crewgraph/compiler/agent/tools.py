@@ -12,7 +12,6 @@ from crewgraph.compiler.agent.executor import Executor, create_executor, may_hav
 from crewgraph.compiler.agent.external_tools import load_external_tools
 from crewgraph.compiler.agent.files import NO_FILES, AvailableFiles
 from crewgraph.compiler.agent.memory_calls import Memories, memories_of
-from crewgraph.compiler.agent.models import model_of
 from crewgraph.compiler.agent.react_graph import react_graph
 from crewgraph.compiler.agent.toolbox import PreparedTool, Toolbox
 from crewgraph.core.effects import Body, Call
@@ -73,7 +72,7 @@ class AgentResources:
     """Whether the model is offered tools through native tool calls."""
 
     event_tools: Mapping[str, EventTool]
-    """All tools: its own, those for its memory, and the one that reads files."""
+    """All tools: its own and, for the built-in loop, those for its memory and the one that reads files."""
 
     tools: Toolbox
     """The tools for the built-in loop; empty if an executor does the work, which gets the tools in its own way."""
@@ -149,7 +148,7 @@ class AgentResources:
         own = self._as_event_tools(self._fetched, self.binding.tools)
         self.executor = self._executor(own)
         self.files = self._available_files(own)
-        self.event_tools = self._with_own_tools(own)
+        self.event_tools = self._with_own_tools(own) if self.executor is None else own
         offered = list(self.event_tools.items()) if self.executor is None and self.event_tools else []
         self.tools = Toolbox({name: self._prepare(tool) for name, tool in offered})
         self.native_tools = self.executor is None and self.model.native_tools
@@ -163,7 +162,7 @@ class AgentResources:
 
     def model_for(self, llm: object) -> Model:
         """Return a model that works on behalf of this agent."""
-        return model_of(llm, self.agent, self.task, self.crew)
+        return self.binding.models.get(llm, self.agent, self.task, self.crew)
 
     @property
     def converter(self) -> Model:

@@ -5,8 +5,7 @@ This also holds where other code invokes the graph, or uses it as a node.
 
 import time
 import warnings
-from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from functools import partial
 from threading import RLock
 from typing import Any, cast
@@ -109,6 +108,10 @@ class RunMeter(ActiveNodes):
             limit = getattr(crew, budget)
             if limit is not None and self.spent(budget) >= limit:
                 raise Stopped(self, partial(self._exceeded, budget, limit))
+
+    def error_of(self, stop: Stopped) -> BaseException:
+        """Return what the run raises for a limit that was reached: its own error, or the same for an enclosing run's."""
+        return stop.why() if stop.meter is self else stop
 
     def spent(self, budget: str) -> float:
         """Return what was spent of a budget, in tokens, USD or seconds."""
@@ -238,8 +241,13 @@ class MeteredGraph(InlineGraph):
         meter, steps = self._meter(input, config), cast("Any", super().stream(input, config, **kwargs))
         try:
             while True:
-                with _measured(meter):
+                token = METER.set(meter)
+                try:
                     part = next(steps, _END)
+                except Stopped as stop:
+                    raise meter.error_of(stop) from None
+                finally:
+                    METER.reset(token)
                 if part is _END:
                     return
                 yield part
@@ -256,8 +264,13 @@ class MeteredGraph(InlineGraph):
         meter, steps = self._meter(input, config), cast("Any", super().astream(input, config, **kwargs))
         try:
             while True:
-                with _measured(meter):
+                token = METER.set(meter)
+                try:
                     part = await anext(steps, _END)
+                except Stopped as stop:
+                    raise meter.error_of(stop) from None
+                finally:
+                    METER.reset(token)
                 if part is _END:
                     return
                 yield part
@@ -279,15 +292,3 @@ class MeteredGraph(InlineGraph):
 
 
 _END: object = object()
-
-
-@contextmanager
-def _measured(meter: RunMeter) -> Generator[None]:
-    """Meter a part of the run; if its own budget stops it, raise that error."""
-    try:
-        with metering(meter):
-            yield
-    except Stopped as stop:
-        if stop.meter is not meter:
-            raise
-        raise stop.why() from None

@@ -31,7 +31,7 @@ TRIGGER = "crewai_trigger_payload"
 """The input with the payload of the event that triggered the run."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class Briefing:
     """The texts of a task and its agent, rendered for a run."""
 

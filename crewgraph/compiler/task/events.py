@@ -27,7 +27,7 @@ from crewgraph.events.task import TaskCompletedEvent, TaskFailedEvent, TaskOutpu
 __all__ = ["NOTES", "RunNotes", "TaskNote", "TaskReport", "record_task_note"]
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class TaskNote:
     """A task that was done in this process, in this run."""
 

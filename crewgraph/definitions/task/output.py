@@ -6,7 +6,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, model_validator
 
@@ -14,6 +14,7 @@ from crewgraph.definitions.costs import Cost, Costs
 from crewgraph.deprecations import warn_deprecated
 from crewgraph.llm.prices import cost
 from crewgraph.llm.usage import UsageMetrics, plain_usage
+from crewgraph.schema import trusted
 from crewgraph.tools.failure import ToolFailureRecord, merge_tool_failures
 
 __all__ = [
@@ -25,11 +26,7 @@ __all__ = [
     "dump_model",
     "load_model",
     "set_fields",
-    "trusted",
 ]
-
-
-_M = TypeVar("_M", bound=BaseModel)
 
 
 class StructuredOutput(BaseModel):
@@ -108,16 +105,6 @@ def set_fields(model: BaseModel, **fields: object) -> None:
     """Set fields of a model without validation; ten times faster than assigning them one by one."""
     vars(model).update(fields)
     model.__pydantic_fields_set__.update(fields)
-
-
-def trusted(model: type[_M], fields: dict[str, Any]) -> _M:
-    """Return an instance of a model without validating its fields: all of them, in their order, none private or extra."""
-    instance = model.__new__(model)
-    object.__setattr__(instance, "__dict__", fields)
-    object.__setattr__(instance, "__pydantic_fields_set__", set(fields))
-    object.__setattr__(instance, "__pydantic_extra__", None)
-    object.__setattr__(instance, "__pydantic_private__", None)
-    return instance
 
 
 def dump_model(instance: BaseModel | None) -> Any:
