@@ -1,9 +1,9 @@
 """Methods that users may override, and detection of such overrides."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-__all__ = ["OVERRIDABLE", "overridable", "override_of"]
+__all__ = ["OVERRIDABLE", "overridable", "override_of", "overrides_any"]
 
 T = TypeVar("T")
 
@@ -15,6 +15,15 @@ def overridable(method: T) -> T:
     """Mark a method as replaceable: the runtime calls an override instead of its own implementation."""
     OVERRIDABLE.add(method)
     return method
+
+
+def overrides_any(definition: object, methods: Iterable[str]) -> bool:
+    """Return whether a subclass or a patch overrides any of these methods."""
+    for method in methods:
+        current = getattr(definition, method, None)
+        if current is not None and getattr(current, "__func__", None) not in OVERRIDABLE:
+            return True
+    return False
 
 
 def override_of(definition: object, method: str) -> Callable[..., Any] | None:

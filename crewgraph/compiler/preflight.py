@@ -59,8 +59,11 @@ def check_coworkers(bindings: Sequence[AgentBinding]) -> None:
     Raises:
         ModelError: one needs a model and has none.
     """
-    sources = [tool.tool.source for binding in bindings for tool in binding.tools.values()]
-    coworkers = [agent for source in sources if isinstance(source, CoworkerTool) for agent in source.agents]
+    coworkers: list[BaseAgent] = []
+    for binding in bindings:
+        for tool in binding.tools.values():
+            if isinstance(source := tool.tool.source, CoworkerTool):
+                coworkers += source.agents
     for agent in {id(agent): agent for agent in coworkers}.values():
         override = override_of(agent, "execute_task") or override_of(agent, "aexecute_task")
         if override is None and (create_executor(agent) is None or isinstance(agent, LangGraphAgentAdapter)):

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Container, Hashable, Mapping
 from copy import copy
 from datetime import UTC, datetime
+from functools import lru_cache
 from threading import Lock
 from typing import Any, ClassVar, Self, cast
 from uuid import UUID, uuid4, uuid5
@@ -226,6 +227,7 @@ class UnknownKeyword(UserWarning):
     """A constructor received an unknown keyword, which was ignored."""
 
 
+@lru_cache(maxsize=4096)
 def content_key(*parts: str) -> str:
     """Return a digest of texts that is the same in every process."""
     return hashlib.md5("|".join(parts).encode(), usedforsecurity=False).hexdigest()

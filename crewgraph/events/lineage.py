@@ -362,12 +362,12 @@ def _stand(lineage: Lineage, course: _Course | None, run: str | None) -> None:
 @contextmanager
 def running() -> Generator[None]:
     """Enclose a run of a crew or flow: give it an id unless it is inside another run, and restore the lineage at its end."""
-    around = _RUN.get()
+    around, lineage = _RUN.get(), here()
     _RUN.set(around or new_id())
     try:
-        with apart():
-            yield
+        yield
     finally:
+        enter(lineage)
         _RUN.set(around)
 
 

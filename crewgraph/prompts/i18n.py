@@ -8,7 +8,7 @@ from typing import Any, Self, cast
 
 from pydantic import BaseModel, PrivateAttr, model_validator
 
-from crewgraph.overrides import OVERRIDABLE, overridable
+from crewgraph.overrides import overridable, overrides_any
 from crewgraph.prompts.book import Book, Text, english
 
 __all__ = ["I18N", "I18N_DEFAULT", "WITHOUT_EFFECT", "get_i18n"]
@@ -71,12 +71,7 @@ class I18N(BaseModel):
     @property
     def is_overridden(self) -> bool:
         """Whether a subclass or a patch overrides how texts are read."""
-        return not OVERRIDABLE.issuperset(
-            [
-                getattr(reader, "__func__", None)
-                for reader in (self.retrieve, self.slice, self.errors, self.tools, self.memory)
-            ]
-        )
+        return overrides_any(self, ("retrieve", "slice", "errors", "tools", "memory"))
 
     @overridable
     def slice(self, slice: str) -> str:

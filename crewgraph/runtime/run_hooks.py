@@ -27,7 +27,7 @@ from crewgraph.hooks.points import (
     InterceptionPoint,
     OutputContext,
 )
-from crewgraph.hooks.registry import adispatch, dispatch, hooks_at
+from crewgraph.hooks.registry import adispatch, dispatch, has_hooks
 from crewgraph.runtime.console import agent_console, crew_console, crew_log, flow_console
 from crewgraph.runtime.run_target import RunPlace
 
@@ -93,7 +93,7 @@ def _failed(owner: "Crew | Flow", error: BaseException) -> Program[None]:
 
 
 def _is_hooked(owner: "Crew | Flow") -> bool:
-    return any(hooks_at(point, owner if isinstance(owner, Crew) else None) for point in EXECUTION_BOUNDARY_POINTS)
+    return has_hooks(owner if isinstance(owner, Crew) else None, *EXECUTION_BOUNDARY_POINTS)
 
 
 def _of(owner: "Crew | Flow") -> dict[str, Any]:
@@ -149,14 +149,17 @@ def crew_observers(
         origin: the snapshot that it continues from; None for a run that begins.
     """
     observers: list[RunObserver | None] = [crew_console(crew), crew_log(crew)]
-    if crew.checkpoint or any(agent is not None and agent.checkpoint for agent in _agents(crew)):
+    if crew.checkpoint or any([agent.checkpoint for agent in _agents(crew)]):
         observers.append(extension("snapshots.crew_observer")(crew, place, tasks, inputs, origin))
     return [observer for observer in observers if observer is not None]
 
 
-def _agents(crew: Crew) -> Iterable[BaseAgent | None]:
-    yield from crew.agents
-    yield from (task.agent for task in crew.tasks)
+def _agents(crew: Crew) -> Iterable[BaseAgent]:
+    agents = {id(agent): agent for agent in crew.agents}
+    for task in crew.tasks:
+        if task.agent is not None:
+            agents[id(task.agent)] = task.agent
+    return agents.values()
 
 
 def flow_observers(run: FlowRun, saver: Any) -> list[RunObserver]:

@@ -243,5 +243,4 @@ def get_crew_context() -> CrewContext | None:
     notes = NOTES.get()
     if notes is None or notes.crew is None:
         return None
-    number, key = notes.crew
-    return CrewContext(id=number, key=key)
+    return CrewContext(id=str(notes.crew.id), key=notes.crew.key)

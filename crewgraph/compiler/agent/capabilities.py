@@ -133,6 +133,8 @@ _EXTENSIONS: Final = ("a2a", "skills")
 
 def capabilities_of(agent: BaseAgent, crew: Crew | None = None, task: Task | None = None) -> tuple[Capability, ...]:
     """Return the capabilities of an agent, including those of its crew."""
+    if not (agent.mcps or agent.a2a or agent.skills or (crew is not None and crew.skills)):
+        return ()
     extensions = [extension(name) for name in _EXTENSIONS if getattr(agent, name, None) or getattr(crew, name, None)]
     kinds: list[type[Capability]] = [MCPServers, *extensions] if agent.mcps else extensions
     return tuple(kind(agent, crew, task) for kind in kinds)

@@ -226,6 +226,7 @@ class KickoffReport(AgentReport):
     def begin(self, messages: object) -> None:
         """The kickoff starts."""
         tools = list(self._binding.given_tools)
+        self._agent.reset_tool_failures()
         self._emit(LiteAgentExecutionStartedEvent, agent_info=self._info, tools=tools, messages=messages)
 
     def unstructured(self, problem: str) -> None:

@@ -118,7 +118,6 @@ class AgentRunner:
         Raises:
             TimeLimitReached: the work took longer than `max_execution_time`.
         """
-        yield Notify(partial(self._agent.record_tool_failures, tuple(self.failures)))
         try:
             return (
                 yield Scope(

@@ -29,7 +29,7 @@ from crewgraph.errors import OutputInvalid, OutputNotSaved
 from crewgraph.hooks.points import InterceptionPoint, StepContext
 from crewgraph.hooks.registry import adispatch, dispatch, has_hooks
 from crewgraph.llm.usage import UsageLedger, total
-from crewgraph.overrides import override_of
+from crewgraph.overrides import override_of, overrides_any
 from crewgraph.text import shorten
 
 __all__ = ["HookedTask", "answer_body", "plan_body", "skipped_output", "task_body", "task_body_without_override"]
@@ -149,6 +149,8 @@ def skipped_output(assignment: TaskBinding, state: Mapping[str, object]) -> Task
 def _execution_override(assignment: TaskBinding) -> object:
     """Return the override of the verb that executes a task, if there is one."""
     task = assignment.task
+    if not overrides_any(task, ("execute_sync", "aexecute_sync", "execute_async")):
+        return None
     execute_async = override_of(task, "execute_async") if task.async_execution else None
     if execute_async is not None:
         return partial(_run_execute_async, execute_async)

@@ -16,6 +16,7 @@ from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.compiler.task.briefing import CURRENT_TASK, Briefing
 from crewgraph.core.effects import EffectFailed
 from crewgraph.core.messages import Message
+from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.task.output import TaskOutput, set_fields
 from crewgraph.events.agent import (
     AgentExecutionCompletedEvent,
@@ -42,8 +43,8 @@ class RunNotes:
 
     tasks: dict[str, TaskNote] = field(default_factory=dict[str, TaskNote])
 
-    crew: tuple[str, str] | None = None
-    """The `id` and the `key` of the crew; None where an agent works on its own."""
+    crew: Crew | None = None
+    """The crew; None where an agent works on its own."""
 
 
 NOTES: ContextVar[RunNotes | None] = ContextVar("crewgraph_run_notes", default=None)
@@ -107,7 +108,8 @@ class TaskReport(AgentReport):
         self.show_agent(briefing)
 
     def show_agent(self, briefing: Briefing) -> None:
-        """Show the texts of this run on the agent: user code reads the role during tasks and in events."""
+        """Show the texts of this run on the agent, which user code reads during tasks and in events, and no failures yet."""
+        self._agent.reset_tool_failures()
         self._agent.show_texts({"role": briefing.role, "goal": briefing.goal, "backstory": briefing.backstory})
 
     def agent_started(self, messages: Sequence[Message], tools: Sequence[Any]) -> None:
@@ -133,23 +135,22 @@ class TaskReport(AgentReport):
 
     def publish(self, output: TaskOutput) -> None:
         """Set the task's output, which the user sees from now on."""
-        self._task.output = output
-        self._set_counts()
+        self._set_results(output=output)
         record_task_note(self._assignment.slug, output.messages)
 
     def publish_override_output(self, plain: Mapping[str, object]) -> None:
         """Set the output of a user's override, which has emitted its events itself."""
-        self._task.output = TaskOutput.from_plain(plain, self._task.output_pydantic)
+        set_fields(self._task, output=TaskOutput.from_plain(plain, self._task.output_pydantic))
         record_task_note(self._assignment.slug, [])
 
-    def _set_counts(self) -> None:
-        used, errors = self.counts["used"], self.counts["errors"]
+    def _set_results(self, **results: TaskOutput) -> None:
         set_fields(
             self._task,
             end_time=datetime.now(),
-            used_tools=used,
-            tools_errors=errors,
+            used_tools=self.counts["used"],
+            tools_errors=self.counts["errors"],
             retry_count=self.guardrail_retries,
+            **results,
         )
 
     def complete(self, output: TaskOutput) -> None:
@@ -158,7 +159,7 @@ class TaskReport(AgentReport):
 
     def fail(self, failure: Exception) -> None:
         """The task failed; the failure gets a note with the task's name."""
-        self._set_counts()
+        self._set_results()
         cause = failure.__cause__ if isinstance(failure, EffectFailed) and failure.__cause__ else failure
         cause.add_note(f"in {self._assignment.where}")
         error = f"{self._assignment.where}: {failure if isinstance(failure, EffectFailed) else cause}"

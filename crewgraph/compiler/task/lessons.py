@@ -50,6 +50,8 @@ def training_data_of(crew: Crew) -> TrainingData:
     configured = crew.trained_agents_file or next(
         (value for name in _FILE_VARIABLES if (value := os.environ.get(name))), None
     )
+    if configured is None and not os.path.lexists(FILE):
+        return NO_TRAINING_DATA
     path = Path(FILE) if configured is None else training_path(configured, label="`trained_agents_file`")
     try:
         stat = path.stat()

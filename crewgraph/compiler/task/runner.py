@@ -27,7 +27,7 @@ from crewgraph.definitions.agent.delegation_tools import DEFAULT_MAX_DELEGATIONS
 from crewgraph.definitions.task.delegated import DelegatedTask
 from crewgraph.llm.conversation import openai_messages
 from crewgraph.llm.usage import UsageLedger
-from crewgraph.overrides import override_of
+from crewgraph.overrides import override_of, overrides_any
 from crewgraph.prompts.book import Book
 
 __all__ = ["TaskRunner"]
@@ -79,7 +79,9 @@ class TaskRunner:
         # Only once per task: not for retries after a guardrail, nor for coworkers, whose answers are part of another one.
         gets_feedback = not refused and not self._depth
         agent = self._definition
-        override = override_of(agent, "execute_task") or override_of(agent, "aexecute_task")
+        override = None
+        if overrides_any(agent, ("execute_task", "aexecute_task")):
+            override = override_of(agent, "execute_task") or override_of(agent, "aexecute_task")
         if override is not None:
             answer = yield from self._run_override(override, refused)
             improve = partial(self._retry_override, override)

@@ -35,11 +35,11 @@ class LastRun(Definition):
 
     def reset_tool_failures(self) -> None:
         """Clear `last_tool_failures`."""
-        self._tool_failures = []
+        self._set_private("_tool_failures", [])
 
     def record_tool_failures(self, failures: Sequence[ToolFailureRecord]) -> None:
         """Store the tool failures of a run."""
-        self._tool_failures = list(failures)
+        self._set_private("_tool_failures", list(failures))
 
     @property
     def last_messages(self) -> list[dict[str, Any]]:
@@ -48,7 +48,12 @@ class LastRun(Definition):
 
     def record_messages(self, messages: "Sequence[Message]") -> None:
         """Store the messages of a run."""
-        self._messages = messages
+        self._set_private("_messages", messages)
+
+    def _set_private(self, name: str, value: object) -> None:
+        private = self.__pydantic_private__
+        assert private is not None  # it has been validated
+        private[name] = value  # pydantic's own assignment takes ten times as long
 
     @property
     def tools_handler(self) -> ToolsHandler:

@@ -27,7 +27,7 @@ from crewgraph.definitions.fields import (
     TokenBudgetField,
     VerboseField,
 )
-from crewgraph.definitions.task.output import CrewOutput
+from crewgraph.definitions.task.output import CrewOutput, set_fields
 from crewgraph.definitions.task.task import Task
 from crewgraph.lazy import lazy
 from crewgraph.llm.usage import UsageMetrics
@@ -320,7 +320,7 @@ class Crew(CrewAbilities, CrewCheckpoints, MemoryFields, SkillFields):
 
     def publish(self, output: CrewOutput) -> None:
         """Store the token usage of the run that ended last."""
-        self.usage_metrics = self.token_usage = output.token_usage
+        set_fields(self, usage_metrics=output.token_usage, token_usage=output.token_usage)
 
     def __repr__(self) -> str:
         return (

@@ -203,7 +203,9 @@ class TaskOutput(LegacyOutput):
 
     @model_validator(mode="after")
     def _set_summary(self) -> Self:
-        set_fields(self, summary=_summary(self.description))
+        summary = _summary(self.description)
+        if self.summary != summary:
+            set_fields(self, summary=summary)
         return self
 
     @classmethod

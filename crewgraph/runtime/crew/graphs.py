@@ -14,6 +14,7 @@ from crewgraph.compiler.task.binding import TaskBinding, bind_tasks, crew_graph_
 from crewgraph.compiler.task.lessons import TrainingData, training_data_of
 from crewgraph.compiler.task.training import TRAINING
 from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.task.output import set_fields
 from crewgraph.errors import CompileError
 
 __all__ = ["CrewGraph", "Graph", "compile_crew", "graph_of"]
@@ -83,7 +84,7 @@ def graph_of(crew: Crew, checkpointer: Any, granularity: str = "task") -> CrewGr
         made = graph.compile(checkpointer=checkpointer, name=f"Crew: {crew.name}")
         known = CrewGraph(metered(made, crew), tasks, planning)
         crew.kept.put(key, known)
-    crew.planning_tasks = [] if known.planning is None else [known.planning.task]
+    set_fields(crew, planning_tasks=[] if known.planning is None else [known.planning.task])
     return known
 
 

@@ -109,8 +109,10 @@ def place_to_ask(place: RunPlace, work: Sequence[AgentBinding]) -> RunPlace:
     Raises:
         RunError: a task asks for sure, and there is nobody at a terminal.
     """
+    if place.checkpointer is not False:
+        return place
     asking = [item for item in work if _asks(item)]
-    if place.checkpointer is not False or not asking:
+    if not asking:
         return place
     if has_terminal():
         return replace(place, checkpointer=_IN_MEMORY, thread_id=str(uuid4()), for_now=True)
@@ -124,11 +126,12 @@ def place_to_ask(place: RunPlace, work: Sequence[AgentBinding]) -> RunPlace:
 
 
 def _asks(work: AgentBinding) -> bool:
-    human_input = _is_looked_at(work)
-    given = [tool.tool.source for tool in work.tools.values()]
-    if work.crew is not None:  # work may be handed on to them
-        given += [tool for agent in work.crew.agents for tool in agent.tools or []]
-    return human_input or any(approval_of(tool) for tool in given)
+    if _is_looked_at(work):
+        return True
+    tools = [tool.tool.source for tool in work.tools.values()]
+    for agent in () if work.crew is None else work.crew.agents:  # work may be handed on to them
+        tools += agent.tools or ()
+    return bool(tools) and any(map(approval_of, tools))
 
 
 def _is_looked_at(work: AgentBinding) -> bool:

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -24,7 +24,7 @@ from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.crew.pending import PendingCrew
 from crewgraph.definitions.run_options import DEFAULT_OPTIONS, Checkpointer, Inputs, RunOptions
 from crewgraph.definitions.task.guardrail import model_guardrail
-from crewgraph.definitions.task.output import CrewOutput
+from crewgraph.definitions.task.output import CrewOutput, set_fields
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import BudgetExceeded, RunError
 from crewgraph.events.base import BaseEvent
@@ -237,9 +237,10 @@ class CrewRun:
         check_coworkers(self.tasks)
         check_memories(crew)
         check_prices(crew, [*crew.agents, *(task.agent for task in self.tasks)])
-        judges = [model_guardrail(all_guardrail) for work in self.tasks for all_guardrail in work.task.all_guardrails]
-        for llm in {id(judge.llm): judge.llm for judge in judges if judge and judge.llm is not None}.values():
-            as_model(llm)
+        for task in self.tasks:
+            for guardrail in task.task.all_guardrails:
+                if (judge := model_guardrail(guardrail)) is not None and judge.llm is not None:
+                    as_model(judge.llm)
         self.config = _config(crew, self.tasks, place)
         if granularity != "task":
             self.config["metadata"] = {**self.config.get("metadata", {}), CREW_GRANULARITY: granularity}
@@ -266,20 +267,26 @@ class CrewRun:
         Raises:
             MissingInput: a placeholder of a task has no value.
         """
-        left = self.tasks[beginning:]
-        for item in {id(item): item for work in left for item in (work.task, work.agent)}.values():
-            item.rendered_texts(inputs)
+        for binding in self.tasks[beginning:]:
+            if (
+                inputs or binding.task.output_file is not None
+            ):  # without inputs, only the name of a file must be complete
+                binding.task.rendered_texts(inputs)
+        for agent in (
+            {id(binding.agent): binding.agent for binding in self.tasks[beginning:]}.values() if inputs else ()
+        ):
+            agent.rendered_texts(inputs)
 
     def execute(self, given: object, inputs: Inputs) -> Program[CrewOutput]:
         """Run the graph on what is given (None or answers continue), and tell the audience how that goes."""
         crew, inputs = self.crew, inputs_alone(inputs)
-        crew.inputs = dict(inputs)
+        set_fields(crew, inputs=dict(inputs))
         for agent in dict.fromkeys([*crew.agents, *(task.agent for task in self.tasks)]):
             if agent.crew is not crew:
                 agent.crew = crew
         about: dict[str, Any] = {"crew_name": crew.name, "crew": crew, "thread_id": self.place.shown_thread}
         observers = crew_observers(crew, self.place, self.tasks, inputs, self.origin)
-        with running(), observed(observers):
+        with running(), observed(observers) if observers else nullcontext():
             emit_crew_event(CrewKickoffStartedEvent, crew, **about, inputs=dict(inputs))
             try:
                 output = yield from self._ran(given, inputs)
@@ -304,7 +311,7 @@ class CrewRun:
         return output
 
     def _played(self, given: object, inputs: Inputs) -> Program[CrewOutput]:
-        place, crew, notes = self.place, self.crew, RunNotes(crew=(str(self.crew.id), self.crew.key))
+        place, crew, notes = self.place, self.crew, RunNotes(crew=self.crew)
         own = place.checkpointer if place.detached else None
         retention = Retention(crew.keep_history, f"crew `{crew.name}`", own or None, place.thread_id)
         written: Mapping[str, Any] = {}
@@ -342,7 +349,7 @@ class CrewRun:
             if not isinstance(run.given, dict):
                 written = (yield ReadState(self.graph, self.config)).values
         finally:
-            crew.execution_logs = execution_logs(self.tasks, written, inputs, notes)
+            set_fields(crew, execution_logs=execution_logs(self.tasks, written, inputs, notes))
             forget(place)
         if run.questions:
             questions = [crew_question(question) for question in run.questions]
@@ -377,7 +384,7 @@ def _config(crew: Crew, tasks: Sequence[TaskBinding], place: RunPlace) -> Runnab
 def _warn_of_open_placeholders(crew: Crew, inputs: Inputs) -> None:
     if inputs:
         return
-    found = {name for task in crew.tasks for name in task.open_placeholders("description", "expected_output")}
+    found = set[str]().union(*(task.open_placeholders("description", "expected_output") for task in crew.tasks))
     if found:
         names = ", ".join(f"{{{name}}}" for name in sorted(found))
         warnings.warn(
