@@ -60,7 +60,7 @@ class Actions:
     """The reply without any observations the model invented."""
 
 
-@dataclass(kw_only=True, eq=False)
+@dataclass(kw_only=True)
 class FinalAnswer:
     """A reply that is the answer."""
 
