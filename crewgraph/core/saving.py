@@ -14,14 +14,18 @@ import asyncio
 import inspect
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import ExitStack
+from functools import cached_property
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkable
 
 from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import get_executor_for_config
 from langgraph.checkpoint.base import WRITES_IDX_MAP
 from langgraph.constants import START
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.pregel import Pregel, _loop, main
+from langgraph.pregel._executor import BackgroundExecutor
 
 if TYPE_CHECKING:
     from langgraph.pregel._loop import AsyncPregelLoop, SyncPregelLoop
@@ -115,6 +119,19 @@ class _Saves:
         raise NotImplementedError
 
 
+class _PoolOnDemand(BackgroundExecutor):
+    """The executor of a loop, with a thread pool only once something is submitted: a lone task runs on the run's own thread."""
+
+    def __init__(self, config: RunnableConfig) -> None:
+        self.stack = ExitStack()
+        self.tasks = {}
+        self._config = config
+
+    @cached_property
+    def executor(self) -> Any:
+        return self.stack.enter_context(get_executor_for_config(self._config))
+
+
 class _SyncLoop(_Saves, SyncPregelLoop):  # pyright: ignore[reportIncompatibleVariableOverride]
     def tick(self) -> bool:
         running = super().tick()
@@ -196,9 +213,9 @@ def _executor(submit: _Submit) -> Any:
     return cast("Any", submit).__self__
 
 
-def _with_loop(method: Any, module: ModuleType, name: str, loop: type[Any]) -> Any:
-    """A method of `Pregel` whose global `name` is another class."""
-    names = {**vars(module), name: loop}
+def _with_global(method: Any, module: ModuleType, name: str, value: type[Any]) -> Any:
+    """Return a method of LangGraph's whose global `name` is another class."""
+    names = {**vars(module), name: value}
     made = FunctionType(method.__code__, names, method.__name__, method.__defaults__, method.__closure__)
     made.__kwdefaults__ = method.__kwdefaults__
     return made
@@ -217,14 +234,22 @@ def _is_as_expected() -> bool:
         put: Any = getattr(loop, "_checkpointer_put_after_previous", None)
         if vars(main).get(loop.__name__) is not loop or put is None or tuple(inspect.signature(put).parameters) != _PUT:
             return False
-    return True
+    enter: Any = SyncPregelLoop.__enter__
+    return (
+        isinstance(enter, FunctionType)
+        and "BackgroundExecutor" in enter.__code__.co_names
+        and vars(_loop).get("BackgroundExecutor") is BackgroundExecutor
+        and tuple(inspect.signature(BackgroundExecutor).parameters) == ("config",)
+    )
 
 
 supported = _is_as_expected()
 """Whether runs save inline with the installed LangGraph."""
 
-_inline_stream = _with_loop(_STREAM, main, "SyncPregelLoop", _SyncLoop) if supported else None
-_inline_astream = _with_loop(_ASTREAM, main, "AsyncPregelLoop", _AsyncLoop) if supported else None
+_inline_stream = _with_global(_STREAM, main, "SyncPregelLoop", _SyncLoop) if supported else None
+_inline_astream = _with_global(_ASTREAM, main, "AsyncPregelLoop", _AsyncLoop) if supported else None
+if supported:
+    _SyncLoop.__enter__ = _with_global(SyncPregelLoop.__enter__, _loop, "BackgroundExecutor", _PoolOnDemand)
 
 
 class InlineGraph(CompiledStateGraph[Any]):

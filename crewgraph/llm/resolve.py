@@ -61,13 +61,13 @@ def as_model(llm: object) -> Model:
         return as_model(_cached_llm(llm))
     if isinstance(llm, LLM) and not _overrides_call(llm):
         return _with_fallbacks(llm)
+    known = _adapters.get(id(llm))
+    if known is not None and known.source is llm:  # the adapter keeps its source alive, so the id is still its own
+        return known
     if isinstance(llm, Mapping):
         return as_model(_from_keywords(cast("Mapping[str, Any]", llm)))
     if models := _as_list(llm):
         return FallbackModel([model for item in models for model in _flatten(as_model(item))])
-    known = _adapters.get(id(llm))
-    if known is not None and known.source is llm:  # the adapter keeps its source alive, so the id is still its own
-        return known
     return _cached_adapter(llm)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from crewgraph.compiler.agent.binding import AgentBinding, capability_tools
-from crewgraph.compiler.agent.capabilities import Capability, capabilities_of, fetches_tools
+from crewgraph.compiler.agent.capabilities import Capability, capabilities_of
 from crewgraph.core.effects import Body, Call
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation
@@ -69,14 +69,16 @@ class ExternalResourceCheck(Operation):
         self.images = {source.image: source for source in sources if isinstance(source, CodeInterpreterTool)}
         self.opened = opened
 
+        self.capabilities = [capability for agent in self.agents for capability in capabilities_of(agent)]
+
     def run(self) -> None:
         for tool in self.images.values():
             tool.check()
-        with self.opened.used():
-            for agent in self.agents:
-                for capability in capabilities_of(agent):
+        if self.capabilities:
+            with self.opened.used():
+                for capability in self.capabilities:
                     capability.check_available()
 
     async def arun(self) -> None:
-        if self.images or any(map(fetches_tools, self.agents)):
+        if self.images or any(capability.fetches_tools for capability in self.capabilities):
             await in_thread(self.run)
