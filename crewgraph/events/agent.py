@@ -95,9 +95,7 @@ class _LiteAgentEvent(BaseEvent):
 
     def model_post_init(self, context: object, /) -> None:
         super().model_post_init(context)
-        for field, key in (("agent_id", "id"), ("agent_role", "role")):
-            if (value := self.agent_info.get(key)) is not None:
-                self._fill(field, str(value))
+        self._fill(agent_id=self.agent_info.get("id"), agent_role=self.agent_info.get("role"))
 
 
 class LiteAgentExecutionStartedEvent(_LiteAgentEvent):

@@ -208,32 +208,37 @@ class BaseEvent(BaseModel):
             )
 
     def model_post_init(self, context: object, /) -> None:
-        held = self.__dict__
-        task = _task_in(held)
-        agent = held.get("from_agent")
+        held, known = self.__dict__, dict[str, Any]()
+        task, agent = _task_in(held), held.get("from_agent")
         if agent is None:
             agent = held.get("agent")
         if task is not None:
-            self._fill("task_id", attribute(task, "id"))
-            self._fill("task_name", attribute(task, "name") or attribute(task, "description"))
+            known["task_id"] = getattr(task, "id", None)
+            known["task_name"] = getattr(task, "name", None) or getattr(task, "description", None)
             if agent is None:
                 agent = getattr(task, "agent", None)
         if agent is not None:
-            self._fill("agent_id", attribute(agent, "id"))
-            self._fill("agent_role", attribute(agent, "role"))
+            known["agent_id"], known["agent_role"] = getattr(agent, "id", None), getattr(agent, "role", None)
+        self._fill(**known)
         if self._origin is not None and (origin := held.get(self._origin)) is not None:
             self._sign(self._origin, getattr(origin, "fingerprint", None))
 
     def _sign(self, kind: str, fingerprint: object) -> None:
-        if fingerprint is not None:
-            self._fill("source_type", kind)
-            self._fill("source_fingerprint", attribute(fingerprint, "uuid_str"))
-            self._fill("fingerprint_metadata", getattr(fingerprint, "metadata", None) or None)
+        if fingerprint is None:
+            return
+        number, metadata = getattr(fingerprint, "uuid_str", None), getattr(fingerprint, "metadata", None)
+        self._fill(source_type=kind, source_fingerprint=number)
+        if metadata and self.fingerprint_metadata is None:
+            vars(self)["fingerprint_metadata"] = metadata
+            self.__pydantic_fields_set__.add("fingerprint_metadata")
 
-    def _fill(self, field: str, value: Any) -> None:
-        if value is not None and self.__dict__[field] is None:
-            vars(self)[field] = value  # setattr costs more than all the rest of an event
-            self.__pydantic_fields_set__.add(field)
+    def _fill(self, **known: object) -> None:
+        """Set the fields that have no value yet to these values, as texts; None for those that are not known."""
+        held = vars(self)
+        for name, value in known.items():
+            if value is not None and held[name] is None:
+                held[name] = str(value)  # setattr costs more than all the rest of an event
+                self.__pydantic_fields_set__.add(name)
 
     @field_serializer("*")
     def _dumped(self, value: Any, info: FieldSerializationInfo) -> object:

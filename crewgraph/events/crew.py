@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from crewgraph.events.base import BaseEvent, attribute
+from crewgraph.events.base import BaseEvent
 
 __all__ = [
     "CrewBaseEvent",
@@ -40,8 +40,7 @@ class CrewBaseEvent(BaseEvent):
     def model_post_init(self, context: object, /) -> None:
         super().model_post_init(context)
         if self.crew is not None:
-            self._fill("crew_name", attribute(self.crew, "name"))
-            self._fill("thread_id", attribute(self.crew, "thread_id"))
+            self._fill(crew_name=getattr(self.crew, "name", None), thread_id=getattr(self.crew, "thread_id", None))
 
     def set_crew_fingerprint(self) -> None:
         """Note the crew's fingerprint, for a crew that was given after the event was made."""

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from crewgraph.errors import CrewgraphError
 from crewgraph.events.base import BaseEvent, new_id, task_id_of
@@ -257,69 +257,65 @@ _COURSE: ContextVar[_Course | None] = ContextVar("crewgraph_event_course", defau
 
 def place(event: BaseEvent | Unheard) -> None:
     """Set the place of an event that is emitted; an event that has a place keeps it."""
-    if event.emission_sequence is not None:
+    held = vars(event)  # what assigning costs is more than all of this
+    if held["emission_sequence"] is not None:
         return
-    held, kind = vars(event), event.type
-    ending = ENDINGS.get(kind)
-    scopes = _scopes_of(event)
+    kind: str = held["type"]
+    scopes = _scopes_of(held)
     if kind in _ROOTS and not scopes:
         _COURSE.set(_Course())
-    if ending is not None:
-        _close(event, scopes, ending)
-    elif scopes:
-        _note(event, "parent_event_id", scopes[-1][0])
-    _note(event, "triggered_by_event_id", _TRIGGER.get())
-    course = _course()
+    course, start = _course(), ENDINGS.get(kind)
+    if start is not None:
+        _close(held, scopes, start, course)
+    elif scopes and held["parent_event_id"] is None:
+        held["parent_event_id"] = scopes[-1][0]
+    if held["triggered_by_event_id"] is None:
+        held["triggered_by_event_id"] = _TRIGGER.get()
     with course.lock:
         course.number += 1
-        _note(event, "previous_event_id", course.last)
-        held["emission_sequence"], course.last = course.number, event.event_id
+        if held["previous_event_id"] is None:
+            held["previous_event_id"] = course.last
+        held["emission_sequence"], course.last = course.number, held["event_id"]
     if kind in STARTS:
-        _open(event, scopes)
+        check_depth(len(scopes))
+        _keep(held, (*scopes, (held["event_id"], kind)), course)
 
 
-def _scopes_of(event: BaseEvent | Unheard) -> Scopes:
+def _scopes_of(event: Mapping[str, Any]) -> Scopes:
     """Return the open scopes for an event: those of the running code, or of its task if the code has not begun it."""
-    scopes, course = _SCOPES.get(), _COURSE.get()
-    if course is not None and event.task_id is not None:
-        begun = course.tasks.get(event.task_id, ())
-        task = next((item for item in reversed(begun) if item[1] == _TASK), None)
-        if task is not None and task not in scopes:
-            return begun
+    scopes, course, task_id = _SCOPES.get(), _COURSE.get(), event["task_id"]
+    if course is not None and task_id is not None:
+        begun = course.tasks.get(task_id, ())
+        for item in reversed(begun):
+            if item[1] == _TASK:
+                return scopes if item in scopes else begun
     return scopes
 
 
-def _open(event: BaseEvent | Unheard, scopes: Scopes) -> None:
-    check_depth(len(scopes))
-    _keep(event, (*scopes, (event.event_id, event.type)))
-
-
-def _close(event: BaseEvent | Unheard, scopes: Scopes, start: str) -> None:
+def _close(event: dict[str, Any], scopes: Scopes, start: str, course: _Course) -> None:
     if not scopes:
-        told_empty(event.type)
+        told_empty(event["type"])
         return
-    at = next((n for n in range(len(scopes) - 1, -1, -1) if scopes[n][1] == start), None)
-    if at is None:  # what ended had not begun: a tool that there is not
-        _note(event, "parent_event_id", scopes[-1][0])
-        return
-    if at < len(scopes) - 1:
-        told_mismatch(event.type, scopes[-1][1], start)
-    if at > 0:
-        _note(event, "parent_event_id", scopes[at - 1][0])
-    _note(event, "started_event_id", scopes[at][0])
-    _keep(event, scopes[:at])
+    at = len(scopes) - 1
+    while at >= 0 and scopes[at][1] != start:
+        at -= 1
+    if at < 0:  # what ended had not begun: a tool that there is not
+        parent = scopes[-1][0]
+    else:
+        if at < len(scopes) - 1:
+            told_mismatch(event["type"], scopes[-1][1], start)
+        parent = scopes[at - 1][0] if at > 0 else None
+        if event["started_event_id"] is None:
+            event["started_event_id"] = scopes[at][0]
+        _keep(event, scopes[:at], course)
+    if event["parent_event_id"] is None:
+        event["parent_event_id"] = parent
 
 
-def _keep(event: BaseEvent | Unheard, scopes: Scopes) -> None:
+def _keep(event: Mapping[str, Any], scopes: Scopes, course: _Course) -> None:
     _SCOPES.set(scopes)
-    if event.task_id is not None:
-        _course().tasks[event.task_id] = scopes
-
-
-def _note(event: BaseEvent | Unheard, name: str, value: str | None) -> None:
-    held = vars(event)
-    if value is not None and held[name] is None:
-        held[name] = value
+    if event["task_id"] is not None:
+        course.tasks[event["task_id"]] = scopes
 
 
 def _course() -> _Course:
