@@ -21,6 +21,7 @@ from crewgraph.definitions.task.task import Task
 from crewgraph.errors import OutputInvalid, RunError, StorageError, UnknownTask
 from crewgraph.extensions import extension
 from crewgraph.llm.usage import total
+from crewgraph.schema import trusted
 
 __all__ = [
     "check_stored",
@@ -105,15 +106,16 @@ def _outputs(
 
 def _joined(outputs: list[TaskOutput], plan: TaskOutput | None, thread_id: str | None) -> CrewOutput:
     last = next((output for output in reversed(outputs) if output.raw), None)
-    return CrewOutput(
-        raw=last.raw if last else "",
-        pydantic=last.pydantic if last else None,
-        json_dict=last.json_dict if last else None,
-        tasks_output=outputs,
-        plan=plan,
-        token_usage=total(output.usage for output in (outputs if plan is None else [plan, *outputs])),
-        thread_id=thread_id,
-    )
+    fields = {  # in the order of the fields, which is that of dumps
+        "raw": last.raw if last else "",
+        "pydantic": last.pydantic if last else None,
+        "json_dict": last.json_dict if last else None,
+        "tasks_output": outputs,
+        "plan": plan,
+        "token_usage": total(output.usage for output in (outputs if plan is None else [plan, *outputs])),
+        "thread_id": thread_id,
+    }
+    return trusted(CrewOutput, fields)
 
 
 def _output(one: TaskBinding, written: Mapping[str, Any], notes: RunNotes) -> TaskOutput:

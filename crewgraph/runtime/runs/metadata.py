@@ -4,6 +4,7 @@ Metadata are stored with every step, so there are few keys. Edits and forks make
 """
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from crewgraph.compiler.task.binding import TaskBinding
@@ -51,7 +52,12 @@ def crew_labels(name: str | None, tasks: Sequence[TaskBinding]) -> dict[str, obj
     """Return the metadata that identify the runs of a crew: its name, or the names of its tasks."""
     if name not in _NAMELESS:
         return {CREW_NAME: name}
-    return {CREW_NAME: stored_crew_name(name), CREW_TASKS: digest([binding.slug for binding in tasks])[:12]}
+    return {CREW_NAME: stored_crew_name(name), CREW_TASKS: _digest_of(tuple([binding.slug for binding in tasks]))}
+
+
+@lru_cache(maxsize=256)
+def _digest_of(slugs: tuple[str, ...]) -> str:
+    return digest(list(slugs))[:12]
 
 
 def stored_crew_name(name: str | None) -> str:
