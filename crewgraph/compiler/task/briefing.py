@@ -61,7 +61,7 @@ def briefing_of(assignment: TaskBinding, state: Mapping[str, Any], book: Book) -
         TypeError: the inputs in the state are not a dict.
     """
     inputs: Mapping[str, object] = state.get(INPUTS) or {}
-    if type(inputs) is not dict and not isinstance(inputs, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(inputs, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(
             f'`inputs` in the state is {inputs!r:.80}; give a dict of names and values: {{"topic": "rain"}}'
         )

@@ -19,7 +19,7 @@ __all__ = ["FILE", "NO_TRAINING_DATA", "TrainingData", "training_data_of"]
 FILE = "trained_agents_data.json"
 """The file in the working directory that is read where no other is configured."""
 
-_FILE_VARIABLES = ("CREWGRAPH_TRAINED_AGENTS_FILE", "CREWAI_TRAINED_AGENTS_FILE")
+_FILE_VARIABLE, _CREWAI_VARIABLE = "CREWGRAPH_TRAINED_AGENTS_FILE", "CREWAI_TRAINED_AGENTS_FILE"
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,9 +47,7 @@ def training_data_of(crew: Crew) -> TrainingData:
     """
     if crew.training_data:
         return _data_of_crew(crew)
-    configured = crew.trained_agents_file or next(
-        (value for name in _FILE_VARIABLES if (value := os.environ.get(name))), None
-    )
+    configured = crew.trained_agents_file or os.environ.get(_FILE_VARIABLE) or os.environ.get(_CREWAI_VARIABLE) or None
     if configured is None and not os.path.lexists(FILE):
         return NO_TRAINING_DATA
     path = Path(FILE) if configured is None else training_path(configured, label="`trained_agents_file`")

@@ -19,6 +19,7 @@ from crewgraph.compiler.agent.tools import AgentResources
 from crewgraph.compiler.task.binding import TaskBinding, bind_delegated_task
 from crewgraph.compiler.task.briefing import Briefing, OngoingTask
 from crewgraph.compiler.task.events import TaskReport
+from crewgraph.compiler.task.lessons import NO_TRAINING_DATA
 from crewgraph.compiler.task.training import TRAINING, apply_feedback, round_of, training_notes
 from crewgraph.core.effects import Body, Call, Notify
 from crewgraph.core.messages import Message
@@ -141,7 +142,9 @@ class TaskRunner:
     def _answer_in_scope(self, opening: Opening, dialogue: Dialogue, refused: Refused | None) -> Body[str]:
         agent, briefing = self.agent, self._briefing
         yield from agent.begin_capabilities()
-        lessons = training_notes(self._assignment, briefing, self._book)
+        lessons = ()
+        if self._assignment.lessons is not NO_TRAINING_DATA or TRAINING.get() is not None:
+            lessons = training_notes(self._assignment, briefing, self._book)
         memories = yield from agent.recall(briefing.description, briefing.context)
         knowledge = yield from agent.knowledge_notes(briefing.description, briefing.expected_output, briefing.context)
         context_notes = (*lessons, *memories, *knowledge)

@@ -281,7 +281,7 @@ class TaskOutput(LegacyOutput):
             TypeError: The data is not a mapping.
             pydantic.ValidationError: The data does not fit.
         """
-        if type(data) is not dict and not isinstance(data, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not isinstance(data, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"a task's output as plain data is a dict, not {data!r:.80}")
         return cls.model_validate({**data, "pydantic": load_model(data.get("pydantic"), model)})
 
