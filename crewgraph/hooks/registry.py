@@ -26,6 +26,7 @@ __all__ = [
     "get_global_hook_list",
     "get_hooks",
     "get_scoped_hooks",
+    "has_hooks",
     "hold",
     "hooks_at",
     "is_owner",

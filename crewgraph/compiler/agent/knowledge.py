@@ -76,7 +76,7 @@ def load_knowledge_once() -> Generator[None]:
         _once.reset(token)
 
 
-def working_agents(bindings: Iterable[AgentBinding]) -> list[tuple[BaseAgent, Crew | None]]:
+def _working_agents(bindings: Iterable[AgentBinding]) -> list[tuple[BaseAgent, Crew | None]]:
     """Return the agents of bindings, and the coworkers they may delegate to, each once with its crew."""
     working: dict[tuple[int, int], tuple[BaseAgent, Crew | None]] = {}
     for binding in bindings:
@@ -99,7 +99,7 @@ class LoadKnowledge(Operation):
 
     def __init__(self, bindings: Iterable[AgentBinding]) -> None:
         found_knowledge: dict[int, Any] = {}
-        for agent, crew in working_agents(bindings):
+        for agent, crew in _working_agents(bindings):
             if has_knowledge(agent, crew):
                 found_knowledge |= {
                     id(knowledge): knowledge

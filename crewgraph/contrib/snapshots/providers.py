@@ -13,10 +13,10 @@ from uuid import uuid4
 
 from pydantic import BaseModel
 
-__all__ = ["BaseProvider", "JsonProvider", "SqliteProvider", "detect_provider", "new_id"]
+__all__ = ["BaseProvider", "JsonProvider", "SqliteProvider", "detect_provider", "snapshot_id"]
 
 
-def new_id() -> str:
+def snapshot_id() -> str:
     """Return a new snapshot id, which starts with the UTC time."""
     return f"{datetime.now(UTC):%Y%m%dT%H%M%S}_{uuid4().hex[:8]}"
 
@@ -82,7 +82,7 @@ class JsonProvider(BaseProvider):
     def checkpoint(self, data: str, location: str, *, parent_id: str | None = None, branch: str = "main") -> str:
         folder = _folder(location, branch)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path = folder / f"{new_id()}{_PARENT}{parent_id or _NONE}.json"
+        path = folder / f"{snapshot_id()}{_PARENT}{parent_id or _NONE}.json"
         temporary = path.with_suffix(".tmp")
         with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
             file.write(data)
@@ -146,7 +146,7 @@ class SqliteProvider(BaseProvider):
     provider_type: Literal["sqlite"] = "sqlite"  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def checkpoint(self, data: str, location: str, *, parent_id: str | None = None, branch: str = "main") -> str:
-        path, name = Path(location), new_id()
+        path, name = Path(location), snapshot_id()
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         with _connect(path) as database:
