@@ -9,6 +9,7 @@ Declaring a crew must not import LangGraph, and using it must. The branch that t
 signature; the other one gives the program a reference that imports the module when it is called.
 """
 
+import gc
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -16,6 +17,18 @@ from types import ModuleType
 from typing import Any
 
 __all__ = ["Lazy", "lazy", "lazy_exports", "lazy_module"]
+
+
+def _imported(module: str) -> ModuleType:
+    """Import a module without collecting garbage meanwhile: there is hardly any, and looking for it takes a sixth of the time."""
+    collects = gc.isenabled() and module not in sys.modules
+    if collects:
+        gc.disable()
+    try:
+        return import_module(module)
+    finally:
+        if collects:
+            gc.enable()
 
 
 class Lazy:
@@ -41,7 +54,7 @@ class Lazy:
         """
         module = self._loaded
         if module is None:
-            module = self._loaded = import_module(self._module)
+            module = self._loaded = _imported(self._module)
         if self._attribute is None:
             return module
         try:
@@ -113,7 +126,7 @@ def lazy_exports(package: str, modules: Mapping[str, str]) -> Callable[[str], An
     def find(name: str) -> Any:
         if name not in modules:
             raise AttributeError(f"module `{package}` has no attribute `{name}`")
-        value = getattr(import_module(modules[name]), name)
+        value = getattr(_imported(modules[name]), name)
         setattr(sys.modules[package], name, value)
         return value
 

@@ -7,10 +7,9 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crewgraph.compiler.flow.run import RUNNING, Running
+from crewgraph.compiler.flow.running import RUNNING, Running
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
-from crewgraph.definitions.flow.flow import Flow
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.crew import CrewBaseEvent
 from crewgraph.events.flow import FlowEvent
@@ -19,6 +18,7 @@ from crewgraph.observe.logfile import LogFileListener, log_path
 from crewgraph.runtime.streaming.items import task_of
 
 if TYPE_CHECKING:
+    from crewgraph.definitions.flow.flow import Flow
     from crewgraph.observe.console import ConsoleListener
 else:
     ConsoleListener = lazy("crewgraph.observe.console:ConsoleListener")

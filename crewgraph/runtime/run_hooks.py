@@ -4,18 +4,16 @@ import inspect
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from langgraph.errors import GraphBubbleUp
 
-from crewgraph.compiler.flow.run import FlowRun, Parked
+from crewgraph.compiler.flow.running import Parked
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.core.operations import Operation, Program
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.crew.pending import PendingCrew
-from crewgraph.definitions.flow.feedback import PendingFlow
-from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.extensions import extension
 from crewgraph.hooks.points import (
@@ -28,8 +26,16 @@ from crewgraph.hooks.points import (
     OutputContext,
 )
 from crewgraph.hooks.registry import adispatch, dispatch, has_hooks
+from crewgraph.lazy import lazy
 from crewgraph.runtime.console import agent_console, crew_console, crew_log, flow_console
 from crewgraph.runtime.run_target import RunPlace
+
+if TYPE_CHECKING:
+    from crewgraph.compiler.flow.run import FlowRun
+    from crewgraph.definitions.flow.feedback import PendingFlow
+    from crewgraph.definitions.flow.flow import Flow
+else:
+    PendingFlow = lazy("crewgraph.definitions.flow.feedback:PendingFlow")
 
 __all__ = [
     "RunObserver",
@@ -162,7 +168,7 @@ def _agents(crew: Crew) -> Iterable[BaseAgent]:
     return agents.values()
 
 
-def flow_observers(run: FlowRun, saver: Any) -> list[RunObserver]:
+def flow_observers(run: "FlowRun", saver: Any) -> list[RunObserver]:
     """Return the observers of a flow's run that is stored in this checkpointer."""
     console = flow_console(run.flow)
     observers: list[RunObserver] = [] if console is None else [console]

@@ -2,22 +2,28 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.types import Command, Interrupt
 
-from crewgraph.compiler.flow.asking import INSIDE, answer_to, left
-from crewgraph.compiler.flow.run import RUNNING, Running
+from crewgraph.compiler.flow.running import INSIDE, RUNNING, Running
 from crewgraph.core.pregel import place_of
 from crewgraph.definitions.crew.crew import Crew
-from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.errors import RunError
 from crewgraph.extensions import extension
+from crewgraph.lazy import lazy
 from crewgraph.runtime.runs.storage import checkpointer_for
+
+if TYPE_CHECKING:
+    from crewgraph.compiler.flow.asking import answer_to, left
+    from crewgraph.definitions.flow.flow import Flow
+else:
+    answer_to = lazy("crewgraph.compiler.flow.asking:answer_to")
+    left = lazy("crewgraph.compiler.flow.asking:left")
 
 __all__ = [
     "RunPlace",

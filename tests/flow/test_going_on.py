@@ -15,7 +15,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
 
 from crewgraph.compiler.flow.graph import FlowForm
-from crewgraph.compiler.flow.run import RUNNING
+from crewgraph.compiler.flow.running import RUNNING
 from crewgraph.definitions.base import DerivedCache
 from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.errors import FlowLoopError

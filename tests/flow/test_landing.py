@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from crewgraph.compiler.flow.algebra import initial_progress
-from crewgraph.compiler.flow.run import FlowRun, Parked
+from crewgraph.compiler.flow.run import FlowRun
+from crewgraph.compiler.flow.running import Parked
 from crewgraph.compiler.flow.scheduler import MethodEnd, first_landed
 from crewgraph.core.operations import drive
 from crewgraph.flow import Flow, start

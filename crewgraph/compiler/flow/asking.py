@@ -11,7 +11,7 @@ from langgraph.errors import GraphInterrupt
 
 from crewgraph.compiler.agent.human_review import ask_at_terminal, has_terminal, read_line
 from crewgraph.compiler.flow.report import FlowReport
-from crewgraph.compiler.flow.run import RUNNING, Parked, Running
+from crewgraph.compiler.flow.running import INSIDE, RUNNING, Parked, Running
 from crewgraph.core.loops.bridge import TimeIsUp, wait_in_thread
 from crewgraph.core.messages import Message
 from crewgraph.core.pregel import with_answers
@@ -30,13 +30,10 @@ from crewgraph.llm.conversation import text_of
 from crewgraph.llm.resolve import as_model
 from crewgraph.prompts.book import english
 
-__all__ = ["INSIDE", "answer_result", "answer_to", "ask_person", "interrupts", "left", "said_of", "takes_anything"]
+__all__ = ["answer_result", "answer_to", "ask_person", "interrupts", "left", "said_of", "takes_anything"]
 
 _INTERRUPT = ":interrupt"
 """Separates, before a number, the execution's id in the ids of questions asked with LangGraph's `interrupt`."""
-
-INSIDE = ":inside-"
-"""Separates, before LangGraph's id, the execution's id in the ids of questions that a run inside the method asks."""
 
 
 def takes_anything(question: str) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from crewgraph.compiler.flow.run import Running
+from crewgraph.compiler.flow.running import Running
 from crewgraph.definitions.flow.state import (
     current_flow_id,
     current_flow_method_name,

@@ -14,7 +14,8 @@ from pydantic import BaseModel
 from crewgraph.compiler.flow.algebra import Execution
 from crewgraph.compiler.flow.asking import answer_result, interrupts, said_of
 from crewgraph.compiler.flow.context import current
-from crewgraph.compiler.flow.run import RUNNING, FlowRun, Parked, Running
+from crewgraph.compiler.flow.run import FlowRun
+from crewgraph.compiler.flow.running import RUNNING, Parked, Running
 from crewgraph.core.files import FILES
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.tracing import aspanned, spanned

@@ -14,7 +14,8 @@ from langgraph.types import Command
 
 from crewgraph.compiler.flow.algebra import Progress
 from crewgraph.compiler.flow.completion import besides, of_run
-from crewgraph.compiler.flow.run import FlowRun, Parked
+from crewgraph.compiler.flow.run import FlowRun
+from crewgraph.compiler.flow.running import Parked
 from crewgraph.compiler.flow.scheduler import Landed, all_begun, first_landed, run_alone, saved_again
 from crewgraph.compiler.flow.state_changes import applied
 from crewgraph.compiler.flow.updates import answer_update, completed, finish_update, given, parked, question_update

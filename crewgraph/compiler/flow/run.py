@@ -2,87 +2,28 @@
 
 import threading
 from collections.abc import Collection, Mapping
-from contextvars import ContextVar
 from functools import cached_property
-from itertools import count
-from typing import Any, cast
+from typing import Any
 
 from pydantic import BaseModel
 
 from crewgraph.compiler.flow.algebra import Progress
 from crewgraph.compiler.flow.background import Work
 from crewgraph.compiler.flow.classes import Classes, classes_of
-from crewgraph.compiler.flow.completion import of_run, threads_of
+from crewgraph.compiler.flow.completion import of_run
 from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.compiler.flow.record import from_record, to_record
+from crewgraph.compiler.flow.running import Running
 from crewgraph.compiler.flow.state_changes import KeptState
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult
 from crewgraph.definitions.flow.flow import Flow
-from crewgraph.definitions.flow.state import CURRENT_WRITER, state_fields, state_id, state_source
+from crewgraph.definitions.flow.state import state_fields, state_id, state_source
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.errors import StorageError
 from crewgraph.events.lineage import Lineage
 from crewgraph.llm.usage import UsageLedger
 
-__all__ = ["RUNNING", "FlowRun", "Parked", "Running"]
-
-
-class Running:
-    """A running execution; code inside it finds it in `RUNNING`."""
-
-    def __init__(self, run: "FlowRun", name: str, method: str) -> None:
-        self.run, self.name, self.method = run, name, method
-        self.around = RUNNING.get()
-        """The enclosing execution, if a method of another flow started the run."""
-        self.writes: set[object] = set()
-        """The fields of the state that it has set."""
-
-        self._runs_inside, self._asked = count(), count()
-
-    @property
-    def state(self) -> Any:
-        """The state that it works on."""
-        return self.run.state
-
-    @property
-    def flow(self) -> Any:
-        """The flow that it is a method of."""
-        return self.run.flow
-
-    def asks(self) -> int:
-        """The number of the question it asks now."""
-        return next(self._asked)
-
-    def thread_inside(self) -> str:
-        """Return the thread of the next run inside it; the same after a crash."""
-        return f"{self._threads}{next(self._runs_inside)}"
-
-    def began(self, thread_id: str) -> bool:
-        """Whether a thread belongs to a run inside this execution."""
-        return thread_id.startswith(self._threads)
-
-    @property
-    def _threads(self) -> str:
-        return threads_of(str(self.run.thread_id), self.run.key, self.name)
-
-
-RUNNING: ContextVar[Running | None] = cast("Any", CURRENT_WRITER)
-"""The flow method that encloses the running code."""
-
-
-class Parked(BaseException):
-    """Raised when nobody is there to answer a method's question; the method runs again after the answer.
-
-    Args:
-        question: the question, as plain data.
-        returned: whether the method has returned, so that its work is not done again and its changes of the state stay.
-    """
-
-    def __init__(self, question: dict[str, Any], *, returned: bool) -> None:
-        super().__init__(question)
-        self.question, self.returned = question, returned
-        self.changed: dict[str, object] = {}
-        """The changes of the state, if the method has returned."""
+__all__ = ["FlowRun"]
 
 
 class FlowRun:

@@ -12,7 +12,8 @@ from crewgraph.compiler.flow.algebra import Execution, Progress, check_calls
 from crewgraph.compiler.flow.background import Begin, Called, Settle, WaitForAny, Work
 from crewgraph.compiler.flow.execution import called_with, work_of
 from crewgraph.compiler.flow.report import FlowReport
-from crewgraph.compiler.flow.run import FlowRun, Parked
+from crewgraph.compiler.flow.run import FlowRun
+from crewgraph.compiler.flow.running import Parked
 from crewgraph.compiler.flow.saving import saved
 from crewgraph.core.cancellation import check_cancelled
 from crewgraph.core.operations import Program

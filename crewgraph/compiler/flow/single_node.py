@@ -14,7 +14,8 @@ from crewgraph.compiler.flow.algebra import Progress
 from crewgraph.compiler.flow.completion import Completion, besides, of_run
 from crewgraph.compiler.flow.nodes import FlowNode, State
 from crewgraph.compiler.flow.plan import TriggerPlan
-from crewgraph.compiler.flow.run import FlowRun, Parked
+from crewgraph.compiler.flow.run import FlowRun
+from crewgraph.compiler.flow.running import Parked
 from crewgraph.compiler.flow.scheduler import Landed, first_landed, run_alone, saved_again
 from crewgraph.compiler.flow.state_changes import applied, together
 from crewgraph.compiler.flow.updates import answer_update, completed, finish_update, parked, question_update, replayed

@@ -9,7 +9,8 @@ from crewgraph.compiler.flow.algebra import Progress, advanced, labels_of
 from crewgraph.compiler.flow.completion import Completion, Done
 from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.compiler.flow.report import FlowReport
-from crewgraph.compiler.flow.run import FlowRun, Parked
+from crewgraph.compiler.flow.run import FlowRun
+from crewgraph.compiler.flow.running import Parked
 from crewgraph.compiler.flow.saving import pending_cleared, pending_saved, saved
 from crewgraph.compiler.flow.scheduler import MethodEnd
 from crewgraph.definitions.flow.checkpoints import run_extension

@@ -8,7 +8,7 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 from crewgraph.compiler.flow.report import emit_flow_event
-from crewgraph.compiler.flow.run import RUNNING
+from crewgraph.compiler.flow.running import RUNNING
 from crewgraph.contrib.conversations.config import ConversationConfig, RouterConfig
 from crewgraph.contrib.conversations.messages import (
     ask_model,

@@ -13,7 +13,7 @@ from crewgraph.compiler.agent.knowledge import LoadKnowledge
 from crewgraph.compiler.agent.memory_calls import check_memories
 from crewgraph.compiler.crew.metered_graph import check_prices
 from crewgraph.compiler.crew.state import INPUTS
-from crewgraph.compiler.flow.run import Parked
+from crewgraph.compiler.flow.running import Parked
 from crewgraph.compiler.preflight import check_coworkers, check_ready
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.compiler.task.events import RunNotes

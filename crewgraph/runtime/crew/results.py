@@ -8,7 +8,7 @@ from langgraph.checkpoint.base import CheckpointTuple
 from pydantic import ValidationError
 
 from crewgraph.compiler.crew.state import TASK
-from crewgraph.compiler.flow.run import RUNNING
+from crewgraph.compiler.flow.running import RUNNING
 from crewgraph.compiler.task.binding import INPUTS, TaskBinding
 from crewgraph.compiler.task.events import RunNotes
 from crewgraph.core.files import FILES, FileRecord, files_in

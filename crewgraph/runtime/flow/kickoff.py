@@ -17,7 +17,8 @@ from crewgraph.compiler.flow.completion import of_run
 from crewgraph.compiler.flow.graph import FlowForm, FlowGraph
 from crewgraph.compiler.flow.nodes import RUN, WAIT
 from crewgraph.compiler.flow.report import copied, emit_flow_event, question_of
-from crewgraph.compiler.flow.run import RUNNING, FlowRun, Parked, Running
+from crewgraph.compiler.flow.run import FlowRun
+from crewgraph.compiler.flow.running import RUNNING, Parked, Running
 from crewgraph.compiler.flow.saving import backends_of, loaded
 from crewgraph.compiler.flow.scheduler import GRACE
 from crewgraph.compiler.flow.single_node import WHOLE

@@ -5,16 +5,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.types import Interrupt
 
-from crewgraph.compiler.flow.completion import around, of_run
-from crewgraph.compiler.flow.plan import TriggerPlan
-from crewgraph.compiler.flow.record import from_record
-from crewgraph.compiler.flow.report import question_of
-from crewgraph.compiler.flow.single_node import caught_up
 from crewgraph.compiler.task.binding import bind_tasks
 from crewgraph.core.journal import CHANNEL, appended_in
 from crewgraph.core.loops.bridge import in_thread
@@ -23,16 +18,33 @@ from crewgraph.core.pregel import has_next, leads_on
 from crewgraph.core.questions import ANSWER, own_id, questions_in
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.crew.pending import CrewQuestion, RunFilter, RunInfo, RunStatus
-from crewgraph.definitions.flow.feedback import PendingFlow, Question
-from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.errors import RunError
+from crewgraph.lazy import lazy
 from crewgraph.runtime.execution import refuse_without_async_face
 from crewgraph.runtime.runs.metadata import CREW_NAME, FLOW_NAME, crew_labels, has_single_node
 from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.runtime.runs.stored_run import StoredCrewRun, StoredRun
 from crewgraph.storage.checkpoints.listing import LatestCheckpoint
 from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
+
+if TYPE_CHECKING:
+    from crewgraph.compiler.flow.completion import around, of_run
+    from crewgraph.compiler.flow.plan import TriggerPlan
+    from crewgraph.compiler.flow.record import from_record
+    from crewgraph.compiler.flow.report import question_of
+    from crewgraph.compiler.flow.single_node import caught_up
+    from crewgraph.definitions.flow.feedback import PendingFlow, Question
+    from crewgraph.definitions.flow.flow import Flow
+else:
+    around = lazy("crewgraph.compiler.flow.completion:around")
+    of_run = lazy("crewgraph.compiler.flow.completion:of_run")
+    TriggerPlan = lazy("crewgraph.compiler.flow.plan:TriggerPlan")
+    from_record = lazy("crewgraph.compiler.flow.record:from_record")
+    question_of = lazy("crewgraph.compiler.flow.report:question_of")
+    caught_up = lazy("crewgraph.compiler.flow.single_node:caught_up")
+    PendingFlow = lazy("crewgraph.definitions.flow.feedback:PendingFlow")
+    Question = lazy("crewgraph.definitions.flow.feedback:Question")
 
 __all__ = [
     "acrew_runs",
@@ -54,8 +66,6 @@ _PARKED = "parked"
 _UNSAVED = "unsaved"
 
 _FLOW_CHANNELS = (_PROGRESS, _PARKED, _UNSAVED, CHANNEL)
-
-_AnyFlow = Flow | type[Flow]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,12 +134,12 @@ class _ReadRuns(Operation):
         )
 
 
-def flow_runs(flow: _AnyFlow, run_filter: RunFilter) -> list[RunInfo]:
+def flow_runs(flow: "Flow | type[Flow]", run_filter: RunFilter) -> list[RunInfo]:
     """Return the runs of a flow; see `Flow.runs`."""
     return drive(_list_flow_runs(flow, run_filter))
 
 
-async def aflow_runs(flow: _AnyFlow, run_filter: RunFilter) -> list[RunInfo]:
+async def aflow_runs(flow: "Flow | type[Flow]", run_filter: RunFilter) -> list[RunInfo]:
     """Return the runs of a flow; see `Flow.runs`."""
     return await adrive(_list_flow_runs(flow, run_filter))
 
@@ -160,12 +170,12 @@ def all_runs(saver: object, run_filter: RunFilter, kind: str | None = None) -> l
     return drive(_read(saver, query))
 
 
-def pending(flow: _AnyFlow) -> list[PendingFlow]:
+def pending(flow: "Flow | type[Flow]") -> "list[PendingFlow]":
     """Return the runs that wait for answers; see `Flow.pending`."""
     return [_pending_flow(run) for run in drive(_list_flow_runs(flow, RunFilter(status="pending", inside=True)))]
 
 
-async def apending(flow: _AnyFlow) -> list[PendingFlow]:
+async def apending(flow: "Flow | type[Flow]") -> "list[PendingFlow]":
     """Return the runs that wait for answers; see `Flow.pending`."""
     return [_pending_flow(run) for run in await adrive(_list_flow_runs(flow, RunFilter(status="pending", inside=True)))]
 
@@ -190,11 +200,11 @@ def _info_of_either(latest: LatestCheckpoint) -> RunInfo:
     return _crew_info({}, latest)
 
 
-def _pending_flow(run: RunInfo) -> PendingFlow:
+def _pending_flow(run: RunInfo) -> "PendingFlow":
     return PendingFlow(flow_id=run.thread_id, flow=run.name, questions=cast("tuple[Question, ...]", run.questions))
 
 
-def _list_flow_runs(flow: _AnyFlow, run_filter: RunFilter) -> Program[list[RunInfo]]:
+def _list_flow_runs(flow: "Flow | type[Flow]", run_filter: RunFilter) -> Program[list[RunInfo]]:
     flow_class, name = flow if isinstance(flow, type) else type(flow), flow.name
     query = _Query(
         labels={FLOW_NAME: name if isinstance(name, str) else flow_class.__name__},
@@ -253,7 +263,7 @@ def _info_of_any(kind: str | None, latest: LatestCheckpoint) -> RunInfo | None:
     return _crew_info({}, latest) if CREW_NAME in metadata and kind != "flow" else None
 
 
-def _flow_info(plan: TriggerPlan | None, latest: LatestCheckpoint) -> RunInfo:
+def _flow_info(plan: "TriggerPlan | None", latest: LatestCheckpoint) -> RunInfo:
     stored = latest.checkpoint
     values: Mapping[str, Any] = stored.checkpoint["channel_values"]
     if plan is not None and _PROGRESS in values and has_single_node(stored.metadata):
@@ -282,7 +292,7 @@ def _run_info(
     label: str,
     status: RunStatus,
     last: str | None,
-    questions: tuple[Question, ...] | tuple[CrewQuestion, ...],
+    questions: "tuple[Question, ...] | tuple[CrewQuestion, ...]",
 ) -> RunInfo:
     run = StoredRun(latest.checkpoint)
     # The time in a checkpoint is older than its storing, and later writes have none.

@@ -2,20 +2,27 @@
 
 import warnings
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from crewgraph.compiler.flow.completion import around, threads_of
-from crewgraph.compiler.flow.graph import FlowGraph
-from crewgraph.compiler.flow.plan import TriggerPlan
-from crewgraph.compiler.flow.single_node import caught_up
 from crewgraph.core.journal import appended_in
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation
 from crewgraph.definitions.crew.process import max_stored_checkpoints
 from crewgraph.deprecations import user_stacklevel
+from crewgraph.lazy import lazy
 from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
+
+if TYPE_CHECKING:
+    from crewgraph.compiler.flow.completion import around, threads_of
+    from crewgraph.compiler.flow.graph import FlowGraph
+    from crewgraph.compiler.flow.plan import TriggerPlan
+    from crewgraph.compiler.flow.single_node import caught_up
+else:
+    around = lazy("crewgraph.compiler.flow.completion:around")
+    threads_of = lazy("crewgraph.compiler.flow.completion:threads_of")
+    caught_up = lazy("crewgraph.compiler.flow.single_node:caught_up")
 
 __all__ = ["Retention", "Trim"]
 
@@ -41,7 +48,7 @@ class Retention:
     """
 
     def __init__(
-        self, keep_history: object, owner: str, saver: Any, thread_id: str | None, flow: FlowGraph | None = None
+        self, keep_history: object, owner: str, saver: Any, thread_id: str | None, flow: "FlowGraph | None" = None
     ) -> None:
         count = max_stored_checkpoints(keep_history, owner)
         self._saver, self._thread_id, self._flow, self._steps = saver, thread_id, flow, 0
@@ -77,7 +84,9 @@ class Trim(Operation):
     the process dies meanwhile, some older checkpoints remain and nothing else is lost.
     """
 
-    def __init__(self, saver: Any, thread_id: str, count: int | None, flow: FlowGraph | None, *, shrink: bool) -> None:
+    def __init__(
+        self, saver: Any, thread_id: str, count: int | None, flow: "FlowGraph | None", *, shrink: bool
+    ) -> None:
         self.saver, self.thread_id, self.count, self.flow, self.shrink = saver, thread_id, count, flow, shrink
 
     def run(self) -> None:
@@ -101,7 +110,7 @@ class Trim(Operation):
         if self.flow is not None:
             self._trim_inside(saver, self.flow.plan)
 
-    def _trim_inside(self, saver: SqliteCheckpointer, plan: TriggerPlan) -> None:
+    def _trim_inside(self, saver: SqliteCheckpointer, plan: "TriggerPlan") -> None:
         inside = [thread_id for thread_id in saver.threads(f"{self.thread_id}/") if self._is_inside(thread_id)]
         if inside:
             needed = tuple(self._needed(saver, plan))
@@ -113,7 +122,7 @@ class Trim(Operation):
         parent = around(thread_id)
         return parent is not None and (parent == self.thread_id or self._is_inside(parent))
 
-    def _needed(self, saver: SqliteCheckpointer, plan: TriggerPlan) -> Iterator[str]:
+    def _needed(self, saver: SqliteCheckpointer, plan: "TriggerPlan") -> Iterator[str]:
         """Yield the name prefixes of the threads that continuing from a remaining checkpoint may need."""
         for stored in saver.list({"configurable": {"thread_id": self.thread_id, "checkpoint_ns": ""}}):
             values: Mapping[str, Any] = stored.checkpoint["channel_values"]

@@ -4,17 +4,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from langgraph.checkpoint.base import CheckpointTuple
 
 from crewgraph.compiler.crew.graph import node_task
 from crewgraph.compiler.crew.state import INPUTS, PLANNING, TASK
-from crewgraph.compiler.flow.completion import around
 from crewgraph.core.operations import Operation, Program, Saving, drive
 from crewgraph.core.pregel import coming, given_to, leads_on
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.errors import RunError
+from crewgraph.lazy import lazy
 from crewgraph.runtime.execution import refuse_without_async_face
 from crewgraph.runtime.runs.metadata import (
     CREW_NAME,
@@ -24,6 +24,11 @@ from crewgraph.runtime.runs.metadata import (
     lineage,
     stored_crew_name,
 )
+
+if TYPE_CHECKING:
+    from crewgraph.compiler.flow.completion import around
+else:
+    around = lazy("crewgraph.compiler.flow.completion:around")
 
 __all__ = ["StoredCrewRun", "StoredRun", "read_past", "read_stored_run", "stored_run"]
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from crewgraph.compiler.flow.run import RUNNING, Running
+from crewgraph.compiler.flow.running import RUNNING, Running
 from crewgraph.definitions.flow.feedback import PendingFlow
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.stream import (

@@ -1,0 +1,77 @@
+"""The flow method around the running code; runs of crews look for it, and load no more of flows where there is none."""
+
+from contextvars import ContextVar
+from itertools import count
+from typing import TYPE_CHECKING, Any, cast
+
+from crewgraph.definitions.flow.state import CURRENT_WRITER
+from crewgraph.lazy import lazy
+
+if TYPE_CHECKING:
+    from crewgraph.compiler.flow.completion import threads_of
+    from crewgraph.compiler.flow.run import FlowRun
+else:
+    threads_of = lazy("crewgraph.compiler.flow.completion:threads_of")
+
+__all__ = ["INSIDE", "RUNNING", "Parked", "Running"]
+
+INSIDE = ":inside-"
+"""Separates, before LangGraph's id, the execution's id in the ids of questions that a run inside the method asks."""
+
+
+class Running:
+    """A running execution; code inside it finds it in `RUNNING`."""
+
+    def __init__(self, run: "FlowRun", name: str, method: str) -> None:
+        self.run, self.name, self.method = run, name, method
+        self.around = RUNNING.get()
+        """The enclosing execution, if a method of another flow started the run."""
+        self.writes: set[object] = set()
+        """The fields of the state that it has set."""
+
+        self._runs_inside, self._asked = count(), count()
+
+    @property
+    def state(self) -> Any:
+        """The state that it works on."""
+        return self.run.state
+
+    @property
+    def flow(self) -> Any:
+        """The flow that it is a method of."""
+        return self.run.flow
+
+    def asks(self) -> int:
+        """The number of the question it asks now."""
+        return next(self._asked)
+
+    def thread_inside(self) -> str:
+        """Return the thread of the next run inside it; the same after a crash."""
+        return f"{self._threads}{next(self._runs_inside)}"
+
+    def began(self, thread_id: str) -> bool:
+        """Whether a thread belongs to a run inside this execution."""
+        return thread_id.startswith(self._threads)
+
+    @property
+    def _threads(self) -> str:
+        return threads_of(str(self.run.thread_id), self.run.key, self.name)
+
+
+RUNNING: ContextVar[Running | None] = cast("Any", CURRENT_WRITER)
+"""The flow method that encloses the running code."""
+
+
+class Parked(BaseException):
+    """Raised when nobody is there to answer a method's question; the method runs again after the answer.
+
+    Args:
+        question: the question, as plain data.
+        returned: whether the method has returned, so that its work is not done again and its changes of the state stay.
+    """
+
+    def __init__(self, question: dict[str, Any], *, returned: bool) -> None:
+        super().__init__(question)
+        self.question, self.returned = question, returned
+        self.changed: dict[str, object] = {}
+        """The changes of the state, if the method has returned."""
