@@ -119,8 +119,8 @@ class PendingWork:
 
     async def aflush(self) -> None:
         """Wait until all is done but the work that waits."""
-        while others := [done for done in self._unfinished() if done is not self._own.get()]:
-            await asyncio.wait([asyncio.wrap_future(done) for done in others])
+        while pending := [done for done in self._unfinished() if done is not self._own.get()]:
+            await asyncio.wait([asyncio.wrap_future(done) for done in pending])
 
     def stop(self) -> None:
         """Cancel what still runs in the background and end that loop."""

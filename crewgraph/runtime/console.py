@@ -64,7 +64,7 @@ class _Screen:
         while running is not None:
             if id(running.run.flow) in self._shown:
                 yield running
-            running = running.around
+            running = running.outer
 
     def _within(self) -> str:
         return " > ".join(f"{item.run.name}.{item.method}" for item in reversed(list(self._around())))

@@ -35,9 +35,9 @@ class Classes(Mapping[str, type[Any]]):
         self._tags = {kind: self._tag(kind) for kind in self._full.values()}
 
     @property
-    def alone(self) -> Mapping[str, type[Any]]:
+    def strict(self) -> Mapping[str, type[Any]]:
         """A class table whose `get` also raises KeyError for an unknown class."""
-        return _Alone(self)
+        return _StrictClasses(self)
 
     def tag(self, kind: type[Any]) -> str:
         """Return the name of a class in checkpoints."""
@@ -59,9 +59,9 @@ class Classes(Mapping[str, type[Any]]):
             return self._full[tag]
         kinds = self._short[tag]
         if len(kinds) > 1:
-            told = ", ".join(f"`{kind.__module__}.{tag}`" for kind in kinds)
+            names = ", ".join(f"`{kind.__module__}.{tag}`" for kind in kinds)
             raise StorageError(
-                f"the checkpoint holds a `{tag}`, and the flow knows several classes of that name: {told}. It was written "
+                f"the checkpoint holds a `{tag}`, and the flow knows several classes of that name: {names}. It was written "
                 "when there was one; rename the others, or keep them out of the flow's module, until its run is done."
             )
         return kinds[0]
@@ -73,7 +73,7 @@ class Classes(Mapping[str, type[Any]]):
         return len(self._short)
 
 
-class _Alone(Mapping[str, type[Any]]):
+class _StrictClasses(Mapping[str, type[Any]]):
     def __init__(self, classes: Classes) -> None:
         self._classes = classes
 
@@ -99,31 +99,32 @@ def classes_of(definition: FlowDefinition, flow: type[object], state: type[Any] 
         state: the class of its state, where that is a model.
         more: further ones.
     """
-    found: dict[type[object], None] = {}
+    classes: dict[type[object], None] = {}
     for module in {kind.__module__ for kind in flow.__mro__ if not kind.__module__.startswith("crewgraph.")}:
         holder: ModuleType | None = sys.modules.get(module)
-        _take(found, list(vars(holder).values()) if holder else [])
+        _collect(classes, list(vars(holder).values()) if holder else [])
     for method in definition.methods.values():
         for function in dict.fromkeys((method.func, unwrap(method.func))):
-            _take(found, [*_annotations(function), *getattr(function, "__globals__", {}).values()])
-            _take(
-                found, [cell.cell_contents for cell in getattr(function, "__closure__", None) or () if _is_full(cell)]
+            _collect(classes, [*_annotations(function), *getattr(function, "__globals__", {}).values()])
+            _collect(
+                classes,
+                [cell.cell_contents for cell in getattr(function, "__closure__", None) or () if _is_filled(cell)],
             )
-    counting: dict[type[object], None] = {}
-    _take(counting, [*more, *([state] if state is not None else [])])
-    return Classes([*found, *counting])
+    preferred: dict[type[object], None] = {}
+    _collect(preferred, [*more, *([state] if state is not None else [])])
+    return Classes([*classes, *preferred])
 
 
 def _full(kind: type[Any]) -> str:
     return f"{kind.__module__}:{kind.__qualname__}"
 
 
-def _take(found: dict[type[object], None], values: list[object]) -> None:
+def _collect(classes: dict[type[object], None], values: list[object]) -> None:
     for value in values:
-        if isinstance(value, type) and value not in found and _is_data(value):
-            found[value] = None
+        if isinstance(value, type) and value not in classes and _is_data(value):
+            classes[value] = None
             if issubclass(value, BaseModel):
-                _take(found, [part for field in value.model_fields.values() for part in _parts(field.annotation)])
+                _collect(classes, [part for field in value.model_fields.values() for part in _parts(field.annotation)])
 
 
 def _is_data(kind: type[Any]) -> bool:
@@ -131,8 +132,8 @@ def _is_data(kind: type[Any]) -> bool:
 
 
 def _annotations(function: Any) -> list[object]:
-    told: dict[str, object] = getattr(function, "__annotations__", {})
-    return [part for item in told.values() for part in _parts(item)]
+    annotations: dict[str, object] = getattr(function, "__annotations__", {})
+    return [part for item in annotations.values() for part in _parts(item)]
 
 
 def _parts(annotation: object) -> list[object]:
@@ -141,7 +142,7 @@ def _parts(annotation: object) -> list[object]:
     return [annotation, *(part for item in inner for part in _parts(item))]
 
 
-def _is_full(cell: Any) -> bool:
+def _is_filled(cell: Any) -> bool:
     try:
         return cell.cell_contents is not None
     except ValueError:

@@ -13,11 +13,18 @@ from langchain_core.runnables.config import ensure_config
 from langgraph.types import Command
 
 from crewgraph.compiler.flow.algebra import Progress
-from crewgraph.compiler.flow.completion import besides, of_run
+from crewgraph.compiler.flow.completion import extra_updates, of_run
 from crewgraph.compiler.flow.run import FlowRun, Parked
-from crewgraph.compiler.flow.scheduler import Landed, all_begun, first_landed, run_alone, saved_again
-from crewgraph.compiler.flow.state_changes import applied
-from crewgraph.compiler.flow.updates import answer_update, completed, finish_update, given, parked, question_update
+from crewgraph.compiler.flow.scheduler import Ended, retry_save, run_alone, start_all, wait_for_first
+from crewgraph.compiler.flow.state_changes import apply_changes
+from crewgraph.compiler.flow.updates import (
+    answer_update,
+    complete,
+    finish_update,
+    park_update,
+    question_update,
+    result_update,
+)
 from crewgraph.core.operations import Program, adrive, drive
 
 __all__ = ["RUN", "WAIT", "FlowNode", "MethodNode", "State", "WaitNode"]
@@ -78,7 +85,7 @@ class MethodNode(FlowNode):
         if len(inflight) == 1:
             ((name, execution),) = inflight.items()
             return _committed(run, state, (yield from run_alone(run, progress, name, execution)))
-        yield from all_begun(run, progress)
+        yield from start_all(run, progress)
         return Command(goto=WAIT)
 
 
@@ -93,23 +100,25 @@ class WaitNode(FlowNode):
         run.read(state)
         unsaved = of_run(state, "unsaved")
         if unsaved:
-            yield from saved_again(run, unsaved)
-            return Command(update={"unsaved": None, **given(progress)}, goto=WAIT if progress["inflight"] else ())
-        landed = yield from first_landed(run, progress)
+            yield from retry_save(run, unsaved)
+            return Command(
+                update={"unsaved": None, **result_update(progress)}, goto=WAIT if progress["inflight"] else ()
+            )
+        landed = yield from wait_for_first(run, progress)
         if landed is None:
             return Command(update=answer_update(run, question_update(run)), goto=WAIT)
         return _committed(run, state, landed)
 
 
-def _committed(run: FlowRun, state: State, landed: Landed) -> object:
+def _committed(run: FlowRun, state: State, landed: Ended) -> object:
     """Return the update with the completed executions, and the next nodes."""
     if isinstance(landed, Parked):
-        return Command(update=parked(run, landed), goto=WAIT)
+        return Command(update=park_update(run, landed), goto=WAIT)
     progress: Progress = state["progress"]
-    following, completion = completed(run, progress, landed)
+    following, completion = complete(run, progress, landed)
     changed = completion["state"]
-    full = applied(state.get("state"), changed) if completion.get("marked") else {}
-    update = finish_update(run, following, changed) | besides(state, following, full, completion)
+    full = apply_changes(state.get("state"), changed) if completion.get("marked") else {}
+    update = finish_update(run, following, changed) | extra_updates(state, following, full, completion)
     return Command(update=update, goto=_next(run, progress, following))
 
 

@@ -40,10 +40,10 @@ from crewgraph.llm.usage import UsageLedger
 from crewgraph.overrides import override_of
 from crewgraph.prompts.book import english
 from crewgraph.runtime.crew.human_input import forget, place_to_ask, run_with_questions
-from crewgraph.runtime.crew.results import noted_files
+from crewgraph.runtime.crew.results import recorded_files
 from crewgraph.runtime.execution import ReadState, Run, WaitForListeners
 from crewgraph.runtime.run_hooks import agent_observers, observed
-from crewgraph.runtime.run_target import RunPlace, place_around, place_in_flow
+from crewgraph.runtime.run_target import RunPlace, place_in_flow, place_in_graph
 from crewgraph.text import shorten
 
 __all__ = [
@@ -185,7 +185,7 @@ def replied(
     if override_of(agent, "execute_task") is not None and not isinstance(agent, Agent):
         raise RunError(f"{engagement.where} works in a way of its own, which is for tasks: give it a `Task`")
     given: dict[str, object] = {"messages": _conversation(messages, engagement.where)}
-    given |= yield from noted_files(files)
+    given |= yield from recorded_files(files)
     _check_structure(structure, engagement.where)
     body = partial(kickoff_body, structure, engagement)
     kept, observers = agent_observers(agent, given)
@@ -256,7 +256,7 @@ def body_alone(
         work: who works, and may ask people.
         kept: where it is kept, unless the graph around it keeps it; what is there already goes on.
     """
-    around = place_in_flow() or place_around()
+    around = place_in_flow() or place_in_graph()
     place = place_to_ask(around or kept or _NOWHERE, [] if work is None else [work])
     graph: StateGraph[Any] = StateGraph(schema("AloneState", [INPUTS, node]))
     graph.add_node(node, BodyNode(node, body, stored=place.checkpointer is not False))

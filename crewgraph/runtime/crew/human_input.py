@@ -59,16 +59,16 @@ async def acrew_questions(crew: Crew, checkpointer: Checkpointer) -> list[Pendin
 
 def _pending(crew: Crew, checkpointer: Checkpointer) -> Program[list[PendingCrew]]:
     saver = checkpointer_for(checkpointer, crew.checkpointer)
-    found: list[PendingCrew] = []
+    pending: list[PendingCrew] = []
     if saver is None:
-        return found
-    made = graph_of(crew, saver)
+        return pending
+    compiled = graph_of(crew, saver)
     for run in (yield from list_crew_runs(crew, RunFilter(status="pending"), saver)):
-        state = yield ReadState(made.graph, {"configurable": {"thread_id": run.thread_id}})
+        state = yield ReadState(compiled.graph, {"configurable": {"thread_id": run.thread_id}})
         questions = cast("tuple[CrewQuestion, ...]", run.questions)
-        done = partial_output(made.tasks, state.values, run.thread_id, RunNotes(), made.planning)
-        found.append(pending_crew(crew, done, made.tasks, questions))
-    return found
+        done = partial_output(compiled.tasks, state.values, run.thread_id, RunNotes(), compiled.planning)
+        pending.append(pending_crew(crew, done, compiled.tasks, questions))
+    return pending
 
 
 def pending_crew(
@@ -92,94 +92,95 @@ def pending_crew(
             "leave `checkpointer=False` out."
         )
     slugs = [task.slug for task in tasks]
-    asked = sorted(questions, key=lambda one: slugs.index(one.task) if one.task in slugs else len(slugs))
+    ordered = sorted(questions, key=lambda item: slugs.index(item.task) if item.task in slugs else len(slugs))
     return PendingCrew(
         crew=crew.name,
         tasks_output=done.tasks_output,
         plan=done.plan,
         token_usage=done.token_usage,
         thread_id=done.thread_id,
-        questions=tuple(asked),
+        questions=tuple(ordered),
     )
 
 
-def place_to_ask(place: RunPlace, work: Sequence[AgentBinding]) -> RunPlace:
+def place_to_ask(place: RunPlace, bindings: Sequence[AgentBinding]) -> RunPlace:
     """Return the place of a run whose agents may ask people; an unstored run gets in-memory storage while it lasts.
 
     Raises:
         RunError: a task asks for sure, and there is nobody at a terminal.
     """
-    asking = [item for item in work if _asks(item)]
+    asking = [item for item in bindings if _asks(item)]
     if place.checkpointer is not False or not asking:
         return place
     if has_terminal():
-        return replace(place, checkpointer=_IN_MEMORY, thread_id=str(uuid4()), for_now=True)
-    sure = next((item for item in asking if _is_looked_at(item)), None)
-    if sure is not None:
+        return replace(place, checkpointer=_IN_MEMORY, thread_id=str(uuid4()), temporary=True)
+    unanswerable = next((item for item in asking if _is_reviewed(item)), None)
+    if unanswerable is not None:
         raise RunError(
-            f"{sure.where} has `human_input=True`, there is nobody at a terminal, and the run is kept nowhere, so it cannot wait "
-            "for an answer. Run it in a crew that keeps its runs (leave `checkpointer=False` out), or at a terminal."
+            f"{unanswerable.where} has `human_input=True`, there is nobody at a terminal, and the run is kept nowhere, "
+            "so it cannot wait for an answer. Run it in a crew that keeps its runs "
+            "(leave `checkpointer=False` out), or at a terminal."
         )
     return place
 
 
-def _asks(work: AgentBinding) -> bool:
-    human_input = _is_looked_at(work)
-    given = [tool.tool.source for tool in work.tools.values()]
-    if work.crew is not None:  # work may be handed on to them
-        given += [tool for agent in work.crew.agents for tool in agent.tools or []]
-    return human_input or any(approval_of(tool) for tool in given)
+def _asks(binding: AgentBinding) -> bool:
+    human_input = _is_reviewed(binding)
+    tools = [tool.tool.source for tool in binding.tools.values()]
+    if binding.crew is not None:  # work may be handed on to them
+        tools += [tool for agent in binding.crew.agents for tool in agent.tools or []]
+    return human_input or any(approval_of(tool) for tool in tools)
 
 
-def _is_looked_at(work: AgentBinding) -> bool:
-    return isinstance(work, TaskBinding) and bool(work.task.human_input) and configured_provider() is None
+def _is_reviewed(binding: AgentBinding) -> bool:
+    return isinstance(binding, TaskBinding) and bool(binding.task.human_input) and configured_provider() is None
 
 
 def forget(place: RunPlace) -> None:
     """Remove a run that was kept for as long as it lasted."""
-    if place.for_now and place.thread_id is not None:
+    if place.temporary and place.thread_id is not None:
         _IN_MEMORY.delete_thread(place.thread_id)
 
 
 def run_with_questions(
-    place: RunPlace, config: RunnableConfig, given: Any, run_on: Callable[[object], Run]
+    place: RunPlace, config: RunnableConfig, value: Any, start: Callable[[object], Run]
 ) -> Program[Run]:
     """Run to the end, asking questions at the terminal, or to questions that somebody has to answer elsewhere.
 
     Args:
         place: where it is kept.
         config: its thread.
-        given: what it begins or goes on with.
-        run_on: makes the run from that.
+        value: what it begins or goes on with.
+        start: makes the run from that.
     """
     asks_here = place.detached and place.checkpointer is not False and has_terminal()
     REPORTED.set(set() if asks_here else None)  # whoever answers has heard what came before
     try:
         while True:
-            run = run_on(given)
+            run = start(value)
             yield run
             run.questions.sort(key=partial(_position, list(run.graph.nodes)))  # they came as their tasks stopped
             if not run.questions or not asks_here:
                 return run
-            given = yield from _asked_there(run.questions, place.checkpointer, config)
+            value = yield from _ask_at_terminal(run.questions, place.checkpointer, config)
     finally:
         REPORTED.set(None)
 
 
-def _position(nodes: Sequence[str], asked: Interrupt) -> int:
-    task = crew_question(asked).task
+def _position(nodes: Sequence[str], interrupt: Interrupt) -> int:
+    task = crew_question(interrupt).task
     return nodes.index(task) if task in nodes else len(nodes)
 
 
-def _asked_there(
-    asked: Sequence[Interrupt], saver: object, config: RunnableConfig
+def _ask_at_terminal(
+    interrupts: Sequence[Interrupt], saver: object, config: RunnableConfig
 ) -> "Program[Command[object] | None]":
-    seen = yield _Latest(saver, config)
-    answers = yield _AtTerminal([crew_question(item) for item in asked])
-    return (yield from _filed(asked, answers, saver, seen.config))
+    checkpoint = yield _LatestCheckpoint(saver, config)
+    answers = yield _AskAtTerminal([crew_question(item) for item in interrupts])
+    return (yield from _store_answers(interrupts, answers, saver, checkpoint.config))
 
 
-class _AtTerminal(Operation):
+class _AskAtTerminal(Operation):
     """Asks whoever sits at the terminal, one question after the other; the answers by id."""
 
     def __init__(self, questions: Sequence[CrewQuestion]) -> None:
@@ -194,8 +195,8 @@ class _AtTerminal(Operation):
 
 def _prompt(question: CrewQuestion) -> str:
     where = f"[{question.task or question.agent}] " if question.agent else ""
-    told = [f"{where}{item}" for item in (question.refused, question.text) if item is not None]
-    return "\n".join(["", *told, "> "])
+    lines = [f"{where}{item}" for item in (question.refused, question.text) if item is not None]
+    return "\n".join(["", *lines, "> "])
 
 
 def file_answers(crew: Crew, place: RunPlace, config: RunnableConfig, answer: Any) -> "Program[Command[object] | None]":
@@ -204,16 +205,16 @@ def file_answers(crew: Crew, place: RunPlace, config: RunnableConfig, answer: An
     Raises:
         RunError: it asks nothing, or something else, or somebody was quicker.
     """
-    kept = yield _Latest(place.checkpointer, config)
-    asked = questions_in((kept.pending_writes or ()) if kept else ())
+    checkpoint = yield _LatestCheckpoint(place.checkpointer, config)
+    interrupts = questions_in((checkpoint.pending_writes or ()) if checkpoint else ())
     where = f"the run of thread `{place.thread_id}` of crew `{crew.name}`"
-    if not asked:
+    if not interrupts:
         raise RunError(f"{where} waits for no answer. Without one, `resume({place.thread_id!r})` goes on with it.")
-    answers = _by_id(asked, answer, where)
-    return (yield from _filed(asked, answers, place.checkpointer, kept.config))
+    answers = _answers_by_id(interrupts, answer, where)
+    return (yield from _store_answers(interrupts, answers, place.checkpointer, checkpoint.config))
 
 
-class _Latest(Operation):
+class _LatestCheckpoint(Operation):
     """Return the latest checkpoint of a thread."""
 
     def __init__(self, saver: Any, config: RunnableConfig) -> None:
@@ -227,30 +228,30 @@ class _Latest(Operation):
         return await self.saver.aget_tuple(self.config)
 
 
-def _by_id(asked: Sequence[Interrupt], answer: object, where: str) -> dict[str, object]:
+def _answers_by_id(interrupts: Sequence[Interrupt], answer: object, where: str) -> dict[str, object]:
     """Answers by the ids of the questions.
 
     Raises:
         RunError: one is to a question that is not asked, or it is not said which it is to.
     """
-    questions = [crew_question(item) for item in asked]
+    questions = [crew_question(item) for item in interrupts]
     ids = {question.id for question in questions}
     if isinstance(answer, Mapping) and answer and set(cast("Mapping[str, Any]", answer)) <= ids:
-        given = dict(cast("Mapping[str, Any]", answer))
-    elif len(questions) == 1 and not _is_of_another(questions[0], answer):
-        given = {questions[0].id: cast("Any", answer)}
+        answers = dict(cast("Mapping[str, Any]", answer))
+    elif len(questions) == 1 and not _needs_ids(questions[0], answer):
+        answers = {questions[0].id: cast("Any", answer)}
     else:
         raise RunError(
             f"{where} waits for {len(questions)} answer{'s' if len(questions) > 1 else ''}, and {answer!r:.200} answers "
             f"none of its questions. Give a dict of answers by the questions' ids. It is asked {format_questions(questions)}"
         )
     try:
-        return {name: plain(value) for name, value in given.items()}
+        return {name: plain(value) for name, value in answers.items()}
     except NotPlain as error:
         raise RunError(f"an answer to {where} is {error}") from error
 
 
-def _is_of_another(question: CrewQuestion, answer: Any) -> bool:
+def _needs_ids(question: CrewQuestion, answer: Any) -> bool:
     """Whether an answer can only be a dict of answers by question id."""
     if not isinstance(answer, Mapping) or question.kind == "question":
         return False
@@ -258,8 +259,8 @@ def _is_of_another(question: CrewQuestion, answer: Any) -> bool:
     return not set(cast("Mapping[str, Any]", answer)) <= known
 
 
-def _filed(
-    asked: Sequence[Interrupt], answers: Mapping[str, object], saver: object, address: RunnableConfig
+def _store_answers(
+    interrupts: Sequence[Interrupt], answers: Mapping[str, object], saver: object, config: RunnableConfig
 ) -> "Program[Command[object] | None]":
     """Keep the answers at the checkpoint that asks; what user code asked with `interrupt` is answered by the command.
 
@@ -267,15 +268,15 @@ def _filed(
         RunError: somebody was quicker.
     """
     command: dict[str, object] = {}
-    for item in asked:
+    for item in interrupts:
         name = own_id(item)
         if (name or item.id) not in answers:
             continue
         if name is None:
             command[item.id] = answers[item.id]
-        elif not (yield from file_answer(saver, address, name, answers[name])):
+        elif not (yield from file_answer(saver, config, name, answers[name])):
             raise RunError(
                 f"the question `{name}` was answered by somebody else meanwhile, so this answer is not taken. What came of it: "
-                f"`resume({address.get('configurable', {}).get('thread_id')!r})`."
+                f"`resume({config.get('configurable', {}).get('thread_id')!r})`."
             )
     return Command(resume=command) if command else None

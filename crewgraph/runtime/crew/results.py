@@ -23,16 +23,16 @@ from crewgraph.extensions import extension
 from crewgraph.llm.usage import total
 
 __all__ = [
+    "all_with_files",
     "check_stored",
     "crew_output",
-    "each_with_files",
     "execution_logs",
-    "inputs_alone",
-    "noted_files",
-    "parted",
     "partial_output",
+    "recorded_files",
+    "split_files",
     "task_index",
     "with_files",
+    "without_files",
     "written_so_far",
 ]
 
@@ -65,7 +65,7 @@ def crew_output(
             f"none of the crew's {len(tasks)} tasks gave an output; look at the conditions that skipped them and at what the "
             "models replied."
         )
-    return _joined(outputs, plan, thread_id)
+    return _as_output(outputs, plan, thread_id)
 
 
 def partial_output(
@@ -77,7 +77,7 @@ def partial_output(
 ) -> CrewOutput:
     """Return the output of an unfinished run: the finished tasks, if any; see `crew_output`."""
     outputs, plan = _outputs(tasks, planning, written, notes)
-    return _joined(outputs, plan, thread_id)
+    return _as_output(outputs, plan, thread_id)
 
 
 def written_so_far(saved: CheckpointTuple | None, written: Mapping[str, object]) -> dict[str, object]:
@@ -103,7 +103,7 @@ def _outputs(
     return [_output(task, written, notes) for task in tasks if task.slug in written], plan
 
 
-def _joined(outputs: list[TaskOutput], plan: TaskOutput | None, thread_id: str | None) -> CrewOutput:
+def _as_output(outputs: list[TaskOutput], plan: TaskOutput | None, thread_id: str | None) -> CrewOutput:
     last = next((output for output in reversed(outputs) if output.raw), None)
     return CrewOutput(
         raw=last.raw if last else "",
@@ -116,10 +116,10 @@ def _joined(outputs: list[TaskOutput], plan: TaskOutput | None, thread_id: str |
     )
 
 
-def _output(one: TaskBinding, written: Mapping[str, Any], notes: RunNotes) -> TaskOutput:
-    output = TaskOutput.from_plain(written[one.slug], one.task.output_pydantic)
-    if one.slug in notes.tasks:
-        output.messages = notes.tasks[one.slug].messages
+def _output(task: TaskBinding, written: Mapping[str, Any], notes: RunNotes) -> TaskOutput:
+    output = TaskOutput.from_plain(written[task.slug], task.task.output_pydantic)
+    if task.slug in notes.tasks:
+        output.messages = notes.tasks[task.slug].messages
     return output
 
 
@@ -129,17 +129,17 @@ def execution_logs(
     """Return an entry for each task with an output; `was_replayed` is true for outputs from before the run was resumed."""
     return [
         {
-            "task_id": str(one.task.id),
-            "task_name": one.task.name,
-            "expected_output": written[one.slug].get("expected_output"),
-            "output": written[one.slug],
+            "task_id": str(task.task.id),
+            "task_name": task.task.name,
+            "expected_output": written[task.slug].get("expected_output"),
+            "output": written[task.slug],
             "task_index": index,
             "inputs": dict(inputs),
-            "was_replayed": one.slug not in notes.tasks,
-            "timestamp": notes.tasks[one.slug].ended.strftime(_TIME) if one.slug in notes.tasks else None,
+            "was_replayed": task.slug not in notes.tasks,
+            "timestamp": notes.tasks[task.slug].ended.strftime(_TIME) if task.slug in notes.tasks else None,
         }
-        for index, one in enumerate(tasks)
-        if one.slug in written
+        for index, task in enumerate(tasks)
+        if task.slug in written
     ]
 
 
@@ -149,26 +149,26 @@ def check_stored(tasks: Sequence[TaskBinding], values: Mapping[str, Any], thread
     Raises:
         StorageError: something in it is not what a run wrote.
     """
-    at = INPUTS
+    channel = INPUTS
     try:
         if not isinstance(values.get(INPUTS, {}), Mapping):
             raise TypeError("it is no dict of names and values")
         for task in tasks:
-            at = task.slug
-            if at in values:
-                TaskOutput.from_plain(values[at], task.task.output_pydantic)
+            channel = task.slug
+            if channel in values:
+                TaskOutput.from_plain(values[channel], task.task.output_pydantic)
     except (ValidationError, TypeError) as error:
         raise StorageError(
-            f"what thread `{thread_id}` holds as `{at}` is not what a run of this crew writes, so nothing was run: {error}. If "
-            "the state was edited, give whole outputs (`TaskOutput(...).to_plain()`); if the crew was, start a new run."
+            f"what thread `{thread_id}` holds as `{channel}` is not what a run of this crew writes, so nothing was run: {error}. "
+            "If the state was edited, give whole outputs (`TaskOutput(...).to_plain()`); if the crew was, start a new run."
         ) from error
 
 
-def task_index(wanted: object, tasks: Sequence[TaskBinding], outputs: Mapping[str, Mapping[str, object]]) -> int:
+def task_index(reference: object, tasks: Sequence[TaskBinding], outputs: Mapping[str, Mapping[str, object]]) -> int:
     """Return the index of a task in its crew.
 
     Args:
-        wanted: the task itself; its name in the graph, its id, name or key; its place, also as a text; the id or the key that
+        reference: the task itself; its name in the graph, its id, name or key; its place, also as a text; the id or the key that
             it had when a run was made.
         tasks: the crew's tasks.
         outputs: what that run's tasks gave, as plain data, by their names in the graph.
@@ -177,55 +177,57 @@ def task_index(wanted: object, tasks: Sequence[TaskBinding], outputs: Mapping[st
         UnknownTask: there is no such task, or there are several; says which there are.
         TypeError: it is nothing that names a task.
     """
-    if isinstance(wanted, Task):
-        found = [n for n, one in enumerate(tasks) if one.task is wanted]
-        return _only(found, f"task `{wanted.name or wanted.description:.60}`", tasks)
-    if isinstance(wanted, bool) or not isinstance(wanted, (str, UUID, int)):
-        raise TypeError(f"{wanted!r:.80} names no task; give its id, name or key, its place, or the task")
-    if isinstance(wanted, int):
-        return _only([wanted] if 0 <= wanted < len(tasks) else [], f"task number {wanted}", tasks)
-    name = str(wanted).strip()
+    if isinstance(reference, Task):
+        matches = [index for index, task in enumerate(tasks) if task.task is reference]
+        return _single_match(matches, f"task `{reference.name or reference.description:.60}`", tasks)
+    if isinstance(reference, bool) or not isinstance(reference, (str, UUID, int)):
+        raise TypeError(f"{reference!r:.80} names no task; give its id, name or key, its place, or the task")
+    if isinstance(reference, int):
+        return _single_match([reference] if 0 <= reference < len(tasks) else [], f"task number {reference}", tasks)
+    name = str(reference).strip()
     if not name:
-        raise UnknownTask(f"no task was named. {_listed(tasks)}")
-    for names in _ways(outputs):
-        if found := [n for n, one in enumerate(tasks) if name in names(one)]:
-            return _only(found, f"task `{name}`", tasks)
+        raise UnknownTask(f"no task was named. {_task_list(tasks)}")
+    for names in _names_of_tasks(outputs):
+        if matches := [index for index, task in enumerate(tasks) if name in names(task)]:
+            return _single_match(matches, f"task `{name}`", tasks)
     if name.isdecimal() and int(name) < len(tasks):
         return int(name)
-    return _only([], f"task `{name:.80}`", tasks)
+    return _single_match([], f"task `{name:.80}`", tasks)
 
 
-def _ways(outputs: Mapping[str, Mapping[str, Any]]) -> Iterator[Callable[[TaskBinding], Sequence[object]]]:
+def _names_of_tasks(outputs: Mapping[str, Mapping[str, Any]]) -> Iterator[Callable[[TaskBinding], Sequence[object]]]:
     """The kinds of names of a task, most specific first."""
 
-    def then(one: TaskBinding, what: str) -> object:
-        told: Mapping[str, Any] = outputs.get(one.slug, {}).get(TASK) or {}
-        return told.get(what)
+    def stored(task: TaskBinding, key: str) -> object:
+        labels: Mapping[str, Any] = outputs.get(task.slug, {}).get(TASK) or {}
+        return labels.get(key)
 
-    yield lambda one: (one.slug,)
-    yield lambda one: (str(one.task.id), one.task.id.hex)
-    yield lambda one: (then(one, "id"),)
-    yield lambda one: (one.task.name,)
-    yield lambda one: (one.task.key, then(one, "key"))
-
-
-def _only(found: Sequence[int], what: str, tasks: Sequence[TaskBinding]) -> int:
-    if len(found) == 1:
-        return found[0]
-    told = "is several of the crew's tasks" if found else "is none of the crew's tasks"
-    raise UnknownTask(f"{what} {told}. {_listed(tasks)}")
+    yield lambda task: (task.slug,)
+    yield lambda task: (str(task.task.id), task.task.id.hex)
+    yield lambda task: (stored(task, "id"),)
+    yield lambda task: (task.task.name,)
+    yield lambda task: (task.task.key, stored(task, "key"))
 
 
-def _listed(tasks: Sequence[TaskBinding]) -> str:
-    lines = "\n".join(f"  {n}. {one.slug}  id {one.task.id}  key {one.task.key}" for n, one in enumerate(tasks))
+def _single_match(matches: Sequence[int], subject: str, tasks: Sequence[TaskBinding]) -> int:
+    if len(matches) == 1:
+        return matches[0]
+    problem = "is several of the crew's tasks" if matches else "is none of the crew's tasks"
+    raise UnknownTask(f"{subject} {problem}. {_task_list(tasks)}")
+
+
+def _task_list(tasks: Sequence[TaskBinding]) -> str:
+    lines = "\n".join(
+        f"  {index}. {task.slug}  id {task.task.id}  key {task.task.key}" for index, task in enumerate(tasks)
+    )
     return f"Give a name, an id, a key or a number of:\n{lines}"
 
 
-class _Note(Operation):
+class _RecordFiles(Operation):
     """Reads files, and says by what they are known again."""
 
-    def __init__(self, given: object) -> None:
-        self._given = given
+    def __init__(self, files: object) -> None:
+        self._given = files
 
     def run(self) -> dict[str, FileRecord]:
         return extension("files.record")(extension("files.read")(self._given))
@@ -234,19 +236,19 @@ class _Note(Operation):
         return await in_thread(self.run)
 
 
-def noted_files(given: object) -> Program[dict[str, object]]:
+def recorded_files(files: object) -> Program[dict[str, object]]:
     """Files as a run keeps them, under the name that its inputs have for them; nothing where there are none.
 
     Raises:
         ValueError: something is no file, or is not there.
         FileTooLargeError: one is larger than it may be.
     """
-    if not given:
+    if not files:
         return {}
-    return {FILES: (yield _Note(given))}
+    return {FILES: (yield _RecordFiles(files))}
 
 
-class _Given(dict[str, Any]):
+class _UnrecordedFiles(dict[str, Any]):
     """Files among inputs, until the run notes them."""
 
 
@@ -259,35 +261,35 @@ def with_files(inputs: Inputs | None, files: Any) -> Mapping[str, object] | None
         FileTooLargeError: one is larger than it may be.
     """
     if not files:
-        around = RUNNING.get()
-        of_flow = files_in(around.run.inputs) if around is not None else {}
-        return {**(inputs or {}), FILES: of_flow} if of_flow and FILES not in (inputs or {}) else inputs
+        method = RUNNING.get()
+        flow_files = files_in(method.run.inputs) if method is not None else {}
+        return {**(inputs or {}), FILES: flow_files} if flow_files and FILES not in (inputs or {}) else inputs
     if inputs and FILES in inputs:
         raise RunError(f"there is an input named `{FILES}`, and files are given, too, which are kept under this name")
-    return {**(inputs or {}), FILES: _Given(extension("files.read")(files))}
+    return {**(inputs or {}), FILES: _UnrecordedFiles(extension("files.read")(files))}
 
 
-def each_with_files(inputs: Any, files: object) -> Any:
+def all_with_files(inputs: Any, files: object) -> Any:
     """Inputs of several runs, each with the same files among them; what are no inputs stays as it is."""
     if not files or not isinstance(inputs, list | tuple):
         return inputs
-    given = extension("files.read")(files)
-    return [_one_with_files(item, given) for item in cast("list[Any]", inputs)]
+    records = extension("files.read")(files)
+    return [_one_with_files(item, records) for item in cast("list[Any]", inputs)]
 
 
 def _one_with_files(inputs: Any, files: object) -> object:
     return with_files(cast("Mapping[str, Any]", inputs), files) if isinstance(inputs, Mapping) else inputs
 
 
-def parted(inputs: Inputs) -> tuple[dict[str, object], object]:
+def split_files(inputs: Inputs) -> tuple[dict[str, object], object]:
     """Inputs, and the files that stood among them."""
-    found: object = inputs.get(FILES)
-    if isinstance(found, _Given):
-        return inputs_alone(inputs), found
+    files: object = inputs.get(FILES)
+    if isinstance(files, _UnrecordedFiles):
+        return without_files(inputs), files
     return dict(inputs), None
 
 
-def inputs_alone(inputs: Inputs) -> dict[str, object]:
+def without_files(inputs: Inputs) -> dict[str, object]:
     """Inputs without files."""
-    has = isinstance(inputs.get(FILES), _Given) or files_in(inputs)
-    return {name: value for name, value in inputs.items() if not has or name != FILES}
+    has_files = isinstance(inputs.get(FILES), _UnrecordedFiles) or files_in(inputs)
+    return {name: value for name, value in inputs.items() if not has_files or name != FILES}

@@ -156,7 +156,7 @@ def _fork_with(crew: Crew, request: ForkRequest, resources: RunResources) -> Pro
     if snapshot.created_at is not None:
         if not run.place.known:
             raise RunError(f"thread `{run.place.thread_id}` already holds a run; give `new_thread_id` another name")
-        run = run.as_kept(snapshot.metadata)
+        run = run.with_stored_granularity(snapshot.metadata)
         return (yield from run.execute(run.place.answers(snapshot.interrupts), snapshot.values.get(INPUTS) or {}))
     saver = run.place.checkpointer
     if source is None:
@@ -164,9 +164,9 @@ def _fork_with(crew: Crew, request: ForkRequest, resources: RunResources) -> Pro
     stored = yield from read_stored_run(
         saver, source, point.checkpoint_id if isinstance(point, CrewStep) else None, crew
     )
-    run = run.as_kept(stored.metadata)
+    run = run.with_stored_granularity(stored.metadata)
     start = ForkStart(run.tasks, stored, request, {**stored.inputs, **plain_inputs(inputs)})
-    run.check_worded(start.inputs, len(start.outputs))
+    run.check_inputs(start.inputs, len(start.outputs))
     if not start.outputs:
         return (yield from run.execute({INPUTS: start.inputs}, start.inputs))
     config = {**run.config, "metadata": {**run.config.get("metadata", {}), FORKED_FROM: source}}

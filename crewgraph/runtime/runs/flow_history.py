@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 from crewgraph.compiler.flow.graph import FlowGraph
 from crewgraph.compiler.flow.run import FlowRun
-from crewgraph.compiler.flow.single_node import caught_up
+from crewgraph.compiler.flow.single_node import with_journal
 from crewgraph.core.journal import Record, appended_in
 from crewgraph.core.operations import Operation, Program, Saving, adrive, drive
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.state import with_inputs
 from crewgraph.definitions.flow.step import FlowStep
 from crewgraph.errors import RunError
-from crewgraph.runtime.flow.kickoff import compile_flow, metadata_of, no_run, played
+from crewgraph.runtime.flow.kickoff import compile_flow, execute_flow, metadata_of, unknown_run
 from crewgraph.runtime.run_target import own_saver
 from crewgraph.runtime.runs.metadata import checkpoint_id_of, has_single_node, lineage
 from crewgraph.runtime.runs.storage import checkpointer_for
@@ -64,7 +64,7 @@ def flow_steps(flow: "Flow[Any]", flow_id: str | None) -> Program[list[FlowStep]
     graph, thread_id = _graph(flow), flow_id or flow.flow_id
     states = yield _ReadHistory(graph, thread_id)
     if not states:
-        raise no_run(flow, thread_id)
+        raise unknown_run(flow, thread_id)
     run = FlowRun(flow, graph.plan, flow.state, {}, stored=True)
     moments: list[_Moment] = []
     past = lineage(states)
@@ -100,7 +100,7 @@ def _moments_after(graph: FlowGraph, moment: _Moment, records: Sequence[Record],
     for number, record in enumerate(records, 1):
         if _progress_marker(moment.values) == until:
             return
-        moment = _Moment(moment.snapshot, number, caught_up(graph.plan, moment.values, [record]))
+        moment = _Moment(moment.snapshot, number, with_journal(graph.plan, moment.values, [record]))
         yield moment
 
 
@@ -148,10 +148,10 @@ def fork_program(flow: "Flow[Any]", step: FlowStep, state: Mapping[str, Any] | N
     if has_single_node(checkpoint.metadata):
         graph = compile_flow(flow, "flow", checkpointer=graph.checkpointer)
         records = appended_in(checkpoint.pending_writes or ())
-        values = caught_up(graph.plan, checkpoint.checkpoint["channel_values"], records[: step.journaled])
+        values = with_journal(graph.plan, checkpoint.checkpoint["channel_values"], records[: step.journaled])
     if state:
         with_inputs(flow.restored_state(step.state), state, flow.flow_name)  # raises if they do not fit
         values["state"] = {**values.get("state", {}), **run.recorded(state)}
     config["metadata"] = metadata_of(graph)
     edited = yield Saving(graph, "update_state", config, values)
-    return (yield from played(graph, run, None, step.flow_id, edited["configurable"]))
+    return (yield from execute_flow(graph, run, None, step.flow_id, edited["configurable"]))

@@ -10,11 +10,11 @@ from typing import Any, cast
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.types import Interrupt
 
-from crewgraph.compiler.flow.completion import around, of_run
+from crewgraph.compiler.flow.completion import enclosing_thread, of_run
 from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.compiler.flow.record import from_record
 from crewgraph.compiler.flow.report import question_of
-from crewgraph.compiler.flow.single_node import caught_up
+from crewgraph.compiler.flow.single_node import with_journal
 from crewgraph.compiler.task.binding import bind_tasks
 from crewgraph.core.journal import CHANNEL, appended_in
 from crewgraph.core.loops.bridge import in_thread
@@ -71,7 +71,7 @@ class _Query:
 
     def covers(self, thread_id: str) -> bool:
         """Return whether a thread may match, by its name."""
-        return self.run_filter.inside or around(thread_id) is None
+        return self.run_filter.inside or enclosing_thread(thread_id) is None
 
     def select(self, checkpoints: Iterable[LatestCheckpoint]) -> list[RunInfo]:
         """Return the runs among checkpoints, in the same order."""
@@ -257,7 +257,7 @@ def _flow_info(plan: TriggerPlan | None, latest: LatestCheckpoint) -> RunInfo:
     stored = latest.checkpoint
     values: Mapping[str, Any] = stored.checkpoint["channel_values"]
     if plan is not None and _PROGRESS in values and has_single_node(stored.metadata):
-        values = caught_up(plan, values, appended_in(stored.pending_writes or ()))
+        values = with_journal(plan, values, appended_in(stored.pending_writes or ()))
     # Without progress only the inputs are stored, and no method has begun.
     progress: Mapping[str, Any] = values.get(_PROGRESS) or {"inflight": True, "last": None}
     parked: Mapping[str, Any] = values.get(_PARKED) or {}

@@ -6,10 +6,10 @@ from typing import Any, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from crewgraph.compiler.flow.completion import around, threads_of
+from crewgraph.compiler.flow.completion import enclosing_thread, threads_of
 from crewgraph.compiler.flow.graph import FlowGraph
 from crewgraph.compiler.flow.plan import TriggerPlan
-from crewgraph.compiler.flow.single_node import caught_up
+from crewgraph.compiler.flow.single_node import with_journal
 from crewgraph.core.journal import appended_in
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation
@@ -110,7 +110,7 @@ class Trim(Operation):
 
     def _is_inside(self, thread_id: str) -> bool:
         """Return whether a thread belongs to a run nested in this one, at any depth."""
-        parent = around(thread_id)
+        parent = enclosing_thread(thread_id)
         return parent is not None and (parent == self.thread_id or self._is_inside(parent))
 
     def _needed(self, saver: SqliteCheckpointer, plan: TriggerPlan) -> Iterator[str]:
@@ -118,7 +118,7 @@ class Trim(Operation):
         for stored in saver.list({"configurable": {"thread_id": self.thread_id, "checkpoint_ns": ""}}):
             values: Mapping[str, Any] = stored.checkpoint["channel_values"]
             if "progress" in values:
-                progress = caught_up(plan, values, appended_in(stored.pending_writes or ()))["progress"]
+                progress = with_journal(plan, values, appended_in(stored.pending_writes or ()))["progress"]
                 for execution in {**values["progress"]["inflight"], **progress["inflight"]}:
                     yield threads_of(self.thread_id, progress["run"], execution)
 

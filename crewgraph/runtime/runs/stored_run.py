@@ -10,7 +10,7 @@ from langgraph.checkpoint.base import CheckpointTuple
 
 from crewgraph.compiler.crew.graph import node_task
 from crewgraph.compiler.crew.state import INPUTS, PLANNING, TASK
-from crewgraph.compiler.flow.completion import around
+from crewgraph.compiler.flow.completion import enclosing_thread
 from crewgraph.core.operations import Operation, Program, Saving, drive
 from crewgraph.core.pregel import coming, given_to, leads_on
 from crewgraph.definitions.crew.crew import Crew
@@ -59,7 +59,7 @@ class StoredRun:
     @property
     def inside(self) -> str | None:
         """The thread of the flow that the run was nested in."""
-        return around(self.thread_id)
+        return enclosing_thread(self.thread_id)
 
     @property
     def metadata(self) -> Mapping[str, Any]:

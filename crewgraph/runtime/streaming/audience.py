@@ -13,9 +13,9 @@ from langgraph.config import get_stream_writer
 from crewgraph.core.cancellation import ABANDONED, check_cancelled
 from crewgraph.definitions.stream import Custom, StreamItem, TaskItem
 from crewgraph.events.base import BaseEvent
-from crewgraph.events.lineage import Standing
+from crewgraph.events.lineage import SuspendedLineage
 from crewgraph.events.llm import LLMStreamChunkEvent
-from crewgraph.events.stream_context import SINKS, WITNESSES, Witness
+from crewgraph.events.stream_context import CONTEXT_LISTENERS, SINKS, ContextListener
 
 __all__ = ["Audience"]
 
@@ -42,8 +42,8 @@ class Audience(ABC):
         self._taken = 0
         self._lock = threading.Lock()
         self._left = False
-        self._standing = Standing()
-        self._witnesses: tuple[Witness, ...] | None = None
+        self._standing = SuspendedLineage()
+        self._listeners: tuple[ContextListener, ...] | None = None
 
     @abstractmethod
     def item(self, source: Any, event: BaseEvent) -> StreamItem | None:
@@ -64,8 +64,8 @@ class Audience(ABC):
     @contextmanager
     def listening(self) -> Generator[None]:
         """Receive the events of the code in the block, and of what it starts."""
-        sinks, is_abandoned, witnesses = SINKS.get(), ABANDONED.get(), WITNESSES.get()
-        WITNESSES.set(witnesses if self._witnesses is None else self._witnesses)
+        sinks, is_abandoned, listeners = SINKS.get(), ABANDONED.get(), CONTEXT_LISTENERS.get()
+        CONTEXT_LISTENERS.set(listeners if self._listeners is None else self._listeners)
         SINKS.set((*sinks, self._on_event))
         ABANDONED.set(lambda: self._left or (is_abandoned is not None and is_abandoned()))
         try:
@@ -74,8 +74,8 @@ class Audience(ABC):
         finally:
             SINKS.set(sinks)
             ABANDONED.set(is_abandoned)
-            self._witnesses = WITNESSES.get()
-            WITNESSES.set(witnesses)
+            self._listeners = CONTEXT_LISTENERS.get()
+            CONTEXT_LISTENERS.set(listeners)
 
     def drain(self) -> Iterator[StreamItem]:
         """Take the items in the queue."""

@@ -75,7 +75,7 @@ class FlowAudience(Audience):
         names: list[str] = []
         while running is not None and running is not self._around:
             names.append(running.name)
-            running = running.around
+            running = running.outer
         return "/".join(reversed(names))
 
     def _inside(self, event: BaseEvent, method_fields: _MethodFields) -> StreamItem | None:
