@@ -177,7 +177,7 @@ _OUTCOMES: dict[str, tuple[str, ...]] = {
     "tool_usage": ("finished", "error"),
 }
 
-ENDINGS: dict[str, str] = {f"{one}_{how}": f"{one}_started" for one, ends in _OUTCOMES.items() for how in ends}
+ENDINGS: dict[str, str] = {f"{kind}_{end}": f"{kind}_started" for kind, ends in _OUTCOMES.items() for end in ends}
 """The types of opening events by the types of the events that close their scopes."""
 
 STARTS: frozenset[str] = frozenset(ENDINGS.values())
@@ -379,7 +379,7 @@ class SuspendedLineage:
         self._left: tuple[Lineage, _RunCounters | None, str | None] | None = None
 
     @contextmanager
-    def taken_up(self) -> Generator[None]:
+    def resumed(self) -> Generator[None]:
         """Enclose a step of the run; afterwards the lineage of the surrounding code is restored."""
         before = current_lineage(), _COUNTERS.get(), _RUN.get()
         if self._left is not None:

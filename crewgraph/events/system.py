@@ -138,10 +138,10 @@ def watch_signals() -> bool:
 
 def _on_signal(number: int, frame: FrameType | None) -> None:
     crewai_event_bus.emit(None, _EVENTS[number]())
-    before = _before[number]
-    if callable(before):
-        before(number, frame)
-    elif before == signal.SIG_DFL and number != SignalType.SIGCONT:
+    previous = _before[number]
+    if callable(previous):
+        previous(number, frame)
+    elif previous == signal.SIG_DFL and number != SignalType.SIGCONT:
         signal.signal(number, signal.SIG_DFL)
         signal.raise_signal(signal.Signals(number))
         signal.signal(number, _on_signal)  # the process was stopped and has continued

@@ -36,7 +36,7 @@ class RunPlace:
     """Where a run is stored, and how its graph is compiled and started."""
 
     checkpointer: Any
-    """For `compile`: a checkpointer, False for nothing kept, None for the surrounding graph's."""
+    """The `checkpointer` for `compile`: False stores nothing, None inherits that of the enclosing graph."""
 
     thread_id: str | None
     """The thread of the run; None if it is not stored."""
@@ -48,7 +48,7 @@ class RunPlace:
     """Whether it belongs to a node that runs again, so that all or part of it may be done."""
 
     method: Running | None = None
-    """The enclosing flow method, if the run is stored beside the flow's run."""
+    """The enclosing flow method, if the run is stored with the flow's run."""
 
     unstored_method: Running | None = None
     """The enclosing method of an unstored flow, where a question could not wait."""
@@ -79,7 +79,7 @@ class RunPlace:
         return Command(resume=present) if present else None
 
     def leave(self, questions: Sequence[Interrupt]) -> None:
-        """Leave a question with the run of the flow, where it is a part of one, and so end the method for now."""
+        """End the enclosing method, if any, with its first question left pending in the flow's run."""
         method = self.method or self.unstored_method
         if method is not None and questions:
             raise parked_question(method, _question_name(questions[0]), questions[0].value)
@@ -97,8 +97,8 @@ def _question_name(interrupt: Interrupt) -> str:
 def run_place(crew: Crew, thread_id: str | None, checkpointer: Checkpointer) -> RunPlace:
     """Return where a kickoff with these options runs.
 
-    Inside a node of a graph with a checkpointer, and without wishes of its own, a kickoff is a part of that graph: it
-    is kept there, and continues there after a crash.
+    Inside a node of a graph with a checkpointer, and without options for storage, a kickoff is a part of that graph: it
+    is stored there, and resumes there after a crash.
 
     Raises:
         StorageError: the default database cannot be opened.
@@ -129,10 +129,10 @@ def own_saver(crew: "Crew | Flow") -> Any:
 
 
 def own_place(crew: Crew, thread_id: str | None, checkpointer: Any) -> RunPlace:
-    """Return the place of a run with its own thread: beside that of the enclosing flow method, if any.
+    """Return the place of a run with its own thread, in the storage of the enclosing flow, if any.
 
     Raises:
-        RunError: runs are kept nowhere.
+        RunError: runs are not stored.
         StorageError: the default database cannot be opened.
     """
     if checkpointer is None and crew.checkpointer is None and (outer := place_in_flow(thread_id)) is not None:
@@ -145,7 +145,7 @@ def saver_of(crew: Crew, checkpointer: object) -> object:
     """Return where the runs of a crew are stored; inside a flow method, where the flow's are.
 
     Raises:
-        RunError: they are kept nowhere.
+        RunError: they are not stored.
         StorageError: the default database cannot be opened.
     """
     method = RUNNING.get()
@@ -158,10 +158,10 @@ def saver_of(crew: Crew, checkpointer: object) -> object:
 
 
 def place_in_flow(thread_id: str | None = None) -> RunPlace | None:
-    """Return a place beside the run of the enclosing flow; None outside of stored flows.
+    """Return a place in the storage of the enclosing flow; None outside of stored flows.
 
     Args:
-        thread_id: what `thread_in_flow` gave; None for the next one. For any other thread there is no such place.
+        thread_id: a result of `thread_in_flow`; None for the next thread. Any other thread has no such place.
     """
     method = RUNNING.get()
     if method is None or not method.run.stored or not (thread_id is None or method.owns_thread(thread_id)):

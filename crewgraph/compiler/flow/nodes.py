@@ -52,12 +52,12 @@ class FlowNode(Runnable[Any, Any]):
         self._program = program
 
     def invoke(self, input: object, config: RunnableConfig | None = None, **kwargs: object) -> Any:
-        return drive(self._given(input, config))
+        return drive(self._run_program(input, config))
 
     async def ainvoke(self, input: object, config: RunnableConfig | None = None, **kwargs: object) -> Any:
-        return await adrive(self._given(input, config))
+        return await adrive(self._run_program(input, config))
 
-    def _given(self, state: Any, config: RunnableConfig | None) -> Program[Any]:
+    def _run_program(self, state: Any, config: RunnableConfig | None) -> Program[Any]:
         config = ensure_config(config) if config is None else config
         run: FlowRun = config.get("configurable", {})[RUN]
         run.answers, run.parked = state.get("answers") or {}, state.get("parked") or {}

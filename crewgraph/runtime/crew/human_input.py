@@ -26,7 +26,7 @@ from crewgraph.definitions.task.output import CrewOutput
 from crewgraph.errors import RunError
 from crewgraph.runtime.crew.graphs import graph_of
 from crewgraph.runtime.crew.results import partial_output
-from crewgraph.runtime.execution import ReadState, Run, refuse_without_async_face
+from crewgraph.runtime.execution import ReadState, Run, require_async_methods
 from crewgraph.runtime.run_target import RunPlace
 from crewgraph.runtime.runs.index import crew_question, list_crew_runs
 from crewgraph.runtime.runs.storage import checkpointer_for
@@ -77,13 +77,13 @@ def pending_crew(
     """Return the pending output of a run that waits for answers.
 
     Args:
-        crew: whose run it is.
-        done: what is done so far, with the thread that the run is kept under.
+        crew: the crew of the run.
+        done: the output so far, with the thread of the run.
         tasks: the crew's tasks in order.
-        questions: what it waits for.
+        questions: the pending questions.
 
     Raises:
-        RunError: it is kept nowhere, and so nobody could answer.
+        RunError: the run is not stored, so nobody could answer.
     """
     if done.thread_id is None:
         raise RunError(
@@ -107,7 +107,7 @@ def place_to_ask(place: RunPlace, bindings: Sequence[AgentBinding]) -> RunPlace:
     """Return the place of a run whose agents may ask people; an unstored run gets in-memory storage while it lasts.
 
     Raises:
-        RunError: a task asks for sure, and there is nobody at a terminal.
+        RunError: a task always asks, and there is no terminal.
     """
     asking = [item for item in bindings if _asks(item)]
     if place.checkpointer is not False or not asking:
@@ -127,7 +127,7 @@ def place_to_ask(place: RunPlace, bindings: Sequence[AgentBinding]) -> RunPlace:
 def _asks(binding: AgentBinding) -> bool:
     human_input = _is_reviewed(binding)
     tools = [tool.tool.source for tool in binding.tools.values()]
-    if binding.crew is not None:  # work may be handed on to them
+    if binding.crew is not None:  # it may delegate work to them
         tools += [tool for agent in binding.crew.agents for tool in agent.tools or []]
     return human_input or any(approval_of(tool) for tool in tools)
 
@@ -137,7 +137,7 @@ def _is_reviewed(binding: AgentBinding) -> bool:
 
 
 def forget(place: RunPlace) -> None:
-    """Remove a run that was kept for as long as it lasted."""
+    """Remove a run from the in-memory storage."""
     if place.temporary and place.thread_id is not None:
         _IN_MEMORY.delete_thread(place.thread_id)
 
@@ -145,21 +145,23 @@ def forget(place: RunPlace) -> None:
 def run_with_questions(
     place: RunPlace, config: RunnableConfig, value: Any, start: Callable[[object], Run]
 ) -> Program[Run]:
-    """Run to the end, asking questions at the terminal, or to questions that somebody has to answer elsewhere.
+    """Run until the end, or until questions that cannot be asked at a terminal.
 
     Args:
-        place: where it is kept.
-        config: its thread.
-        value: what it begins or goes on with.
-        start: makes the run from that.
+        place: where the run is stored.
+        config: the config with its thread.
+        value: the graph's input: inputs, a Command with answers, or None to continue.
+        start: returns the run for an input.
     """
     asks_here = place.detached and place.checkpointer is not False and has_terminal()
-    REPORTED.set(set() if asks_here else None)  # whoever answers has heard what came before
+    REPORTED.set(set() if asks_here else None)  # the user at the terminal has seen the earlier events
     try:
         while True:
             run = start(value)
             yield run
-            run.questions.sort(key=partial(_position, list(run.graph.nodes)))  # they came as their tasks stopped
+            run.questions.sort(
+                key=partial(_position, list(run.graph.nodes))
+            )  # they arrived in the order their tasks stopped
             if not run.questions or not asks_here:
                 return run
             value = yield from _ask_at_terminal(run.questions, place.checkpointer, config)
@@ -181,7 +183,7 @@ def _ask_at_terminal(
 
 
 class _AskAtTerminal(Operation):
-    """Asks whoever sits at the terminal, one question after the other; the answers by id."""
+    """Asks questions at the terminal one after the other and returns the answers by id."""
 
     def __init__(self, questions: Sequence[CrewQuestion]) -> None:
         self.questions = questions
@@ -203,7 +205,7 @@ def file_answers(crew: Crew, place: RunPlace, config: RunnableConfig, answer: An
     """Return the resume value for the answers to a run's questions.
 
     Raises:
-        RunError: it asks nothing, or something else, or somebody was quicker.
+        RunError: there are no or other questions, or they have been answered in the meantime.
     """
     checkpoint = yield _LatestCheckpoint(place.checkpointer, config)
     interrupts = questions_in((checkpoint.pending_writes or ()) if checkpoint else ())
@@ -224,15 +226,15 @@ class _LatestCheckpoint(Operation):
         return self.saver.get_tuple(self.config)
 
     async def arun(self) -> Any:
-        refuse_without_async_face(self.saver)
+        require_async_methods(self.saver)
         return await self.saver.aget_tuple(self.config)
 
 
 def _answers_by_id(interrupts: Sequence[Interrupt], answer: object, where: str) -> dict[str, object]:
-    """Answers by the ids of the questions.
+    """Return the answers by question id.
 
     Raises:
-        RunError: one is to a question that is not asked, or it is not said which it is to.
+        RunError: an answer is for an unknown question, or it is not clear for which one.
     """
     questions = [crew_question(item) for item in interrupts]
     ids = {question.id for question in questions}
@@ -262,10 +264,10 @@ def _needs_ids(question: CrewQuestion, answer: Any) -> bool:
 def _store_answers(
     interrupts: Sequence[Interrupt], answers: Mapping[str, object], saver: object, config: RunnableConfig
 ) -> "Program[Command[object] | None]":
-    """Keep the answers at the checkpoint that asks; what user code asked with `interrupt` is answered by the command.
+    """Store the answers at the pending checkpoint; return the command that answers calls of `interrupt` in user code.
 
     Raises:
-        RunError: somebody was quicker.
+        RunError: a question has been answered in the meantime.
     """
     command: dict[str, object] = {}
     for item in interrupts:

@@ -50,7 +50,14 @@ from crewgraph.runtime.crew.results import (
     written_so_far,
 )
 from crewgraph.runtime.execution import CallBack, ReadState, Run, WaitForListeners
-from crewgraph.runtime.run_hooks import SnapshotOrigin, crew_observers, observed, run_entry_hooks, taken, with_run_hooks
+from crewgraph.runtime.run_hooks import (
+    SnapshotOrigin,
+    callback_arguments,
+    crew_observers,
+    observed,
+    run_entry_hooks,
+    with_run_hooks,
+)
 from crewgraph.runtime.run_target import RunPlace, run_place
 from crewgraph.runtime.runs.index import crew_question
 from crewgraph.runtime.runs.metadata import CREW_GRANULARITY, crew_labels
@@ -111,7 +118,7 @@ def kickoff_program(
     options: RunOptions,
     audience: CrewAudience | None = None,
 ) -> Program[CrewOutput]:
-    """A kickoff as a program. The audience is notified of the start here, and of the rest by the events of the run."""
+    """Return a kickoff as a program; the audience is notified of its start here, and then by events."""
     start = crew.take_start()
     if start is not None:
         continued: Program[CrewOutput] = start(crew, inputs, options, audience)
@@ -131,7 +138,7 @@ def _start(
         run, prepared = yield from _prepare(crew, inputs, options, resources)
     except GraphBubbleUp:
         raise
-    except BaseException as error:  # it has begun for whoever listens, and pairs what begins with what ends
+    except BaseException as error:  # listeners get a start event for every end event
         fields: dict[str, object] = {"crew_name": crew.name, "crew": crew, "thread_id": options.thread_id}
         shown_inputs = (
             {str(name): value for name, value in without_files(inputs).items()} if isinstance(inputs, Mapping) else None
@@ -157,7 +164,7 @@ def _prepare(
     """Return the run, and its inputs after the `before_kickoff` functions and hooks."""
     values, files = split_files(validate_inputs(inputs or {}))
     for callback in crew.before_kickoff_callbacks:
-        changed = yield CallBack(callback, *taken(callback, values))
+        changed = yield CallBack(callback, *callback_arguments(callback, values))
         values = values if changed is None else validate_inputs(changed)
     values = plain_inputs(validate_inputs((yield from run_entry_hooks(crew, values))))
     _warn_of_open_placeholders(crew, values)
@@ -171,7 +178,7 @@ def _prepare(
 
 
 def resume_program(crew: Crew, thread_id: str, checkpointer: Checkpointer, answer: Any = None) -> Program[CrewOutput]:
-    """A resume as a program."""
+    """Return a resume as a program."""
     with closing(RunResources()) as resources:
         return (yield from _resume(crew, thread_id, checkpointer, answer, resources))
 
@@ -195,16 +202,16 @@ def _resume(
     run = run.with_stored_granularity(state.metadata)
     check_stored(run.steps, state.values, run.place.thread_id)
     resume_value = None if answer is None else (yield from file_answers(crew, run.place, run.config, answer))
-    # A run that has ended does nothing more; whether it has, `state.next` does not tell: it is empty, too, while what a task
-    # wrote is stored and not yet applied.
+    # A finished run does nothing more. `state.next` cannot tell: it is also empty while a task's writes are stored but not
+    # applied.
     return (yield from run.execute(resume_value, state.values.get(INPUTS) or {}))
 
 
 def validate_inputs(inputs: Any) -> dict[str, Any]:
-    """Inputs, if they are names with values.
+    """Return the inputs as a dict.
 
     Raises:
-        TypeError: they are something else.
+        TypeError: they are not a mapping with text keys.
     """
     if not isinstance(inputs, Mapping) or not all(isinstance(name, str) for name in inputs):  # pyright: ignore[reportUnknownVariableType]
         raise TypeError(f'`inputs` is {inputs!r:.80}; give a dict of names and values: {{"topic": "rain"}}')
@@ -212,7 +219,7 @@ def validate_inputs(inputs: Any) -> dict[str, Any]:
 
 
 def plain_inputs(inputs: Inputs) -> dict[str, object]:
-    """Inputs as checkpoints hold them."""
+    """Return the inputs as plain data, for checkpoints."""
     result: dict[str, Any] = {}
     for name, value in inputs.items():
         try:
@@ -226,14 +233,14 @@ class CrewRun:
     """A run before its start: the graph and where it is stored."""
 
     def __init__(self, crew: Crew, place: RunPlace, granularity: str, resources: RunResources) -> None:
-        self.crew, self.granularity, self.opened = crew, granularity, resources
+        self.crew, self.granularity, self.resources = crew, granularity, resources
         compiled = graph_of(crew, place.checkpointer, granularity)
         self.place = place_to_ask(place, compiled.tasks)
         if self.place is not place:
             place, compiled = self.place, graph_of(crew, self.place.checkpointer, granularity)
         self.graph, self.tasks, self.planning = compiled.graph, compiled.tasks, compiled.planning
         bindings = {id(work.agent): work for work in self.steps}.values()
-        self._models = [check_ready(item) for item in bindings]  # a missing key is told before anything is done
+        self._models = [check_ready(item) for item in bindings]  # reports a missing API key before any work
         check_coworkers(self.tasks)
         check_memories(crew)
         check_prices(crew, [*crew.agents, *(task.agent for task in self.tasks)])
@@ -256,12 +263,12 @@ class CrewRun:
         granularity: str = (metadata or {}).get(CREW_GRANULARITY, "task")
         if granularity == self.granularity:
             return self
-        run = CrewRun(self.crew, self.place, granularity, self.opened)
+        run = CrewRun(self.crew, self.place, granularity, self.resources)
         run.origin = self.origin
         return run
 
     def check_inputs(self, inputs: Inputs, first: int = 0) -> None:
-        """Find what the last task misses before the first is paid for.
+        """Check that all placeholders have values, before any model is called.
 
         Raises:
             MissingInput: a placeholder of a task has no value.
@@ -271,7 +278,7 @@ class CrewRun:
             item.rendered_texts(inputs)
 
     def execute(self, value: object, inputs: Inputs) -> Program[CrewOutput]:
-        """Run the graph on what is given (None or answers continue), and tell the audience how that goes."""
+        """Run the graph with an input (None or a Command continues a run) and emit the events of the run."""
         crew, inputs = self.crew, without_files(inputs)
         crew.inputs = dict(inputs)
         for agent in dict.fromkeys([*crew.agents, *(task.agent for task in self.tasks)]):
@@ -282,9 +289,9 @@ class CrewRun:
         with running(), observed(observers):
             emit_crew_event(CrewKickoffStartedEvent, crew, **fields, inputs=dict(inputs))
             try:
-                output = yield from self._ran(value, inputs)
+                output = yield from self._run_with_hooks(value, inputs)
             except (GraphBubbleUp, Parked):
-                raise  # a question: the graph around the kickoff asks it, and the run goes on with the answer
+                raise  # a question, which the enclosing graph asks before it resumes the run
             except BaseException as error:
                 emit_crew_event(CrewKickoffFailedEvent, crew, **fields, error=failure_text(error))
                 raise
@@ -295,15 +302,15 @@ class CrewRun:
             yield WaitForListeners()
         return output
 
-    def _ran(self, value: Any, inputs: Inputs) -> Program[CrewOutput]:
-        output = yield from with_run_hooks(self.crew, self._played(value, inputs))
+    def _run_with_hooks(self, value: Any, inputs: Inputs) -> Program[CrewOutput]:
+        output = yield from with_run_hooks(self.crew, self._run_graph(value, inputs))
         if not isinstance(output, PendingCrew):
             for callback in self.crew.after_kickoff_callbacks:
-                changed = yield CallBack(callback, *taken(callback, output))
+                changed = yield CallBack(callback, *callback_arguments(callback, output))
                 output = output if changed is None else changed
         return output
 
-    def _played(self, value: object, inputs: Inputs) -> Program[CrewOutput]:
+    def _run_graph(self, value: object, inputs: Inputs) -> Program[CrewOutput]:
         place, crew, notes = self.place, self.crew, RunNotes(crew=(str(self.crew.id), self.crew.key))
         saver = place.checkpointer if place.detached else None
         retention = Retention(crew.keep_history, f"crew `{crew.name}`", saver or None, place.thread_id)
@@ -321,17 +328,17 @@ class CrewRun:
                 notes=notes,
                 retention=retention,
                 channels=None if self.planning is None else [self.planning.slug, *self.graph.output_channels],
-                opened=self.opened,
+                resources=self.resources,
             )
             written = run.written
             return run
 
         try:
-            if not isinstance(value, dict):  # what the process before may have left
+            if not isinstance(value, dict):  # left by an earlier process
                 yield retention.trim(shrink=False)
             run = yield from run_with_questions(place, self.config, value, start)
         except BudgetExceeded as error:
-            if error.output is None:  # else of another crew's run, inside of this one
+            if error.output is None:  # set if a nested run of another crew raised it
                 saved = (yield Saving(saver, "get_tuple", self.config)) if saver else None
                 so_far = written_so_far(saved, written)
                 error.output = partial_output(self.tasks, so_far, place.shown_thread, notes, self.planning)
@@ -339,7 +346,7 @@ class CrewRun:
         else:
             yield retention.trim()
             place.leave(run.questions)
-            if not isinstance(run.given, dict):
+            if not isinstance(run.graph_input, dict):
                 written = (yield ReadState(self.graph, self.config)).values
         finally:
             crew.execution_logs = execution_logs(self.tasks, written, inputs, notes)
@@ -355,7 +362,7 @@ class CrewRun:
 
 
 def emit_crew_event(event: type[BaseEvent], source: Crew, **fields: Any) -> None:
-    """Emit an event, where somebody wants it."""
+    """Emit an event, if it has listeners."""
     if crewai_event_bus.wants(event):
         crewai_event_bus.emit(source, event(**fields))
 

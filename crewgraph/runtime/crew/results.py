@@ -1,4 +1,4 @@
-"""From the state of a graph to the output that users get; tasks by their names; the input files of a run."""
+"""Converts the state of a crew's graph to outputs, finds tasks by name, and adds files to the inputs of a run."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, cast
@@ -53,11 +53,11 @@ def crew_output(
         tasks: the crew's tasks in order.
         written: the tasks' outputs as plain data, by channel.
         thread_id: the thread the run is kept under.
-        notes: what else is known of those that were done in this process.
-        planning: the task that made the plan for them, which shows it from now on.
+        notes: notes on the tasks that ran in this process.
+        planning: the planning task, if any; its output is set to the plan.
 
     Raises:
-        OutputInvalid: no task gave a text.
+        OutputInvalid: no task has a text output.
     """
     outputs, plan = _outputs(tasks, planning, written, notes)
     if not any(output.raw for output in outputs):
@@ -168,14 +168,14 @@ def task_index(reference: object, tasks: Sequence[TaskBinding], outputs: Mapping
     """Return the index of a task in its crew.
 
     Args:
-        reference: the task itself; its name in the graph, its id, name or key; its place, also as a text; the id or the key that
-            it had when a run was made.
+        reference: the task itself; its node name, id, name or key; its index, also as text; or the id or key that it had in
+            the stored run.
         tasks: the crew's tasks.
-        outputs: what that run's tasks gave, as plain data, by their names in the graph.
+        outputs: the stored run's task outputs as plain data, by node name.
 
     Raises:
-        UnknownTask: there is no such task, or there are several; says which there are.
-        TypeError: it is nothing that names a task.
+        UnknownTask: no task or several tasks match; the message lists the tasks.
+        TypeError: the reference has an unsupported type.
     """
     if isinstance(reference, Task):
         matches = [index for index, task in enumerate(tasks) if task.task is reference]
@@ -196,7 +196,7 @@ def task_index(reference: object, tasks: Sequence[TaskBinding], outputs: Mapping
 
 
 def _names_of_tasks(outputs: Mapping[str, Mapping[str, Any]]) -> Iterator[Callable[[TaskBinding], Sequence[object]]]:
-    """The kinds of names of a task, most specific first."""
+    """Yield functions that return the names of a task, most specific kind first."""
 
     def stored(task: TaskBinding, key: str) -> object:
         labels: Mapping[str, Any] = outputs.get(task.slug, {}).get(TASK) or {}
@@ -224,24 +224,24 @@ def _task_list(tasks: Sequence[TaskBinding]) -> str:
 
 
 class _RecordFiles(Operation):
-    """Reads files, and says by what they are known again."""
+    """Reads files and returns their records, which identify them on resume."""
 
     def __init__(self, files: object) -> None:
-        self._given = files
+        self._files = files
 
     def run(self) -> dict[str, FileRecord]:
-        return extension("files.record")(extension("files.read")(self._given))
+        return extension("files.record")(extension("files.read")(self._files))
 
     async def arun(self) -> dict[str, FileRecord]:
         return await in_thread(self.run)
 
 
 def recorded_files(files: object) -> Program[dict[str, object]]:
-    """Files as a run keeps them, under the name that its inputs have for them; nothing where there are none.
+    """Return the records of files as an input; empty without files.
 
     Raises:
-        ValueError: something is no file, or is not there.
-        FileTooLargeError: one is larger than it may be.
+        ValueError: a value is not a file, or the file does not exist.
+        FileTooLargeError: a file exceeds the size limit.
     """
     if not files:
         return {}
@@ -249,16 +249,16 @@ def recorded_files(files: object) -> Program[dict[str, object]]:
 
 
 class _UnrecordedFiles(dict[str, Any]):
-    """Files among inputs, until the run notes them."""
+    """Files among the inputs, before the run has recorded them."""
 
 
 def with_files(inputs: Inputs | None, files: Any) -> Mapping[str, object] | None:
-    """Inputs with files among them; where none are given, with those of the flow around.
+    """Return the inputs with files added; without files, with those of the enclosing flow.
 
     Raises:
-        RunError: there is an input of their name.
-        ValueError: something is no file, or is not there.
-        FileTooLargeError: one is larger than it may be.
+        RunError: another input already has the name reserved for files.
+        ValueError: a value is not a file, or the file does not exist.
+        FileTooLargeError: a file exceeds the size limit.
     """
     if not files:
         method = RUNNING.get()
@@ -270,7 +270,7 @@ def with_files(inputs: Inputs | None, files: Any) -> Mapping[str, object] | None
 
 
 def all_with_files(inputs: Any, files: object) -> Any:
-    """Inputs of several runs, each with the same files among them; what are no inputs stays as it is."""
+    """Return the inputs of several runs with the same files added to each; other values stay unchanged."""
     if not files or not isinstance(inputs, list | tuple):
         return inputs
     records = extension("files.read")(files)
@@ -282,7 +282,7 @@ def _one_with_files(inputs: Any, files: object) -> object:
 
 
 def split_files(inputs: Inputs) -> tuple[dict[str, object], object]:
-    """Inputs, and the files that stood among them."""
+    """Return the inputs without files, and the unrecorded files."""
     files: object = inputs.get(FILES)
     if isinstance(files, _UnrecordedFiles):
         return without_files(inputs), files
@@ -290,6 +290,6 @@ def split_files(inputs: Inputs) -> tuple[dict[str, object], object]:
 
 
 def without_files(inputs: Inputs) -> dict[str, object]:
-    """Inputs without files."""
+    """Return the inputs without files."""
     has_files = isinstance(inputs.get(FILES), _UnrecordedFiles) or files_in(inputs)
     return {name: value for name, value in inputs.items() if not has_files or name != FILES}

@@ -90,18 +90,18 @@ def form_of(flow: "Flow | type[Flow]", granularity: str = "method") -> FlowForm:
 def is_behind(values: Mapping[str, Any]) -> bool:
     """Whether methods have completed since the last persisted one."""
     saved: Mapping[str, Any] | None = values.get("saved")
-    if saved is None or values.get("parked"):  # what is asked is not taken back
+    if saved is None or values.get("parked"):  # pending questions are not withdrawn
         return False
     before, now = saved["progress"], values["progress"]
     return bool(before["run"] == now["run"] and before["last"] != now["last"])
 
 
 def rewind(graph: FlowGraph, config: object, values: Mapping[str, Any]) -> Program[Mapping[str, Any]]:
-    """Set a run back to where the last method that is persisted had completed; the address of the new checkpoint.
+    """Set a run back to the completion of the last persisted method; return the address of the new checkpoint.
 
     Args:
         graph: the flow's graph.
-        config: the run's.
+        config: the config of the run.
         values: the state of the graph.
     """
     saved: Mapping[str, Any] = values["saved"]
@@ -125,20 +125,20 @@ async def akickoff_flow(flow: "Flow", inputs: dict[str, Any]) -> Any:
 
 
 def resume_flow(flow: "Flow", flow_id: str, feedback: Any) -> Any:
-    """Go on with a run; see `Flow.resume`."""
+    """Resume a run; see `Flow.resume`."""
     return drive(with_run_hooks(flow, resume_flow_program(flow, flow_id, feedback)))
 
 
 async def aresume_flow(flow: "Flow", flow_id: str, feedback: Any) -> Any:
-    """Go on with a run on this event loop."""
+    """Resume a run on this event loop."""
     return await adrive(with_run_hooks(flow, resume_flow_program(flow, flow_id, feedback)))
 
 
 def run_of(flow: "Flow", inputs: dict[str, Any], feedback: Any) -> Program[Any]:
-    """A kickoff as a program, or the continuation of a run with an answer.
+    """Return a kickoff as a program, or the resumption of a run with an answer.
 
     Raises:
-        RunError: there is an answer, and no `id` of the run that waits for it.
+        RunError: there is an answer, but no `id` of the pending run.
     """
     if feedback is None:
         return _kickoff(flow, inputs)
@@ -163,7 +163,7 @@ def ask(message: str, timeout: float | None, metadata: Mapping[str, Any] | None)
 
 
 def flow_questions(run: FlowRun, questions: Mapping[str, Any]) -> PendingFlow:
-    """Return what a run waits for."""
+    """Return the pending questions of a run."""
     return PendingFlow(
         flow_id=run.thread_id or run.flow_id,
         flow=run.name,
@@ -190,7 +190,7 @@ def _saver(flow: "Flow") -> object:
 
 
 def load_flow_state(flow: "Flow", flow_id: str) -> bool:
-    """Show the state that is kept under an id; see `Flow._load_state`."""
+    """Load the state stored under an id into the flow; see `Flow._load_state`."""
     saver = checkpointer_for(own_saver(flow))
     if saver is not None:
         graph = compile_flow(flow, checkpointer=saver)
@@ -238,7 +238,7 @@ def _start_or_resume(flow: "Flow", inputs: dict[str, Any]) -> Program[object]:
 
 
 def _load_persisted(flow: "Flow", run: FlowRun, flow_id: str) -> bool:
-    """Whether a persistence backend holds a state for the run to begin with."""
+    """Load the run's first state from a persistence backend; False if none has it."""
     values = load_state(flow, flow_id)
     if values is not None:
         run.state = flow.new_state(run.inputs, flow.restored_state(values))
@@ -246,7 +246,7 @@ def _load_persisted(flow: "Flow", run: FlowRun, flow_id: str) -> bool:
 
 
 def _continue(graph: FlowGraph, run: FlowRun, flow_id: str, values: Mapping[str, object]) -> Program[object]:
-    """Go on with a run that is not done: where only some methods are persisted, from the last one that was."""
+    """Resume an unfinished run: from the last persisted method, if only some methods are persisted."""
     if not run.marks or not is_behind(values):
         return (yield from resume_flow_program(run.flow, flow_id, None))
     address = yield from rewind(graph, _config(graph, run, flow_id), values)
@@ -261,7 +261,7 @@ def _persisted_values(run: FlowRun, values: Mapping[str, Any]) -> Mapping[str, o
 
 
 def _run_in_method(flow: "Flow", inputs: dict[str, Any], method: Running) -> Program[object]:
-    """A run inside a method of another flow, stored where that one is: it resumes after a crash."""
+    """Run inside a method of another flow, in the storage of that flow; resumes after a crash."""
     graph = compile_flow(flow, checkpointer=method.run.saver)
     run, thread_id = FlowRun(flow, graph.plan, None, inputs, stored=True), method.next_thread()
     values: Mapping[str, object] = {}
@@ -275,7 +275,7 @@ def _run_in_method(flow: "Flow", inputs: dict[str, Any], method: Running) -> Pro
 
 
 def resume_flow_program(flow: "Flow", flow_id: str, feedback: Any) -> Program[Any]:
-    """A resume as a program."""
+    """Return a resume as a program."""
     saver = checkpointer_for(own_saver(flow))
     if saver is None:
         raise RunError(f"flow `{flow.flow_name}` keeps no runs (`checkpointer=False`), so none can be gone on with")
@@ -324,7 +324,7 @@ def unknown_run(flow: "Flow", flow_id: str) -> RunError:
 
 def metadata_of(graph: FlowGraph) -> dict[str, Any]:
     """Return the metadata in the checkpoints of a graph."""
-    # Both always: a run inside of another one's method would inherit what it does not tell itself.
+    # Always both: a nested run would inherit missing keys from the enclosing run.
     return {FLOW_NAME: graph.flow.flow_name, FLOW_GRANULARITY: graph.granularity}
 
 
@@ -367,7 +367,7 @@ def _config(graph: FlowGraph, run: FlowRun, thread_id: str | None) -> RunnableCo
         "recursion_limit": _MOST_STEPS,
         "configurable": {RUN: run},
     }
-    if run.stored:  # metadata are for finding checkpoints; each costs every step
+    if run.stored:  # metadata identify checkpoints; each key is stored with every step
         config["metadata"] = metadata_of(graph)
         config["configurable"] = {RUN: run, "thread_id": thread_id}
     return config
@@ -376,14 +376,14 @@ def _config(graph: FlowGraph, run: FlowRun, thread_id: str | None) -> RunnableCo
 def execute_flow(
     graph: FlowGraph, run: FlowRun, value: Any, thread_id: str | None, checkpoint: Mapping[str, Any] | None = None
 ) -> Program[Any]:
-    """Run a flow, and tell of it.
+    """Run a flow and emit its events.
 
     Args:
-        graph: its graph.
-        run: the living side.
-        value: inputs for a new run, an answer as a Command, or None for going on.
-        thread_id: what it is kept under; the state's `id` where None.
-        checkpoint: the address of the checkpoint to go on from; the last one where None.
+        graph: the flow's graph.
+        run: the live state of the run.
+        value: the inputs of a new run, a Command with an answer, or None to continue.
+        thread_id: the thread of the run; None for the `id` of the state.
+        checkpoint: the address of the checkpoint to continue from; None for the latest.
     """
     flow, is_resumed = run.flow, not isinstance(value, dict)
     if isinstance(value, dict):
@@ -392,7 +392,7 @@ def execute_flow(
     flow.set_last_run(run)
     run.thread_id, run.saver = thread_id, graph.checkpointer
     retention = Retention(flow.keep_history, f"flow `{run.name}`", run.saver or None, thread_id, graph)
-    if is_resumed:  # what the process before may have left
+    if is_resumed:  # left by an earlier process
         yield retention.trim(shrink=False)
     config = _config(graph, run, thread_id)
     if checkpoint is not None:
@@ -461,7 +461,7 @@ def waiting_flow_runs(flow: "Flow", flow_id: str) -> PendingFlow:
     """Restore a pending run into a flow; see `Flow.from_pending`.
 
     Raises:
-        DefinitionError: it waits for nothing.
+        DefinitionError: the run is not pending.
     """
     saver = checkpointer_for(flow.checkpointer)
     if saver is not None:

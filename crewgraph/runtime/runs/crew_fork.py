@@ -289,12 +289,12 @@ class ForkStart:
         if PLANNING in remaining:
             plan = restore_output(PLANNING, remaining[PLANNING], {PLANNING: CrewPlan}, self.source.thread_id)
             remaining[PLANNING] = without_usage(plan).to_plain()
-        first, *others = [binding.slug for binding in self.tasks[last.start : count]]
-        values: Any = {**remaining, INPUTS: self.inputs, **{k: v for k, v in plain.items() if k not in others}}
+        first, *rest = [binding.slug for binding in self.tasks[last.start : count]]
+        values: Any = {**remaining, INPUTS: self.inputs, **{k: v for k, v in plain.items() if k not in rest}}
         waiting = [binding.slug for binding in self.tasks[count : last.stop]]
         if waiting:  # parallel to completed tasks; their edge starts at the task before the whole group
             values = Command(update=values, goto=waiting)
-        return [StateUpdate(values, first), *(StateUpdate({name: plain[name]}, name) for name in others)]
+        return [StateUpdate(values, first), *(StateUpdate({name: plain[name]}, name) for name in rest)]
 
     def _group(self) -> range:
         """Return the indices of the last completed task and of the tasks that run in parallel to it."""

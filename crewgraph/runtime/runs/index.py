@@ -27,7 +27,7 @@ from crewgraph.definitions.flow.feedback import PendingFlow, Question
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.errors import RunError
-from crewgraph.runtime.execution import refuse_without_async_face
+from crewgraph.runtime.execution import require_async_methods
 from crewgraph.runtime.runs.metadata import CREW_NAME, FLOW_NAME, crew_labels, has_single_node
 from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.runtime.runs.stored_run import StoredCrewRun, StoredRun
@@ -94,7 +94,7 @@ class _ReadRuns(Operation):
     async def arun(self) -> list[RunInfo]:
         if isinstance(self.saver, SqliteCheckpointer):
             return await in_thread(self._latest, self.saver)
-        refuse_without_async_face(self.saver)
+        require_async_methods(self.saver)
         return self._listed([checkpoint async for checkpoint in self.saver.alist(None, filter=dict(self.query.labels))])
 
     def _latest(self, saver: SqliteCheckpointer) -> list[RunInfo]:

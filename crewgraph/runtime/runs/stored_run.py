@@ -15,7 +15,7 @@ from crewgraph.core.operations import Operation, Program, Saving, drive
 from crewgraph.core.pregel import coming, given_to, leads_on
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.errors import RunError
-from crewgraph.runtime.execution import refuse_without_async_face
+from crewgraph.runtime.execution import require_async_methods
 from crewgraph.runtime.runs.metadata import (
     CREW_NAME,
     FLOW_NAME,
@@ -160,7 +160,7 @@ class _ReadPast(Operation):
         return list(self.saver.list(self.config))
 
     async def arun(self) -> list[CheckpointTuple]:
-        refuse_without_async_face(self.saver)
+        require_async_methods(self.saver)
         return [checkpoint async for checkpoint in self.saver.alist(self.config)]
 
 
@@ -168,7 +168,7 @@ class _ReadCheckpoint(Saving):
     """Read one checkpoint of a thread."""
 
     async def arun(self) -> object:
-        refuse_without_async_face(self.saver)
+        require_async_methods(self.saver)
         return await super().arun()
 
 

@@ -41,8 +41,8 @@ class Audience(ABC):
         self._items: deque[StreamItem] = deque()
         self._taken = 0
         self._lock = threading.Lock()
-        self._left = False
-        self._standing = SuspendedLineage()
+        self._abandoned = False
+        self._lineage = SuspendedLineage()
         self._listeners: tuple[ContextListener, ...] | None = None
 
     @abstractmethod
@@ -59,7 +59,7 @@ class Audience(ABC):
 
     def leave(self) -> None:
         """Abandon the run: it stops before its next effect, or in the middle of a streamed answer."""
-        self._left = True
+        self._abandoned = True
 
     @contextmanager
     def listening(self) -> Generator[None]:
@@ -67,9 +67,9 @@ class Audience(ABC):
         sinks, is_abandoned, listeners = SINKS.get(), ABANDONED.get(), CONTEXT_LISTENERS.get()
         CONTEXT_LISTENERS.set(listeners if self._listeners is None else self._listeners)
         SINKS.set((*sinks, self._on_event))
-        ABANDONED.set(lambda: self._left or (is_abandoned is not None and is_abandoned()))
+        ABANDONED.set(lambda: self._abandoned or (is_abandoned is not None and is_abandoned()))
         try:
-            with self._standing.taken_up():
+            with self._lineage.resumed():
                 yield
         finally:
             SINKS.set(sinks)
