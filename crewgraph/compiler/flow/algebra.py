@@ -14,7 +14,7 @@ from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.definitions.flow.method import Condition, is_met, label_of
 from crewgraph.errors import FlowLoopError
 
-__all__ = ["Execution", "Progress", "advance", "check_calls", "initial_progress", "labels_of"]
+__all__ = ["Execution", "Progress", "check_calls", "initial_progress", "labels_of", "next_progress"]
 
 _BEGINNING = ""
 """The wave of the first routers of a run."""
@@ -90,7 +90,7 @@ def labels_of(plan: TriggerPlan, method: str, value: object) -> list[str]:
     return [value] if isinstance(value, str) and value in plan.said else []
 
 
-def advance(plan: TriggerPlan, progress: Progress, done: str, labels: Sequence[str], result: Any) -> Progress:
+def next_progress(plan: TriggerPlan, progress: Progress, done: str, labels: Sequence[str], result: Any) -> Progress:
     """Return the progress after an execution has completed.
 
     Args:

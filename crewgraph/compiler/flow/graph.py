@@ -16,7 +16,7 @@ from langgraph.types import Command, StateSnapshot, StateUpdate
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
-from crewgraph.compiler.flow.algebra import Progress, advance, initial_progress, labels_of
+from crewgraph.compiler.flow.algebra import Progress, initial_progress, labels_of, next_progress
 from crewgraph.compiler.flow.completion import forked_values
 from crewgraph.compiler.flow.execution import unknown_inputs
 from crewgraph.compiler.flow.nodes import RUN, WAIT, MethodNode, WaitNode
@@ -373,7 +373,7 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         if executions and "output" in values:
             output = values.pop("output")
             method = progress["inflight"][executions[0]]["method"]
-            progress = advance(self.plan, progress, executions[0], labels_of(self.plan, method, output), output)
+            progress = next_progress(self.plan, progress, executions[0], labels_of(self.plan, method, output), output)
             values["progress"] = progress
             if not progress["inflight"]:
                 values["output"] = output

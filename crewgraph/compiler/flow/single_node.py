@@ -17,7 +17,14 @@ from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.compiler.flow.run import FlowRun, Parked
 from crewgraph.compiler.flow.scheduler import Ended, retry_save, run_alone, wait_for_first
 from crewgraph.compiler.flow.state_changes import apply_changes, merge_changes
-from crewgraph.compiler.flow.updates import answer_update, complete, finish_update, park_update, question_update, replay
+from crewgraph.compiler.flow.updates import (
+    answer_update,
+    complete,
+    finish_update,
+    park_update,
+    question_update,
+    replay_completions,
+)
 from crewgraph.core.journal import Journal, Record
 from crewgraph.core.operations import Program
 
@@ -73,7 +80,7 @@ def with_journal(plan: TriggerPlan, values: Mapping[str, Any], records: Sequence
         if record["done"][0][0] not in progress["inflight"]:
             continue  # LangGraph shows what the node wrote at its end, which holds the record, before it is a checkpoint
         completion = cast("Completion", record)
-        progress = replay(plan, progress, completion["done"])
+        progress = replay_completions(plan, progress, completion["done"])
         state = apply_changes(state, completion["state"])
         values = {**values, **extra_updates(values, progress, state or {}, completion)}
     return {**values, "progress": progress, "state": state}
@@ -90,7 +97,7 @@ class _Batch:
         self.is_empty = not records
         for record in records:
             completion = cast("Completion", record)
-            self._take(replay(run.plan, self.progress, completion["done"]), completion)
+            self._take(replay_completions(run.plan, self.progress, completion["done"]), completion)
 
     @property
     def values(self) -> dict[str, Any]:

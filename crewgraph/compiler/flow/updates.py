@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from langgraph.types import interrupt
 
-from crewgraph.compiler.flow.algebra import Progress, advance, labels_of
+from crewgraph.compiler.flow.algebra import Progress, labels_of, next_progress
 from crewgraph.compiler.flow.completion import Completion, Done
 from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.compiler.flow.report import FlowReport
@@ -15,7 +15,15 @@ from crewgraph.compiler.flow.scheduler import MethodEnd
 from crewgraph.definitions.flow.checkpoints import run_extension
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult
 
-__all__ = ["answer_update", "complete", "finish_update", "park_update", "question_update", "replay", "result_update"]
+__all__ = [
+    "answer_update",
+    "complete",
+    "finish_update",
+    "park_update",
+    "question_update",
+    "replay_completions",
+    "result_update",
+]
 
 
 def complete(run: FlowRun, progress: Progress, ended: MethodEnd) -> tuple[Progress, Completion]:
@@ -26,7 +34,7 @@ def complete(run: FlowRun, progress: Progress, ended: MethodEnd) -> tuple[Progre
         method = progress["inflight"][name]["method"]
         labels, result = labels_of(run.plan, method, _label_value(value)), run.finish(name, method, value)
         done.append((name, labels, result))
-        progress = advance(run.plan, progress, name, labels, result)
+        progress = next_progress(run.plan, progress, name, labels, result)
         if not progress["inflight"] and (extra := run_extension(run.inputs)) is not None:
             extra.end(run.flow, run.state, value)
             completion["state"] = {**completion["state"], **run.changes()}
@@ -42,10 +50,10 @@ def complete(run: FlowRun, progress: Progress, ended: MethodEnd) -> tuple[Progre
     return progress, completion
 
 
-def replay(plan: TriggerPlan, progress: Progress, done: Sequence[Done]) -> Progress:
+def replay_completions(plan: TriggerPlan, progress: Progress, done: Sequence[Done]) -> Progress:
     """Return the progress after recorded completions."""
     for name, labels, result in done:
-        progress = advance(plan, progress, name, labels, result)
+        progress = next_progress(plan, progress, name, labels, result)
     return progress
 
 

@@ -65,7 +65,7 @@ __all__ = [
     "prompt",
     "reply",
     "reply_program",
-    "run_body",
+    "run_standalone",
 ]
 
 
@@ -191,7 +191,7 @@ def reply_program(
     place, observers = agent_observers(agent, inputs)
     with running(), observed(observers):
         name = f"Kickoff: {binding.slug}"
-        plain = yield from run_body(name, binding.slug, body, inputs=inputs, binding=binding, own_place=place)
+        plain = yield from run_standalone(name, binding.slug, body, inputs=inputs, binding=binding, own_place=place)
         yield WaitForListeners()
     return LiteAgentOutput.from_plain(plain, structure)
 
@@ -201,7 +201,7 @@ def next_answer_program(
 ) -> Program[dict[str, Any]]:
     """Continue a conversation of an agent to its next answer; see `continue_body`."""
     body = partial(continue_body, binding, task, messages)
-    result = yield from run_body(f"Going on: {binding.slug}", binding.slug, body, binding=binding)
+    result = yield from run_standalone(f"Going on: {binding.slug}", binding.slug, body, binding=binding)
     if task is not None:
         _charge_usage(task, result["usage"])
     return result
@@ -221,7 +221,7 @@ def _check_structure(structure: object, where: str) -> None:
 
 def _run_task_body(assignment: TaskBinding, body: _Body, notes: RunNotes | None = None) -> Program[Any]:
     name = f"Task: {assignment.slug}"
-    return (yield from run_body(name, assignment.slug, partial(body, assignment), notes, binding=assignment))
+    return (yield from run_standalone(name, assignment.slug, partial(body, assignment), notes, binding=assignment))
 
 
 def _judgement(guardrail: ModelGuardrail, output: TaskOutput) -> Program[tuple[bool, Any]]:
@@ -236,11 +236,11 @@ def _judgement(guardrail: ModelGuardrail, output: TaskOutput) -> Program[tuple[b
         verdict = yield from judge_output(guardrail, output.raw, description, "", model, english(), UsageLedger())
         return {"verdict": verdict}
 
-    verdict = yield from run_body(f"Guardrail: {shorten(guardrail.description, 60)}", "verdict", body)
+    verdict = yield from run_standalone(f"Guardrail: {shorten(guardrail.description, 60)}", "verdict", body)
     return (True, output.raw) if verdict["accepted"] else (False, verdict["error"])
 
 
-def run_body(
+def run_standalone(
     name: str,
     node: str,
     body: Callable[[Mapping[str, Any]], Body[dict[str, Any]]],

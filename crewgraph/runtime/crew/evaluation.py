@@ -27,7 +27,7 @@ from crewgraph.events.crew import (
 from crewgraph.lazy import lazy
 from crewgraph.llm.resolve import as_model
 from crewgraph.llm.usage import UsageLedger, total
-from crewgraph.runtime.agent.standalone import run_body
+from crewgraph.runtime.agent.standalone import run_standalone
 from crewgraph.runtime.console import crew_console
 from crewgraph.runtime.crew.kickoff import emit_crew_event, failure_text, kickoff_program, validate_inputs
 from crewgraph.runtime.crew.training import checked_rounds
@@ -168,7 +168,7 @@ class _Judge:
             def body(_: Mapping[str, object]) -> Body[dict[str, object]]:
                 return {"marks": {"all": (yield from mark_outputs(judged, self._book))}}
 
-            result_by_node = yield from run_body(f"Evaluation: {self._crew.name}", "marks", body)
+            result_by_node = yield from run_standalone(f"Evaluation: {self._crew.name}", "marks", body)
             marks = result_by_node["all"]
         remaining_marks, ledger = iter(marks), UsageLedger()
         scores: list[TaskScore] = []

@@ -32,7 +32,7 @@ from crewgraph.definitions.task.output import CrewOutput, TaskOutput
 from crewgraph.errors import RunError
 from crewgraph.events.crew import CrewTrainCompletedEvent, CrewTrainFailedEvent, CrewTrainStartedEvent
 from crewgraph.prompts.book import Book
-from crewgraph.runtime.agent.standalone import run_body
+from crewgraph.runtime.agent.standalone import run_standalone
 from crewgraph.runtime.console import crew_console
 from crewgraph.runtime.crew.graphs import graph_of
 from crewgraph.runtime.crew.kickoff import (
@@ -248,7 +248,7 @@ def _draw_lessons(crew: Crew, agent: BaseAgent, feedback: list[Feedback]) -> Pro
         lessons = yield from summarize_feedback(agent, feedback, model, crew.texts.book)
         return {node: lessons.model_dump()}
 
-    return TrainedAgent.model_validate((yield from run_body(f"Training: {role}", node, body)))
+    return TrainedAgent.model_validate((yield from run_standalone(f"Training: {role}", node, body)))
 
 
 def _ask_at_terminal(book: Book, output: TaskOutput) -> str:
