@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, date, datetime, time, timedelta
 from enum import Enum
 from threading import RLock
-from typing import Annotated, Any, ClassVar, cast
+from typing import Annotated, Any, ClassVar, TypeAlias, cast
 from uuid import uuid4
 
 from pydantic import VERSION, BaseModel, ConfigDict, Field, PlainSerializer, field_serializer
@@ -15,8 +15,11 @@ from pydantic_core.core_schema import FieldSerializationInfo
 
 from crewgraph.schema import Metadata
 
-__all__ = ["BaseEvent", "attribute", "brief", "short_reference", "task_id_of"]
+__all__ = ["BaseEvent", "JsonObject", "WorkEvent", "attribute", "brief", "short_reference", "task_id_of"]
 
+
+JsonObject: TypeAlias = dict[str, Any]
+"""A JSON object as data: the arguments of a tool call, an agent card, the usage of a model."""
 
 _NAMES = ("id", "role", "name")
 
@@ -226,6 +229,16 @@ class BaseEvent(BaseModel):
     def _dumped(self, value: Any, info: FieldSerializationInfo) -> object:
         return short_reference(value) if info.field_name in _REFERENCES else brief(value)
 
-    def to_json(self, exclude: set[str] | None = None) -> dict[str, Any]:
+    def to_json(self, exclude: set[str] | None = None) -> JsonObject:
         """Return the event as JSON data, without the fields named in `exclude`."""
         return self.model_dump(mode="json", exclude=exclude)
+
+
+class WorkEvent(BaseEvent):
+    """Something that happened in the work of an agent on a task."""
+
+    from_task: Any = None
+    """The task."""
+
+    from_agent: Any = None
+    """The agent."""

@@ -7,7 +7,7 @@ from typing import Any, Literal, cast
 
 from pydantic import BaseModel, Field, PrivateAttr, SerializeAsAny, field_validator
 
-from crewgraph.events.base import BaseEvent
+from crewgraph.events.base import BaseEvent, JsonObject
 
 __all__ = ["EdgeType", "EventNode", "EventRecord"]
 
@@ -37,7 +37,7 @@ class EventNode(BaseModel):
         # A dump holds no class, but the type tells it if the class is imported in this process.
         if not isinstance(value, dict):
             return value
-        plain = cast("dict[str, Any]", value)
+        plain = cast("JsonObject", value)
         kind = _classes().get(str(plain.get("type")), BaseEvent)
         return kind.model_construct(**plain)
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from typing_extensions import TypeVar
 
 from crewgraph.errors import RunError
-from crewgraph.events.base import BaseEvent
+from crewgraph.events.base import BaseEvent, JsonObject
 from crewgraph.events.flow import FlowEvent
 from crewgraph.events.llm import LLMEventBase
 from crewgraph.events.tool import ToolExecutionErrorEvent, ToolUsageEvent
@@ -66,11 +66,11 @@ class StreamFrame(BaseModel):
     previous_id: str | None = None
     """The id of the previous event."""
 
-    data: dict[str, Any] = Field(default_factory=dict[str, Any])
+    data: JsonObject = Field(default_factory=dict[str, Any])
     """The other fields of the event."""
 
     @property
-    def event(self) -> dict[str, Any]:
+    def event(self) -> JsonObject:
         """An alias of `data`."""
         return self.data
 

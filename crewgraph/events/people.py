@@ -3,7 +3,7 @@
 import inspect
 from typing import Any
 
-from crewgraph.events.base import BaseEvent, attribute, brief
+from crewgraph.events.base import JsonObject, WorkEvent, attribute, brief
 
 __all__ = [
     "HumanInputReceivedEvent",
@@ -15,7 +15,7 @@ __all__ = [
 ]
 
 
-class _HumanInputEvent(BaseEvent):
+class _HumanInputEvent(WorkEvent):
     kind: str
     """The kind of question: `feedback` on an answer, or `approval` of a tool call."""
 
@@ -25,17 +25,11 @@ class _HumanInputEvent(BaseEvent):
     tool_name: str | None = None
     """The tool to approve."""
 
-    tool_args: dict[str, Any] | None = None
+    tool_args: JsonObject | None = None
     """The arguments of the call."""
 
     output: str | None = None
     """The answer to review."""
-
-    from_task: Any = None
-    """The task that the agent works on."""
-
-    from_agent: Any = None
-    """The agent that asks."""
 
 
 class HumanInputRequestedEvent(_HumanInputEvent):
@@ -53,14 +47,8 @@ class HumanInputReceivedEvent(_HumanInputEvent):
     """The answer, as plain data."""
 
 
-class LLMGuardrailBaseEvent(BaseEvent):
+class LLMGuardrailBaseEvent(WorkEvent):
     """Something that happened while an output was checked."""
-
-    from_task: Any = None
-    """The task whose output is checked."""
-
-    from_agent: Any = None
-    """The agent that made it."""
 
     guardrail_type: str | None = None
     """The kind of guardrail: "function", "llm" or "hallucination"."""
