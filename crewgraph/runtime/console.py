@@ -11,6 +11,7 @@ from crewgraph.compiler.flow.run import RUNNING, Running
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.flow.flow import Flow
+from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.crew import CrewBaseEvent
 from crewgraph.events.flow import FlowEvent
@@ -32,7 +33,7 @@ class _Screen:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._shown: Counter[int | str] = Counter()
-        self._listener: Any = None
+        self._listener: ConsoleListener | None = None
 
     def show(self, ids: set[int | str]) -> None:
         with self._lock:
@@ -49,7 +50,7 @@ class _Screen:
                 self._listener.detach()
                 self._listener = None
 
-    def _shows(self, source: object, event: Any) -> bool:
+    def _shows(self, source: object, event: BaseEvent) -> bool:
         if isinstance(event, FlowEvent):
             return id(source) in self._shown or any(self._enclosing())
         if isinstance(event, CrewBaseEvent) and any(self._enclosing()):

@@ -11,6 +11,7 @@ from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.config import get_stream_writer
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Interrupt
 
 from crewgraph.compiler.task.events import NOTES, RunNotes
 from crewgraph.core.loops.bridge import acall, call
@@ -32,7 +33,7 @@ _Graph = CompiledStateGraph[Any]
 class CallBack(Operation):
     """Calls a user's function, sync or async."""
 
-    def __init__(self, function: Callable[..., Any], *args: Any) -> None:
+    def __init__(self, function: Callable[..., Any], *args: object) -> None:
         self.function, self.args = function, args
 
     def run(self) -> Any:
@@ -81,7 +82,7 @@ class Run(Operation):
     def __init__(
         self,
         graph: _Graph,
-        graph_input: Any,
+        graph_input: object,
         config: RunnableConfig,
         *,
         durability: str | None,
@@ -103,7 +104,7 @@ class Run(Operation):
             self.options["durability"] = durability
         self.notes = notes
         self.written: dict[str, object] = {}
-        self.questions: list[Any] = []
+        self.questions: list[Interrupt] = []
         self._place: tuple[str, ...] | None = None
 
     def run(self) -> "Run":
@@ -228,7 +229,7 @@ class Run(Operation):
             self.questions.clear()
         return place == self._place
 
-    def _gather(self, streamed: Any, written: Callable[[Any], None] | None) -> None:
+    def _gather(self, streamed: Any, written: Callable[[object], None] | None) -> None:
         *inside, mode, update = streamed
         if mode == "custom":
             if written is not None:
@@ -281,11 +282,11 @@ def _route(
             write_outer(item)
 
 
-def require_async_methods(saver: Any) -> None:
+def require_async_methods(checkpointer: Any) -> None:
     """Raise RunError for checkpointers without async methods, whose own error has no text."""
-    checkpointer: object = saver
-    if getattr(type(checkpointer), "aget_tuple", None) is BaseCheckpointSaver.aget_tuple:
+    saver: object = checkpointer
+    if getattr(type(saver), "aget_tuple", None) is BaseCheckpointSaver.aget_tuple:
         raise RunError(
-            f"`{type(checkpointer).__name__}` is for sync runs only; give its sibling for event loops (as "
+            f"`{type(saver).__name__}` is for sync runs only; give its sibling for event loops (as "
             "`AsyncPostgresSaver`) or a `SqliteCheckpointer`, or run the crew with `kickoff` and `resume`."
         )

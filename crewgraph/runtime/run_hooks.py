@@ -11,6 +11,7 @@ from langgraph.errors import GraphBubbleUp
 from crewgraph.compiler.flow.run import FlowRun, Parked
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.core.operations import Operation, Program
+from crewgraph.core.plain import PlainDict
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.crew.pending import PendingCrew
@@ -115,7 +116,7 @@ class _Dispatch(Operation):
         await adispatch(self.point, self.context)
 
 
-def callback_arguments(callback: Callable[..., object], value: Any) -> tuple[Any, ...]:
+def callback_arguments(callback: Callable[..., object], value: object) -> tuple[object, ...]:
     """Return the arguments for a function: the value, if it takes one."""
     try:
         parameters = inspect.signature(callback).parameters.values()
@@ -125,7 +126,7 @@ def callback_arguments(callback: Callable[..., object], value: Any) -> tuple[Any
     return (value,) if takes else ()
 
 
-SnapshotOrigin = tuple[str, str | None, Mapping[str, Any]]
+SnapshotOrigin = tuple[str, str | None, Mapping[str, PlainDict]]
 """The branch of a run's snapshots, the snapshot that it continues from, and the task outputs in it."""
 
 

@@ -71,7 +71,7 @@ class RunPlace:
         """LangGraph's durability: "sync" if the run has its own storage, otherwise inherited."""
         return "sync" if self.detached and self.checkpointer is not False else None
 
-    def answers(self, questions: Sequence[Interrupt]) -> "Command[Any] | None":
+    def answers(self, questions: Sequence[Interrupt]) -> "Command[object] | None":
         """Return the resume value of a known run: the answers to its questions that the method left pending."""
         assert self.method is not None
         answers = {question.id: answer_to(self.method, _question_name(question)) for question in questions}
@@ -85,7 +85,7 @@ class RunPlace:
             raise parked_question(method, _question_name(questions[0]), questions[0].value)
 
     @property
-    def configurable(self) -> dict[str, Any]:
+    def configurable(self) -> dict[str, object]:
         """The `configurable` that names the thread."""
         return {"thread_id": self.thread_id} if self.detached and self.thread_id is not None else {}
 

@@ -6,7 +6,7 @@ event return: an `or_` over labels of one wave fires once.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from typing_extensions import TypedDict  # typing's own has no JSON schema before Python 3.12, which Studio asks for
 
@@ -14,7 +14,22 @@ from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.definitions.flow.method import Condition, is_met, label_of
 from crewgraph.errors import FlowLoopError
 
-__all__ = ["Execution", "Progress", "check_calls", "initial_progress", "labels_of", "next_progress"]
+__all__ = [
+    "Execution",
+    "GraphState",
+    "GraphUpdate",
+    "Progress",
+    "check_calls",
+    "initial_progress",
+    "labels_of",
+    "next_progress",
+]
+
+GraphState: TypeAlias = Mapping[str, Any]
+"""The state of a flow's graph, by channel."""
+
+GraphUpdate: TypeAlias = dict[str, Any]
+"""A change of that state, as a node returns it."""
 
 _BEGINNING = ""
 """The wave of the first routers of a run."""
@@ -90,7 +105,7 @@ def labels_of(plan: TriggerPlan, method: str, value: object) -> list[str]:
     return [value] if isinstance(value, str) and value in plan.said else []
 
 
-def next_progress(plan: TriggerPlan, progress: Progress, done: str, labels: Sequence[str], result: Any) -> Progress:
+def next_progress(plan: TriggerPlan, progress: Progress, done: str, labels: Sequence[str], result: object) -> Progress:
     """Return the progress after an execution has completed.
 
     Args:
@@ -186,7 +201,7 @@ class _Step:
         self.ran[name] = (number, times + 1)
         return number
 
-    def progress(self, result: Any) -> Progress:
+    def progress(self, result: object) -> Progress:
         """Return the resulting progress."""
         before: Mapping[str, Execution] = self.before["inflight"]
         inflight = {**{name: execution for name, execution in before.items() if name != self.done}, **self.new}

@@ -29,6 +29,7 @@ from crewgraph.errors import RunError
 from crewgraph.llm.conversation import text_of
 from crewgraph.llm.resolve import as_model
 from crewgraph.prompts.book import english
+from crewgraph.schema import Metadata
 
 __all__ = [
     "INSIDE",
@@ -53,7 +54,7 @@ def takes_anything(question: str) -> bool:
     return _INTERRUPT in question or INSIDE in question
 
 
-def ask_person(message: str, timeout: float | None = None, metadata: Mapping[str, Any] | None = None) -> str | None:
+def ask_person(message: str, timeout: float | None = None, metadata: Mapping[str, object] | None = None) -> str | None:
     """Return the answer to a question that a method asks.
 
     Args:
@@ -75,7 +76,7 @@ def ask_person(message: str, timeout: float | None = None, metadata: Mapping[str
     if question_id not in running.run.answers:
         report.input_requested(question)
     provider: InputProvider | None = running.run.flow.input_provider or flow_config.input_provider
-    response_metadata: dict[str, Any] | None = None
+    response_metadata: Metadata | None = None
     if provider is not None and question_id not in running.run.answers:
         answer, response_metadata = _ask_provider(provider, running, question, timeout)
     elif timeout is not None and question_id not in running.run.answers and has_terminal():
@@ -99,10 +100,10 @@ def ask_person(message: str, timeout: float | None = None, metadata: Mapping[str
 
 def _ask_provider(
     provider: InputProvider, running: Running, question: Question, timeout: float | None
-) -> tuple[str | None, dict[str, Any] | None]:
+) -> tuple[str | None, Metadata | None]:
     """Return the answer and metadata of a provider; None after the timeout."""
 
-    def request() -> Any:
+    def request() -> str | InputResponse | None:
         return provider.request_input(question.message, running.run.flow, dict(question.metadata) or None)
 
     try:
@@ -135,14 +136,14 @@ def interrupts(running: Running) -> Generator[None]:
 
 
 def _answered_interrupts(running: Running) -> list[object]:
-    answers: list[Any] = []
+    answers: list[object] = []
     if running.run.answers:
         while (answer := answer_to(running, f"{_INTERRUPT}{len(answers)}")) is not None:
             answers.append(answer)
     return answers
 
 
-def parked_question(running: Running, name: str, value: Any) -> BaseException:
+def parked_question(running: Running, name: str, value: object) -> BaseException:
     """Return the exception that ends a method whose question is left pending.
 
     Args:
@@ -160,9 +161,9 @@ def parked_question(running: Running, name: str, value: Any) -> BaseException:
     return _parked(running, question, returned=False)
 
 
-def _message_of(value: Any) -> str:
+def _message_of(value: object) -> str:
     """Return the text of a question."""
-    text: Any = cast("dict[str, Any]", value).get("text") if isinstance(value, dict) else value
+    text: object = cast("dict[str, object]", value).get("text") if isinstance(value, dict) else value
     return text if isinstance(text, str) else "What is the answer?"
 
 

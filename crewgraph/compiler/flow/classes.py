@@ -18,7 +18,7 @@ from crewgraph.former_names import current_name
 __all__ = ["Classes", "classes_of"]
 
 
-class Classes(Mapping[str, type[Any]]):
+class Classes(Mapping[str, type[object]]):
     """Classes by their names in checkpoints.
 
     That is a class's own name; where several have the same one, it stands behind the module's.
@@ -35,15 +35,15 @@ class Classes(Mapping[str, type[Any]]):
         self._tags = {kind: self._tag(kind) for kind in self._full.values()}
 
     @property
-    def strict(self) -> Mapping[str, type[Any]]:
+    def strict(self) -> Mapping[str, type[object]]:
         """A class table whose `get` also raises KeyError for an unknown class."""
         return _StrictClasses(self)
 
-    def tag(self, kind: type[Any]) -> str:
+    def tag(self, kind: type[object]) -> str:
         """Return the name of a class in checkpoints."""
         return self._tags.get(kind) or self._tag(kind)
 
-    def _tag(self, kind: type[Any]) -> str:
+    def _tag(self, kind: type[object]) -> str:
         name = kind.__qualname__
         return _full(kind) if name in RESERVED or len(self._short.get(name, ())) > 1 else name
 
@@ -73,7 +73,7 @@ class Classes(Mapping[str, type[Any]]):
         return len(self._short)
 
 
-class _StrictClasses(Mapping[str, type[Any]]):
+class _StrictClasses(Mapping[str, type[object]]):
     def __init__(self, classes: Classes) -> None:
         self._classes = classes
 
@@ -90,7 +90,9 @@ class _StrictClasses(Mapping[str, type[Any]]):
         return len(self._classes)
 
 
-def classes_of(definition: FlowDefinition, flow: type[object], state: type[Any] | None, *more: type[object]) -> Classes:
+def classes_of(
+    definition: FlowDefinition, flow: type[object], state: type[object] | None, *more: type[object]
+) -> Classes:
     """Return the classes that a flow's values may have: those named by its modules, its annotations and its state.
 
     Args:
@@ -115,7 +117,7 @@ def classes_of(definition: FlowDefinition, flow: type[object], state: type[Any] 
     return Classes([*classes, *preferred])
 
 
-def _full(kind: type[Any]) -> str:
+def _full(kind: type[object]) -> str:
     return f"{kind.__module__}:{kind.__qualname__}"
 
 
@@ -127,7 +129,7 @@ def _collect(classes: dict[type[object], None], values: list[object]) -> None:
                 _collect(classes, [part for field in value.model_fields.values() for part in _parts(field.annotation)])
 
 
-def _is_data(kind: type[Any]) -> bool:
+def _is_data(kind: type[object]) -> bool:
     return issubclass(kind, (BaseModel, Enum)) or is_dataclass(kind)
 
 

@@ -9,7 +9,7 @@ from typing import Any, NotRequired, cast
 
 from typing_extensions import TypedDict
 
-from crewgraph.compiler.flow.algebra import Progress
+from crewgraph.compiler.flow.algebra import GraphState, GraphUpdate, Progress
 from crewgraph.compiler.flow.record import TAG
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult
 
@@ -18,7 +18,7 @@ __all__ = ["Completion", "Done", "enclosing_thread", "extra_updates", "forked_va
 
 _FEEDBACK = HumanFeedbackResult.__qualname__
 
-Done = tuple[str, list[str], Any]
+Done = tuple[str, list[str], object]
 """A completed execution, its labels and its result, in the form of checkpoints."""
 
 
@@ -41,7 +41,7 @@ class Completion(TypedDict):
 
 def extra_updates(
     values: Mapping[str, object], progress: Progress, state: Mapping[str, object], completion: Completion
-) -> dict[str, Any]:
+) -> GraphUpdate:
     """Return the other changes of the graph's state at a completion.
 
     Args:
@@ -50,13 +50,14 @@ def extra_updates(
         state: the flow's state after it.
         completion: the completion.
     """
-    update: dict[str, Any] = {}
+    update: GraphUpdate = {}
     feedback = [result for _, _, result in completion["done"] if _is_feedback(result)]
     if feedback:
         update["feedback"] = _with_run(progress, [*(of_run(values, "feedback") or ()), *feedback])
     if completion.get("is_declared"):
         returned = {name.rpartition("#")[0]: result for name, _, result in completion["done"]}
-        update["outputs"] = _with_run(progress, {**(of_run(values, "outputs") or {}), **returned})
+        earlier: Mapping[str, object] = of_run(values, "outputs") or {}
+        update["outputs"] = _with_run(progress, {**earlier, **returned})
     if completion.get("marked"):
         update["saved"] = {"state": state, "progress": progress}
     if completion.get("unsaved") or of_run(values, "unsaved"):
@@ -64,13 +65,13 @@ def extra_updates(
     return update
 
 
-def of_run(values: Mapping[str, Any], channel: str) -> Any:
+def of_run(values: GraphState, channel: str) -> Any:
     """Return the value of a channel if it belongs to this run; None if it is from an earlier run."""
     tagged: Mapping[str, object] | None = values.get(channel)
     return tagged["value"] if tagged and tagged["run"] == values["progress"]["run"] else None
 
 
-def forked_values(values: Mapping[str, Any], run: str) -> dict[str, object]:
+def forked_values(values: GraphState, run: str) -> dict[str, object]:
     """Return what a fork takes over from its source run.
 
     Args:
@@ -88,12 +89,12 @@ def forked_values(values: Mapping[str, Any], run: str) -> dict[str, object]:
     return update
 
 
-def _with_run(progress: Progress, value: Any) -> dict[str, Any]:
+def _with_run(progress: Progress, value: object) -> dict[str, object]:
     return {"run": progress["run"], "value": value}
 
 
-def _is_feedback(result: Any) -> bool:
-    return isinstance(result, Mapping) and str(cast("Mapping[str, Any]", result).get(TAG)).endswith(_FEEDBACK)
+def _is_feedback(result: object) -> bool:
+    return isinstance(result, Mapping) and str(cast("Mapping[str, object]", result).get(TAG)).endswith(_FEEDBACK)
 
 
 _INSIDE = re.compile(r"(?P<around>.+)/[0-9a-f]{12}/[^/]+#\d+/\d+", re.DOTALL)

@@ -61,12 +61,12 @@ def method_arguments(
         RunError: a parameter has no default, and there is nothing for it.
     """
     parameters = _parameters(method.func)
-    args: tuple[Any, ...] = ()
+    args: tuple[object, ...] = ()
     rest = parameters
     is_positional = bool(parameters) and parameters[0].kind in (*_POSITIONAL, inspect.Parameter.VAR_POSITIONAL)
     if triggered and is_positional and not (method.is_start and parameters[0].name == _PAYLOAD):
         args, rest = (trigger_value,), parameters[1:]
-    keywords: dict[str, Any] = {}
+    keywords: dict[str, object] = {}
     for parameter in rest:
         if parameter.kind is inspect.Parameter.VAR_KEYWORD and not triggered:
             keywords = {**inputs, **keywords}
@@ -83,7 +83,7 @@ def method_arguments(
     return args, keywords
 
 
-def unknown_inputs(definition: FlowDefinition, state: Any, inputs: Inputs) -> list[str]:
+def unknown_inputs(definition: FlowDefinition, state: object, inputs: Inputs) -> list[str]:
     """Return the warning about inputs that match no field of the state's model and no parameter of a start method."""
     if not isinstance(state, BaseModel) or state.model_config.get("extra") == "allow":
         return []
@@ -116,7 +116,7 @@ def _parameters(function: Callable[..., Any]) -> tuple[inspect.Parameter, ...]:
 
 _PRE, _POST = InterceptionPoint.PRE_STEP, InterceptionPoint.POST_STEP
 
-_Arguments = tuple[tuple[Any, ...], Mapping[str, Any]]
+_Arguments = tuple[tuple[object, ...], Mapping[str, object]]
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class HookedMethod:
     flow: "Flow"
     name: str
 
-    def before(self, args: tuple[Any, ...], keywords: Mapping[str, object]) -> _Arguments:
+    def before(self, args: tuple[object, ...], keywords: Mapping[str, object]) -> _Arguments:
         """Run the hooks before the method and return its arguments.
 
         Raises:
@@ -138,7 +138,7 @@ class HookedMethod:
         dispatch(_PRE, context)
         return _arguments(context.payload, args, keywords)
 
-    async def abefore(self, args: tuple[Any, ...], keywords: Mapping[str, object]) -> _Arguments:
+    async def abefore(self, args: tuple[object, ...], keywords: Mapping[str, object]) -> _Arguments:
         """The same on this event loop."""
         if not hooks_at(_PRE):
             return args, keywords
@@ -146,7 +146,7 @@ class HookedMethod:
         await adispatch(_PRE, context)
         return _arguments(context.payload, args, keywords)
 
-    def after(self, value: Any) -> object:
+    def after(self, value: object) -> object:
         """Run the hooks after the method and return its result.
 
         Raises:
@@ -158,7 +158,7 @@ class HookedMethod:
         dispatch(_POST, context)
         return context.payload
 
-    async def aafter(self, value: Any) -> object:
+    async def aafter(self, value: object) -> object:
         """The same on this event loop."""
         if not hooks_at(_POST):
             return value
@@ -166,34 +166,34 @@ class HookedMethod:
         await adispatch(_POST, context)
         return context.payload
 
-    def _begins(self, args: tuple[Any, ...], keywords: Mapping[str, object]) -> StepContext:
+    def _begins(self, args: tuple[object, ...], keywords: Mapping[str, object]) -> StepContext:
         payload = {**{f"_{number}": value for number, value in enumerate(args)}, **keywords}
         return StepContext(payload=payload, flow=self.flow, kind="flow_method", step_name=self.name)
 
-    def _ended(self, value: Any) -> StepContext:
+    def _ended(self, value: object) -> StepContext:
         return StepContext(payload=value, output=value, flow=self.flow, kind="flow_method", step_name=self.name)
 
 
-def _arguments(payload: object, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> _Arguments:
+def _arguments(payload: object, args: tuple[object, ...], keywords: Mapping[str, object]) -> _Arguments:
     """Return the method's arguments from what the hooks left; other names are dropped."""
     if not isinstance(payload, Mapping):
         return args, keywords
-    remaining = cast("Mapping[str, Any]", payload)
+    remaining = cast("Mapping[str, object]", payload)
     named = [*keywords, *(name for name in remaining if not name.startswith("_") and name not in keywords)]
     positional = tuple(remaining.get(f"_{number}", value) for number, value in enumerate(args))
     return positional, {name: remaining[name] for name in named if name in remaining}
 
 
 def traced_method(
-    running: Running, args: Sequence[Any], keywords: Mapping[str, Any], work: Callable[[], object]
-) -> Any:
+    running: Running, args: Sequence[object], keywords: Mapping[str, object], work: Callable[[], object]
+) -> object:
     """Call a method in a span of the trace and return its result."""
     config = _config(running)
     if config is None:
         return work()
     outcome = _Outcome()
 
-    def inside(_: RunnableConfig) -> Any:
+    def inside(_: RunnableConfig) -> object:
         try:
             return outcome.record(work())
         except Parked as parked:
@@ -204,7 +204,7 @@ def traced_method(
 
 
 async def atraced_method(
-    running: Running, args: Sequence[Any], keywords: Mapping[str, object], work: Callable[[], Awaitable[object]]
+    running: Running, args: Sequence[object], keywords: Mapping[str, object], work: Callable[[], Awaitable[object]]
 ) -> object:
     """Await a method in a span of the trace and return its result."""
     config = _config(running)
@@ -225,16 +225,16 @@ async def atraced_method(
 class _Outcome:
     """The result of a method, and its form in the trace."""
 
-    value: Any
+    value: object
     parked: Parked | None = None
 
-    def record(self, value: Any) -> object:
+    def record(self, value: object) -> object:
         self.value = value
         if isinstance(value, Runnable):  # which LangChain would invoke
             return repr(cast("Any", value))
         return value
 
-    def record_question(self, parked: Parked) -> Any:
+    def record_question(self, parked: Parked) -> object:
         self.parked = parked
         return {"waits_for": parked.question["message"]}
 
@@ -244,7 +244,7 @@ class _Outcome:
         return self.value
 
 
-def _trace_inputs(args: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, object]:
+def _trace_inputs(args: Sequence[object], keywords: Mapping[str, object]) -> dict[str, object]:
     return {**({"given": args[0]} if args else {}), **keywords}
 
 
@@ -270,7 +270,7 @@ def execution_arguments(run: FlowRun, execution: Execution) -> tuple[tuple[objec
 
 
 def execution_work(
-    run: FlowRun, name: str, execution: Execution, args: tuple[Any, ...], keywords: Mapping[str, object]
+    run: FlowRun, name: str, execution: Execution, args: tuple[object, ...], keywords: Mapping[str, object]
 ) -> Callable[[], object]:
     """Return the work of an execution as a function without arguments, sync or async."""
     method = run.plan.methods[execution["method"]]
@@ -278,7 +278,7 @@ def execution_work(
     hooked = HookedMethod(run.flow, method.name)
 
     def work() -> object:
-        def inside() -> Any:
+        def inside() -> object:
             token = RUNNING.set(running)
             try:
                 with restored_lineage(run.lineages.get(name)), current(running), interrupts(running):
@@ -325,7 +325,7 @@ def _pending_feedback(running: Running, method: FlowMethod) -> HumanFeedbackResu
     return pending_feedback(running, method.feedback) if method.feedback is not None else None
 
 
-def _with_feedback(running: Running, method: FlowMethod, value: Any) -> object:
+def _with_feedback(running: Running, method: FlowMethod, value: object) -> object:
     """Return the value, with feedback if the method requests it."""
     if method.feedback is None or isinstance(value, HumanFeedbackResult):
         return value

@@ -16,7 +16,14 @@ from langgraph.types import Command, StateSnapshot, StateUpdate
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
-from crewgraph.compiler.flow.algebra import Progress, initial_progress, labels_of, next_progress
+from crewgraph.compiler.flow.algebra import (
+    GraphState,
+    GraphUpdate,
+    Progress,
+    initial_progress,
+    labels_of,
+    next_progress,
+)
 from crewgraph.compiler.flow.completion import forked_values
 from crewgraph.compiler.flow.execution import unknown_inputs
 from crewgraph.compiler.flow.nodes import RUN, WAIT, MethodNode, WaitNode
@@ -84,7 +91,7 @@ class ShownAsFlow:
     flow: "Flow"
     """The flow."""
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: object = None, **kwargs: object) -> dict[str, str]:
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None, **kwargs: object) -> dict[str, str]:
         """Return the representations for notebooks: the drawing, and the mermaid text."""
         text = self.flow.to_mermaid()
         return {
@@ -202,11 +209,11 @@ def _run_name() -> str:
     return uuid4().hex[:12]
 
 
-def _whole(state: Mapping[str, Any]) -> str:
+def _whole(state: GraphState) -> str:
     return WHOLE if state["progress"]["inflight"] else END
 
 
-def _first(state: Mapping[str, Any]) -> list[str]:
+def _first(state: GraphState) -> list[str]:
     progress: Progress = state["progress"]
     return [item["method"] for item in progress["inflight"].values()] or [END]
 
@@ -258,7 +265,7 @@ class FlowGraph(ShownAsFlow, InlineGraph):
             run = self._run_in(ensure_config(config))
         graph_input: object = value
         if isinstance(value, Mapping) and "progress" not in value:
-            inputs: Inputs = cast("Mapping[str, Any]", value).get("inputs") or {}
+            inputs: Inputs = cast("GraphState", value).get("inputs") or {}
             # LangGraph gives a node's input to a graph that goes on, too, and looks at it only where nothing is kept.
             is_resumed = run.stored and place_of(ensure_config(config)).again
             graph_input = self.begun(self._run_in(ensure_config(config)) if is_resumed else run, inputs)
@@ -275,7 +282,7 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         run.saver, run.thread_id = saver, "/".join(filter(None, [place.thread, place.task]))
         return run
 
-    def begun(self, run: FlowRun, inputs: Inputs) -> dict[str, Any]:
+    def begun(self, run: FlowRun, inputs: Inputs) -> GraphUpdate:
         """Return the state of the graph at the start of a run."""
         if run.state is None:
             run.state = self.flow.new_state(inputs) if run.is_shown else self.flow.detached_state(inputs)
@@ -351,16 +358,16 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         return await super().abulk_update_state(config, self._edited(supersteps, values, config))
 
     def _edited(
-        self, supersteps: Sequence[Sequence[StateUpdate]], current: Mapping[str, Any], config: RunnableConfig
+        self, supersteps: Sequence[Sequence[StateUpdate]], current: GraphState, config: RunnableConfig
     ) -> list[list[StateUpdate]]:
         """Add to an edit of the state the next nodes: those of the executions in flight."""
         is_fork = bool(config.get("configurable", {}).get("checkpoint_id"))
         return [[self._routed(update, current, is_fork) for update in step] for step in supersteps]
 
-    def _routed(self, update: StateUpdate, current: Mapping[str, Any], is_fork: bool) -> StateUpdate:
+    def _routed(self, update: StateUpdate, current: GraphState, is_fork: bool) -> StateUpdate:
         if not isinstance(update.values, dict) or update.as_node in ("__input__", "__copy__", START, END):
             return update
-        values: dict[str, Any] = dict(update.values)
+        values: GraphUpdate = dict(update.values)
         before = values if "progress" in values else {**current, **values}
         if self.is_whole and "progress" not in values:  # what was journaled is part of what is edited
             values["state"] = {**current.get("state", {}), **(values.get("state") or {})}

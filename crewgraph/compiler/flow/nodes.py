@@ -5,14 +5,14 @@ So a method that runs alone runs in its node; of several, the first node starts 
 commits those that have ended, in steps of its own.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config
 from langgraph.types import Command
 
-from crewgraph.compiler.flow.algebra import Progress
+from crewgraph.compiler.flow.algebra import GraphState, Progress
 from crewgraph.compiler.flow.completion import extra_updates, of_run
 from crewgraph.compiler.flow.run import FlowRun, Parked
 from crewgraph.compiler.flow.scheduler import Ended, retry_save, run_alone, start_all, wait_for_first
@@ -27,14 +27,11 @@ from crewgraph.compiler.flow.updates import (
 )
 from crewgraph.core.operations import Program, adrive, drive
 
-__all__ = ["RUN", "WAIT", "FlowNode", "MethodNode", "State", "WaitNode"]
+__all__ = ["RUN", "WAIT", "FlowNode", "MethodNode", "WaitNode"]
 
 
 RUN = "__crewgraph_flow_run"
 """The key of a flow's run in the config of its nodes."""
-
-State = Mapping[str, Any]
-"""The state of a flow's graph."""
 
 
 class FlowNode(Runnable[Any, Any]):
@@ -47,7 +44,7 @@ class FlowNode(Runnable[Any, Any]):
 
     name: str | None
 
-    def __init__(self, name: str, program: Callable[[FlowRun, State, RunnableConfig], Program[object]]) -> None:
+    def __init__(self, name: str, program: Callable[[FlowRun, GraphState, RunnableConfig], Program[object]]) -> None:
         self.name = name
         self._program = program
 
@@ -78,7 +75,7 @@ class MethodNode(FlowNode):
     def __init__(self, name: str) -> None:
         super().__init__(name, self._steps)
 
-    def _steps(self, run: FlowRun, state: State, config: RunnableConfig) -> Program[object]:
+    def _steps(self, run: FlowRun, state: GraphState, config: RunnableConfig) -> Program[object]:
         progress: Progress = state["progress"]
         run.read(state)
         inflight = progress["inflight"]
@@ -95,7 +92,7 @@ class WaitNode(FlowNode):
     def __init__(self) -> None:
         super().__init__(WAIT, self._steps)
 
-    def _steps(self, run: FlowRun, state: State, config: RunnableConfig) -> Program[object]:
+    def _steps(self, run: FlowRun, state: GraphState, config: RunnableConfig) -> Program[object]:
         progress: Progress = state["progress"]
         run.read(state)
         unsaved = of_run(state, "unsaved")
@@ -110,7 +107,7 @@ class WaitNode(FlowNode):
         return _committed(run, state, landed)
 
 
-def _committed(run: FlowRun, state: State, landed: Ended) -> object:
+def _committed(run: FlowRun, state: GraphState, landed: Ended) -> object:
     """Return the update with the completed executions, and the next nodes."""
     if isinstance(landed, Parked):
         return Command(update=park_update(run, landed), goto=WAIT)

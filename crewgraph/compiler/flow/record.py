@@ -68,7 +68,7 @@ def to_record(value: Any, where: str, tag: Callable[[type[object]], str] | None 
     return _recorded(value, _Context(where, tag or _own_name), 0)
 
 
-def _own_name(kind: type[Any]) -> str:
+def _own_name(kind: type[object]) -> str:
     return kind.__qualname__
 
 
@@ -86,7 +86,7 @@ def _recorded(value: Any, context: _Context, depth: int) -> object:
     if kind is list:
         return [_recorded(item, context, deeper) for item in value]
     if kind is dict:
-        return _mapping(cast("dict[Any, Any]", value), context, deeper)
+        return _mapping(cast("dict[object, object]", value), context, deeper)
     if kind in (tuple, set, frozenset):
         return {TAG: kind.__name__, _VALUE: [_recorded(item, context, deeper) for item in value]}
     if kind in _TEXTS:
@@ -96,14 +96,14 @@ def _recorded(value: Any, context: _Context, depth: int) -> object:
     return _object(value, kind, context, deeper)
 
 
-def _mapping(value: dict[Any, Any], context: _Context, depth: int) -> Any:
+def _mapping(value: dict[object, object], context: _Context, depth: int) -> object:
     if all(type(key) is str and not key.startswith("$") and (key.isascii() or is_text(key)) for key in value):
         return {key: _recorded(item, context, depth) for key, item in value.items()}
     pairs = [[_recorded(key, context, depth), _recorded(item, context, depth)] for key, item in value.items()]
     return {TAG: "dict", _VALUE: pairs}
 
 
-def _object(value: Any, kind: type[Any], context: _Context, depth: int) -> Any:
+def _object(value: Any, kind: type[object], context: _Context, depth: int) -> object:
     if isinstance(value, Enum):
         return {TAG: context.tag(kind), _VALUE: _recorded(value.value, context, depth)}
     if isinstance(value, BaseModel):
@@ -118,16 +118,16 @@ def _object(value: Any, kind: type[Any], context: _Context, depth: int) -> Any:
         if isinstance(value, base):
             return _recorded(base(value), context, depth)
     if isinstance(value, Mapping):
-        return _mapping(dict(cast("Mapping[Any, Any]", value)), context, depth)
+        return _mapping(dict(cast("Mapping[object, object]", value)), context, depth)
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [_recorded(item, context, depth) for item in cast("list[Any]", value)]
+        return [_recorded(item, context, depth) for item in cast("list[object]", value)]
     raise StorageError(
         f"{context.where} holds a `{kind.__qualname__}`, which cannot be kept. Keep what it is made from instead (text, numbers, "
         "lists, dicts, pydantic models, dataclasses), or put it on the flow itself (`self.client = ...` in `__init__`)."
     )
 
 
-def is_text(value: Any) -> bool:
+def is_text(value: object) -> bool:
     """Whether a value is text that UTF-8 can encode; half of a surrogate pair cannot be."""
     if not isinstance(value, str):
         return False
@@ -148,16 +148,16 @@ def from_record(value: Any, classes: Mapping[str, type[object]]) -> Any:
         pydantic.ValidationError: the fields of an object do not fit its class any more.
     """
     if isinstance(value, list):
-        return [from_record(item, classes) for item in cast("list[Any]", value)]
+        return [from_record(item, classes) for item in cast("list[object]", value)]
     if not isinstance(value, dict):
         return value
-    data = cast("dict[str, Any]", value)
+    data = cast("dict[str, object]", value)
     if TAG not in data:
         return {key: from_record(item, classes) for key, item in data.items()}
     return _tagged(str(data[TAG]), data[_VALUE], classes)
 
 
-def _tagged(tag: str, value: Any, classes: Mapping[str, type[Any]]) -> object:
+def _tagged(tag: str, value: Any, classes: Mapping[str, type[object]]) -> object:
     if tag == "dict":
         return {from_record(key, classes): from_record(item, classes) for key, item in value}
     if tag == "int":

@@ -66,7 +66,7 @@ class FlowReport:
     def __init__(self, run: FlowRun, name: str, method: str) -> None:
         self._run, self._name, self._method = run, name, method
 
-    def started(self, source: str | None, args: Sequence[Any], keywords: Mapping[str, object]) -> None:
+    def started(self, source: str | None, args: Sequence[object], keywords: Mapping[str, object]) -> None:
         """Report that the method starts, with these arguments, triggered by an execution or by the start of the run."""
         params = {**{f"_{index}": value for index, value in enumerate(args)}, **keywords}
         cause = None if source is None else self._run.end_events.get(source)
@@ -74,7 +74,7 @@ class FlowReport:
             self._emit(MethodExecutionStartedEvent, lambda: {**self._now(), "params": params})
             self._run.lineages[self._name] = current_lineage()
 
-    def finished(self, value: Any) -> None:
+    def finished(self, value: object) -> None:
         """Report that the method returned."""
         result = value.outcome if isinstance(value, HumanFeedbackResult) and value.outcome is not None else value
         with self._method_lineage():
@@ -124,12 +124,12 @@ class FlowReport:
         """Restore the lineage of the method, which may have run in another thread."""
         return restored_lineage(self._run.lineages.get(self._name))
 
-    def _now(self) -> dict[str, Any]:
+    def _now(self) -> dict[str, object]:
         return {"execution": self._name, "state": copied(self._run.state)}
 
     def _emit(self, event: type[BaseEvent], fields: _Fields) -> None:
         emit_flow_event(self._run.flow, event, lambda: {"method_name": self._method, **fields()})
 
 
-def _question_fields(question: Question) -> dict[str, Any]:
+def _question_fields(question: Question) -> dict[str, object]:
     return {"message": question.message, "emit": list(question.outcomes) or None}

@@ -9,13 +9,14 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
-from crewgraph.compiler.flow.algebra import Progress
+from crewgraph.compiler.flow.algebra import GraphState, Progress
 from crewgraph.compiler.flow.background import Work
 from crewgraph.compiler.flow.classes import Classes, classes_of
 from crewgraph.compiler.flow.completion import of_run, threads_of
 from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.compiler.flow.record import from_record, to_record
 from crewgraph.compiler.flow.state_changes import CommittedState
+from crewgraph.core.plain import PlainDict
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.state import CURRENT_WRITER, state_fields, state_id, state_source
@@ -78,7 +79,7 @@ class Parked(BaseException):
         returned: whether the method has returned, so that its work is not done again and its changes of the state stay.
     """
 
-    def __init__(self, question: dict[str, Any], *, returned: bool) -> None:
+    def __init__(self, question: PlainDict, *, returned: bool) -> None:
         super().__init__(question)
         self.question, self.returned = question, returned
         self.changed: dict[str, object] = {}
@@ -96,7 +97,7 @@ class FlowRun:
         stored: whether checkpoints are written.
     """
 
-    results_by_method: dict[str, Any]
+    results_by_method: dict[str, object]
     """The last results of methods, by name; after a resume, only for declared flows."""
 
     usage: UsageLedger
@@ -105,7 +106,7 @@ class FlowRun:
     def __init__(self, flow: "Flow", plan: TriggerPlan, state: object, inputs: Inputs, *, stored: bool) -> None:
         self.flow, self.plan, self.inputs, self.stored = flow, plan, dict(inputs), stored
         self.state = state
-        self.values: dict[str, Any] = {}
+        self.values: dict[str, object] = {}
         """The results of executions, as live objects."""
 
         self.works: dict[str, Work] = {}
@@ -120,10 +121,10 @@ class FlowRun:
         self.unsaved: tuple[str, StorageError] | None = None
         """The method after which a backend could not save the state, and why."""
 
-        self.answers: dict[str, Any] = {}
+        self.answers: dict[str, PlainDict] = {}
         """The answers, by question id."""
 
-        self.parked: dict[str, Any] = {}
+        self.parked: dict[str, PlainDict] = {}
         """The pending questions, by id."""
 
         self.results_by_method, self.usage = {}, UsageLedger()
@@ -133,7 +134,7 @@ class FlowRun:
         self.inputs_asked: list[dict[str, object]] = []
         """The questions asked with `ask` in this process, and their answers."""
 
-        self.outputs: list[Any] = []
+        self.outputs: list[object] = []
         self.completed: dict[str, int] = {}
         self.is_shown = True
         """Whether the flow object shows its state; not for graphs, which serve many runs."""
@@ -177,7 +178,7 @@ class FlowRun:
         """The `id` of the state."""
         return state_id(self.state)
 
-    def tag(self, kind: type[Any]) -> str:
+    def tag(self, kind: type[object]) -> str:
         """Return the name of a class in checkpoints."""
         return self._classes.tag(kind)
 
@@ -206,14 +207,14 @@ class FlowRun:
         """A value as checkpoints hold it; as it is, where there are none."""
         return to_record(value, where, self.tag) if self.stored else value
 
-    def recorded(self, values: Mapping[str, object]) -> dict[str, Any]:
+    def recorded(self, values: Mapping[str, object]) -> PlainDict:
         """Values for fields of the state, as checkpoints hold them."""
         return {
             key: to_record(value, f"`{key}` in the state of flow `{self.name}`", self.tag)
             for key, value in values.items()
         }
 
-    def read(self, values: Mapping[str, Any]) -> None:
+    def read(self, values: GraphState) -> None:
         """Take over what a checkpoint holds, once.
 
         Args:
@@ -225,7 +226,7 @@ class FlowRun:
             return
         with self._lock:
             if self.state is None:
-                state: Mapping[str, Any] = values.get("state") or {}
+                state: Mapping[str, object] = values.get("state") or {}
                 self.state = self.flow.restored_state({name: self.revived(value) for name, value in state.items()})
                 inputs: Inputs = values.get("inputs") or {}
                 self.inputs = {name: self.revived(value) for name, value in inputs.items()} | self.inputs
@@ -238,7 +239,7 @@ class FlowRun:
                 if self.is_shown:
                     self.flow.take_state(self.state)
 
-    def finish(self, name: str, method: str, value: Any) -> Any:
+    def finish(self, name: str, method: str, value: object) -> Any:
         """Note what an execution returned; its form for checkpoints."""
         self.values[name] = value
         self.ended.remove(name)
@@ -258,7 +259,7 @@ class FlowRun:
             self._seen_answers.add(question)
         return new
 
-    def forget(self, needed: Mapping[str, Any]) -> None:
+    def forget(self, needed: Mapping[str, object]) -> None:
         """Drop values that no execution needs any more."""
         if len(self.values) > 2 * len(needed) + 8:
             self.values = {name: value for name, value in self.values.items() if name in needed}
@@ -267,9 +268,9 @@ class FlowRun:
         """Return the changes of the state since the last call, in the form of checkpoints."""
         return self.committed.changes(done)
 
-    def final_state(self) -> dict[str, Any]:
+    def final_state(self) -> dict[str, object]:
         """Return the final state of an unstored run, as plain data where possible."""
-        plain: dict[str, Any] = {}
+        plain: dict[str, object] = {}
         for key, value in state_fields(self.state).items():
             try:
                 plain[key] = to_record(value, key)

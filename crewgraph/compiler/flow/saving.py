@@ -25,7 +25,7 @@ def _distinct(backends: Sequence[object]) -> list[Any]:
 
 
 @contextmanager
-def _storage_errors(backend: Any, failure: str, remedy: str = "") -> Generator[None]:
+def _storage_errors(backend: object, failure: str, remedy: str = "") -> Generator[None]:
     """Do something with a backend.
 
     Raises:
@@ -105,7 +105,7 @@ def clear_pending(run: FlowRun) -> None:
 
 def _state_of(run: FlowRun) -> Any:
     """Return the state for backends: the model itself, or a copy of the dict."""
-    return dict(cast("dict[str, Any]", run.state)) if isinstance(run.state, dict) else run.state
+    return dict(cast("dict[str, object]", run.state)) if isinstance(run.state, dict) else run.state
 
 
 def _save(run: FlowRun, method: str, backend: Any) -> None:

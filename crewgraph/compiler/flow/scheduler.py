@@ -28,10 +28,10 @@ GRACE = 5.0
 class MethodEnd(NamedTuple):
     """Executions that have ended."""
 
-    values: Sequence[tuple[str, Any]]
+    values: Sequence[tuple[str, object]]
     """The executions, with their results."""
 
-    changed: Mapping[str, Any]
+    changed: Mapping[str, object]
     """Their changes of the state."""
 
 
@@ -163,7 +163,7 @@ def _wait(awaited: Collection[Work], works: Collection[Work]) -> Program[None]:
         raise
 
 
-def _open(run: FlowRun, progress: Progress, name: str, execution: Execution) -> Callable[[], Any]:
+def _open(run: FlowRun, progress: Progress, name: str, execution: Execution) -> Callable[[], object]:
     """Start an execution and return its work."""
     check_calls(run.plan, progress, execution["method"], run.flow.max_method_calls)
     args, keywords = execution_arguments(run, execution)
@@ -171,12 +171,12 @@ def _open(run: FlowRun, progress: Progress, name: str, execution: Execution) -> 
     return execution_work(run, name, execution, args, keywords)
 
 
-def _has_failed(work: object) -> bool:
+def _has_failed(work: Work) -> bool:
     error = _error_of(work)
     return error is not None and not isinstance(error, Parked)
 
 
-def _error_of(work: Any) -> BaseException | None:
+def _error_of(work: Work) -> BaseException | None:
     return CancelledError() if work.cancelled() else work.exception()
 
 

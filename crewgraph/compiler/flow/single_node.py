@@ -4,15 +4,15 @@ Completions are journaled if the run is checkpointed, so a killed run repeats on
 after every thousand completions, at questions, and at the end.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
-from crewgraph.compiler.flow.algebra import Progress
+from crewgraph.compiler.flow.algebra import GraphState, GraphUpdate, Progress
 from crewgraph.compiler.flow.completion import Completion, extra_updates, of_run
-from crewgraph.compiler.flow.nodes import FlowNode, State
+from crewgraph.compiler.flow.nodes import FlowNode
 from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.compiler.flow.run import FlowRun, Parked
 from crewgraph.compiler.flow.scheduler import Ended, retry_save, run_alone, wait_for_first
@@ -43,7 +43,7 @@ class WholeNode(FlowNode):
     def __init__(self) -> None:
         super().__init__(WHOLE, self._steps)
 
-    def _steps(self, run: FlowRun, state: State, config: RunnableConfig) -> Program[object]:
+    def _steps(self, run: FlowRun, state: GraphState, config: RunnableConfig) -> Program[object]:
         journal = Journal(config) if run.stored else None
         records: Sequence[Record] = ()
         if journal is not None:
@@ -73,7 +73,7 @@ class WholeNode(FlowNode):
         return Command(update=update, goto=WHOLE if batch.progress["inflight"] else ())
 
 
-def with_journal(plan: TriggerPlan, values: Mapping[str, Any], records: Sequence[Record]) -> dict[str, Any]:
+def with_journal(plan: TriggerPlan, values: GraphState, records: Sequence[Record]) -> GraphUpdate:
     """Return the state of the graph after the completions journaled since a checkpoint."""
     progress, state = values["progress"], values.get("state")
     for record in records:
@@ -89,10 +89,10 @@ def with_journal(plan: TriggerPlan, values: Mapping[str, Any], records: Sequence
 class _Batch:
     """The completions between two checkpoints."""
 
-    def __init__(self, run: FlowRun, state: State, records: Sequence[Record]) -> None:
+    def __init__(self, run: FlowRun, state: GraphState, records: Sequence[Record]) -> None:
         self.run, self._before = run, state
         self.progress: Progress = state["progress"]
-        self.changed: dict[str, Any] = {}
+        self.changed: dict[str, object] = {}
         self.besides: dict[str, object] = {}
         self.is_empty = not records
         for record in records:
@@ -100,7 +100,7 @@ class _Batch:
             self._take(replay_completions(run.plan, self.progress, completion["done"]), completion)
 
     @property
-    def values(self) -> dict[str, Any]:
+    def values(self) -> GraphUpdate:
         """Return the current state of the graph."""
         state = apply_changes(self._before.get("state"), self.changed)
         return {**self._before, **self.besides, "progress": self.progress, "state": state}

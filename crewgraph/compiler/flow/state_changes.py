@@ -12,6 +12,7 @@ import ormsgpack
 from pydantic import BaseModel, ValidationError
 
 from crewgraph.compiler.flow.record import TAG, is_text, to_record
+from crewgraph.core.plain import PlainDict
 from crewgraph.definitions.flow.state import Writer, read_with_retries, state_fields, track_writes
 from crewgraph.errors import StateInvalid, StorageError
 
@@ -48,15 +49,15 @@ def merge_changes(first: dict[str, Any], then: Mapping[str, Any]) -> None:
 class PlainForm:
     """Convert a value to the form of checkpoints, objects included."""
 
-    value: Any
-    record: Callable[[Any], Any]
+    value: object
+    record: Callable[[object], object]
     """Makes this form of a value."""
 
     revive: Callable[[object], object]
     """Makes a value of this form; a KeyError where it holds an object of a class that is not known."""
 
 
-def validated_field(state: BaseModel, name: str, value: Any, plain: PlainForm | None) -> object:
+def validated_field(state: BaseModel, name: str, value: object, plain: PlainForm | None) -> object:
     """Return the validated value of a changed field, as pydantic validates assignments.
 
     That is the value itself, unless it is one of another type that can be read as the right one: 5 for "5".
@@ -80,7 +81,7 @@ def validated_field(state: BaseModel, name: str, value: Any, plain: PlainForm | 
     return value if type(result) is type(value) and result == value else result
 
 
-def _revalidated(value: Any, plain: PlainForm) -> object:
+def _revalidated(value: object, plain: PlainForm) -> object:
     """Return the value with the objects in it validated; pydantic accepts those as they are.
 
     Raises:
@@ -93,7 +94,7 @@ def _revalidated(value: Any, plain: PlainForm) -> object:
     return value if plain.record(revived) == plain.value else revived
 
 
-def _assigned(state: BaseModel, name: str, value: Any) -> object:
+def _assigned(state: BaseModel, name: str, value: object) -> object:
     """Return the result of assigning a value to a field of a copy, because validators may change other fields."""
     model = type(state)
     copy = model.__new__(model)
@@ -104,7 +105,7 @@ def _assigned(state: BaseModel, name: str, value: Any) -> object:
     return copy.__dict__[name]
 
 
-def _problem(error: ValidationError, name: str, kind: type[BaseModel], value: Any) -> str:
+def _problem(error: ValidationError, name: str, kind: type[BaseModel], value: object) -> str:
     first = error.errors(include_url=False)[0]
     if not first["loc"]:
         return f"with `{name}` being {value!r:.120}, the state does not fit `{kind.__name__}`: {first['msg']}"
@@ -135,9 +136,9 @@ class _Run(Protocol):
     @property
     def running(self) -> Mapping[str, Writer]: ...
 
-    def tag(self, kind: type[Any]) -> str: ...
+    def tag(self, kind: type[object]) -> str: ...
 
-    def revived_strictly(self, value: Any) -> object: ...
+    def revived_strictly(self, value: object) -> object: ...
 
 
 class CommittedState:
@@ -160,11 +161,11 @@ class CommittedState:
         self._watch()
         self._values = self._packed()
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> PlainDict:
         """The committed state."""
         return {name: _plain(packed) for name, packed in self._values.items()}
 
-    def changes(self, done: Collection[str] = ()) -> dict[str, Any]:
+    def changes(self, done: Collection[str] = ()) -> PlainDict:
         """Return the fields that differ from the committed ones, in the form of checkpoints, and commit them.
 
         What only others have set that are still in flight is left out: they set it again when they run again.
@@ -254,7 +255,9 @@ class CommittedState:
                     fields[name] = validated[0]
         self._values = dict(fields)
 
-    def _validated(self, name: str, value: Any, form: PlainForm | None, done: Collection[str]) -> tuple[object] | None:
+    def _validated(
+        self, name: str, value: object, form: PlainForm | None, done: Collection[str]
+    ) -> tuple[object] | None:
         """Return the validated value; None if it is invalid and its execution may still be running."""
         try:
             return (validated_field(self._run.state, name, value, form),)
@@ -271,7 +274,7 @@ class CommittedState:
                 execution,
             ) from error.__cause__
 
-    def _recorded(self, name: str, value: Any) -> object:
+    def _recorded(self, name: str, value: object) -> object:
         return to_record(value, f"`{name}` in the state of flow `{self._run.name}`", self._run.tag)
 
     def _packed(self) -> dict[str, object]:

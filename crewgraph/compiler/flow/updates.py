@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from langgraph.types import interrupt
 
-from crewgraph.compiler.flow.algebra import Progress, labels_of, next_progress
+from crewgraph.compiler.flow.algebra import GraphUpdate, Progress, labels_of, next_progress
 from crewgraph.compiler.flow.completion import Completion, Done
 from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.compiler.flow.report import FlowReport
@@ -59,7 +59,7 @@ def replay_completions(plan: TriggerPlan, progress: Progress, done: Sequence[Don
 
 def finish_update(run: FlowRun, progress: Progress, changed: Mapping[str, object]) -> dict[str, object]:
     """Return the update to a progress, with the changes of the flow's state."""
-    update: dict[str, Any] = {"progress": progress}
+    update: GraphUpdate = {"progress": progress}
     inflight = progress["inflight"]
     remaining = {name: answer for name, answer in run.answers.items() if name.rpartition(":")[0] in inflight}
     if len(remaining) < len(run.answers):
@@ -71,7 +71,7 @@ def finish_update(run: FlowRun, progress: Progress, changed: Mapping[str, object
     return update | result_update(progress)
 
 
-def result_update(progress: Progress) -> dict[str, Any]:
+def result_update(progress: Progress) -> GraphUpdate:
     """Return the result of a finished run."""
     last = progress["last"]
     if progress["inflight"]:
@@ -79,11 +79,11 @@ def result_update(progress: Progress) -> dict[str, Any]:
     return {"output": progress["results"][last] if last is not None else None}
 
 
-def park_update(run: FlowRun, parked_method: Parked) -> dict[str, Any]:
+def park_update(run: FlowRun, parked_method: Parked) -> GraphUpdate:
     """Return the update that leaves a question pending; other methods continue."""
     question = parked_method.question
     FlowReport(run, question["execution"], question["method"]).paused(question)
-    update: dict[str, Any] = {"parked": {**run.parked, question["id"]: question}}
+    update: GraphUpdate = {"parked": {**run.parked, question["id"]: question}}
     if parked_method.returned:
         update["state"] = parked_method.changed
     if question["id"] in run.answers:  # an answer that could not be taken
@@ -99,17 +99,17 @@ def question_update(run: FlowRun) -> Any:
     return answers
 
 
-def answer_update(run: FlowRun, answer: Any) -> dict[str, Any]:
+def answer_update(run: FlowRun, answer: object) -> GraphUpdate:
     """Return the update with answers: a text for the first question, or texts by question id."""
     ids = list(run.parked)
-    by_id: dict[str, Any] = {ids[0]: answer}
-    if isinstance(answer, Mapping) and set(cast("Mapping[str, Any]", answer)) <= set(ids):
-        by_id = dict(cast("Mapping[str, Any]", answer))
+    by_id: dict[str, object] = {ids[0]: answer}
+    if isinstance(answer, Mapping) and set(cast("Mapping[str, object]", answer)) <= set(ids):
+        by_id = dict(cast("Mapping[str, object]", answer))
     answers = {name: {"text": text, "output": run.parked[name].get("output")} for name, text in by_id.items()}
     remaining = {name: question for name, question in run.parked.items() if name not in answers}
     return {"answers": {**run.answers, **answers}, "parked": remaining}
 
 
-def _label_value(value: Any) -> Any:
+def _label_value(value: object) -> object:
     """Return the value that a method's labels are read from."""
     return value.outcome if isinstance(value, HumanFeedbackResult) and value.outcome is not None else value

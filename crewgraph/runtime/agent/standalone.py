@@ -22,6 +22,7 @@ from crewgraph.core.effects import Body
 from crewgraph.core.messages import Message
 from crewgraph.core.node import BodyNode
 from crewgraph.core.operations import Program, adrive, drive
+from crewgraph.core.plain import PlainDict
 from crewgraph.core.plain import plain as plain_data
 from crewgraph.core.saving import InlineGraph
 from crewgraph.definitions.agent.agent import Agent, BaseAgent
@@ -29,6 +30,7 @@ from crewgraph.definitions.agent.delegation_tools import CoworkerTool, find_cowo
 from crewgraph.definitions.agent.lite_agent import LiteAgentOutput
 from crewgraph.definitions.agent.planning import PlanStep
 from crewgraph.definitions.crew.validation import title
+from crewgraph.definitions.run_options import Inputs
 from crewgraph.definitions.task.guardrail import HallucinationGuardrail, ModelGuardrail
 from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.definitions.task.task import Task
@@ -73,25 +75,27 @@ _EXAMPLE = '[{"role": "user", "content": "..."}]'
 
 _UNSTORED = RunPlace(checkpointer=False, thread_id=None, detached=True)
 
-_Body = Callable[[TaskBinding, Mapping[str, Any]], Body[dict[str, Any]]]
+_Body = Callable[[TaskBinding, Mapping[str, Any]], Body[PlainDict]]
 
 
-def execute(task: Task, agent: BaseAgent | None, context: str | None, tools: Sequence[Any] | None) -> TaskOutput:
+def execute(task: Task, agent: BaseAgent | None, context: str | None, tools: Sequence[object] | None) -> TaskOutput:
     """Do a task; see `Task.execute_sync`."""
     return drive(_execute(task, agent, context, tools))
 
 
-async def aexecute(task: Task, agent: BaseAgent | None, context: str | None, tools: Sequence[Any] | None) -> TaskOutput:
+async def aexecute(
+    task: Task, agent: BaseAgent | None, context: str | None, tools: Sequence[object] | None
+) -> TaskOutput:
     """Do a task on this event loop; see `Task.aexecute_sync`."""
     return await adrive(_execute(task, agent, context, tools))
 
 
-def answer(agent: BaseAgent, task: Task, context: str | None, tools: Sequence[Any] | None) -> str:
+def answer(agent: BaseAgent, task: Task, context: str | None, tools: Sequence[object] | None) -> str:
     """Work on a task; see `Agent.execute_task`."""
     return drive(_answer(agent, task, context, tools))
 
 
-async def aanswer(agent: BaseAgent, task: Task, context: str | None, tools: Sequence[Any] | None) -> str:
+async def aanswer(agent: BaseAgent, task: Task, context: str | None, tools: Sequence[object] | None) -> str:
     """Work on a task on this event loop; see `Agent.aexecute_task`."""
     return await adrive(_answer(agent, task, context, tools))
 
@@ -108,7 +112,9 @@ def delegate_to_coworker(tool: CoworkerTool, args: Mapping[str, Any]) -> str:
     return tool.agents[index].execute_task(task, context)
 
 
-def reply(agent: BaseAgent, messages: object, structure: type[BaseModel] | None, files: Any = None) -> LiteAgentOutput:
+def reply(
+    agent: BaseAgent, messages: object, structure: type[BaseModel] | None, files: object = None
+) -> LiteAgentOutput:
     """Answer a conversation; see `Agent.kickoff`."""
     return drive(reply_program(agent, messages, structure, files))
 
@@ -120,22 +126,22 @@ async def areply(
     return await adrive(reply_program(agent, messages, structure, files))
 
 
-def next_answer(binding: AgentBinding, task: Task, messages: Sequence[Message]) -> dict[str, Any]:
+def next_answer(binding: AgentBinding, task: Task, messages: Sequence[Message]) -> PlainDict:
     """Return another answer to a conversation about a task; see `WorkInReview`."""
     return drive(next_answer_program(binding, task, messages))
 
 
-async def anext_answer(binding: AgentBinding, task: Task, messages: Sequence[Message]) -> dict[str, Any]:
+async def anext_answer(binding: AgentBinding, task: Task, messages: Sequence[Message]) -> PlainDict:
     """Return another answer to a conversation about a task, on this event loop."""
     return await adrive(next_answer_program(binding, task, messages))
 
 
-def judge(guardrail: ModelGuardrail, output: TaskOutput) -> tuple[bool, Any]:
+def judge(guardrail: ModelGuardrail, output: TaskOutput) -> tuple[bool, str | None]:
     """Have a model judge an output; see `LLMGuardrail`."""
     return drive(_judgement(guardrail, output))
 
 
-async def ajudge(guardrail: ModelGuardrail, output: TaskOutput) -> tuple[bool, Any]:
+async def ajudge(guardrail: ModelGuardrail, output: TaskOutput) -> tuple[bool, str | None]:
     """Have a model judge an output on this event loop; see `LLMGuardrail`."""
     return await adrive(_judgement(guardrail, output))
 
@@ -147,7 +153,7 @@ def prompt(task: Task) -> str:
 
 
 def _execute(
-    task: Task, agent: BaseAgent | None, context: str | None, tools: Sequence[Any] | None
+    task: Task, agent: BaseAgent | None, context: str | None, tools: Sequence[object] | None
 ) -> Program[TaskOutput]:
     agent = agent or task.agent
     if agent is None:
@@ -162,14 +168,14 @@ def _execute(
     return output
 
 
-def _answer(agent: BaseAgent, task: Task, context: str | None, tools: Sequence[Any] | None) -> Program[str]:
+def _answer(agent: BaseAgent, task: Task, context: str | None, tools: Sequence[object] | None) -> Program[str]:
     plain = yield from _run_task_body(single_binding(task, agent, context, tools), answer_body)
     _charge_usage(task, plain["usage"])
     _mark_reviewed(task)
     return plain["answer"]
 
 
-def plan(agent: BaseAgent, task: Task) -> Program[dict[str, Any] | None]:
+def plan(agent: BaseAgent, task: Task) -> Program[PlainDict | None]:
     """Return the agent's plan for a task: its text as `plan`, and whether it is `ready`; None if there is none."""
     plain = yield from _run_task_body(single_binding(task, agent, None, None), plan_body)
     _charge_usage(task, plain["usage"])
@@ -177,7 +183,7 @@ def plan(agent: BaseAgent, task: Task) -> Program[dict[str, Any] | None]:
 
 
 def reply_program(
-    agent: BaseAgent, messages: object, structure: type[BaseModel] | None, files: Any = None
+    agent: BaseAgent, messages: object, structure: type[BaseModel] | None, files: object = None
 ) -> Program[LiteAgentOutput]:
     """Return an agent's answer to a conversation; see `Agent.kickoff`."""
     check_agent(agent)
@@ -196,9 +202,7 @@ def reply_program(
     return LiteAgentOutput.from_plain(plain, structure)
 
 
-def next_answer_program(
-    binding: AgentBinding, task: Task | None, messages: Sequence[Message]
-) -> Program[dict[str, Any]]:
+def next_answer_program(binding: AgentBinding, task: Task | None, messages: Sequence[Message]) -> Program[PlainDict]:
     """Continue a conversation of an agent to its next answer; see `continue_body`."""
     body = partial(continue_body, binding, task, messages)
     result = yield from run_standalone(f"Going on: {binding.slug}", binding.slug, body, binding=binding)
@@ -207,7 +211,7 @@ def next_answer_program(
     return result
 
 
-def _conversation(messages: object, where: str) -> list[dict[str, Any]]:
+def _conversation(messages: object, where: str) -> list[PlainDict]:
     read = read_messages(messages)
     if not any(message["content"] for message in read):
         raise RunError(f"{where} was asked nothing; give `kickoff` a text, or messages such as {_EXAMPLE}")
@@ -224,7 +228,7 @@ def _run_task_body(assignment: TaskBinding, body: _Body, notes: RunNotes | None 
     return (yield from run_standalone(name, assignment.slug, partial(body, assignment), notes, binding=assignment))
 
 
-def _judgement(guardrail: ModelGuardrail, output: TaskOutput) -> Program[tuple[bool, Any]]:
+def _judgement(guardrail: ModelGuardrail, output: TaskOutput) -> Program[tuple[bool, str | None]]:
     if isinstance(guardrail, HallucinationGuardrail) and guardrail.context is None:
         raise ValueError(
             "a HallucinationGuardrail that is called outside of a task needs `context=`: what the output is held to"
@@ -232,7 +236,7 @@ def _judgement(guardrail: ModelGuardrail, output: TaskOutput) -> Program[tuple[b
     model = as_model(guardrail.llm)
     description = getattr(output, "description", "")  # an agent's own output has no task
 
-    def body(_: Mapping[str, object]) -> Body[dict[str, Any]]:
+    def body(_: Mapping[str, object]) -> Body[PlainDict]:
         verdict = yield from judge_output(guardrail, output.raw, description, "", model, english(), UsageLedger())
         return {"verdict": verdict}
 
@@ -243,9 +247,9 @@ def _judgement(guardrail: ModelGuardrail, output: TaskOutput) -> Program[tuple[b
 def run_standalone(
     name: str,
     node: str,
-    body: Callable[[Mapping[str, Any]], Body[dict[str, Any]]],
+    body: Callable[[Mapping[str, Any]], Body[PlainDict]],
     notes: RunNotes | None = None,
-    inputs: Mapping[str, Any] | None = None,
+    inputs: Inputs | None = None,
     binding: AgentBinding | None = None,
     own_place: RunPlace | None = None,
 ) -> Program[Any]:
@@ -273,7 +277,7 @@ def run_standalone(
         return state.values[node]
     first_value = {INPUTS: inputs or {}} if state is None or state.created_at is None else _resume_value(place, state)
 
-    def start(value: Any) -> Run:
+    def start(value: object) -> Run:
         durability, again = place.durability, place.again
         return Run(compiled, value, config, durability=durability, detached=place.detached, again=again, notes=notes)
 
@@ -367,7 +371,7 @@ class AgentReasoning:
         """Plan on this event loop; see `handle_agent_reasoning`."""
         return self._output_of(await adrive(plan(self.agent, self.task)))
 
-    def _output_of(self, result: dict[str, Any] | None) -> AgentReasoningOutput:
+    def _output_of(self, result: PlainDict | None) -> AgentReasoningOutput:
         if result is None:
             raise RunError(
                 f"agent `{self.agent.role}` could make no plan; the reason is in the log. Look at its model."

@@ -11,6 +11,7 @@ from crewgraph.compiler.agent.models import first_llm, model_of
 from crewgraph.compiler.crew.marking import mark_outputs
 from crewgraph.core.effects import Body
 from crewgraph.core.operations import Program, adrive, drive
+from crewgraph.core.plain import PlainDict
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.agent import Agent
 from crewgraph.definitions.crew.crew import Crew
@@ -129,7 +130,7 @@ def _test(
     return result
 
 
-def _run_round(crew: Crew, inputs: dict[str, Any], checkpointer: Checkpointer) -> Program[Any]:
+def _run_round(crew: Crew, inputs: Inputs, checkpointer: Checkpointer) -> Program[Any]:
     """A test round; the crew saves no memories of it, so that rounds do not influence each other."""
     token = CREW_WITHOUT_MEMORY.set(crew)
     try:
@@ -162,7 +163,7 @@ class _Judge:
     def scores(self, outputs: Sequence[tuple[Task, TaskOutput]], result: CrewTestResult) -> Program[list[TaskScore]]:
         """Return the scores of a round; the usage of the judging model is added to the result."""
         judged = [(output, self._model_for(task)) for task, output in outputs if output.raw]
-        marks: list[dict[str, object]] = []
+        marks: list[PlainDict] = []
         if judged:
 
             def body(_: Mapping[str, object]) -> Body[dict[str, object]]:
@@ -173,7 +174,7 @@ class _Judge:
         remaining_marks, ledger = iter(marks), UsageLedger()
         scores: list[TaskScore] = []
         for task, output in outputs:
-            mark: dict[str, Any] = next(remaining_marks) if output.raw else {}
+            mark: PlainDict = next(remaining_marks) if output.raw else {}
             ledger.add(mark.get("usage") or {})
             scores.append(_score(task, output, mark))
             self._report(task, scores[-1])
@@ -201,7 +202,7 @@ def _round(output: object, scores: list[TaskScore], seconds: float) -> ScoredRou
     return ScoredRound(scores=scores, seconds=seconds, usage=total(score.usage for score in scores), cost=cost)
 
 
-def _score(task: Task, output: TaskOutput, mark: Mapping[str, Any]) -> TaskScore:
+def _score(task: Task, output: TaskOutput, mark: PlainDict) -> TaskScore:
     return TaskScore(
         task=output.name or output.description,
         agent=output.agent,

@@ -27,7 +27,7 @@ _Outcome = CrewOutput | BaseException
 
 def kickoff_for_each(
     crew: Crew,
-    inputs: Sequence[Mapping[str, Any]],
+    inputs: Sequence[Inputs],
     options: RunOptions = DEFAULT_OPTIONS,
     *,
     max_concurrency: int | None = None,
@@ -60,7 +60,7 @@ def kickoff_for_each(
 
 async def akickoff_for_each(
     crew: Crew,
-    inputs: Sequence[Mapping[str, Any]],
+    inputs: Sequence[Inputs],
     options: RunOptions = DEFAULT_OPTIONS,
     *,
     max_concurrency: int | None = None,
@@ -91,7 +91,7 @@ class _Item:
         self.inputs, self.thread_id = inputs, thread_in_flow() or str(uuid4())
 
 
-def _items(inputs: Any, max_concurrency: int | None) -> list[_Item]:
+def _items(inputs: object, max_concurrency: int | None) -> list[_Item]:
     if isinstance(inputs, (str, bytes, Mapping)) or not isinstance(inputs, Sequence):
         raise TypeError(f'`inputs` is {inputs!r:.80}; give a list of dicts, one for each run: [{{"topic": "rain"}}]')
     entries = cast(Sequence[Any], inputs)

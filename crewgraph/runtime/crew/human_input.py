@@ -188,7 +188,7 @@ class _AskAtTerminal(Operation):
     def __init__(self, questions: Sequence[CrewQuestion]) -> None:
         self.questions = questions
 
-    def run(self) -> dict[str, Any]:
+    def run(self) -> dict[str, object]:
         return {question.id: ask_at_terminal(_prompt(question)) for question in self.questions}
 
     async def arun(self) -> dict[str, object]:
@@ -201,7 +201,9 @@ def _prompt(question: CrewQuestion) -> str:
     return "\n".join(["", *lines, "> "])
 
 
-def file_answers(crew: Crew, place: RunPlace, config: RunnableConfig, answer: Any) -> "Program[Command[object] | None]":
+def file_answers(
+    crew: Crew, place: RunPlace, config: RunnableConfig, answer: object
+) -> "Program[Command[object] | None]":
     """Return the resume value for the answers to a run's questions.
 
     Raises:
@@ -238,10 +240,10 @@ def _answers_by_id(interrupts: Sequence[Interrupt], answer: object, where: str) 
     """
     questions = [crew_question(item) for item in interrupts]
     ids = {question.id for question in questions}
-    if isinstance(answer, Mapping) and answer and set(cast("Mapping[str, Any]", answer)) <= ids:
-        answers = dict(cast("Mapping[str, Any]", answer))
+    if isinstance(answer, Mapping) and answer and set(cast("Mapping[str, object]", answer)) <= ids:
+        answers = dict(cast("Mapping[str, object]", answer))
     elif len(questions) == 1 and not _needs_ids(questions[0], answer):
-        answers = {questions[0].id: cast("Any", answer)}
+        answers = {questions[0].id: cast("object", answer)}
     else:
         raise RunError(
             f"{where} waits for {len(questions)} answer{'s' if len(questions) > 1 else ''}, and {answer!r:.200} answers "
@@ -258,7 +260,7 @@ def _needs_ids(question: CrewQuestion, answer: Any) -> bool:
     if not isinstance(answer, Mapping) or question.kind == "question":
         return False
     known = {"feedback": {"feedback"}, "approval": {"args", "approved", "reason"}}[question.kind]
-    return not set(cast("Mapping[str, Any]", answer)) <= known
+    return not set(cast("Mapping[str, object]", answer)) <= known
 
 
 def _store_answers(

@@ -160,7 +160,7 @@ def _prepare(
     inputs: Inputs | None,
     options: RunOptions,
     resources: RunResources,
-) -> "Program[tuple[CrewRun, dict[str, Any]]]":
+) -> "Program[tuple[CrewRun, dict[str, object]]]":
     """Return the run, and its inputs after the `before_kickoff` functions and hooks."""
     values, files = split_files(validate_inputs(inputs or {}))
     for callback in crew.before_kickoff_callbacks:
@@ -177,14 +177,16 @@ def _prepare(
     return run, values
 
 
-def resume_program(crew: Crew, thread_id: str, checkpointer: Checkpointer, answer: Any = None) -> Program[CrewOutput]:
+def resume_program(
+    crew: Crew, thread_id: str, checkpointer: Checkpointer, answer: object = None
+) -> Program[CrewOutput]:
     """Return a resume as a program."""
     with closing(RunResources()) as resources:
         return (yield from _resume(crew, thread_id, checkpointer, answer, resources))
 
 
 def _resume(
-    crew: Crew, thread_id: str, checkpointer: Checkpointer, answer: Any, resources: RunResources
+    crew: Crew, thread_id: str, checkpointer: Checkpointer, answer: object, resources: RunResources
 ) -> Program[CrewOutput]:
     if not thread_id:
         raise RunError(
@@ -207,7 +209,7 @@ def _resume(
     return (yield from run.execute(resume_value, state.values.get(INPUTS) or {}))
 
 
-def validate_inputs(inputs: Any) -> dict[str, Any]:
+def validate_inputs(inputs: object) -> dict[str, Any]:
     """Return the inputs as a dict.
 
     Raises:
@@ -220,7 +222,7 @@ def validate_inputs(inputs: Any) -> dict[str, Any]:
 
 def plain_inputs(inputs: Inputs) -> dict[str, object]:
     """Return the inputs as plain data, for checkpoints."""
-    result: dict[str, Any] = {}
+    result: dict[str, object] = {}
     for name, value in inputs.items():
         try:
             result[name] = plain(value)
@@ -302,7 +304,7 @@ class CrewRun:
             yield WaitForListeners()
         return output
 
-    def _run_with_hooks(self, value: Any, inputs: Inputs) -> Program[CrewOutput]:
+    def _run_with_hooks(self, value: object, inputs: Inputs) -> Program[CrewOutput]:
         output = yield from with_run_hooks(self.crew, self._run_graph(value, inputs))
         if not isinstance(output, PendingCrew):
             for callback in self.crew.after_kickoff_callbacks:

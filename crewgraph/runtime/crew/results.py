@@ -14,6 +14,7 @@ from crewgraph.compiler.task.events import RunNotes
 from crewgraph.core.files import FILES, FileRecord, files_in
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation, Program
+from crewgraph.core.plain import PlainDict
 from crewgraph.core.pregel import written_since_start
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.definitions.task.output import CrewOutput, TaskOutput
@@ -199,7 +200,7 @@ def _names_of_tasks(outputs: Mapping[str, Mapping[str, Any]]) -> Iterator[Callab
     """Yield functions that return the names of a task, most specific kind first."""
 
     def stored(task: TaskBinding, key: str) -> object:
-        labels: Mapping[str, Any] = outputs.get(task.slug, {}).get(TASK) or {}
+        labels: PlainDict = outputs.get(task.slug, {}).get(TASK) or {}
         return labels.get(key)
 
     yield lambda task: (task.slug,)
@@ -248,11 +249,11 @@ def recorded_files(files: object) -> Program[dict[str, object]]:
     return {FILES: (yield _RecordFiles(files))}
 
 
-class _UnrecordedFiles(dict[str, Any]):
+class _UnrecordedFiles(dict[str, object]):
     """Files among the inputs, before the run has recorded them."""
 
 
-def with_files(inputs: Inputs | None, files: Any) -> Mapping[str, object] | None:
+def with_files(inputs: Inputs | None, files: object) -> Mapping[str, object] | None:
     """Return the inputs with files added; without files, with those of the enclosing flow.
 
     Raises:
@@ -274,11 +275,11 @@ def all_with_files(inputs: Any, files: object) -> Any:
     if not files or not isinstance(inputs, list | tuple):
         return inputs
     records = extension("files.read")(files)
-    return [_one_with_files(item, records) for item in cast("list[Any]", inputs)]
+    return [_one_with_files(item, records) for item in cast("list[object]", inputs)]
 
 
-def _one_with_files(inputs: Any, files: object) -> object:
-    return with_files(cast("Mapping[str, Any]", inputs), files) if isinstance(inputs, Mapping) else inputs
+def _one_with_files(inputs: object, files: object) -> object:
+    return with_files(cast("Inputs", inputs), files) if isinstance(inputs, Mapping) else inputs
 
 
 def split_files(inputs: Inputs) -> tuple[dict[str, object], object]:

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from langchain_core.runnables import RunnableConfig
+
 from crewgraph.compiler.agent.human_review import ask_at_terminal, has_terminal
 from crewgraph.compiler.agent.models import first_llm, model_of
 from crewgraph.compiler.task.training import TRAINING, TrainingRound, summarize_feedback
@@ -232,7 +234,7 @@ def _run_round(crew: Crew, inputs: Inputs, thread_id: str, checkpointer: Checkpo
     """Start or resume the run of a round."""
     place = run_place(crew, thread_id, checkpointer)
     if place.checkpointer is not False:
-        config: Any = {"configurable": place.configurable}
+        config: RunnableConfig = {"configurable": place.configurable}
         state = yield ReadState(graph_of(crew, place.checkpointer).graph, config)
         if state.created_at is not None:
             return (yield from resume_program(crew, thread_id, checkpointer))

@@ -11,6 +11,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 
+from crewgraph.compiler.flow.algebra import GraphState
 from crewgraph.compiler.flow.asking import ask_person, takes_anything
 from crewgraph.compiler.flow.background import Settle
 from crewgraph.compiler.flow.completion import of_run
@@ -24,9 +25,11 @@ from crewgraph.compiler.flow.single_node import WHOLE
 from crewgraph.compiler.flow.state_changes import ANEW
 from crewgraph.core.cancellation import RunAbandoned
 from crewgraph.core.operations import Program, Saving, adrive, drive
+from crewgraph.core.plain import PlainDict
 from crewgraph.definitions.flow.checkpoints import run_extension, state_inputs
 from crewgraph.definitions.flow.feedback import PendingFlow
 from crewgraph.definitions.flow.flow import Flow
+from crewgraph.definitions.run_options import Inputs
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import CompileError, DefinitionError, RunError
 from crewgraph.events.flow import FlowFailedEvent, FlowFinishedEvent, FlowPausedEvent, FlowStartedEvent
@@ -87,16 +90,16 @@ def form_of(flow: "Flow | type[Flow]", granularity: str = "method") -> FlowForm:
     return form
 
 
-def is_behind(values: Mapping[str, Any]) -> bool:
+def is_behind(values: GraphState) -> bool:
     """Whether methods have completed since the last persisted one."""
-    saved: Mapping[str, Any] | None = values.get("saved")
+    saved: GraphState | None = values.get("saved")
     if saved is None or values.get("parked"):  # pending questions are not withdrawn
         return False
     before, now = saved["progress"], values["progress"]
     return bool(before["run"] == now["run"] and before["last"] != now["last"])
 
 
-def rewind(graph: FlowGraph, config: object, values: Mapping[str, Any]) -> Program[Mapping[str, Any]]:
+def rewind(graph: FlowGraph, config: object, values: GraphState) -> Program[Mapping[str, object]]:
     """Set a run back to the completion of the last persisted method; return the address of the new checkpoint.
 
     Args:
@@ -104,7 +107,7 @@ def rewind(graph: FlowGraph, config: object, values: Mapping[str, Any]) -> Progr
         config: the config of the run.
         values: the state of the graph.
     """
-    saved: Mapping[str, Any] = values["saved"]
+    saved: GraphState = values["saved"]
     update = {"state": {ANEW: True, **saved["state"]}, "progress": saved["progress"], "answers": {}}
     edited = yield Saving(graph, "update_state", config, update)
     address: Mapping[str, object] = edited["configurable"]
@@ -157,12 +160,12 @@ def _kickoff(flow: "Flow", inputs: dict[str, Any]) -> Program[object]:
     return (yield from with_run_hooks(flow, run))
 
 
-def ask(message: str, timeout: float | None, metadata: Mapping[str, Any] | None) -> str | None:
+def ask(message: str, timeout: float | None, metadata: Mapping[str, object] | None) -> str | None:
     """Ask somebody, from inside a method; see `Flow.ask`."""
     return ask_person(message, timeout, metadata)
 
 
-def flow_questions(run: FlowRun, questions: Mapping[str, Any]) -> PendingFlow:
+def flow_questions(run: FlowRun, questions: Mapping[str, PlainDict]) -> PendingFlow:
     """Return the pending questions of a run."""
     return PendingFlow(
         flow_id=run.thread_id or run.flow_id,
@@ -206,7 +209,7 @@ def load_flow_state(flow: "Flow", flow_id: str) -> bool:
     return saved is not None
 
 
-def _start_or_resume(flow: "Flow", inputs: dict[str, Any]) -> Program[object]:
+def _start_or_resume(flow: "Flow", inputs: Inputs) -> Program[object]:
     resumed_id = flow.take_resumed_id()
     if resumed_id is not None:
         inputs = {"id": resumed_id, **inputs}
@@ -254,13 +257,13 @@ def _continue(graph: FlowGraph, run: FlowRun, flow_id: str, values: Mapping[str,
     return (yield from execute_flow(graph, rewound_run, None, flow_id, address))
 
 
-def _persisted_values(run: FlowRun, values: Mapping[str, Any]) -> Mapping[str, object]:
+def _persisted_values(run: FlowRun, values: GraphState) -> Mapping[str, object]:
     """Return the graph's state with the last saved flow state, for flows of which only some methods are persisted."""
     saved: Mapping[str, object] | None = values.get("saved") if run.marks else None
     return values if saved is None else {**values, **saved}
 
 
-def _run_in_method(flow: "Flow", inputs: dict[str, Any], method: Running) -> Program[object]:
+def _run_in_method(flow: "Flow", inputs: Inputs, method: Running) -> Program[object]:
     """Run inside a method of another flow, in the storage of that flow; resumes after a crash."""
     graph = compile_flow(flow, checkpointer=method.run.saver)
     run, thread_id = FlowRun(flow, graph.plan, None, inputs, stored=True), method.next_thread()
@@ -286,7 +289,7 @@ def resume_flow_program(flow: "Flow", flow_id: str, feedback: Any) -> Program[An
         raise unknown_run(flow, flow_id)
     if not _is_open(values):
         return _stored_result(run, values)
-    questions: Mapping[str, object] = values.get("parked") or {}
+    questions: Mapping[str, PlainDict] = values.get("parked") or {}
     if not questions:
         return (yield from execute_flow(graph, run, None, flow_id))
     if feedback is None:
@@ -297,12 +300,12 @@ def resume_flow_program(flow: "Flow", flow_id: str, feedback: Any) -> Program[An
     return (yield from execute_flow(graph, run, Command(resume=answer), flow_id))
 
 
-def _check_answers(flow: "Flow", flow_id: str, questions: Mapping[str, Any], answers: Any) -> None:
+def _check_answers(flow: "Flow", flow_id: str, questions: Mapping[str, PlainDict], answers: object) -> None:
     if any(takes_anything(name) for name in questions):
         return
-    if isinstance(answers, Mapping) and not set(cast("Mapping[str, Any]", answers)) <= set(questions):
+    if isinstance(answers, Mapping) and not set(cast("Mapping[str, object]", answers)) <= set(questions):
         expected, received = (
-            ", ".join(f"`{name}`" for name in names) for names in (questions, cast("Mapping[str, Any]", answers))
+            ", ".join(f"`{name}`" for name in names) for names in (questions, cast("Mapping[str, object]", answers))
         )
         raise RunError(
             f"the run `{flow_id}` of flow `{flow.flow_name}` waits for answers to {expected}; "
@@ -322,16 +325,16 @@ def unknown_run(flow: "Flow", flow_id: str) -> RunError:
     )
 
 
-def metadata_of(graph: FlowGraph) -> dict[str, Any]:
+def metadata_of(graph: FlowGraph) -> dict[str, object]:
     """Return the metadata in the checkpoints of a graph."""
     # Always both: a nested run would inherit missing keys from the enclosing run.
     return {FLOW_NAME: graph.flow.flow_name, FLOW_GRANULARITY: graph.granularity}
 
 
-def stored_values(graph: FlowGraph, run: FlowRun, thread_id: str) -> Program[tuple[FlowGraph, Mapping[str, Any]]]:
+def stored_values(graph: FlowGraph, run: FlowRun, thread_id: str) -> Program[tuple[FlowGraph, GraphState]]:
     """Return the stored state of a thread, and the flow's graph in the granularity it was stored with."""
     state = yield ReadState(graph, _config(graph, run, thread_id))
-    metadata: Mapping[str, Any] = state.metadata or {}
+    metadata: Mapping[str, object] = state.metadata or {}
     name = metadata.get(FLOW_NAME, graph.flow.flow_name)
     if name != graph.flow.flow_name and _is_open(state.values):
         raise RunError(
@@ -345,7 +348,7 @@ def stored_values(graph: FlowGraph, run: FlowRun, thread_id: str) -> Program[tup
     return graph, state.values or {}
 
 
-def _is_open(values: Mapping[str, Any]) -> bool:
+def _is_open(values: GraphState) -> bool:
     """Whether a run is unfinished. `next` is not enough: it is also empty while a node's writes are stored but not applied."""
     # A run without progress has its inputs stored, and no more.
     return bool(values) and (
@@ -353,7 +356,7 @@ def _is_open(values: Mapping[str, Any]) -> bool:
     )
 
 
-def _stored_result(run: FlowRun, values: Mapping[str, Any]) -> object:
+def _stored_result(run: FlowRun, values: GraphState) -> object:
     """Return the result of a finished run."""
     run.read(values)
     run.flow.set_last_run(run)
@@ -374,7 +377,7 @@ def _config(graph: FlowGraph, run: FlowRun, thread_id: str | None) -> RunnableCo
 
 
 def execute_flow(
-    graph: FlowGraph, run: FlowRun, value: Any, thread_id: str | None, checkpoint: Mapping[str, Any] | None = None
+    graph: FlowGraph, run: FlowRun, value: Any, thread_id: str | None, checkpoint: Mapping[str, object] | None = None
 ) -> Program[Any]:
     """Run a flow and emit its events.
 
@@ -387,7 +390,7 @@ def execute_flow(
     """
     flow, is_resumed = run.flow, not isinstance(value, dict)
     if isinstance(value, dict):
-        value = graph.begun(run, cast("dict[str, Any]", value))
+        value = graph.begun(run, cast("Inputs", value))
         thread_id = thread_id or run.flow_id
     flow.set_last_run(run)
     run.thread_id, run.saver = thread_id, graph.checkpointer

@@ -16,6 +16,7 @@ from crewgraph.compiler.crew.graph import parallel_group
 from crewgraph.compiler.crew.state import INPUTS, PLANNING
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.core.operations import Program, Saving, adrive, drive
+from crewgraph.core.plain import PlainDict
 from crewgraph.core.resources import RunResources
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.crew.history import CrewStep
@@ -67,7 +68,7 @@ def override_output(value: object, assignment: TaskBinding, previous: TaskOutput
     elif isinstance(value, str):
         fields = _fields_of_text(value, assignment, where)
     elif isinstance(value, Mapping):
-        fields = _fields_of_mapping(dict(cast("Mapping[str, Any]", value)), assignment, where)
+        fields = _fields_of_mapping(dict(cast("PlainDict", value)), assignment, where)
     else:
         raise TypeError(f"{where} is {value!r:.80}; give a text, a dict or a `TaskOutput`")
     try:
@@ -209,7 +210,7 @@ class ForkStart:
     """
 
     def __init__(
-        self, tasks: Sequence[TaskBinding], source: StoredCrewRun, request: ForkRequest, inputs: dict[str, Any]
+        self, tasks: Sequence[TaskBinding], source: StoredCrewRun, request: ForkRequest, inputs: dict[str, object]
     ) -> None:
         self.tasks, self.source, self.inputs = tasks, source, inputs
         known = source.outputs if isinstance(request.point, CrewStep) else source.finished
@@ -309,4 +310,4 @@ class ForkStart:
 def _checked_outputs(outputs: object) -> Mapping[object, object]:
     if outputs is not None and not isinstance(outputs, Mapping):
         raise TypeError(f'`outputs` is {outputs!r:.80}; give a dict from task names to outputs: {{"research": "..."}}')
-    return cast("Mapping[Any, Any]", outputs or {})
+    return cast("Mapping[object, object]", outputs or {})

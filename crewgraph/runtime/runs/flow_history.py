@@ -5,6 +5,7 @@ from datetime import datetime
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
+from crewgraph.compiler.flow.algebra import Execution, GraphState, GraphUpdate
 from crewgraph.compiler.flow.graph import FlowGraph
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.single_node import with_journal
@@ -31,7 +32,7 @@ class _ReadHistory(Operation):
     def run(self) -> list[object]:
         return list(self.graph.get_state_history(self.config))  # pyright: ignore[reportArgumentType]
 
-    async def arun(self) -> list[Any]:
+    async def arun(self) -> list[object]:
         return [state async for state in self.graph.aget_state_history(self.config)]  # pyright: ignore[reportArgumentType]
 
 
@@ -45,12 +46,12 @@ async def aread_flow_history(flow: "Flow[Any]", flow_id: str | None) -> list[Flo
     return await adrive(flow_steps(flow, flow_id))
 
 
-def fork_flow(flow: "Flow[Any]", step: FlowStep, state: Mapping[str, Any] | None) -> Any:
+def fork_flow(flow: "Flow[Any]", step: FlowStep, state: Mapping[str, object] | None) -> Any:
     """Run a fork; see `Flow.fork`."""
     return drive(fork_program(flow, step, state))
 
 
-async def afork_flow(flow: "Flow[Any]", step: FlowStep, state: Mapping[str, Any] | None) -> Any:
+async def afork_flow(flow: "Flow[Any]", step: FlowStep, state: Mapping[str, object] | None) -> Any:
     """Run a fork on this event loop; see `Flow.fork`."""
     return await adrive(fork_program(flow, step, state))
 
@@ -82,20 +83,20 @@ class _Moment(NamedTuple):
 
     snapshot: Any
     journaled: int
-    values: Mapping[str, Any]
+    values: GraphState
 
 
 def _method(execution: str) -> str:
     return execution.rpartition("#")[0]
 
 
-def _progress_marker(values: Mapping[str, Any]) -> tuple[str | None] | None:
+def _progress_marker(values: GraphState) -> tuple[str | None] | None:
     """Return the execution that completed last, as a comparable marker of progress."""
     progress = values.get("progress")
     return None if progress is None else (progress["last"],)
 
 
-def _moments_after(graph: FlowGraph, moment: _Moment, records: Sequence[Record], until: Any) -> Iterator[_Moment]:
+def _moments_after(graph: FlowGraph, moment: _Moment, records: Sequence[Record], until: object) -> Iterator[_Moment]:
     """Yield the moments journaled after a checkpoint, up to where the next one, possibly a fork's, continues."""
     for number, record in enumerate(records, 1):
         if _progress_marker(moment.values) == until:
@@ -105,7 +106,7 @@ def _moments_after(graph: FlowGraph, moment: _Moment, records: Sequence[Record],
 
 
 def _steps(run: FlowRun, thread_id: str, moments: Sequence[_Moment]) -> Iterator[FlowStep]:
-    number, last, previous = 0, None, dict[str, Any]()
+    number, last, previous = 0, None, dict[str, Execution]()
     for state, journaled, values in moments:
         marker, progress = _progress_marker(values), values.get("progress")
         if progress is None or marker == last:
@@ -130,21 +131,21 @@ def _steps(run: FlowRun, thread_id: str, moments: Sequence[_Moment]) -> Iterator
         number += 1
 
 
-def fork_program(flow: "Flow[Any]", step: FlowStep, state: Mapping[str, Any] | None) -> Program[Any]:
+def fork_program(flow: "Flow[Any]", step: FlowStep, state: Mapping[str, object] | None) -> Program[Any]:
     """Run a flow from a step of an earlier run; see `Flow.fork`.
 
     Raises:
         RunError: the step's checkpoint is no longer stored.
     """
     graph = _graph(flow)
-    config: object = {
+    config: Any = {
         "configurable": {"thread_id": step.flow_id, "checkpoint_id": step.checkpoint_id, "checkpoint_ns": ""}
     }
     checkpoint = yield Saving(graph.checkpointer, "get_tuple", config)
     if checkpoint is None:
         raise RunError(f"step {step.number} of run `{step.flow_id}` of flow `{flow.flow_name}` is no longer stored")
     run = FlowRun(flow, graph.plan, None, {}, stored=True)
-    values: dict[str, Any] = {}
+    values: GraphUpdate = {}
     if has_single_node(checkpoint.metadata):
         graph = compile_flow(flow, "flow", checkpointer=graph.checkpointer)
         records = appended_in(checkpoint.pending_writes or ())

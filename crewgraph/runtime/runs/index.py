@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.types import Interrupt
 
+from crewgraph.compiler.flow.algebra import GraphState
 from crewgraph.compiler.flow.completion import enclosing_thread, of_run
 from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.compiler.flow.record import from_record
@@ -19,6 +20,7 @@ from crewgraph.compiler.task.binding import bind_tasks
 from crewgraph.core.journal import CHANNEL, appended_in
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation, Program, adrive, drive
+from crewgraph.core.plain import PlainDict
 from crewgraph.core.pregel import has_next, leads_on
 from crewgraph.core.questions import ANSWER, own_id, questions_in
 from crewgraph.definitions.crew.crew import Crew
@@ -255,12 +257,12 @@ def _info_of_any(kind: str | None, latest: LatestCheckpoint) -> RunInfo | None:
 
 def _flow_info(plan: TriggerPlan | None, latest: LatestCheckpoint) -> RunInfo:
     stored = latest.checkpoint
-    values: Mapping[str, Any] = stored.checkpoint["channel_values"]
+    values: GraphState = stored.checkpoint["channel_values"]
     if plan is not None and _PROGRESS in values and has_single_node(stored.metadata):
         values = with_journal(plan, values, appended_in(stored.pending_writes or ()))
     # Without progress only the inputs are stored, and no method has begun.
     progress: Mapping[str, Any] = values.get(_PROGRESS) or {"inflight": True, "last": None}
-    parked: Mapping[str, Any] = values.get(_PARKED) or {}
+    parked: Mapping[str, PlainDict] = values.get(_PARKED) or {}
     questions = tuple(question_of(question, partial(from_record, classes={})) for question in parked.values())
     is_open = progress["inflight"] or of_run(values, _UNSAVED)
     status: RunStatus = "pending" if questions else "open" if is_open else "finished"
@@ -278,7 +280,7 @@ def _crew_info(order: Mapping[str, int], latest: LatestCheckpoint) -> RunInfo:
 
 def _run_info(
     latest: LatestCheckpoint,
-    kind: Any,
+    kind: Literal["crew", "flow"],
     label: str,
     status: RunStatus,
     last: str | None,

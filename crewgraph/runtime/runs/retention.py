@@ -1,11 +1,12 @@
 """Removal of a run's older checkpoints during the run, as `keep_history` requests."""
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
+from crewgraph.compiler.flow.algebra import GraphState
 from crewgraph.compiler.flow.completion import enclosing_thread, threads_of
 from crewgraph.compiler.flow.graph import FlowGraph
 from crewgraph.compiler.flow.plan import TriggerPlan
@@ -116,7 +117,7 @@ class Trim(Operation):
     def _needed(self, saver: SqliteCheckpointer, plan: TriggerPlan) -> Iterator[str]:
         """Yield the name prefixes of the threads that continuing from a remaining checkpoint may need."""
         for stored in saver.list({"configurable": {"thread_id": self.thread_id, "checkpoint_ns": ""}}):
-            values: Mapping[str, Any] = stored.checkpoint["channel_values"]
+            values: GraphState = stored.checkpoint["channel_values"]
             if "progress" in values:
                 progress = with_journal(plan, values, appended_in(stored.pending_writes or ()))["progress"]
                 for execution in {**values["progress"]["inflight"], **progress["inflight"]}:

@@ -12,6 +12,7 @@ from crewgraph.compiler.crew.graph import node_task
 from crewgraph.compiler.crew.state import INPUTS, PLANNING, TASK
 from crewgraph.compiler.flow.completion import enclosing_thread
 from crewgraph.core.operations import Operation, Program, Saving, drive
+from crewgraph.core.plain import PlainDict
 from crewgraph.core.pregel import coming, given_to, leads_on
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.errors import RunError
@@ -88,7 +89,7 @@ class StoredCrewRun(StoredRun):
         return self.metadata.get(FORKED_FROM)
 
     @property
-    def inputs(self) -> dict[str, Any]:
+    def inputs(self) -> PlainDict:
         """The run's inputs."""
         return dict(self.values.get(INPUTS) or {})
 
@@ -98,21 +99,21 @@ class StoredCrewRun(StoredRun):
         return tuple(dict.fromkeys(map(node_task, coming(self._stored))))
 
     @cached_property
-    def values(self) -> dict[str, Any]:
+    def values(self) -> PlainDict:
         """The channel values that this run wrote, without those of earlier runs in the same thread."""
         if (values := given_to(self._stored)) is not None:
             return dict(values)
         return {name: value for name, value in self._stored.items() if self._is_of_this_run(name)}
 
     @cached_property
-    def outputs(self) -> dict[str, dict[str, Any]]:
+    def outputs(self) -> dict[str, PlainDict]:
         """The outputs of the completed tasks as plain data, by channel, in order of completion."""
         outputs = {name: value for name, value in self.values.items() if _is_output(name, value)}
         # Parallel tasks share a version, as do outputs that a fork copied.
         return dict(sorted(outputs.items(), key=lambda item: (self.version(item[0]), _task_number(item[1]), item[0])))
 
     @cached_property
-    def finished(self) -> dict[str, dict[str, Any]]:
+    def finished(self) -> dict[str, PlainDict]:
         """The `outputs`, with those of tasks that completed since the checkpoint while a parallel task has not."""
         since = {name: value for _, name, value in self.checkpoint.pending_writes or () if _is_output(name, value)}
         return {**self.outputs, **since}
@@ -140,14 +141,14 @@ class StoredCrewRun(StoredRun):
         return self._versions.get(channel)
 
 
-def _is_output(name: str, value: Any) -> bool:
+def _is_output(name: str, value: object) -> bool:
     return name not in _OTHER_CHANNELS and isinstance(value, dict) and "raw" in value and "agent" in value
 
 
-def _task_number(output: Mapping[str, Any]) -> int:
+def _task_number(output: PlainDict) -> int:
     """Return the task number that an output is labelled with, else 0."""
-    task: Any = output.get(TASK)
-    return int(cast("dict[str, Any]", task).get("number", 0)) if isinstance(task, dict) else 0
+    task: object = output.get(TASK)
+    return int(cast("PlainDict", task).get("number", 0)) if isinstance(task, dict) else 0
 
 
 class _ReadPast(Operation):

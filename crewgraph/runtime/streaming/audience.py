@@ -3,7 +3,7 @@
 import threading
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +16,7 @@ from crewgraph.events.base import BaseEvent
 from crewgraph.events.lineage import SuspendedLineage
 from crewgraph.events.llm import LLMStreamChunkEvent
 from crewgraph.events.stream_context import CONTEXT_LISTENERS, SINKS, ContextListener
+from crewgraph.runtime.streaming.items import ItemFields
 
 __all__ = ["Audience"]
 
@@ -46,14 +47,14 @@ class Audience(ABC):
         self._listeners: tuple[ContextListener, ...] | None = None
 
     @abstractmethod
-    def item(self, source: Any, event: BaseEvent) -> StreamItem | None:
+    def item(self, source: object, event: BaseEvent) -> StreamItem | None:
         """Return the item for an event; None for events that are not streamed."""
 
     @abstractmethod
     def final_item(self, result: Any) -> StreamItem:
         """Return the last item of a run with this result."""
 
-    def chunk_fields(self, item: TaskItem) -> Mapping[str, Any]:
+    def chunk_fields(self, item: TaskItem) -> ItemFields:
         """Return the fields of a chunk that describe the task of an item."""
         return {}
 

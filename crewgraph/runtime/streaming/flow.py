@@ -22,7 +22,7 @@ class _FrameAudience(Audience):
     def item(self, source: object, event: BaseEvent) -> Any:
         return frame_of(event)
 
-    def final_item(self, result: Any) -> Any:
+    def final_item(self, result: object) -> Any:
         return Ended(result)
 
 

@@ -31,7 +31,7 @@ from crewgraph.events.flow import (
 )
 from crewgraph.events.task import TaskStartedEvent
 from crewgraph.runtime.streaming.audience import Audience
-from crewgraph.runtime.streaming.items import TaskView, item_of, task_of
+from crewgraph.runtime.streaming.items import ItemFields, TaskView, item_of, task_of
 
 __all__ = ["FlowAudience"]
 
@@ -49,7 +49,7 @@ class FlowAudience(Audience):
         self._views: dict[tuple[str, int], TaskView] = {}
         self._chunk_fields: dict[tuple[str | None, str | None, str], dict[str, object]] = {}
 
-    def item(self, source: Any, event: BaseEvent) -> StreamItem | None:
+    def item(self, source: object, event: BaseEvent) -> StreamItem | None:
         running = RUNNING.get()
         path = self._path(running)
         if isinstance(event, FlowStartedEvent):
@@ -67,7 +67,7 @@ class FlowAudience(Audience):
     def final_item(self, result: Any) -> StreamItem:
         return FlowPaused(pending=result) if isinstance(result, PendingFlow) else FlowFinished(result=result)
 
-    def chunk_fields(self, item: TaskItem) -> Mapping[str, Any]:
+    def chunk_fields(self, item: TaskItem) -> ItemFields:
         return self._chunk_fields.get((item.execution, item.crew, item.task), {"agent_role": item.agent})
 
     def _path(self, running: Running | None) -> str:
