@@ -12,7 +12,6 @@ from collections.abc import Callable, Coroutine
 from concurrent import futures
 from concurrent.futures import Future
 from contextvars import ContextVar, copy_context
-from typing import Any
 
 from crewgraph.errors import RunError
 
@@ -65,7 +64,7 @@ class PendingWork:
         self._own: ContextVar[Future[None] | None] = ContextVar("crewgraph_event_work", default=None)
         self._ends_with_interpreter = False
 
-    def start(self, work: Callable[[], Coroutine[Any, Any, None]], label: str) -> Future[None]:
+    def start(self, work: Callable[[], Coroutine[object, object, None]], label: str) -> Future[None]:
         """Begin a coroutine with a copy of the caller's context.
 
         Args:

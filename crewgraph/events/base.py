@@ -220,13 +220,13 @@ class BaseEvent(BaseModel):
             self._fill("source_fingerprint", attribute(fingerprint, "uuid_str"))
             self._fill("fingerprint_metadata", getattr(fingerprint, "metadata", None) or None)
 
-    def _fill(self, field: str, value: Any) -> None:
+    def _fill(self, field: str, value: object) -> None:
         if value is not None and self.__dict__[field] is None:
             vars(self)[field] = value  # setattr costs more than all the rest of an event
             self.__pydantic_fields_set__.add(field)
 
     @field_serializer("*")
-    def _dumped(self, value: Any, info: FieldSerializationInfo) -> object:
+    def _dumped(self, value: object, info: FieldSerializationInfo) -> object:
         return short_reference(value) if info.field_name in _REFERENCES else brief(value)
 
     def to_json(self, exclude: set[str] | None = None) -> JsonObject:

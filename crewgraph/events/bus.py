@@ -48,7 +48,9 @@ __all__ = [
 Handler = Callable[[Any, Any], Any]
 """A function of the source of an event and the event, sync or async."""
 
-UserHandler = Handler | Callable[[Any, Any, Any], Any]
+_StateHandler = Callable[[Any, Any, Any], Any]
+
+UserHandler = Handler | _StateHandler
 """A handler as users write it; with three parameters it also gets the `RuntimeState` of the run."""
 
 RUNTIME_STATE: ContextVar[Any] = ContextVar("crewgraph_runtime_state", default=None)
@@ -66,10 +68,10 @@ def call_handler(function: UserHandler) -> Handler:
     ]
     if len(needed) != _WITH_STATE:
         return cast("Handler", function)
-    handler = cast("Callable[[Any, Any, Any], Any]", function)
+    handler = cast("_StateHandler", function)
 
     @wraps(handler)
-    def with_state(source: Any, event: object) -> Any:
+    def with_state(source: object, event: object) -> object:
         return handler(source, event, RUNTIME_STATE.get())
 
     return with_state
@@ -485,7 +487,7 @@ class EventBus:
         """Clear the `RuntimeState` of the running code."""
         RUNTIME_STATE.set(None)
 
-    def register_entity(self, entity: Any) -> None:
+    def register_entity(self, entity: object) -> None:
         """Add a crew, flow or agent to the `RuntimeState` of the running code, if it is set."""
         state = RUNTIME_STATE.get()
         if state is not None and all(item is not entity for item in state.root):

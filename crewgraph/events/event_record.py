@@ -2,8 +2,9 @@
 
 import importlib
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from threading import RLock
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 from pydantic import BaseModel, Field, PrivateAttr, SerializeAsAny, field_validator
 
@@ -33,7 +34,7 @@ class EventNode(BaseModel):
 
     @field_validator("event", mode="before")
     @classmethod
-    def _of_its_class(cls, value: Any) -> object:
+    def _of_its_class(cls, value: object) -> object:
         # A dump holds no class, but the type tells it if the class is imported in this process.
         if not isinstance(value, dict):
             return value
@@ -56,7 +57,7 @@ class EventRecord(BaseModel):
     nodes: dict[str, EventNode] = Field(default_factory=dict[str, EventNode])
     """The events, in the order in which they were added."""
 
-    _lock: Any = PrivateAttr(default_factory=RLock)
+    _lock: AbstractContextManager[object] = PrivateAttr(default_factory=RLock)
 
     def add(self, event: BaseEvent) -> EventNode:
         """Add an event, and its relations to the events already in the record, on both sides."""

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable
 from enum import IntEnum
 from types import FrameType
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field
 
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 
-_F = TypeVar("_F", bound=Callable[..., Any])
+_F = TypeVar("_F", bound=Callable[..., object])
 
 
 class SignalType(IntEnum):

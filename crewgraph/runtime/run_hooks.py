@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 
-def run_entry_hooks(owner: "Crew | Flow", inputs: dict[str, Any]) -> Program[Any]:
+def run_entry_hooks(owner: "Crew | Flow", inputs: dict[str, object]) -> Program[Any]:
     """Run the entry hooks of a kickoff and return its inputs.
 
     Raises:

@@ -117,7 +117,7 @@ def run_place(crew: Crew, thread_id: str | None, checkpointer: Checkpointer) -> 
     )
 
 
-def own_saver(crew: "Crew | Flow") -> Any:
+def own_saver(crew: "Crew | Flow") -> Checkpointer:
     """Return the storage that a crew or flow sets: its `checkpointer`, or that of its snapshots; None if it sets none.
 
     Raises:

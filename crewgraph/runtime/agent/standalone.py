@@ -6,6 +6,7 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
+from langgraph.types import StateSnapshot
 from pydantic import BaseModel, Field
 
 from crewgraph.compiler.agent.binding import AgentBinding, bind_agent
@@ -75,7 +76,7 @@ _EXAMPLE = '[{"role": "user", "content": "..."}]'
 
 _UNSTORED = RunPlace(checkpointer=False, thread_id=None, detached=True)
 
-_Body = Callable[[TaskBinding, Mapping[str, Any]], Body[PlainDict]]
+_Body = Callable[[TaskBinding, Mapping[str, object]], Body[PlainDict]]
 
 
 def execute(task: Task, agent: BaseAgent | None, context: str | None, tools: Sequence[object] | None) -> TaskOutput:
@@ -100,7 +101,7 @@ async def aanswer(agent: BaseAgent, task: Task, context: str | None, tools: Sequ
     return await adrive(_answer(agent, task, context, tools))
 
 
-def delegate_to_coworker(tool: CoworkerTool, args: Mapping[str, Any]) -> str:
+def delegate_to_coworker(tool: CoworkerTool, args: Mapping[str, str]) -> str:
     """Have a coworker do something; see `CoworkerTool`."""
     book, roles = english(), [agent.role for agent in tool.agents]
     index = find_coworker(args["coworker"], roles)
@@ -289,7 +290,7 @@ def run_standalone(
     return run.written[node]
 
 
-def _resume_value(place: RunPlace, state: Any) -> object:
+def _resume_value(place: RunPlace, state: StateSnapshot) -> object:
     return place.answers(state.interrupts) if place.method is not None else None
 
 

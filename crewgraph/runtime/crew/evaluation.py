@@ -103,7 +103,7 @@ def _test(
     values = validate_inputs(inputs or {})
     judge = _Judge(crew, first_llm(crew, eval_llm))
     result = CrewTestResult(model=judge.model.name)
-    fields: dict[str, Any] = {"crew_name": crew.name, "crew": crew}
+    fields: dict[str, object] = {"crew_name": crew.name, "crew": crew}
     with crew_console(crew) or nullcontext():
         emit_crew_event(
             CrewTestStartedEvent, crew, **fields, n_iterations=rounds, eval_llm=judge.model.name, inputs=values

@@ -227,7 +227,7 @@ class _LatestCheckpoint(Operation):
     def run(self) -> object:
         return self.saver.get_tuple(self.config)
 
-    async def arun(self) -> Any:
+    async def arun(self) -> object:
         require_async_methods(self.saver)
         return await self.saver.aget_tuple(self.config)
 

@@ -286,7 +286,7 @@ class CrewRun:
         for agent in dict.fromkeys([*crew.agents, *(task.agent for task in self.tasks)]):
             if agent.crew is not crew:
                 agent.crew = crew
-        fields: dict[str, Any] = {"crew_name": crew.name, "crew": crew, "thread_id": self.place.shown_thread}
+        fields: dict[str, object] = {"crew_name": crew.name, "crew": crew, "thread_id": self.place.shown_thread}
         observers = crew_observers(crew, self.place, self.tasks, inputs, self.origin)
         with running(), observed(observers):
             emit_crew_event(CrewKickoffStartedEvent, crew, **fields, inputs=dict(inputs))

@@ -93,7 +93,7 @@ def _train(
             "`feedback=`, a function that is given the `TaskOutput` and returns what somebody says of it."
         )
     ask = feedback or partial(_ask_at_terminal, crew.texts.book)
-    fields: dict[str, Any] = {"crew_name": crew.name, "crew": crew}
+    fields: dict[str, object] = {"crew_name": crew.name, "crew": crew}
     with crew_console(crew) or nullcontext():
         emit_crew_event(CrewTrainStartedEvent, crew, **fields, n_iterations=rounds, filename=str(path), inputs=values)
         before, crew.training = crew.training, True

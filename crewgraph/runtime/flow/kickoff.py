@@ -117,27 +117,27 @@ def rewind(graph: FlowGraph, config: object, values: GraphState) -> Program[Mapp
 _MOST_STEPS = 10**9
 
 
-def kickoff_flow(flow: "Flow", inputs: dict[str, Any]) -> Any:
+def kickoff_flow(flow: "Flow", inputs: dict[str, object]) -> Any:
     """Run a flow; see `Flow.kickoff`."""
     return drive(run_of(flow, inputs, None))
 
 
-async def akickoff_flow(flow: "Flow", inputs: dict[str, Any]) -> Any:
+async def akickoff_flow(flow: "Flow", inputs: dict[str, object]) -> Any:
     """Run a flow on this event loop; see `Flow.akickoff`."""
     return await adrive(run_of(flow, inputs, None))
 
 
-def resume_flow(flow: "Flow", flow_id: str, feedback: Any) -> Any:
+def resume_flow(flow: "Flow", flow_id: str, feedback: object) -> Any:
     """Resume a run; see `Flow.resume`."""
     return drive(with_run_hooks(flow, resume_flow_program(flow, flow_id, feedback)))
 
 
-async def aresume_flow(flow: "Flow", flow_id: str, feedback: Any) -> Any:
+async def aresume_flow(flow: "Flow", flow_id: str, feedback: object) -> Any:
     """Resume a run on this event loop."""
     return await adrive(with_run_hooks(flow, resume_flow_program(flow, flow_id, feedback)))
 
 
-def run_of(flow: "Flow", inputs: dict[str, Any], feedback: Any) -> Program[Any]:
+def run_of(flow: "Flow", inputs: dict[str, object], feedback: object) -> Program[Any]:
     """Return a kickoff as a program, or the resumption of a run with an answer.
 
     Raises:
@@ -153,7 +153,7 @@ def run_of(flow: "Flow", inputs: dict[str, Any], feedback: Any) -> Program[Any]:
     return with_run_hooks(flow, resume_flow_program(flow, str(inputs["id"]), feedback))
 
 
-def _kickoff(flow: "Flow", inputs: dict[str, Any]) -> Program[object]:
+def _kickoff(flow: "Flow", inputs: dict[str, object]) -> Program[object]:
     final_inputs = yield from run_entry_hooks(flow, inputs)
     start = flow.take_start()
     run = _start_or_resume(flow, final_inputs) if start is None else start(flow, final_inputs)
@@ -277,7 +277,7 @@ def _run_in_method(flow: "Flow", inputs: Inputs, method: Running) -> Program[obj
     return (yield from execute_flow(graph, run, inputs, thread_id))
 
 
-def resume_flow_program(flow: "Flow", flow_id: str, feedback: Any) -> Program[Any]:
+def resume_flow_program(flow: "Flow", flow_id: str, feedback: object) -> Program[Any]:
     """Return a resume as a program."""
     saver = checkpointer_for(own_saver(flow))
     if saver is None:
@@ -430,7 +430,7 @@ def _without_machinery(error: BaseException) -> BaseException:
     return error
 
 
-def _finish(run: FlowRun, execution: Run, retention: Retention) -> Program[Any]:
+def _finish(run: FlowRun, execution: Run, retention: Retention) -> Program[object]:
     """Emit the events of a run's end and return its result."""
     try:
         yield execution

@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from langgraph.config import get_stream_writer
 
@@ -51,7 +50,7 @@ class Audience(ABC):
         """Return the item for an event; None for events that are not streamed."""
 
     @abstractmethod
-    def final_item(self, result: Any) -> StreamItem:
+    def final_item(self, result: object) -> StreamItem:
         """Return the last item of a run with this result."""
 
     def chunk_fields(self, item: TaskItem) -> ItemFields:

@@ -64,7 +64,7 @@ class FlowAudience(Audience):
             return None
         return self._nested_item(event, {"method": running.method, "execution": path})
 
-    def final_item(self, result: Any) -> StreamItem:
+    def final_item(self, result: object) -> StreamItem:
         return FlowPaused(pending=result) if isinstance(result, PendingFlow) else FlowFinished(result=result)
 
     def chunk_fields(self, item: TaskItem) -> ItemFields:
