@@ -81,7 +81,7 @@ class StreamingOutputBase(Pieces[StreamChunk, Result], Generic[Result]):
     Work done before `close`, `aclose` or the end of a `with` block is stored and can be resumed.
     """
 
-    _taking = "iterate over all pieces"
+    _how_to_finish = "iterate over all pieces"
 
     @property
     def chunks(self) -> list[StreamChunk]:
@@ -93,16 +93,16 @@ class StreamingOutputBase(Pieces[StreamChunk, Result], Generic[Result]):
         return "".join(chunk.content for chunk in self._pieces if chunk.chunk_type is StreamChunkType.TEXT)
 
     def __iter__(self) -> Iterator[StreamChunk]:
-        return self._taken()
+        return self._iterate()
 
     def __aiter__(self) -> AsyncIterator[StreamChunk]:
-        return self._ataken()
+        return self._aiterate()
 
 
 class CrewStreamingOutput(StreamingOutputBase[CrewOutput]):
     """Return value of `kickoff` of a crew with `stream=True`."""
 
-    _resuming = "; `crew.resume(thread_id)` goes on"
+    _how_to_resume = "; `crew.resume(thread_id)` goes on"
 
     @property
     def results(self) -> list[CrewOutput]:
@@ -113,4 +113,4 @@ class CrewStreamingOutput(StreamingOutputBase[CrewOutput]):
 class FlowStreamingOutput(StreamingOutputBase[Any]):
     """Return value of `kickoff` of a flow with `stream=True`."""
 
-    _resuming = "; `flow.resume(flow_id)` goes on"
+    _how_to_resume = "; `flow.resume(flow_id)` goes on"

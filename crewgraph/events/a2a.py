@@ -1,8 +1,8 @@
 """Events of remote agents (A2A): messages, connections and progress."""
 
-from typing import Any, Literal
+from typing import Literal
 
-from crewgraph.events.base import BaseEvent
+from crewgraph.events.base import JsonObject, WorkEvent
 from crewgraph.schema import Metadata
 
 __all__ = [
@@ -33,14 +33,8 @@ __all__ = [
 ]
 
 
-class A2AEventBase(BaseEvent):
+class A2AEventBase(WorkEvent):
     """Something that happened with an agent elsewhere."""
-
-    from_task: Any = None
-    """The task that it belongs to."""
-
-    from_agent: Any = None
-    """The agent that it belongs to."""
 
 
 class WithMetadata(A2AEventBase):
@@ -105,7 +99,7 @@ class A2AConversationCompletedEvent(AboutConversation, AboutExchange):
     total_turns: int
     """The number of messages."""
 
-    agent_card: dict[str, Any] | None = None
+    agent_card: JsonObject | None = None
     """The card of the remote agent."""
 
     reference_task_ids: list[str] | None = None
@@ -120,13 +114,13 @@ class A2AConversationStartedEvent(AboutAddress, AboutExchange):
     context_id: str | None = None
     """The conversation."""
 
-    agent_card: dict[str, Any] | None = None
+    agent_card: JsonObject | None = None
     """The card of the remote agent."""
 
     protocol_version: str | None = None
     """The version of the protocol."""
 
-    provider: dict[str, Any] | None = None
+    provider: JsonObject | None = None
     """The provider of the remote agent."""
 
     skill_id: str | None = None
@@ -150,10 +144,10 @@ class A2ADelegationCompletedEvent(AboutConversation, AboutTurn):
     error: str | None = None
     """The error."""
 
-    agent_card: dict[str, Any] | None = None
+    agent_card: JsonObject | None = None
     """The card of the remote agent."""
 
-    provider: dict[str, Any] | None = None
+    provider: JsonObject | None = None
     """The provider of the remote agent."""
 
 
@@ -171,13 +165,13 @@ class A2ADelegationStartedEvent(AboutAddress, AboutTurn):
     turn_number: int = 1
     """The number of the message, from 1."""
 
-    agent_card: dict[str, Any] | None = None
+    agent_card: JsonObject | None = None
     """The card of the remote agent."""
 
     protocol_version: str | None = None
     """The version of the protocol."""
 
-    provider: dict[str, Any] | None = None
+    provider: JsonObject | None = None
     """The provider of the remote agent."""
 
     skill_id: str | None = None
@@ -342,13 +336,13 @@ class A2AAgentCardFetchedEvent(AboutAddress):
 
     type: str = "a2a_agent_card_fetched"
 
-    agent_card: dict[str, Any] | None = None
+    agent_card: JsonObject | None = None
     """The card of the remote agent."""
 
     protocol_version: str | None = None
     """The version of the protocol."""
 
-    provider: dict[str, Any] | None = None
+    provider: JsonObject | None = None
     """The provider of the remote agent."""
 
     cached: bool = False

@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from crewgraph.events.base import BaseEvent
+from crewgraph.events.base import BaseEvent, JsonObject, WorkEvent
 
 __all__ = [
     "AgentEvaluationCompletedEvent",
@@ -90,7 +90,7 @@ class AgentStepEvent(AgentEvent):
 
 
 class _LiteAgentEvent(BaseEvent):
-    agent_info: dict[str, Any]
+    agent_info: JsonObject
     """The agent's id, role, goal, backstory, tools and verbose."""
 
     def model_post_init(self, context: object, /) -> None:
@@ -188,17 +188,11 @@ class AgentEvaluationFailedEvent(BaseEvent):
     """The error."""
 
 
-class ReasoningEvent(BaseEvent):
+class ReasoningEvent(WorkEvent):
     """Something that happened while an agent planned."""
 
     attempt: int = 1
     """The number of the attempt, from 1."""
-
-    from_task: Any = None
-    """The task that is planned."""
-
-    from_agent: Any = None
-    """The agent that plans."""
 
 
 class AgentReasoningStartedEvent(ReasoningEvent):
@@ -228,7 +222,7 @@ class AgentReasoningFailedEvent(ReasoningEvent):
     """The error."""
 
 
-class PlanStepEvent(BaseEvent):
+class PlanStepEvent(WorkEvent):
     """Something that happened to a step of a plan."""
 
     step_number: int
@@ -239,12 +233,6 @@ class PlanStepEvent(BaseEvent):
 
     tool_to_use: str | None = None
     """The tool that it needs, if any."""
-
-    from_task: Any = None
-    """The task that was planned."""
-
-    from_agent: Any = None
-    """The agent that works."""
 
 
 class PlanStepStartedEvent(PlanStepEvent):
@@ -268,7 +256,7 @@ class PlanStepCompletedEvent(PlanStepEvent):
     """Why it failed, where that is known."""
 
 
-class ObservationEvent(BaseEvent):
+class ObservationEvent(WorkEvent):
     """Something that became of looking at the outcome of a step."""
 
     step_number: int
@@ -276,12 +264,6 @@ class ObservationEvent(BaseEvent):
 
     step_description: str = ""
     """The description of the step."""
-
-    from_task: Any = None
-    """The task that was planned."""
-
-    from_agent: Any = None
-    """The agent that works."""
 
 
 class StepObservationStartedEvent(ObservationEvent):

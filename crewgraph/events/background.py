@@ -12,7 +12,6 @@ from collections.abc import Callable, Coroutine
 from concurrent import futures
 from concurrent.futures import Future
 from contextvars import ContextVar, copy_context
-from typing import Any
 
 from crewgraph.errors import RunError
 
@@ -65,7 +64,7 @@ class PendingWork:
         self._own: ContextVar[Future[None] | None] = ContextVar("crewgraph_event_work", default=None)
         self._ends_with_interpreter = False
 
-    def start(self, work: Callable[[], Coroutine[Any, Any, None]], label: str) -> Future[None]:
+    def start(self, work: Callable[[], Coroutine[object, object, None]], label: str) -> Future[None]:
         """Begin a coroutine with a copy of the caller's context.
 
         Args:
@@ -119,8 +118,8 @@ class PendingWork:
 
     async def aflush(self) -> None:
         """Wait until all is done but the work that waits."""
-        while others := [done for done in self._unfinished() if done is not self._own.get()]:
-            await asyncio.wait([asyncio.wrap_future(done) for done in others])
+        while pending := [done for done in self._unfinished() if done is not self._own.get()]:
+            await asyncio.wait([asyncio.wrap_future(done) for done in pending])
 
     def stop(self) -> None:
         """Cancel what still runs in the background and end that loop."""

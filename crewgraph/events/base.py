@@ -9,15 +9,18 @@ from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, date, datetime, time, timedelta
 from enum import Enum
 from threading import RLock
-from typing import Annotated, Any, ClassVar, cast
+from typing import Annotated, Any, ClassVar, TypeAlias, cast
 
 from pydantic import VERSION, BaseModel, ConfigDict, Field, PlainSerializer, field_serializer
 from pydantic_core.core_schema import FieldSerializationInfo
 
 from crewgraph.schema import Metadata
 
-__all__ = ["BaseEvent", "attribute", "brief", "new_id", "short_reference", "task_id_of"]
+__all__ = ["BaseEvent", "JsonObject", "WorkEvent", "attribute", "brief", "new_id", "short_reference", "task_id_of"]
 
+
+JsonObject: TypeAlias = dict[str, Any]
+"""A JSON object as data: the arguments of a tool call, an agent card, the usage of a model."""
 
 _NAMES = ("id", "role", "name")
 
@@ -33,52 +36,52 @@ def new_id() -> str:
     )
 
 
-def attribute(of: object, name: str) -> str | None:
-    """An attribute as text; None where the object has no such attribute or nothing in it."""
-    value = getattr(of, name, None)
+def attribute(owner: object, name: str) -> str | None:
+    """Return an attribute as text; None if it is missing or None."""
+    value = getattr(owner, name, None)
     return None if value is None else str(value)
 
 
 def short_reference(value: object) -> Any:
-    """An agent, a task, a crew or a tool as a dict of its id, role and name, what it has of these.
+    """Return an agent, task, crew or tool as a dict of those of id, role and name that it has.
 
-    A definition holds models, keys and other definitions: nothing for a record of what happened.
+    Whole definitions hold models, keys and other definitions, which do not belong in a record of events.
     """
     if value is None or isinstance(value, (str, Mapping)):
         return brief(cast("object", value))
     if isinstance(value, (list, tuple)):
         return [short_reference(item) for item in cast("Iterable[object]", value)]
-    return {name: told for name in _NAMES if (told := attribute(value, name)) is not None} or brief(value)
+    return {name: text for name in _NAMES if (text := attribute(value, name)) is not None} or brief(value)
 
 
 def brief(value: object) -> Any:
-    """A value as JSON data: pydantic models and dataclasses by field, functions and other objects by name."""
+    """Return a value as JSON data: pydantic models and dataclasses by field, functions and other objects by name."""
     return _brief(value, ())
 
 
-def _brief(value: object, above: tuple[int, ...]) -> object:
+def _brief(value: object, ancestors: tuple[int, ...]) -> object:
     if value is None or type(value) in (str, bool, int):
         return value
-    if id(value) in above:
+    if id(value) in ancestors:
         return "..."
-    inside = (*above, id(value))
+    path = (*ancestors, id(value))
     if isinstance(value, Mapping):
-        return {str(k): _brief(v, inside) for k, v in cast("Mapping[object, object]", value).items()}
+        return {str(k): _brief(v, path) for k, v in cast("Mapping[object, object]", value).items()}
     if isinstance(value, (list, tuple)):
-        return [_brief(item, inside) for item in cast("Iterable[object]", value)]
+        return [_brief(item, path) for item in cast("Iterable[object]", value)]
     if isinstance(value, Set):
-        return sorted((_brief(item, inside) for item in cast("Iterable[object]", value)), key=str)
+        return sorted((_brief(item, path) for item in cast("Iterable[object]", value)), key=str)
     if isinstance(value, BaseModel):
-        shown = (name for name, field in type(value).model_fields.items() if not field.exclude)
+        names = (name for name, field in type(value).model_fields.items() if not field.exclude)
         extra = value.model_extra or {}
-        return {name: _brief(getattr(value, name), inside) for name in (*shown, *extra)}
+        return {name: _brief(getattr(value, name), path) for name in (*names, *extra)}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: _brief(getattr(value, field.name), inside) for field in dataclasses.fields(value)}
-    return _word(value)
+        return {field.name: _brief(getattr(value, field.name), path) for field in dataclasses.fields(value)}
+    return _brief_scalar(value)
 
 
-def _word(value: object) -> object:
-    """One value without parts."""
+def _brief_scalar(value: object) -> object:
+    """Return a value without parts as JSON data."""
     if isinstance(value, Enum):
         return brief(value.value)
     if isinstance(value, float):
@@ -114,9 +117,9 @@ def _now() -> datetime:
 
 
 def task_id_of(fields: Mapping[str, Any]) -> str | None:
-    """The id of the task that an event with these fields belongs to."""
-    given: str | None = fields.get("task_id")
-    return attribute(_task_in(fields), "id") if given is None else given
+    """Return the id of the task that an event with these fields belongs to."""
+    task_id: str | None = fields.get("task_id")
+    return attribute(_task_in(fields), "id") if task_id is None else task_id
 
 
 def _task_in(fields: Mapping[str, object]) -> object:
@@ -168,26 +171,25 @@ class BaseEvent(BaseModel):
     """The role of that agent."""
 
     event_id: str = Field(default_factory=new_id)
-    """The event's own name."""
+    """The id of the event."""
 
     parent_event_id: str | None = None
-    """The event in whose scope it happened: that of the task's start, for a request of its agent. Filled when it is emitted, as
-    are those below."""
+    """The event that opened its scope: for a request of an agent, the start of its task. Set when emitted, like those below."""
 
     previous_event_id: str | None = None
     """The event that the run emitted before."""
 
     triggered_by_event_id: str | None = None
-    """In a method of a flow, the end of the method that it listens to."""
+    """Inside a flow method, the event of the end of the method that triggered it."""
 
     started_event_id: str | None = None
-    """Of what ended, the event that it began with."""
+    """For an end event, the matching start event."""
 
     emission_sequence: int | None = None
-    """The how manieth event of the run it is, from 1."""
+    """The number of the event in its run, from 1."""
 
     _origin: ClassVar[str | None] = None
-    """The field that `source_fingerprint` and `source_type` speak of."""
+    """The field that `source_fingerprint` and `source_type` refer to."""
 
     @classmethod
     def model_rebuild(
@@ -208,10 +210,10 @@ class BaseEvent(BaseModel):
             )
 
     def model_post_init(self, context: object, /) -> None:
-        held, known = self.__dict__, dict[str, Any]()
-        task, agent = _task_in(held), held.get("from_agent")
+        fields, known = self.__dict__, dict[str, Any]()
+        task, agent = _task_in(fields), fields.get("from_agent")
         if agent is None:
-            agent = held.get("agent")
+            agent = fields.get("agent")
         if task is not None:
             known["task_id"] = getattr(task, "id", None)
             known["task_name"] = getattr(task, "name", None) or getattr(task, "description", None)
@@ -220,7 +222,7 @@ class BaseEvent(BaseModel):
         if agent is not None:
             known["agent_id"], known["agent_role"] = getattr(agent, "id", None), getattr(agent, "role", None)
         self._fill(**known)
-        if self._origin is not None and (origin := held.get(self._origin)) is not None:
+        if self._origin is not None and (origin := fields.get(self._origin)) is not None:
             self._sign(self._origin, getattr(origin, "fingerprint", None))
 
     def _sign(self, kind: str, fingerprint: object) -> None:
@@ -234,16 +236,26 @@ class BaseEvent(BaseModel):
 
     def _fill(self, **known: object) -> None:
         """Set the fields that have no value yet to these values, as texts; None for those that are not known."""
-        held = vars(self)
+        fields = vars(self)
         for name, value in known.items():
-            if value is not None and held[name] is None:
-                held[name] = str(value)  # setattr costs more than all the rest of an event
+            if value is not None and fields[name] is None:
+                fields[name] = str(value)  # setattr costs more than all the rest of an event
                 self.__pydantic_fields_set__.add(name)
 
     @field_serializer("*")
-    def _dumped(self, value: Any, info: FieldSerializationInfo) -> object:
+    def _dumped(self, value: object, info: FieldSerializationInfo) -> object:
         return short_reference(value) if info.field_name in _REFERENCES else brief(value)
 
-    def to_json(self, exclude: set[str] | None = None) -> dict[str, Any]:
-        """The event as JSON data, without the fields named in `exclude`."""
+    def to_json(self, exclude: set[str] | None = None) -> JsonObject:
+        """Return the event as JSON data, without the fields named in `exclude`."""
         return self.model_dump(mode="json", exclude=exclude)
+
+
+class WorkEvent(BaseEvent):
+    """Something that happened in the work of an agent on a task."""
+
+    from_task: Any = None
+    """The task."""
+
+    from_agent: Any = None
+    """The agent."""

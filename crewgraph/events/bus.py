@@ -1,12 +1,7 @@
 """The event bus: delivers events from running code to registered handlers.
 
-Handlers that must be done before another begins.
-
-Which handlers an event reaches, and in what order.
-
-The registrations that are in force together.
-
-A class of one's own that listens.
+A `HandlerScope` holds the registrations in force together, a `HandlerPlan` orders those of one class of events by
+their dependencies (`Depends`), and `EventBus` calls them. `BaseEventListener` is the base of listener classes.
 """
 
 import asyncio
@@ -27,8 +22,8 @@ from typing import Any, TypeVar, cast
 from crewgraph.errors import DefinitionError, Fault
 from crewgraph.events.background import PendingWork
 from crewgraph.events.base import BaseEvent
-from crewgraph.events.lineage import ENDS, OUTER, STARTS, place, unheard
-from crewgraph.events.stream_context import SINKS, WITNESSES
+from crewgraph.events.lineage import ENDS, OUTER, STARTS, assign_lineage, unemitted_event
+from crewgraph.events.stream_context import CONTEXT_LISTENERS, SINKS
 
 __all__ = [
     "RUNTIME_STATE",
@@ -36,12 +31,12 @@ __all__ = [
     "CircularDependencyError",
     "Depends",
     "EventBus",
-    "GivenHandler",
     "Handler",
     "HandlerPlan",
     "HandlerScope",
     "Registration",
     "Steps",
+    "UserHandler",
     "call_handler",
     "crewai_event_bus",
     "event_bus",
@@ -53,28 +48,30 @@ __all__ = [
 Handler = Callable[[Any, Any], Any]
 """A function of the source of an event and the event, sync or async."""
 
-GivenHandler = Handler | Callable[[Any, Any, Any], Any]
+_StateHandler = Callable[[Any, Any, Any], Any]
+
+UserHandler = Handler | _StateHandler
 """A handler as users write it; with three parameters it also gets the `RuntimeState` of the run."""
 
 RUNTIME_STATE: ContextVar[Any] = ContextVar("crewgraph_runtime_state", default=None)
 """The `RuntimeState` of the running code; None unless requested."""
 
 
-def call_handler(given: GivenHandler) -> Handler:
-    """A handler as it is called, with the source and the event."""
+def call_handler(function: UserHandler) -> Handler:
+    """Return a handler as it is called, with the source and the event."""
     try:
-        parameters = inspect.signature(given).parameters.values()
+        parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # something built in
-        return cast("Handler", given)
+        return cast("Handler", function)
     needed = [
         parameter for parameter in parameters if parameter.default is parameter.empty and parameter.kind in _BY_PLACE
     ]
     if len(needed) != _WITH_STATE:
-        return cast("Handler", given)
-    handler = cast("Callable[[Any, Any, Any], Any]", given)
+        return cast("Handler", function)
+    handler = cast("_StateHandler", function)
 
     @wraps(handler)
-    def with_state(source: Any, event: object) -> Any:
+    def with_state(source: object, event: object) -> object:
         return handler(source, event, RUNTIME_STATE.get())
 
     return with_state
@@ -162,10 +159,10 @@ class HandlerPlan:
     later: Steps
     """The others."""
 
-    silent: bool
+    is_empty: bool
     """Whether there are no handlers."""
 
-    made: bool
+    needs_event: bool
     """Whether the event must be created: it has handlers, or opens or closes a scope for other events that have."""
 
     @classmethod
@@ -181,28 +178,28 @@ class HandlerPlan:
         waiting = _merged(
             [registration for registration in registrations if issubclass(event_type, registration.event_type)]
         )
-        silent = not waiting
-        made = not silent or any(_in_scope_of(event_type, registration) for registration in registrations)
+        is_empty = not waiting
+        needs_event = not is_empty or any(_in_scope_of(event_type, registration) for registration in registrations)
         inline: list[Handler] = []
-        while prompt := next((item for item in waiting if not item.awaited and _free(item, waiting)), None):
-            inline.append(call_handler(prompt.handler))
-            waiting.remove(prompt)
+        while ready := next((item for item in waiting if not item.awaited and _is_ready(item, waiting)), None):
+            inline.append(call_handler(ready.handler))
+            waiting.remove(ready)
         later: list[tuple[tuple[Handler, bool], ...]] = []
         while waiting:
-            step = [item for item in waiting if _free(item, waiting)]
+            step = [item for item in waiting if _is_ready(item, waiting)]
             if not step:
                 raise CircularDependencyError([item.handler for item in waiting])
             later.append(tuple((call_handler(item.handler), item.awaited) for item in step))
             waiting = [item for item in waiting if item not in step]
-        return cls(tuple(inline), tuple(later), silent, made)
+        return cls(tuple(inline), tuple(later), is_empty, needs_event)
 
 
-def _in_scope_of(event_type: type[BaseEvent], one: Registration) -> bool:
+def _in_scope_of(event_type: type[BaseEvent], registration: Registration) -> bool:
     """Whether events of a handler may be in the scope that an event opens or closes."""
     kind = _kind(event_type)
-    if one.alone or (kind not in STARTS and kind not in ENDS):
+    if registration.alone or (kind not in STARTS and kind not in ENDS):
         return False
-    return kind in OUTER or _kind(one.event_type) not in OUTER
+    return kind in OUTER or _kind(registration.event_type) not in OUTER
 
 
 def _kind(event_type: type[BaseEvent]) -> object:
@@ -227,8 +224,8 @@ def _has(registrations: Sequence[Registration], handler: Handler) -> bool:
     return any(registration.handler == handler for registration in registrations)
 
 
-def _free(one: Registration, waiting: Sequence[Registration]) -> bool:
-    return not any(_has(waiting, before) for before in one.after)
+def _is_ready(registration: Registration, waiting: Sequence[Registration]) -> bool:
+    return not any(_has(waiting, dependency) for dependency in registration.after)
 
 
 class HandlerScope:
@@ -262,17 +259,17 @@ class HandlerScope:
         Raises:
             CircularDependencyError: handlers would wait for one another; nothing is registered then.
         """
-        kept = list(self.registrations)
-        for index, one in enumerate(kept):
-            if one.event_type is new.event_type and one.handler == new.handler:
-                kept[index] = replace(one, after=new.after or one.after)
+        registrations = list(self.registrations)
+        for index, registration in enumerate(registrations):
+            if registration.event_type is new.event_type and registration.handler == new.handler:
+                registrations[index] = replace(registration, after=new.after or registration.after)
                 break
         else:
-            kept.append(new)
-        if any(item.after for item in kept):
-            for event_type in {item.event_type for item in kept}:
-                HandlerPlan.of(kept, event_type)
-        self._replace(tuple(kept))
+            registrations.append(new)
+        if any(item.after for item in registrations):
+            for event_type in {item.event_type for item in registrations}:
+                HandlerPlan.of(registrations, event_type)
+        self._replace(tuple(registrations))
 
     def remove(self, event_type: type[BaseEvent], handler: Handler) -> None:
         """Remove a registration, if there is one."""
@@ -286,8 +283,8 @@ class HandlerScope:
 
     def plan(self, event_type: type[BaseEvent]) -> HandlerPlan:
         """Return the plan for a class of events, cached until the next registration."""
-        made = self.plans[event_type] = HandlerPlan.of(self.registrations, event_type)
-        return made
+        plan = self.plans[event_type] = HandlerPlan.of(self.registrations, event_type)
+        return plan
 
     def validate(self) -> None:
         """Check that every dependency can be met.
@@ -304,7 +301,7 @@ class HandlerScope:
             )
             for registration in self.registrations
             for before in registration.after
-            if not any(other.handler == before and _meet(registration, other) for other in self.registrations)
+            if not any(other.handler == before and _share_events(registration, other) for other in self.registrations)
         ]
         if faults:
             raise DefinitionError(faults)
@@ -314,12 +311,12 @@ class HandlerScope:
         self.plans = {}
 
 
-def _meet(one: Registration, other: Registration) -> bool:
+def _share_events(first: Registration, second: Registration) -> bool:
     """Whether an event can reach both handlers."""
-    return issubclass(one.event_type, other.event_type) or issubclass(other.event_type, one.event_type)
+    return issubclass(first.event_type, second.event_type) or issubclass(second.event_type, first.event_type)
 
 
-_H = TypeVar("_H", bound=GivenHandler)
+_H = TypeVar("_H", bound=UserHandler)
 
 _logger = logging.getLogger("crewgraph.events")
 _FAILED = "The event handler `%s` failed on the event `%s`; the run goes on."
@@ -384,14 +381,13 @@ class EventBus:
 
         return register
 
-    def register_handler(self, event_type: type[BaseEvent], handler: GivenHandler, *, alone: bool = False) -> None:
+    def register_handler(self, event_type: type[BaseEvent], handler: UserHandler, *, alone: bool = False) -> None:
         """Register a handler for a class of events; registering it again changes nothing.
 
         Args:
             event_type: the class; events of its subclasses count.
             handler: the handler.
-            alone: whether it is all the same to it in which scope an event stands: the events that open and close scopes are not
-                made for its sake.
+            alone: whether the handler ignores the scopes of events, so that no scope event is created for it.
         """
         self._add(Registration(event_type, cast("Handler", handler), alone=alone))
 
@@ -432,21 +428,21 @@ class EventBus:
             self._scope.set(outer)  # no token: the block of an async fixture is left in another context
 
     def wants(self, event_type: type[BaseEvent]) -> bool:
-        """Whether anybody listens to a class of events; an event without listeners need not be created."""
+        """Whether a class of events has listeners; an event without listeners need not be created."""
         scope = self._scopes[-1] if self._scope.get() is None else self._active()
         plan = scope.plans.get(event_type) or self._plan(event_type)
-        if plan.made or SINKS.get():
+        if plan.needs_event or SINKS.get():
             return True
-        witnesses = WITNESSES.get()
-        return bool(witnesses) and any(witness.wants(event_type) for witness in witnesses)
+        listeners = CONTEXT_LISTENERS.get()
+        return bool(listeners) and any(listener.wants(event_type) for listener in listeners)
 
-    def tell(self, source: object, event_type: type[BaseEvent], fields: dict[str, Any]) -> None:
+    def emit_new(self, source: object, event_type: type[BaseEvent], fields: dict[str, Any]) -> None:
         """Create an event from these fields and emit it; without listeners, only open or close its scope.
 
-        Ask `wants` before the fields are gathered.
+        Check `wants` before gathering the fields.
         """
-        if self._plan(event_type).silent and not SINKS.get() and not _of_context(event_type):
-            place(unheard(event_type, fields))
+        if self._plan(event_type).is_empty and not SINKS.get() and not _context_handlers(event_type):
+            assign_lineage(unemitted_event(event_type, fields))
         else:
             self.emit(source, event_type(**fields))
 
@@ -454,14 +450,14 @@ class EventBus:
         """Deliver an event to its handlers.
 
         Returns:
-            None where nobody listens; else a future that is done when all handlers are: at once where no
-            `async def` is among them. Never block on it on the thread whose event loop runs the handlers.
+            None without listeners; otherwise a future that is done when all handlers are: immediately if none
+            is an `async def`. Never block on it on the thread whose event loop runs the handlers.
         """
-        place(event)
-        plan, heard = self._plan(type(event)), _of_context(type(event))
-        if plan.silent and not heard:
+        assign_lineage(event)
+        plan, context_handlers = self._plan(type(event)), _context_handlers(type(event))
+        if plan.is_empty and not context_handlers:
             return None
-        for handler in (*plan.inline, *heard):
+        for handler in (*plan.inline, *context_handlers):
             _call(handler, source, event)
         if not plan.later:
             return _DONE
@@ -469,9 +465,9 @@ class EventBus:
 
     async def aemit(self, source: object, event: BaseEvent) -> None:
         """Deliver an event to its handlers and wait for all of them."""
-        place(event)
+        assign_lineage(event)
         plan = self._plan(type(event))
-        for handler in (*plan.inline, *_of_context(type(event))):
+        for handler in (*plan.inline, *_context_handlers(type(event))):
             _call(handler, source, event)
         await _call_later(plan.later, source, event)
 
@@ -496,7 +492,7 @@ class EventBus:
         """Clear the `RuntimeState` of the running code."""
         RUNTIME_STATE.set(None)
 
-    def register_entity(self, entity: Any) -> None:
+    def register_entity(self, entity: object) -> None:
         """Add a crew, flow or agent to the `RuntimeState` of the running code, if it is set."""
         state = RUNTIME_STATE.get()
         if state is not None and all(item is not entity for item in state.root):
@@ -557,12 +553,12 @@ class EventBus:
             self._active().add(registration)
 
 
-def _of_context(event_type: type[BaseEvent]) -> list[Handler]:
-    """The listeners of the running code alone for a class of events; called last."""
-    witnesses = WITNESSES.get()
+def _context_handlers(event_type: type[BaseEvent]) -> list[Handler]:
+    """Return the listeners of the running context for a class of events; they are called last."""
+    listeners = CONTEXT_LISTENERS.get()
     return (
-        [*(witness.hear for witness in witnesses if witness.wants(event_type)), *SINKS.get()]
-        if witnesses
+        [*(listener.on_event for listener in listeners if listener.wants(event_type)), *SINKS.get()]
+        if listeners
         else [*SINKS.get()]
     )
 

@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from crewgraph.events.base import BaseEvent
+from crewgraph.events.base import BaseEvent, JsonObject
 
 __all__ = [
     "CrewBaseEvent",
@@ -53,7 +53,7 @@ class CrewKickoffStartedEvent(CrewBaseEvent):
 
     type: str = "crew_kickoff_started"
 
-    inputs: dict[str, Any] | None
+    inputs: JsonObject | None
     """The values for the placeholders."""
 
 
@@ -98,7 +98,7 @@ class CrewTrainStartedEvent(CrewBaseEvent):
     filename: str
     """The file of the lessons."""
 
-    inputs: dict[str, Any] | None
+    inputs: JsonObject | None
     """The values for the placeholders."""
 
 
@@ -134,7 +134,7 @@ class CrewTestStartedEvent(CrewBaseEvent):
     eval_llm: Any
     """The model that judges."""
 
-    inputs: dict[str, Any] | None
+    inputs: JsonObject | None
     """The values for the placeholders."""
 
 

@@ -1,13 +1,14 @@
-"""The events of a run, and how they hang together."""
+"""The events of a run as a graph of their relations."""
 
 import importlib
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from threading import RLock
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 from pydantic import BaseModel, Field, PrivateAttr, SerializeAsAny, field_validator
 
-from crewgraph.events.base import BaseEvent
+from crewgraph.events.base import BaseEvent, JsonObject
 
 __all__ = ["EdgeType", "EventNode", "EventRecord"]
 
@@ -23,43 +24,43 @@ _LINKS: tuple[tuple[str, EdgeType, EdgeType], ...] = (
 
 
 class EventNode(BaseModel):
-    """An event, and those that it hangs together with."""
+    """An event and its relations to others."""
 
     event: SerializeAsAny[BaseEvent]
-    """The id of the event."""
+    """The event."""
 
     edges: dict[EdgeType, list[str]] = Field(default_factory=dict[EdgeType, list[str]])
-    """The ids of others, by what they are to it."""
+    """The ids of related events, by relation."""
 
     @field_validator("event", mode="before")
     @classmethod
-    def _of_its_class(cls, value: Any) -> object:
-        # A dump does not say of which class it is; its type does, where that class is known in this process.
+    def _of_its_class(cls, value: object) -> object:
+        # A dump holds no class, but the type tells it if the class is imported in this process.
         if not isinstance(value, dict):
             return value
-        plain = cast("dict[str, Any]", value)
+        plain = cast("JsonObject", value)
         kind = _classes().get(str(plain.get("type")), BaseEvent)
         return kind.model_construct(**plain)
 
     def add_edge(self, edge_type: EdgeType, target_id: str) -> None:
-        """Note what another event is to it."""
+        """Add a relation to another event."""
         self.edges.setdefault(edge_type, []).append(target_id)
 
     def neighbors(self, edge_type: EdgeType) -> list[str]:
-        """The ids of those that are this to it."""
+        """Return the ids of the events with this relation to it."""
         return self.edges.get(edge_type, [])
 
 
 class EventRecord(BaseModel):
-    """Events, by their ids; any thread may add to them."""
+    """Events by id; thread-safe."""
 
     nodes: dict[str, EventNode] = Field(default_factory=dict[str, EventNode])
     """The events, in the order in which they were added."""
 
-    _lock: Any = PrivateAttr(default_factory=RLock)
+    _lock: AbstractContextManager[object] = PrivateAttr(default_factory=RLock)
 
     def add(self, event: BaseEvent) -> EventNode:
-        """Add an event, and note on both sides what those are to it that are here already."""
+        """Add an event, and its relations to the events already in the record, on both sides."""
         with self._lock:
             node = self.nodes[event.event_id] = EventNode(event=event)
             for field, there, back in _LINKS:
@@ -70,27 +71,27 @@ class EventRecord(BaseModel):
             return node
 
     def get(self, event_id: str) -> EventNode | None:
-        """An event; None where it is not here."""
+        """Return an event; None if it is not in the record."""
         with self._lock:
             return self.nodes.get(event_id)
 
     def all_nodes(self) -> list[EventNode]:
-        """All events."""
+        """Return all events."""
         with self._lock:
             return list(self.nodes.values())
 
     def roots(self) -> list[EventNode]:
-        """The events that stand in the scope of no other one that is here."""
+        """Return the events outside the scope of any other event in the record."""
         with self._lock:
             return [node for node in self.nodes.values() if not node.neighbors("parent")]
 
     def descendants(self, event_id: str) -> list[EventNode]:
-        """The events in the scope of one, at any depth: those nearest to it first."""
+        """Return the events in the scope of an event at any depth, nearest first."""
         with self._lock:
             return list(self._below(event_id))
 
     def clear(self) -> None:
-        """Forget all."""
+        """Remove all events."""
         with self._lock:
             self.nodes.clear()
 
@@ -104,14 +105,14 @@ class EventRecord(BaseModel):
 
 
 def _classes() -> dict[str, type[BaseEvent]]:
-    """The classes of events that are known in this process, by their types."""
+    """Return the event classes imported in this process, by type."""
     importlib.import_module("crewgraph.events")
-    found: dict[str, type[BaseEvent]] = {}
+    classes: dict[str, type[BaseEvent]] = {}
     waiting: list[type[BaseEvent]] = [BaseEvent]
     while waiting:
         kind = waiting.pop()
         waiting += kind.__subclasses__()
-        told: object = kind.model_fields["type"].default
-        if isinstance(told, str):
-            found.setdefault(told, kind)
-    return found
+        event_type: object = kind.model_fields["type"].default
+        if isinstance(event_type, str):
+            classes.setdefault(event_type, kind)
+    return classes

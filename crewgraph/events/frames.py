@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from typing_extensions import TypeVar
 
 from crewgraph.errors import RunError
-from crewgraph.events.base import BaseEvent
+from crewgraph.events.base import BaseEvent, JsonObject
 from crewgraph.events.flow import FlowEvent
 from crewgraph.events.llm import LLMEventBase
 from crewgraph.events.tool import ToolExecutionErrorEvent, ToolUsageEvent
@@ -66,11 +66,11 @@ class StreamFrame(BaseModel):
     previous_id: str | None = None
     """The id of the previous event."""
 
-    data: dict[str, Any] = Field(default_factory=dict[str, Any])
+    data: JsonObject = Field(default_factory=dict[str, Any])
     """The other fields of the event."""
 
     @property
-    def event(self) -> dict[str, Any]:
+    def event(self) -> JsonObject:
         """An alias of `data`."""
         return self.data
 
@@ -125,10 +125,10 @@ class Pieces(Generic[Piece, Result]):
         async_iterator: the same, for an event loop.
     """
 
-    _taking: ClassVar[str] = "take all pieces"
+    _how_to_finish: ClassVar[str] = "take all pieces"
     """How to end a run."""
 
-    _resuming: ClassVar[str] = ""
+    _how_to_resume: ClassVar[str] = ""
     """How to resume a run that was ended early."""
 
     def __init__(
@@ -169,13 +169,13 @@ class Pieces(Generic[Piece, Result]):
             raise self._failure
         if self._ended is None:
             raise RunError(
-                f"the stream ended before the run, so it has no result{self._resuming}"
+                f"the stream ended before the run, so it has no result{self._how_to_resume}"
                 if self.is_completed
-                else f"the run has not ended: {self._taking} before you take `.result`"
+                else f"the run has not ended: {self._how_to_finish} before you take `.result`"
             )
         return self._ended.value
 
-    def _taken(self) -> Generator[Piece]:
+    def _iterate(self) -> Generator[Piece]:
         if self._iterator is None:
             raise RunError("this run is on an event loop: take its pieces with `async for`")
         while not self.is_completed:
@@ -184,9 +184,9 @@ class Pieces(Generic[Piece, Result]):
             except BaseException as error:
                 self._failure, self._over = error, True
                 raise
-            yield from self._noted(piece)
+            yield from self._record(piece)
 
-    async def _ataken(self) -> AsyncGenerator[Piece]:
+    async def _aiterate(self) -> AsyncGenerator[Piece]:
         if self._async_iterator is None:
             raise RunError("this run is on no event loop: take its pieces with `for`, or `await` the asynchronous verb")
         while not self.is_completed:
@@ -195,10 +195,10 @@ class Pieces(Generic[Piece, Result]):
             except BaseException as error:
                 self._failure, self._over = error, True
                 raise
-            for noted in self._noted(piece):
-                yield noted
+            for recorded in self._record(piece):
+                yield recorded
 
-    def _noted(self, piece: Piece | Ended | None) -> tuple[Piece, ...]:
+    def _record(self, piece: Piece | Ended | None) -> tuple[Piece, ...]:
         if piece is None or isinstance(piece, Ended):
             self._over, self._ended = True, piece or self._ended
             return ()
@@ -239,7 +239,7 @@ class Pieces(Generic[Piece, Result]):
 class StreamSessionBase(Pieces[StreamFrame, Result], ABC, Generic[Result, Frames]):
     """The frames of a run, each delivered once, and then its result."""
 
-    _taking = "take all frames"
+    _how_to_finish = "take all frames"
 
     @property
     def frames(self) -> list[StreamFrame]:
@@ -288,7 +288,7 @@ class StreamSession(StreamSessionBase[Result, Iterator[StreamFrame]]):
 
     def subscribe(self, channels: Sequence[StreamChannel] | None = None) -> Iterator[StreamFrame]:
         """Iterate over the frames of some channels; None for all."""
-        return (frame for frame in self._taken() if channels is None or frame.channel in channels)
+        return (frame for frame in self._iterate() if channels is None or frame.channel in channels)
 
 
 class AsyncStreamSession(StreamSessionBase[Result, AsyncIterator[StreamFrame]]):
@@ -299,4 +299,4 @@ class AsyncStreamSession(StreamSessionBase[Result, AsyncIterator[StreamFrame]]):
 
     def subscribe(self, channels: Sequence[StreamChannel] | None = None) -> AsyncIterator[StreamFrame]:
         """Iterate over the frames of some channels; None for all."""
-        return (frame async for frame in self._ataken() if channels is None or frame.channel in channels)
+        return (frame async for frame in self._aiterate() if channels is None or frame.channel in channels)

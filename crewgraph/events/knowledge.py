@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from crewgraph.events.base import BaseEvent
+from crewgraph.events.base import WorkEvent
 from crewgraph.schema import Metadata
 
 __all__ = [
@@ -26,17 +26,11 @@ __all__ = [
 ]
 
 
-class KnowledgeEventBase(BaseEvent):
+class KnowledgeEventBase(WorkEvent):
     """Something that happened while knowledge was looked up.
 
     A lookup has two parts: a model words the *query*, then the *retrieval* searches with it.
     """
-
-    from_task: Any = None
-    """The task that needs it."""
-
-    from_agent: Any = None
-    """The agent that looks it up."""
 
     agent: Any = None
     """The same agent, by its shorter name."""
@@ -104,14 +98,8 @@ class KnowledgeSearchQueryFailedEvent(KnowledgeEventBase):
     """The error."""
 
 
-class MemoryBaseEvent(BaseEvent):
+class MemoryBaseEvent(WorkEvent):
     """Something that happened to a memory."""
-
-    from_task: Any = None
-    """The task that remembers."""
-
-    from_agent: Any = None
-    """The agent that remembers."""
 
 
 class _QueryEvent(MemoryBaseEvent):

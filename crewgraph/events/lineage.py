@@ -1,14 +1,9 @@
 """The lineage of events: the scope they happen in, the previous event, and the event that triggered them.
 
-What begins (a crew's kickoff, a task, a request to a model) opens a scope, and what ends closes it. The open scopes are those
-of the running code: threads and tasks that it starts inherit them. The numbers of the events are those of a *course*: one
-run, begun where no scope was open, with all of its threads and tasks.
-
-What is done about scopes that were not closed as they were opened.
-
-Which events open a scope, and which close it.
-
-What stands among the events for one that nobody hears, and that opens or closes a scope for those that are heard.
+A start event (of a kickoff, a task, a model request) opens a scope, and its end event closes it. Threads and tasks inherit
+the open scopes of the code that starts them. Events are numbered per run, across its threads and tasks; `EventContextConfig`
+says how to handle end events that do not match. An event without listeners is replaced by an `UnemittedEvent`, so that the
+scope it opens or closes still counts for others.
 """
 
 import logging
@@ -36,36 +31,36 @@ __all__ = [
     "MismatchBehavior",
     "Scopes",
     "StackDepthExceededError",
-    "Standing",
-    "Unheard",
-    "apart",
+    "SuspendedLineage",
+    "UnemittedEvent",
+    "assign_lineage",
     "check_depth",
+    "current_lineage",
     "enclosing_event",
-    "enter",
     "event_scope",
     "forget_last_event",
-    "here",
     "last_event",
     "latest_number",
     "next_number",
-    "opened",
-    "place",
+    "open_scopes",
     "pop_scope",
     "push_scope",
+    "report_empty_pop",
+    "report_mismatch",
     "reset_numbers",
     "restore_scopes",
+    "restored_lineage",
     "resume_task_scope",
     "run_id",
     "running",
     "scope_event",
     "set_last_event",
+    "set_lineage",
     "set_number",
     "set_trigger",
-    "told_empty",
-    "told_mismatch",
     "trigger",
     "triggered_by",
-    "unheard",
+    "unemitted_event",
 ]
 
 
@@ -116,41 +111,41 @@ def check_depth(depth: int) -> None:
     """Check that another scope may be opened.
 
     Raises:
-        StackDepthExceededError: so it is.
+        StackDepthExceededError: too many are open.
     """
-    most = (PAIRING.get() or _DEFAULT).max_stack_depth
-    if 0 < most <= depth:
+    limit = (PAIRING.get() or _DEFAULT).max_stack_depth
+    if 0 < limit <= depth:
         raise StackDepthExceededError(
-            f"{depth} events have begun within each other and not ended; `max_stack_depth` is {most}. An event that ends "
+            f"{depth} events have begun within each other and not ended; `max_stack_depth` is {limit}. An event that ends "
             "something is missing, or the limit is too low"
         )
 
 
-def told_empty(event_type_name: str) -> None:
+def report_empty_pop(event_type_name: str) -> None:
     """Handle an end event without an open scope.
 
     Raises:
-        EmptyStackError: that is what was wished for.
+        EmptyStackError: `empty_pop_behavior` is RAISE.
     """
-    told = f"the event `{event_type_name}` ends something, and nothing had begun: the event that begins it is missing"
-    _do((PAIRING.get() or _DEFAULT).empty_pop_behavior, EmptyStackError(told))
+    text = f"the event `{event_type_name}` ends something, and nothing had begun: the event that begins it is missing"
+    _report((PAIRING.get() or _DEFAULT).empty_pop_behavior, EmptyStackError(text))
 
 
-def told_mismatch(event_type_name: str, popped_type: str, expected_start: str) -> None:
+def report_mismatch(event_type_name: str, popped_type: str, expected_start: str) -> None:
     """Handle an end event that does not match the open scope.
 
     Raises:
-        EventPairingError: that is what was wished for.
+        EventPairingError: `mismatch_behavior` is RAISE.
     """
-    told = f"the event `{event_type_name}` ends a `{popped_type}`, where a `{expected_start}` had to be open"
-    _do((PAIRING.get() or _DEFAULT).mismatch_behavior, EventPairingError(told))
+    text = f"the event `{event_type_name}` ends a `{popped_type}`, where a `{expected_start}` had to be open"
+    _report((PAIRING.get() or _DEFAULT).mismatch_behavior, EventPairingError(text))
 
 
-def _do(behavior: MismatchBehavior, error: CrewgraphError) -> None:
+def _report(behavior: MismatchBehavior, error: CrewgraphError) -> None:
     if behavior is MismatchBehavior.RAISE:
         raise error
     if behavior is MismatchBehavior.WARN:
-        # Who has not said how scopes are to be kept may emit what he likes.
+        # Without an explicit config, mismatches are only worth a debug message.
         _log.log(logging.DEBUG if PAIRING.get() is None else logging.WARNING, "%s", error)
 
 
@@ -181,7 +176,7 @@ _OUTCOMES: dict[str, tuple[str, ...]] = {
     "tool_usage": ("finished", "error"),
 }
 
-ENDINGS: dict[str, str] = {f"{one}_{how}": f"{one}_started" for one, ends in _OUTCOMES.items() for how in ends}
+ENDINGS: dict[str, str] = {f"{kind}_{end}": f"{kind}_started" for kind, ends in _OUTCOMES.items() for end in ends}
 """The types of opening events by the types of the events that close their scopes."""
 
 STARTS: frozenset[str] = frozenset(ENDINGS.values())
@@ -197,11 +192,11 @@ OUTER: frozenset[str] = frozenset(
     if pair[1]
     in {f"{item}_started" for item in ("crew_kickoff", "crew_test", "crew_train", "flow", "method_execution", "task")}
 )
-"""The types of both that enclose the work of agents; inside it they occur only in runs that a tool kicks off."""
+"""The types of the events around the work of agents; inside it they occur only in runs that a tool kicks off."""
 
 
 @dataclass(eq=False)
-class Unheard:
+class UnemittedEvent:
     """The part of an event that places other events; creating the whole event takes ten times as long."""
 
     type: str
@@ -214,9 +209,9 @@ class Unheard:
     emission_sequence: int | None = None
 
 
-def unheard(event_type: type[BaseEvent], fields: Mapping[str, object]) -> Unheard:
+def unemitted_event(event_type: type[BaseEvent], fields: Mapping[str, object]) -> UnemittedEvent:
     """Return the stand-in for an event of a class with these fields."""
-    return Unheard(event_type.model_fields["type"].default, task_id_of(fields))
+    return UnemittedEvent(event_type.model_fields["type"].default, task_id_of(fields))
 
 
 Scopes = tuple[tuple[str, str], ...]
@@ -224,7 +219,7 @@ Scopes = tuple[tuple[str, str], ...]
 
 _TASK = "task_started"
 _ROOTS = frozenset({"crew_kickoff_started", "flow_started"})
-"""The empty lineage."""
+"""The types of events that start a run's numbering if no scope is open."""
 
 
 class Lineage(NamedTuple):
@@ -238,7 +233,7 @@ class Lineage(NamedTuple):
 
 
 @dataclass
-class _Course:
+class _RunCounters:
     """The counters that the threads and tasks of one run share."""
 
     number: int = 0
@@ -252,119 +247,119 @@ class _Course:
 _SCOPES: ContextVar[Scopes] = ContextVar("crewgraph_event_scopes", default=())
 _TRIGGER: ContextVar[str | None] = ContextVar("crewgraph_event_trigger", default=None)
 _RUN: ContextVar[str | None] = ContextVar("crewgraph_run", default=None)
-_COURSE: ContextVar[_Course | None] = ContextVar("crewgraph_event_course", default=None)
+_COUNTERS: ContextVar[_RunCounters | None] = ContextVar("crewgraph_event_course", default=None)
 
 
-def place(event: BaseEvent | Unheard) -> None:
-    """Set the place of an event that is emitted; an event that has a place keeps it."""
-    held = vars(event)  # what assigning costs is more than all of this
-    if held["emission_sequence"] is not None:
+def assign_lineage(event: BaseEvent | UnemittedEvent) -> None:
+    """Set the lineage of an event that is emitted; an event that has one keeps it."""
+    fields = vars(event)  # assigning to an event costs more than all of this
+    if fields["emission_sequence"] is not None:
         return
-    kind: str = held["type"]
-    scopes = _scopes_of(held)
+    kind: str = fields["type"]
+    scopes = _scopes_of(fields)
     if kind in _ROOTS and not scopes:
-        _COURSE.set(_Course())
-    course, start = _course(), ENDINGS.get(kind)
+        _COUNTERS.set(_RunCounters())
+    counters, start = _ensure_counters(), ENDINGS.get(kind)
     if start is not None:
-        _close(held, scopes, start, course)
-    elif scopes and held["parent_event_id"] is None:
-        held["parent_event_id"] = scopes[-1][0]
-    if held["triggered_by_event_id"] is None:
-        held["triggered_by_event_id"] = _TRIGGER.get()
-    with course.lock:
-        course.number += 1
-        if held["previous_event_id"] is None:
-            held["previous_event_id"] = course.last
-        held["emission_sequence"], course.last = course.number, held["event_id"]
+        _close(fields, scopes, start, counters)
+    elif scopes and fields["parent_event_id"] is None:
+        fields["parent_event_id"] = scopes[-1][0]
+    if fields["triggered_by_event_id"] is None:
+        fields["triggered_by_event_id"] = _TRIGGER.get()
+    with counters.lock:
+        counters.number += 1
+        if fields["previous_event_id"] is None:
+            fields["previous_event_id"] = counters.last
+        fields["emission_sequence"], counters.last = counters.number, fields["event_id"]
     if kind in STARTS:
         check_depth(len(scopes))
-        _keep(held, (*scopes, (held["event_id"], kind)), course)
+        _store_scopes(fields, (*scopes, (fields["event_id"], kind)), counters)
 
 
 def _scopes_of(event: Mapping[str, Any]) -> Scopes:
     """Return the open scopes for an event: those of the running code, or of its task if the code has not begun it."""
-    scopes, course, task_id = _SCOPES.get(), _COURSE.get(), event["task_id"]
-    if course is not None and task_id is not None:
-        begun = course.tasks.get(task_id, ())
+    scopes, counters, task_id = _SCOPES.get(), _COUNTERS.get(), event["task_id"]
+    if counters is not None and task_id is not None:
+        begun = counters.tasks.get(task_id, ())
         for item in reversed(begun):
             if item[1] == _TASK:
                 return scopes if item in scopes else begun
     return scopes
 
 
-def _close(event: dict[str, Any], scopes: Scopes, start: str, course: _Course) -> None:
+def _close(event: dict[str, Any], scopes: Scopes, start: str, counters: _RunCounters) -> None:
     if not scopes:
-        told_empty(event["type"])
+        report_empty_pop(event["type"])
         return
-    at = len(scopes) - 1
-    while at >= 0 and scopes[at][1] != start:
-        at -= 1
-    if at < 0:  # what ended had not begun: a tool that there is not
+    index = len(scopes) - 1
+    while index >= 0 and scopes[index][1] != start:
+        index -= 1
+    if index < 0:  # it was never started: a call to an unknown tool
         parent = scopes[-1][0]
     else:
-        if at < len(scopes) - 1:
-            told_mismatch(event["type"], scopes[-1][1], start)
-        parent = scopes[at - 1][0] if at > 0 else None
+        if index < len(scopes) - 1:
+            report_mismatch(event["type"], scopes[-1][1], start)
+        parent = scopes[index - 1][0] if index > 0 else None
         if event["started_event_id"] is None:
-            event["started_event_id"] = scopes[at][0]
-        _keep(event, scopes[:at], course)
+            event["started_event_id"] = scopes[index][0]
+        _store_scopes(event, scopes[:index], counters)
     if event["parent_event_id"] is None:
         event["parent_event_id"] = parent
 
 
-def _keep(event: Mapping[str, Any], scopes: Scopes, course: _Course) -> None:
+def _store_scopes(event: Mapping[str, Any], scopes: Scopes, counters: _RunCounters) -> None:
     _SCOPES.set(scopes)
     if event["task_id"] is not None:
-        course.tasks[event["task_id"]] = scopes
+        counters.tasks[event["task_id"]] = scopes
 
 
-def _course() -> _Course:
-    course = _COURSE.get()
-    if course is None:
-        course = _Course()
-        _COURSE.set(course)
-    return course
+def _ensure_counters() -> _RunCounters:
+    counters = _COUNTERS.get()
+    if counters is None:
+        counters = _RunCounters()
+        _COUNTERS.set(counters)
+    return counters
 
 
-def here() -> Lineage:
+def current_lineage() -> Lineage:
     """The lineage of the running code."""
     return Lineage(_SCOPES.get(), _TRIGGER.get())
 
 
-def enter(lineage: Lineage) -> None:
+def set_lineage(lineage: Lineage) -> None:
     """Set the lineage of the running code."""
     _SCOPES.set(lineage.scopes)
     _TRIGGER.set(lineage.trigger)
 
 
 @contextmanager
-def apart(lineage: Lineage | None = None) -> Generator[None]:
+def restored_lineage(lineage: Lineage | None = None) -> Generator[None]:
     """Restore the lineage after a block; inside, use the given one, if any."""
-    before = here()
+    before = current_lineage()
     if lineage is not None:
-        enter(lineage)
+        set_lineage(lineage)
     try:
         yield
     finally:
-        enter(before)
+        set_lineage(before)
 
 
-def _stand(lineage: Lineage, course: _Course | None, run: str | None) -> None:
-    enter(lineage)
-    _COURSE.set(course)
+def _restore(lineage: Lineage, counters: _RunCounters | None, run: str | None) -> None:
+    set_lineage(lineage)
+    _COUNTERS.set(counters)
     _RUN.set(run)
 
 
 @contextmanager
 def running() -> Generator[None]:
     """Enclose a run of a crew or flow: give it an id unless it is inside another run, and restore the lineage at its end."""
-    around, lineage = _RUN.get(), here()
-    _RUN.set(around or new_id())
+    outer, lineage = _RUN.get(), current_lineage()
+    _RUN.set(outer or new_id())
     try:
         yield
     finally:
-        enter(lineage)
-        _RUN.set(around)
+        set_lineage(lineage)
+        _RUN.set(outer)
 
 
 def run_id() -> str | None:
@@ -372,26 +367,26 @@ def run_id() -> str | None:
     return _RUN.get()
 
 
-class Standing:
+class SuspendedLineage:
     """The lineage of a run that continues in steps, perhaps on other threads, with other code in between."""
 
     def __init__(self) -> None:
-        self._left: tuple[Lineage, _Course | None, str | None] | None = None
+        self._left: tuple[Lineage, _RunCounters | None, str | None] | None = None
 
     @contextmanager
-    def taken_up(self) -> Generator[None]:
+    def resumed(self) -> Generator[None]:
         """Enclose a step of the run; afterwards the lineage of the surrounding code is restored."""
-        before = here(), _COURSE.get(), _RUN.get()
+        before = current_lineage(), _COUNTERS.get(), _RUN.get()
         if self._left is not None:
-            _stand(*self._left)
+            _restore(*self._left)
         try:
             yield
         finally:
-            self._left = here(), _COURSE.get(), _RUN.get()
-            _stand(*before)
+            self._left = current_lineage(), _COUNTERS.get(), _RUN.get()
+            _restore(*before)
 
 
-def opened() -> Scopes:
+def open_scopes() -> Scopes:
     """The open scopes, innermost last."""
     return _SCOPES.get()
 
@@ -430,14 +425,14 @@ def pop_scope() -> tuple[str, str] | None:
 
 def restore_scopes(stack: Scopes) -> None:
     """Set the open scopes."""
-    _SCOPES.set(tuple((one, kind) for one, kind in stack))
+    _SCOPES.set(tuple((event_id, kind) for event_id, kind in stack))
 
 
 @contextmanager
 def event_scope(event_id: str, event_type: str = "") -> Generator[None]:
     """Open a scope for a block, unless it is already open."""
     before = _SCOPES.get()
-    if all(one != event_id for one, _ in before):
+    if all(opener != event_id for opener, _ in before):
         push_scope(event_id, event_type)
     try:
         yield
@@ -447,8 +442,8 @@ def event_scope(event_id: str, event_type: str = "") -> Generator[None]:
 
 def resume_task_scope(task_id: str) -> bool:
     """Enter the scope of a running task; False if there is none."""
-    course = _COURSE.get()
-    scopes = () if course is None else course.tasks.get(task_id, ())
+    counters = _COUNTERS.get()
+    scopes = () if counters is None else counters.tasks.get(task_id, ())
     if not any(kind == _TASK for _, kind in scopes):
         return False
     _SCOPES.set(scopes)
@@ -478,39 +473,39 @@ def triggered_by(event_id: str) -> Generator[None]:
 
 def last_event() -> str | None:
     """Return the id of the last event of the run."""
-    course = _COURSE.get()
-    return None if course is None else course.last
+    counters = _COUNTERS.get()
+    return None if counters is None else counters.last
 
 
 def set_last_event(event_id: str | None) -> None:
     """Set the id of the last event of the run."""
-    _course().last = event_id
+    _ensure_counters().last = event_id
 
 
 def forget_last_event() -> None:
     """Clear the id of the last event of the run."""
-    _course().last = None
+    _ensure_counters().last = None
 
 
 def latest_number() -> int:
     """Return the number of the last event of the run; 0 before the first."""
-    course = _COURSE.get()
-    return 0 if course is None else course.number
+    counters = _COUNTERS.get()
+    return 0 if counters is None else counters.number
 
 
 def next_number() -> int:
     """Return the number for the next event."""
-    course = _course()
-    with course.lock:
-        course.number += 1
-        return course.number
+    counters = _ensure_counters()
+    with counters.lock:
+        counters.number += 1
+        return counters.number
 
 
 def reset_numbers() -> None:
     """Restart numbering at 1."""
-    _course().number = 0
+    _ensure_counters().number = 0
 
 
 def set_number(start: int) -> None:
     """Continue numbering after a number."""
-    _course().number = start
+    _ensure_counters().number = start

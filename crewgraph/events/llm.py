@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel, SkipValidation
 
-from crewgraph.events.base import BaseEvent
+from crewgraph.events.base import JsonObject, WorkEvent
 
 __all__ = [
     "ContextWindowSummarizationCompletedEvent",
@@ -58,14 +58,8 @@ class ToolCall(BaseModel):
     """The index of the call in the answer, from 0."""
 
 
-class LLMEventBase(BaseEvent):
+class LLMEventBase(WorkEvent):
     """Something that happened between an agent and its model."""
-
-    from_task: Any = None
-    """The task that asks."""
-
-    from_agent: Any = None
-    """The agent that asks."""
 
     model: str | None = None
     """The model's name."""
@@ -109,10 +103,10 @@ class LLMCallStartedEvent(LLMEventBase):
 
     type: str = "llm_call_started"
 
-    messages: SkipValidation[str | list[dict[str, Any]] | None] = None
+    messages: SkipValidation[str | list[JsonObject] | None] = None
     """The conversation so far."""
 
-    tools: SkipValidation[list[dict[str, Any]] | None] = None
+    tools: SkipValidation[list[JsonObject] | None] = None
     """The tools it may ask for."""
 
     callbacks: SkipValidation[list[Any] | None] = None
@@ -154,7 +148,7 @@ class LLMCallCompletedEvent(LLMEventBase):
 
     type: str = "llm_call_completed"
 
-    messages: SkipValidation[str | list[dict[str, Any]] | None] = None
+    messages: SkipValidation[str | list[JsonObject] | None] = None
     """The conversation that was answered."""
 
     response: Any
@@ -163,7 +157,7 @@ class LLMCallCompletedEvent(LLMEventBase):
     call_type: LLMCallType
     """Whether the answer is text or requests tools."""
 
-    usage: dict[str, Any] | None = None
+    usage: JsonObject | None = None
     """The tokens of the request (`prompt_tokens`, `completion_tokens` ...); None if unknown."""
 
     finish_reason: str | None = None
@@ -200,14 +194,8 @@ class LLMStreamChunkEvent(LLMEventBase):
     """The provider's name of the answer."""
 
 
-class ContextWindowSummarizationEvent(BaseEvent):
+class ContextWindowSummarizationEvent(WorkEvent):
     """Something that happened when a conversation was too long for its model."""
-
-    from_task: Any = None
-    """The task that it belongs to."""
-
-    from_agent: Any = None
-    """The agent that it belongs to."""
 
     model: str | None = None
     """The model."""

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from crewgraph.events.base import BaseEvent
+from crewgraph.events.base import JsonObject, WorkEvent
 
 __all__ = [
     "MCPConnectionCompletedEvent",
@@ -16,7 +16,7 @@ __all__ = [
 ]
 
 
-class MCPEvent(BaseEvent):
+class MCPEvent(WorkEvent):
     """Something that happened to a server."""
 
     server_name: str
@@ -27,12 +27,6 @@ class MCPEvent(BaseEvent):
 
     transport_type: str | None = None
     """The transport: stdio, sse or streamable_http."""
-
-    from_task: Any = None
-    """The task that is worked on, where that is known."""
-
-    from_agent: Any = None
-    """The agent that works, where that is known."""
 
 
 class MCPConnectionStartedEvent(MCPEvent):
@@ -94,7 +88,7 @@ class MCPToolExecutionStartedEvent(MCPEvent):
     tool_name: str
     """The tool, as the server calls it."""
 
-    tool_args: dict[str, Any] | None = None
+    tool_args: JsonObject | None = None
     """Its arguments."""
 
 
@@ -106,7 +100,7 @@ class MCPToolExecutionCompletedEvent(MCPEvent):
     tool_name: str
     """The tool, as the server calls it."""
 
-    tool_args: dict[str, Any] | None = None
+    tool_args: JsonObject | None = None
     """Its arguments."""
 
     result: Any = None
@@ -130,7 +124,7 @@ class MCPToolExecutionFailedEvent(MCPEvent):
     tool_name: str
     """The tool, as the server calls it."""
 
-    tool_args: dict[str, Any] | None = None
+    tool_args: JsonObject | None = None
     """Its arguments."""
 
     error: str

@@ -3,7 +3,7 @@
 import inspect
 from typing import Any
 
-from crewgraph.events.base import BaseEvent, attribute, brief
+from crewgraph.events.base import JsonObject, WorkEvent, attribute, brief
 
 __all__ = [
     "HumanInputReceivedEvent",
@@ -15,31 +15,25 @@ __all__ = [
 ]
 
 
-class _HumanInputEvent(BaseEvent):
+class _HumanInputEvent(WorkEvent):
     kind: str
-    """`feedback`: whether an answer will do. `approval`: whether a tool may be used."""
+    """The kind of question: `feedback` on an answer, or `approval` of a tool call."""
 
     message: str
-    """What is asked."""
+    """The question."""
 
     tool_name: str | None = None
-    """The tool that is to be allowed."""
+    """The tool to approve."""
 
-    tool_args: dict[str, Any] | None = None
+    tool_args: JsonObject | None = None
     """The arguments of the call."""
 
     output: str | None = None
-    """The answer to be judged."""
-
-    from_task: Any = None
-    """The task that the agent works on."""
-
-    from_agent: Any = None
-    """The agent that asks."""
+    """The answer to review."""
 
 
 class HumanInputRequestedEvent(_HumanInputEvent):
-    """A person is asked a question; not emitted again while it waits."""
+    """A question was put to a person; not emitted again while it waits."""
 
     type: str = "human_input_requested"
 
@@ -53,20 +47,14 @@ class HumanInputReceivedEvent(_HumanInputEvent):
     """The answer, as plain data."""
 
 
-class LLMGuardrailBaseEvent(BaseEvent):
+class LLMGuardrailBaseEvent(WorkEvent):
     """Something that happened while an output was checked."""
-
-    from_task: Any = None
-    """The task whose output is checked."""
-
-    from_agent: Any = None
-    """The agent that made it."""
 
     guardrail_type: str | None = None
     """The kind of guardrail: "function", "llm" or "hallucination"."""
 
     guardrail_name: str | None = None
-    """The check's name: that of the function, what a model is to look at."""
+    """The name of the check: that of the function, or the criterion for a model."""
 
 
 class LLMGuardrailStartedEvent(LLMGuardrailBaseEvent):
@@ -78,12 +66,12 @@ class LLMGuardrailStartedEvent(LLMGuardrailBaseEvent):
     """The guardrail: the source code of a function, or the criterion for a model."""
 
     retry_count: int
-    """How often it has refused this task's output so far."""
+    """The number of earlier rejections of this task's output."""
 
     def model_post_init(self, context: object, /) -> None:
         super().model_post_init(context)
         if not isinstance(self.guardrail, str):
-            self.guardrail = _told(self.guardrail)
+            self.guardrail = _description(self.guardrail)
 
 
 class LLMGuardrailCompletedEvent(LLMGuardrailBaseEvent):
@@ -95,17 +83,17 @@ class LLMGuardrailCompletedEvent(LLMGuardrailBaseEvent):
     """Whether it passed."""
 
     result: Any
-    """The output as the check gave it back; None where it refused."""
+    """The output as returned by the check; None if it was rejected."""
 
     error: str | None = None
-    """Why it refused."""
+    """The reason for rejecting it."""
 
     retry_count: int
     """The number of earlier rejections."""
 
 
 class LLMGuardrailFailedEvent(LLMGuardrailBaseEvent):
-    """A check could not be made."""
+    """A check failed to run."""
 
     type: str = "llm_guardrail_failed"
 
@@ -116,10 +104,10 @@ class LLMGuardrailFailedEvent(LLMGuardrailBaseEvent):
     """The number of earlier rejections."""
 
 
-def _told(guardrail: object) -> str:
+def _description(guardrail: object) -> str:
     if described := attribute(guardrail, "description"):
         return described
     try:
         return inspect.getsource(guardrail).strip()  # pyright: ignore[reportArgumentType]
-    except (OSError, TypeError):  # typed at a prompt, or an object that can be called
+    except (OSError, TypeError):  # defined in a REPL, or a callable object
         return str(brief(guardrail))

@@ -1,9 +1,8 @@
 """Events of skills."""
 
 from pathlib import Path
-from typing import Any
 
-from crewgraph.events.base import BaseEvent
+from crewgraph.events.base import WorkEvent
 
 __all__ = [
     "SkillActivatedEvent",
@@ -18,7 +17,7 @@ __all__ = [
 ]
 
 
-class SkillEvent(BaseEvent):
+class SkillEvent(WorkEvent):
     """Something that happened to a skill."""
 
     skill_name: str = ""
@@ -26,12 +25,6 @@ class SkillEvent(BaseEvent):
 
     skill_path: Path | None = None
     """Its folder."""
-
-    from_agent: Any = None
-    """The agent whose skill it is."""
-
-    from_task: Any = None
-    """The task it is used for."""
 
 
 class SkillDiscoveryStartedEvent(SkillEvent):

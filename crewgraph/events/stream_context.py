@@ -1,7 +1,7 @@
-"""Listeners of one run: told of every event that the code of a context emits, whatever else runs in the process.
+"""Listeners of one run, which receive the events emitted in a context, whatever else runs in the process.
 
-The bus serves the whole process; a sink hears only the code that inherited the context it was added in, which is that of the
-runs begun there with their threads and tasks.
+The bus serves the whole process; a sink receives only the events of code that inherited the context it was added in: the
+runs started there, with their threads and tasks.
 """
 
 from collections.abc import Callable
@@ -9,13 +9,13 @@ from contextvars import ContextVar, Token
 from typing import Any, Protocol
 
 from crewgraph.events.base import BaseEvent
-from crewgraph.events.lineage import place
+from crewgraph.events.lineage import assign_lineage
 
 __all__ = [
+    "CONTEXT_LISTENERS",
     "SINKS",
-    "WITNESSES",
+    "ContextListener",
     "StreamSink",
-    "Witness",
     "add_stream_sink",
     "publish_stream_event",
     "reset_stream_sinks",
@@ -29,38 +29,38 @@ SINKS: ContextVar[tuple[StreamSink, ...]] = ContextVar("crewgraph_stream_sinks",
 """The sinks of the running code."""
 
 
-class Witness(Protocol):
-    """Hears some of what the code of a context emits; models do not stream because of it."""
+class ContextListener(Protocol):
+    """Receives some events of a context; unlike sinks, it does not make models stream."""
 
     def wants(self, event_type: type[BaseEvent], /) -> bool:
         """Whether it receives events of this class."""
         ...
 
-    def hear(self, source: object, event: BaseEvent, /) -> None:
-        """Something happened."""
+    def on_event(self, source: object, event: BaseEvent, /) -> None:
+        """Handle an event."""
         ...
 
 
-WITNESSES: ContextVar[tuple[Witness, ...]] = ContextVar("crewgraph_event_witnesses", default=())
-"""The witnesses of the running code."""
+CONTEXT_LISTENERS: ContextVar[tuple[ContextListener, ...]] = ContextVar("crewgraph_event_witnesses", default=())
+"""The listeners of the running code."""
 
 
 def add_stream_sink(sink: StreamSink) -> Token[tuple[StreamSink, ...]]:
-    """Let a sink hear what the code of this context emits from now on; models are asked to stream for it.
+    """Add a sink for the events that the code of this context emits from now on; models stream for it.
 
     Returns:
-        What `reset_stream_sinks` takes it back with.
+        The token for `reset_stream_sinks`.
     """
     return SINKS.set((*SINKS.get(), sink))
 
 
 def reset_stream_sinks(token: Token[tuple[StreamSink, ...]]) -> None:
-    """Take a sink back, in the context it was added in."""
+    """Remove a sink, in the context it was added in."""
     SINKS.reset(token)
 
 
 def publish_stream_event(source: object, event: BaseEvent) -> None:
-    """Bring an event to the sinks of this context alone."""
-    place(event)
+    """Deliver an event only to the sinks of this context."""
+    assign_lineage(event)
     for sink in SINKS.get():
         sink(source, event)

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable
 from enum import IntEnum
 from types import FrameType
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field
 
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 
-_F = TypeVar("_F", bound=Callable[..., Any])
+_F = TypeVar("_F", bound=Callable[..., object])
 
 
 class SignalType(IntEnum):
@@ -120,28 +120,28 @@ def on_signal(func: _F) -> _F:
 
 
 def watch_signals() -> bool:
-    """Emit an event for each signal from now on; afterwards happens what happened before: Ctrl-C still ends the program.
+    """Emit an event for each signal from now on; earlier handlers still run: Ctrl-C still ends the program.
 
     Returns:
-        Whether they are watched: Python takes signals on the main thread alone, and so this must be called there first.
+        Whether signals are watched: Python handles signals only on the main thread, so this must be called there first.
     """
     if threading.current_thread() is not threading.main_thread():
         return bool(_before)
     for number in _EVENTS:
         if number not in _before:
             try:
-                _before[number] = signal.signal(number, _heard)
+                _before[number] = signal.signal(number, _on_signal)
             except (OSError, ValueError):  # the platform does not have it
                 continue
     return True
 
 
-def _heard(number: int, frame: FrameType | None) -> None:
+def _on_signal(number: int, frame: FrameType | None) -> None:
     crewai_event_bus.emit(None, _EVENTS[number]())
-    before = _before[number]
-    if callable(before):
-        before(number, frame)
-    elif before == signal.SIG_DFL and number != SignalType.SIGCONT:
+    previous = _before[number]
+    if callable(previous):
+        previous(number, frame)
+    elif previous == signal.SIG_DFL and number != SignalType.SIGCONT:
         signal.signal(number, signal.SIG_DFL)
         signal.raise_signal(signal.Signals(number))
-        signal.signal(number, _heard)  # it was stopped, and goes on
+        signal.signal(number, _on_signal)  # the process was stopped and has continued

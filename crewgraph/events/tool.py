@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any, ClassVar
 
-from crewgraph.events.base import BaseEvent
+from crewgraph.events.base import BaseEvent, JsonObject, WorkEvent
 
 __all__ = [
     "ToolExecutionErrorEvent",
@@ -17,7 +17,7 @@ __all__ = [
 ]
 
 
-class ToolUsageEvent(BaseEvent):
+class ToolUsageEvent(WorkEvent):
     """Something that happened to a tool call."""
 
     agent_key: str | None = None
@@ -26,7 +26,7 @@ class ToolUsageEvent(BaseEvent):
     tool_name: str
     """The tool, by the name a model calls it by."""
 
-    tool_args: dict[str, Any] | str
+    tool_args: JsonObject | str
     """The arguments; text where the model wrote something that is no JSON object."""
 
     tool_class: str | None = None
@@ -46,12 +46,6 @@ class ToolUsageEvent(BaseEvent):
 
     plan_step_description: str | None = None
     """The description of the step."""
-
-    from_task: Any = None
-    """The task it works on."""
-
-    from_agent: Any = None
-    """The agent that calls."""
 
     _origin: ClassVar[str | None] = "agent"
 
@@ -136,7 +130,7 @@ class ToolExecutionErrorEvent(BaseEvent):
     tool_name: str
     """The tool, by the name a model calls it by."""
 
-    tool_args: dict[str, Any]
+    tool_args: JsonObject
     """The arguments."""
 
     tool_class: Any

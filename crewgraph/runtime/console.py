@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from crewgraph.compiler.flow.running import RUNNING, Running
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
+from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.crew import CrewBaseEvent
 from crewgraph.events.flow import FlowEvent
@@ -32,7 +33,7 @@ class _Screen:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._shown: Counter[int | str] = Counter()
-        self._listener: Any = None
+        self._listener: ConsoleListener | None = None
 
     def show(self, ids: set[int | str]) -> None:
         with self._lock:
@@ -49,25 +50,25 @@ class _Screen:
                 self._listener.detach()
                 self._listener = None
 
-    def _shows(self, source: object, event: Any) -> bool:
+    def _shows(self, source: object, event: BaseEvent) -> bool:
         if isinstance(event, FlowEvent):
-            return id(source) in self._shown or any(self._around())
-        if isinstance(event, CrewBaseEvent) and any(self._around()):
+            return id(source) in self._shown or any(self._enclosing())
+        if isinstance(event, CrewBaseEvent) and any(self._enclosing()):
             return True
         task = task_of(event)
         about = task if task is not None else getattr(event, "crew", None)
         return (event.agent_id if about is None else id(about)) in self._shown
 
-    def _around(self) -> Iterator[Running]:
+    def _enclosing(self) -> Iterator[Running]:
         """The enclosing flow methods that are shown, innermost first."""
         running = RUNNING.get()
         while running is not None:
             if id(running.run.flow) in self._shown:
                 yield running
-            running = running.around
+            running = running.outer
 
     def _within(self) -> str:
-        return " > ".join(f"{item.run.name}.{item.method}" for item in reversed(list(self._around())))
+        return " > ".join(f"{item.run.name}.{item.method}" for item in reversed(list(self._enclosing())))
 
 
 _screen = _Screen()
@@ -80,21 +81,21 @@ def crew_console(crew: Crew) -> AbstractContextManager[None] | None:
     }
     if crew.verbose:
         ids |= {id(crew), *map(id, crew.planning_tasks)}
-    return _showing(ids) if ids else None
+    return _on_console(ids) if ids else None
 
 
 def agent_console(agent: BaseAgent) -> AbstractContextManager[None] | None:
     """Return the console observer of a standalone agent, if it is verbose."""
-    return _showing({str(agent.id)}) if agent.verbose else None
+    return _on_console({str(agent.id)}) if agent.verbose else None
 
 
 def flow_console(flow: "Flow") -> AbstractContextManager[None] | None:
     """Return the console observer of a flow's run, if it is verbose: its methods, and the crews and flows they run."""
-    return _showing({id(flow)}) if flow.verbose is True else None
+    return _on_console({id(flow)}) if flow.verbose is True else None
 
 
 @contextmanager
-def _showing(ids: set[int | str]) -> Generator[None]:
+def _on_console(ids: set[int | str]) -> Generator[None]:
     _screen.show(ids)
     try:
         yield

@@ -11,6 +11,7 @@ from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.config import get_stream_writer
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Interrupt
 
 from crewgraph.compiler.task.events import NOTES, RunNotes
 from crewgraph.core.loops.bridge import acall, call
@@ -23,7 +24,7 @@ from crewgraph.runtime.runs.metadata import without_labels
 from crewgraph.runtime.runs.retention import Retention, Trim
 from crewgraph.runtime.streaming.audience import Audience
 
-__all__ = ["CallBack", "ReadState", "Run", "WaitForListeners", "refuse_without_async_face"]
+__all__ = ["CallBack", "ReadState", "Run", "WaitForListeners", "require_async_methods"]
 
 
 _Graph = CompiledStateGraph[Any]
@@ -32,7 +33,7 @@ _Graph = CompiledStateGraph[Any]
 class CallBack(Operation):
     """Calls a user's function, sync or async."""
 
-    def __init__(self, function: Callable[..., Any], *args: Any) -> None:
+    def __init__(self, function: Callable[..., Any], *args: object) -> None:
         self.function, self.args = function, args
 
     def run(self) -> Any:
@@ -52,12 +53,12 @@ class ReadState(Operation):
         return self.graph.get_state(self.config)
 
     async def arun(self) -> object:
-        refuse_without_async_face(self.graph.checkpointer)
+        require_async_methods(self.graph.checkpointer)
         return await self.graph.aget_state(self.config)
 
 
 class WaitForListeners(Operation):
-    """Waits until the asynchronous listeners have heard everything."""
+    """Waits until the asynchronous listeners have handled all events."""
 
     def run(self) -> None:
         try:
@@ -73,15 +74,15 @@ class WaitForListeners(Operation):
 class Run(Operation):
     """Runs a graph; collects what its nodes wrote, by channel, and the questions it stopped at.
 
-    The updates are gathered as they come, for reading the whole state after each step would make steps slower the more
-    tasks there are. A run inside a node that runs again (`again`) may have done a part before: that part comes with the
-    values it begins with. `channels` are those that are gathered where they are not the graph's output.
+    Updates are collected as they arrive, because reading the whole state after each step would slow steps down with the
+    number of tasks. A run inside a node that runs again (`again`) may be partly done; that part is in its first values.
+    `channels` are the channels to collect, if not the graph's output.
     """
 
     def __init__(
         self,
         graph: _Graph,
-        given: Any,
+        graph_input: object,
         config: RunnableConfig,
         *,
         durability: str | None,
@@ -90,10 +91,10 @@ class Run(Operation):
         notes: RunNotes | None = None,
         retention: Retention | None = None,
         channels: Sequence[str] | None = None,
-        opened: RunResources | None = None,
+        resources: RunResources | None = None,
     ) -> None:
-        self.graph, self.given, self.config, self.detached = graph, given, config, detached
-        self._opened = opened
+        self.graph, self.graph_input, self.config, self.detached = graph, graph_input, config, detached
+        self._resources = resources
         self.retention = retention
         self.options: dict[str, Any] = {
             "stream_mode": ["updates", "values"] if again else ["updates"],
@@ -103,24 +104,24 @@ class Run(Operation):
             self.options["durability"] = durability
         self.notes = notes
         self.written: dict[str, object] = {}
-        self.questions: list[Any] = []
+        self.questions: list[Interrupt] = []
         self._place: tuple[str, ...] | None = None
 
     def run(self) -> "Run":
-        copy_context().run(self._played)
+        copy_context().run(self._stream)
         return self
 
     async def arun(self) -> "Run":
-        refuse_without_async_face(self.graph.checkpointer)
-        up = _writer()
+        require_async_methods(self.graph.checkpointer)
+        write_outer = _writer()
         before, notes = var_child_runnable_config.get(), NOTES.set(self.notes)
-        self._apart()
+        self._detach_config()
         try:
             with self._sharing():
                 async for streamed in self.graph.astream(
-                    self.given, self.config, **self._options(custom=up is not None)
+                    self.graph_input, self.config, **self._options(custom=write_outer is not None)
                 ):
-                    self._gather(streamed, up)
+                    self._gather(streamed, write_outer)
                     if (trim := self._due()) is not None:
                         await trim.arun()
         finally:
@@ -128,20 +129,22 @@ class Run(Operation):
             NOTES.reset(notes)
         return self
 
-    def _played(self) -> None:
-        up = _writer()
+    def _stream(self) -> None:
+        write_outer = _writer()
         NOTES.set(self.notes)
-        self._apart()
+        self._detach_config()
         with self._sharing():
-            for streamed in self.graph.stream(self.given, self.config, **self._options(custom=up is not None)):
-                self._gather(streamed, up)
+            for streamed in self.graph.stream(
+                self.graph_input, self.config, **self._options(custom=write_outer is not None)
+            ):
+                self._gather(streamed, write_outer)
                 if (trim := self._due()) is not None:
                     trim.run()
 
     def parts(self, audience: Audience) -> Generator[object]:
-        """Run, and give what is written to the custom stream, as it is written."""
-        up = _writer()
-        steps: Any = self.graph.stream(self.given, self.config, **self._options(custom=True))
+        """Run and yield the data of the custom stream as it is written."""
+        write_outer = _writer()
+        steps: Any = self.graph.stream(self.graph_input, self.config, **self._options(custom=True))
         try:
             while True:
                 written: list[object] = []
@@ -152,9 +155,9 @@ class Run(Operation):
                     self._gather(streamed, written.append)
                     if (trim := self._due()) is not None:
                         trim.run()
-                yield from _sorted(written, audience, up)
+                yield from _route(written, audience, write_outer)
         except GeneratorExit:
-            audience.leave()  # before the nodes that still work are waited for
+            audience.leave()  # before waiting for the nodes that are still running
             raise
         finally:
             with self._watched(audience):
@@ -162,9 +165,9 @@ class Run(Operation):
 
     async def aparts(self, audience: Audience) -> AsyncGenerator[object]:
         """Async face of `parts`."""
-        refuse_without_async_face(self.graph.checkpointer)
-        up = _writer()
-        steps: Any = self.graph.astream(self.given, self.config, **self._options(custom=True))
+        require_async_methods(self.graph.checkpointer)
+        write_outer = _writer()
+        steps: Any = self.graph.astream(self.graph_input, self.config, **self._options(custom=True))
         try:
             while True:
                 written: list[object] = []
@@ -175,7 +178,7 @@ class Run(Operation):
                     self._gather(streamed, written.append)
                     if (trim := self._due()) is not None:
                         await trim.arun()
-                for item in _sorted(written, audience, up):
+                for item in _route(written, audience, write_outer):
                     yield item
         except GeneratorExit:
             audience.leave()
@@ -190,7 +193,7 @@ class Run(Operation):
         before, notes = var_child_runnable_config.get(), NOTES.get()
         with audience.listening(), self._sharing():
             NOTES.set(self.notes)
-            self._apart()
+            self._detach_config()
             try:
                 yield
             finally:
@@ -199,7 +202,7 @@ class Run(Operation):
 
     def _sharing(self) -> AbstractContextManager[None]:
         """Share the run's resources, if it has any; otherwise each node closes its own."""
-        return nullcontext() if self._opened is None else self._opened.used()
+        return nullcontext() if self._resources is None else self._resources.used()
 
     def _options(self, *, custom: bool) -> dict[str, Any]:
         if not custom:
@@ -207,18 +210,18 @@ class Run(Operation):
         # Without `subgraphs`, LangGraph throws away what the steps of a task write.
         return {**self.options, "stream_mode": [*self.options["stream_mode"], "custom"], "subgraphs": True}
 
-    def _apart(self) -> None:
+    def _detach_config(self) -> None:
         # A run of its own inside a node of somebody's graph must not take that node's checkpoint for its own.
         config = var_child_runnable_config.get()
         if self.detached and config is not None:
-            kept: Any = {key: value for key, value in config.items() if key != "configurable"}
-            kept["metadata"] = without_labels(config.get("metadata") or {})
-            var_child_runnable_config.set(kept)
+            detached: Any = {key: value for key, value in config.items() if key != "configurable"}
+            detached["metadata"] = without_labels(config.get("metadata") or {})
+            var_child_runnable_config.set(detached)
 
     def _due(self) -> Trim | None:
         return None if self.retention is None else self.retention.due()
 
-    def _own(self, place: tuple[str, ...]) -> bool:
+    def _is_own(self, place: tuple[str, ...]) -> bool:
         """Whether an update comes from this graph. Graphs inside it stream first, from deeper namespaces."""
         if self._place is None or len(place) < len(self._place):
             self._place = place
@@ -226,13 +229,13 @@ class Run(Operation):
             self.questions.clear()
         return place == self._place
 
-    def _gather(self, streamed: Any, written: Callable[[Any], None] | None) -> None:
+    def _gather(self, streamed: Any, written: Callable[[object], None] | None) -> None:
         *inside, mode, update = streamed
         if mode == "custom":
             if written is not None:
                 written(update)
             return
-        if inside and not self._own(inside[0]):
+        if inside and not self._is_own(inside[0]):
             return
         if mode == "values":
             self.written.update({name: value for name, value in update.items() if not name.startswith("__")})
@@ -254,35 +257,36 @@ def _writer() -> Callable[[object], None] | None:
         write = get_stream_writer()
     except (RuntimeError, KeyError):  # there is none
         return None
-    around = var_child_runnable_config.get()
+    config = var_child_runnable_config.get()
 
-    def up(
-        data: object,
-    ) -> None:  # LangGraph looks at the config of the code that writes, which may have been set apart
+    # LangGraph takes the config of the code that writes, which may be detached from the enclosing run.
+    def write_outer(data: object) -> None:
         before = var_child_runnable_config.get()
-        var_child_runnable_config.set(around)
+        var_child_runnable_config.set(config)
         try:
             write(data)
         finally:
             var_child_runnable_config.set(before)
 
-    return up
+    return write_outer
 
 
-def _sorted(written: list[object], audience: Audience, up: Callable[[object], None] | None) -> Generator[object]:
+def _route(
+    written: list[object], audience: Audience, write_outer: Callable[[object], None] | None
+) -> Generator[object]:
     """Yield the items for the reader; pass the rest to the enclosing run."""
     for item in written:
         if audience.accepts(item):
             yield item
-        elif up is not None:
-            up(item)
+        elif write_outer is not None:
+            write_outer(item)
 
 
-def refuse_without_async_face(saver: Any) -> None:
-    """Some checkpointers are for sync runs alone, and say so with an error that has no text."""
-    one: object = saver
-    if getattr(type(one), "aget_tuple", None) is BaseCheckpointSaver.aget_tuple:
+def require_async_methods(checkpointer: Any) -> None:
+    """Raise RunError for checkpointers without async methods, whose own error has no text."""
+    saver: object = checkpointer
+    if getattr(type(saver), "aget_tuple", None) is BaseCheckpointSaver.aget_tuple:
         raise RunError(
-            f"`{type(one).__name__}` is for sync runs only; give its sibling for event loops (as `AsyncPostgresSaver`) or a "
-            "`SqliteCheckpointer`, or run the crew with `kickoff` and `resume`."
+            f"`{type(saver).__name__}` is for sync runs only; give its sibling for event loops (as "
+            "`AsyncPostgresSaver`) or a `SqliteCheckpointer`, or run the crew with `kickoff` and `resume`."
         )

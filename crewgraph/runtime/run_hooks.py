@@ -11,6 +11,7 @@ from langgraph.errors import GraphBubbleUp
 from crewgraph.compiler.flow.running import Parked
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.core.operations import Operation, Program
+from crewgraph.core.plain import PlainDict
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.crew.pending import PendingCrew
@@ -41,16 +42,16 @@ __all__ = [
     "RunObserver",
     "SnapshotOrigin",
     "agent_observers",
+    "callback_arguments",
     "crew_observers",
     "flow_observers",
     "observed",
     "run_entry_hooks",
-    "taken",
     "with_run_hooks",
 ]
 
 
-def run_entry_hooks(owner: "Crew | Flow", inputs: dict[str, Any]) -> Program[Any]:
+def run_entry_hooks(owner: "Crew | Flow", inputs: dict[str, object]) -> Program[Any]:
     """Run the entry hooks of a kickoff and return its inputs.
 
     Raises:
@@ -58,16 +59,16 @@ def run_entry_hooks(owner: "Crew | Flow", inputs: dict[str, Any]) -> Program[Any
     """
     if not _is_hooked(owner):
         return inputs
-    start = ExecutionStartContext(payload=inputs, inputs=inputs, **_of(owner))
+    start = ExecutionStartContext(payload=inputs, inputs=inputs, **_owner_field(owner))
     yield _Dispatch(InterceptionPoint.EXECUTION_START, start)
-    given = start.payload
-    taken = InputContext(payload=given, inputs=given, **_of(owner))
+    changed = start.payload
+    context = InputContext(payload=changed, inputs=changed, **_owner_field(owner))
     try:
-        yield _Dispatch(InterceptionPoint.INPUT, taken)
+        yield _Dispatch(InterceptionPoint.INPUT, context)
     except HookAborted as error:
-        yield from _failed(owner, error)
+        yield from _dispatch_failure(owner, error)
         raise
-    return taken.payload
+    return context.payload
 
 
 def with_run_hooks(owner: "Crew | Flow", run: Program[object]) -> Program[Any]:
@@ -82,27 +83,29 @@ def with_run_hooks(owner: "Crew | Flow", run: Program[object]) -> Program[Any]:
         output = yield from run
         if isinstance(output, (PendingCrew, PendingFlow)):
             return output
-        out = OutputContext(payload=output, output=output, **_of(owner))
+        out = OutputContext(payload=output, output=output, **_owner_field(owner))
         yield _Dispatch(InterceptionPoint.OUTPUT, out)
     except (GraphBubbleUp, Parked):
         raise
     except Exception as error:
-        yield from _failed(owner, error)
+        yield from _dispatch_failure(owner, error)
         raise
-    end = ExecutionEndContext(payload=out.payload, output=out.payload, **_of(owner))
+    end = ExecutionEndContext(payload=out.payload, output=out.payload, **_owner_field(owner))
     yield _Dispatch(InterceptionPoint.EXECUTION_END, end)
     return end.payload
 
 
-def _failed(owner: "Crew | Flow", error: BaseException) -> Program[None]:
-    yield _Dispatch(InterceptionPoint.EXECUTION_END, ExecutionEndContext(status="failed", error=error, **_of(owner)))
+def _dispatch_failure(owner: "Crew | Flow", error: BaseException) -> Program[None]:
+    yield _Dispatch(
+        InterceptionPoint.EXECUTION_END, ExecutionEndContext(status="failed", error=error, **_owner_field(owner))
+    )
 
 
 def _is_hooked(owner: "Crew | Flow") -> bool:
     return has_hooks(owner if isinstance(owner, Crew) else None, *EXECUTION_BOUNDARY_POINTS)
 
 
-def _of(owner: "Crew | Flow") -> dict[str, Any]:
+def _owner_field(owner: "Crew | Flow") -> dict[str, Any]:
     return {"crew": owner} if isinstance(owner, Crew) else {"flow": owner}
 
 
@@ -119,7 +122,7 @@ class _Dispatch(Operation):
         await adispatch(self.point, self.context)
 
 
-def taken(callback: Callable[..., object], value: Any) -> tuple[Any, ...]:
+def callback_arguments(callback: Callable[..., object], value: object) -> tuple[object, ...]:
     """Return the arguments for a function: the value, if it takes one."""
     try:
         parameters = inspect.signature(callback).parameters.values()
@@ -129,7 +132,7 @@ def taken(callback: Callable[..., object], value: Any) -> tuple[Any, ...]:
     return (value,) if takes else ()
 
 
-SnapshotOrigin = tuple[str, str | None, Mapping[str, Any]]
+SnapshotOrigin = tuple[str, str | None, Mapping[str, PlainDict]]
 """The branch of a run's snapshots, the snapshot that it continues from, and the task outputs in it."""
 
 

@@ -73,14 +73,14 @@ def test_what_happens_in_a_crew_stands_in_the_scope_of_what_began_it(mode: str):
         Mode(mode).kickoff(crew(), checkpointer=False)
     assert told(events) == OF_A_CREW
     assert [one.previous_event_id for one in events] == [None, *(one.event_id for one in events[:-1])]
-    assert lineage.opened() == () and lineage.run_id() is None
+    assert lineage.open_scopes() == () and lineage.run_id() is None
 
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
 def test_a_stream_leaves_the_code_around_it_where_it_stood(mode: str):
     with heard() as events:
         for _ in Mode(mode).told(crew(), checkpointer=False):
-            assert lineage.opened() == ()
+            assert lineage.open_scopes() == ()
     assert told([one for one in events if one.type != "llm_stream_chunk"]) == OF_A_CREW
 
 
@@ -164,7 +164,7 @@ def test_a_run_that_failed_leaves_no_scope_open():
     with heard() as events, pytest.raises(Exception):  # noqa: B017
         failing.kickoff(checkpointer=False)
     assert told(events)[-1].startswith(f"{len(events)} crew_kickoff_failed - 1")
-    assert lineage.opened() == ()
+    assert lineage.open_scopes() == ()
 
 
 def test_two_runs_at_once_count_for_themselves():

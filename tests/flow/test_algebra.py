@@ -8,7 +8,7 @@ from extent import of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crewgraph.compiler.flow.algebra import Progress, advanced, check_calls, initial_progress, labels_of
+from crewgraph.compiler.flow.algebra import Progress, check_calls, initial_progress, labels_of, next_progress
 from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.method import FlowMethod, OrCondition
@@ -40,7 +40,7 @@ def naively_in_flight(naive: Naive) -> list[tuple[str, Any]]:
 
 def after(plan: TriggerPlan, progress: Progress, done: str, value: Any, result: Any) -> Progress:
     method = progress["inflight"][done]["method"]
-    return advanced(plan, progress, done, labels_of(plan, method, value), result)
+    return next_progress(plan, progress, done, labels_of(plan, method, value), result)
 
 
 def completed(plan: TriggerPlan, naive: Naive, progress: Progress, data: st.DataObject) -> Progress:

@@ -8,7 +8,7 @@ import pytest
 from crewgraph.compiler.flow.algebra import initial_progress
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.running import Parked
-from crewgraph.compiler.flow.scheduler import MethodEnd, first_landed
+from crewgraph.compiler.flow.scheduler import MethodEnd, wait_for_first
 from crewgraph.core.operations import drive
 from crewgraph.flow import Flow, start
 from crewgraph.runtime.flow.kickoff import form_of
@@ -46,6 +46,6 @@ def test_a_method_that_ends_while_it_is_looked_at_has_not_failed(asks: bool):
     else:
         run.ended.append("a#1")
         ending.set_result("a")
-    landed = drive(first_landed(run, initial_progress(plan, ["a", "b"], "run")))
+    landed = drive(wait_for_first(run, initial_progress(plan, ["a", "b"], "run")))
     assert landed is question if asks else (isinstance(landed, MethodEnd) and landed.values == [("a#1", "a")])
     assert not run.failed

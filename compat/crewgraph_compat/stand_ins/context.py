@@ -79,7 +79,7 @@ class ExecutionContext(BaseModel):
 
 def capture_execution_context(feedback_callback_info: dict[str, Any] | None = None) -> ExecutionContext:
     """What is around the running code."""
-    scopes, trigger = lineage.here()
+    scopes, trigger = lineage.current_lineage()
     return ExecutionContext(
         current_task_id=get_current_task_id(),
         flow_request_id=current_flow_request_id.get(),

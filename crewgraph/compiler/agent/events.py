@@ -198,7 +198,7 @@ class AgentReport:
         if crewai_event_bus.wants(event) and not is_replayed():
             fields.setdefault("agent_role", self.role)
             of_agent = self._task is None or issubclass(event, AgentEvent)
-            crewai_event_bus.tell(self._agent if of_agent else self._task, event, fields)
+            crewai_event_bus.emit_new(self._agent if of_agent else self._task, event, fields)
 
 
 def _kind_and_name(guardrail: object) -> dict[str, str]:

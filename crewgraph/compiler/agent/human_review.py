@@ -21,10 +21,10 @@ from crewgraph.prompts.book import english
 from crewgraph.text import printable
 
 if TYPE_CHECKING:
-    from crewgraph.runtime.agent.standalone import ago_on, go_on
+    from crewgraph.runtime.agent.standalone import anext_answer, next_answer
 else:
-    ago_on = lazy("crewgraph.runtime.agent.standalone:ago_on")
-    go_on = lazy("crewgraph.runtime.agent.standalone:go_on")
+    anext_answer = lazy("crewgraph.runtime.agent.standalone:anext_answer")
+    next_answer = lazy("crewgraph.runtime.agent.standalone:next_answer")
 
 __all__ = [
     "AsyncExecutorContext",
@@ -260,11 +260,11 @@ class WorkInReview:
 
     def _invoke_loop(self) -> AgentFinish:
         """Continue with `messages` to another answer, which is appended to them."""
-        return self._finish(go_on(self._binding, self.task, self.current_messages))
+        return self._finish(next_answer(self._binding, self.task, self.current_messages))
 
     async def _ainvoke_loop(self) -> AgentFinish:
         """Async version of `_invoke_loop`."""
-        return self._finish(await ago_on(self._binding, self.task, self.current_messages))
+        return self._finish(await anext_answer(self._binding, self.task, self.current_messages))
 
     def _is_training_mode(self) -> bool:
         """Return False: trainings ask by themselves."""

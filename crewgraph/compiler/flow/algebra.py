@@ -6,7 +6,7 @@ event return: an `or_` over labels of one wave fires once.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from typing_extensions import TypedDict  # typing's own has no JSON schema before Python 3.12, which Studio asks for
 
@@ -14,7 +14,22 @@ from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.definitions.flow.method import Condition, is_met, label_of
 from crewgraph.errors import FlowLoopError
 
-__all__ = ["Execution", "Progress", "advanced", "check_calls", "initial_progress", "labels_of"]
+__all__ = [
+    "Execution",
+    "GraphState",
+    "GraphUpdate",
+    "Progress",
+    "check_calls",
+    "initial_progress",
+    "labels_of",
+    "next_progress",
+]
+
+GraphState: TypeAlias = Mapping[str, Any]
+"""The state of a flow's graph, by channel."""
+
+GraphUpdate: TypeAlias = dict[str, Any]
+"""A change of that state, as a node returns it."""
 
 _BEGINNING = ""
 """The wave of the first routers of a run."""
@@ -90,7 +105,7 @@ def labels_of(plan: TriggerPlan, method: str, value: object) -> list[str]:
     return [value] if isinstance(value, str) and value in plan.said else []
 
 
-def advanced(plan: TriggerPlan, progress: Progress, done: str, labels: Sequence[str], result: Any) -> Progress:
+def next_progress(plan: TriggerPlan, progress: Progress, done: str, labels: Sequence[str], result: object) -> Progress:
     """Return the progress after an execution has completed.
 
     Args:
@@ -135,14 +150,14 @@ class _Step:
 
     def fire(self, event: str, label: str | None) -> None:
         """Trigger the listeners of an event."""
-        for name in self.plan.hearers.get(event, ()):
+        for name in self.plan.listeners.get(event, ()):
             method = self.plan.methods[name]
             if name in self._triggered:
                 continue
             if event in self.plan.triggers[name] and self._is_due(name, event, label):
-                self._meet(name, name, method.trigger, event, label)
+                self._receive(name, name, method.trigger, event, label)
             if label is not None and event in self.plan.again[name] and name not in self._triggered:
-                self._meet(name, f"{name}@", method.condition, event, label)
+                self._receive(name, f"{name}@", method.condition, event, label)
 
     def _is_due(self, name: str, event: str, label: str | None) -> bool:
         """Whether a listener has not run in this round; labels of different waves trigger it separately."""
@@ -154,7 +169,7 @@ class _Step:
     def _is_routed(self, label: str | None) -> bool:
         return label is not None and self.by_router
 
-    def _meet(self, name: str, key: str, condition: Condition | None, event: str, label: str | None) -> None:
+    def _receive(self, name: str, key: str, condition: Condition | None, event: str, label: str | None) -> None:
         assert condition is not None
         seen = {**self.pending.get(key, {}), event: self.cause["round"]}
         if not is_met(condition, seen):
@@ -168,7 +183,7 @@ class _Step:
         if self.plan.methods[name].is_router:
             wave = self.cause["wave"] if routed else self.done
         self._triggered.add(name)
-        number = self._counted(name, number)
+        number = self._next_round(name, number)
         self.new[f"{name}#{number}"] = {
             "method": name,
             "source": self.done,
@@ -177,7 +192,7 @@ class _Step:
             "wave": wave,
         }
 
-    def _counted(self, name: str, number: int) -> int:
+    def _next_round(self, name: str, number: int) -> int:
         """Return the round that a method runs in."""
         if name not in self.plan.repeating:
             return number
@@ -186,18 +201,18 @@ class _Step:
         self.ran[name] = (number, times + 1)
         return number
 
-    def progress(self, result: Any) -> Progress:
+    def progress(self, result: object) -> Progress:
         """Return the resulting progress."""
         before: Mapping[str, Execution] = self.before["inflight"]
-        inflight = {**{name: one for name, one in before.items() if name != self.done}, **self.new}
-        wanted = {item["source"] for item in inflight.values()}
+        inflight = {**{name: execution for name, execution in before.items() if name != self.done}, **self.new}
+        needed = {item["source"] for item in inflight.values()}
         return {
             "inflight": inflight,
             "pending": self.pending,
             "fired": self.fired,
             "ran": self.ran,
             "results": {
-                **{name: value for name, value in self.before["results"].items() if name in wanted},
+                **{name: value for name, value in self.before["results"].items() if name in needed},
                 self.done: result,
             },
             "last": self.done,

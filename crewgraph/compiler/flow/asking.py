@@ -29,8 +29,17 @@ from crewgraph.errors import RunError
 from crewgraph.llm.conversation import text_of
 from crewgraph.llm.resolve import as_model
 from crewgraph.prompts.book import english
+from crewgraph.schema import Metadata
 
-__all__ = ["answer_result", "answer_to", "ask_person", "interrupts", "left", "said_of", "takes_anything"]
+__all__ = [
+    "answer_to",
+    "ask_person",
+    "interrupts",
+    "parked_question",
+    "pending_feedback",
+    "request_feedback",
+    "takes_anything",
+]
 
 _INTERRUPT = ":interrupt"
 """Separates, before a number, the execution's id in the ids of questions asked with LangGraph's `interrupt`."""
@@ -41,7 +50,7 @@ def takes_anything(question: str) -> bool:
     return _INTERRUPT in question or INSIDE in question
 
 
-def ask_person(message: str, timeout: float | None = None, metadata: Mapping[str, Any] | None = None) -> str | None:
+def ask_person(message: str, timeout: float | None = None, metadata: Mapping[str, object] | None = None) -> str | None:
     """Return the answer to a question that a method asks.
 
     Args:
@@ -55,20 +64,23 @@ def ask_person(message: str, timeout: float | None = None, metadata: Mapping[str
     running = RUNNING.get()
     if running is None:
         raise RunError("`ask` is for the methods of a flow, while they run")
-    name, method = f"{running.name}:ask{running.asks()}", running.method
-    question, report = Question(id=name, method=method, message=message, metadata=metadata or {}), _report(running)
-    if name not in running.run.answers:
-        report.asks(question)
+    question_id, method = f"{running.name}:ask{running.next_question()}", running.method
+    question, report = (
+        Question(id=question_id, method=method, message=message, metadata=metadata or {}),
+        _report(running),
+    )
+    if question_id not in running.run.answers:
+        report.input_requested(question)
     provider: InputProvider | None = running.run.flow.input_provider or flow_config.input_provider
-    told: dict[str, Any] | None = None
-    if provider is not None and name not in running.run.answers:
-        answer, told = _provided(provider, running, question, timeout)
-    elif timeout is not None and name not in running.run.answers and has_terminal():
+    response_metadata: Metadata | None = None
+    if provider is not None and question_id not in running.run.answers:
+        answer, response_metadata = _ask_provider(provider, running, question, timeout)
+    elif timeout is not None and question_id not in running.run.answers and has_terminal():
         answer = read_line(_prompt(question), timeout)
     else:
         answer = _answer(running, question, None)
-    if running.run.hears(name):
-        report.is_told(question, answer)
+    if running.run.is_new_answer(question_id):
+        report.input_received(question, answer)
         running.run.inputs_asked.append(
             {
                 "message": message,
@@ -76,25 +88,25 @@ def ask_person(message: str, timeout: float | None = None, metadata: Mapping[str
                 "method_name": method,
                 "timestamp": datetime.now(UTC),
                 "metadata": dict(metadata) if metadata else None,
-                "response_metadata": told,
+                "response_metadata": response_metadata,
             }
         )
     return answer
 
 
-def _provided(
+def _ask_provider(
     provider: InputProvider, running: Running, question: Question, timeout: float | None
-) -> tuple[str | None, dict[str, Any] | None]:
+) -> tuple[str | None, Metadata | None]:
     """Return the answer and metadata of a provider; None after the timeout."""
 
-    def answered() -> Any:
+    def request() -> str | InputResponse | None:
         return provider.request_input(question.message, running.run.flow, dict(question.metadata) or None)
 
     try:
-        given = answered() if timeout is None else wait_in_thread(answered, timeout)
+        response = request() if timeout is None else wait_in_thread(request, timeout)
     except TimeIsUp:
         return None, None
-    return (given.text, given.metadata) if isinstance(given, InputResponse) else (given, None)
+    return (response.text, response.metadata) if isinstance(response, InputResponse) else (response, None)
 
 
 @contextmanager
@@ -104,30 +116,30 @@ def interrupts(running: Running) -> Generator[None]:
     Raises:
         RunError: it asks, and the run is not kept.
     """
-    before = _answered_interrupts(running)
-    around = var_child_runnable_config.get()
-    token = var_child_runnable_config.set(with_answers(around, before)) if before and around is not None else None
+    answers = _answered_interrupts(running)
+    config = var_child_runnable_config.get()
+    token = var_child_runnable_config.set(with_answers(config, answers)) if answers and config is not None else None
     try:
         yield
     except GraphInterrupt as stop:
-        asking: Sequence[Any] = stop.args[0] if stop.args else ()
-        if not asking:
+        pending: Sequence[Any] = stop.args[0] if stop.args else ()
+        if not pending:
             raise
-        raise left(running, f"{_INTERRUPT}{len(before)}", asking[0].value) from None
+        raise parked_question(running, f"{_INTERRUPT}{len(answers)}", pending[0].value) from None
     finally:
         if token is not None:
             var_child_runnable_config.reset(token)
 
 
 def _answered_interrupts(running: Running) -> list[object]:
-    answers: list[Any] = []
+    answers: list[object] = []
     if running.run.answers:
-        while (given := answer_to(running, f"{_INTERRUPT}{len(answers)}")) is not None:
-            answers.append(given)
+        while (answer := answer_to(running, f"{_INTERRUPT}{len(answers)}")) is not None:
+            answers.append(answer)
     return answers
 
 
-def left(running: Running, name: str, value: Any) -> BaseException:
+def parked_question(running: Running, name: str, value: object) -> BaseException:
     """Return the exception that ends a method whose question is left pending.
 
     Args:
@@ -135,112 +147,112 @@ def left(running: Running, name: str, value: Any) -> BaseException:
         name: what tells the question from others that it asks, beginning with a colon.
         value: the message, or what else is to be looked at.
     """
-    message = _message_in(value)
+    message = _message_of(value)
     if not running.run.stored:
-        return _unkept(running.method, message)
-    shown = (
+        return _unstored_error(running.method, message)
+    output = (
         None if isinstance(value, str) else running.run.recorded_value(value, f"what method `{running.method}` asks")
     )
-    question = Question(id=f"{running.name}{name}", method=running.method, message=message, output=shown)
+    question = Question(id=f"{running.name}{name}", method=running.method, message=message, output=output)
     return _parked(running, question, returned=False)
 
 
-def _message_in(value: Any) -> str:
+def _message_of(value: object) -> str:
     """Return the text of a question."""
-    text: Any = cast("dict[str, Any]", value).get("text") if isinstance(value, dict) else value
+    text: object = cast("dict[str, object]", value).get("text") if isinstance(value, dict) else value
     return text if isinstance(text, str) else "What is the answer?"
 
 
 def answer_to(running: Running, name: str) -> object:
     """Return the answer to a question left pending; None without one."""
-    given = running.run.answers.get(f"{running.name}{name}")
-    return None if given is None else running.run.revived(given["text"])
+    answer = running.run.answers.get(f"{running.name}{name}")
+    return None if answer is None else running.run.revived(answer["text"])
 
 
-def answer_result(running: Running, wish: FeedbackRequest, output: object) -> HumanFeedbackResult:
+def request_feedback(running: Running, request: FeedbackRequest, output: object) -> HumanFeedbackResult:
     """Return the feedback on a method's output.
 
     Raises:
         RunError: there is nobody to ask and the run is not kept, or the answer comes to none of the outcomes.
     """
-    kept = running.run.recorded_value(output, f"what method `{running.method}` returned")
-    question, report = _question(running, wish, kept), _report(running)
-    report.shows(question)
+    recorded = running.run.recorded_value(output, f"what method `{running.method}` returned")
+    question, report = _question(running, request, recorded), _report(running)
+    report.feedback_requested(question)
     while True:
-        text = _answer(running, question, wish.provider)
+        text = _answer(running, question, request.provider)
         try:
-            said = _answered(running, wish, output, text)
+            feedback = _feedback_result(running, request, output, text)
         except RunError as error:
-            if wish.provider is not None or flow_config.hitl_provider is not None or not has_terminal():
+            if request.provider is not None or flow_config.hitl_provider is not None or not has_terminal():
                 raise
             question = replace(question, refused=str(error))
         else:
-            report.hears(said, question.id)
-            return said
+            report.feedback_received(feedback, question.id)
+            return feedback
 
 
-def said_of(running: Running, wish: FeedbackRequest) -> HumanFeedbackResult | None:
+def pending_feedback(running: Running, request: FeedbackRequest) -> HumanFeedbackResult | None:
     """Return the feedback given since a method returned; None if it has not returned."""
-    given = running.run.answers.get(running.name + FEEDBACK_SUFFIX)
-    if given is None:
+    answer = running.run.answers.get(running.name + FEEDBACK_SUFFIX)
+    if answer is None:
         return None
     try:
-        text = str(running.run.revived(given["text"]))
-        said = _answered(running, wish, running.run.revived(given["output"]), text)
+        text = str(running.run.revived(answer["text"]))
+        feedback = _feedback_result(running, request, running.run.revived(answer["output"]), text)
     except RunError as error:  # the question stays
-        question = replace(_question(running, wish, given["output"]), refused=str(error))
+        question = replace(_question(running, request, answer["output"]), refused=str(error))
         raise _parked(running, question, returned=True) from error
-    _report(running).hears(said, running.name + FEEDBACK_SUFFIX)
-    return said
+    _report(running).feedback_received(feedback, running.name + FEEDBACK_SUFFIX)
+    return feedback
 
 
 def _report(running: Running) -> FlowReport:
     return FlowReport(running.run, running.name, running.method)
 
 
-def _question(running: Running, wish: FeedbackRequest, output: object) -> Question:
+def _question(running: Running, request: FeedbackRequest, output: object) -> Question:
     return Question(
         id=running.name + FEEDBACK_SUFFIX,
         method=running.method,
-        message=wish.message,
+        message=request.message,
         output=output,
-        outcomes=wish.emit,
-        metadata=wish.metadata,
+        outcomes=request.emit,
+        metadata=request.metadata,
         flow_id=running.run.flow_id,
-        default_outcome=wish.default_outcome,
+        default_outcome=request.default_outcome,
     )
 
 
-def _answered(running: Running, wish: FeedbackRequest, output: object, text: str) -> HumanFeedbackResult:
+def _feedback_result(running: Running, request: FeedbackRequest, output: object, text: str) -> HumanFeedbackResult:
     return HumanFeedbackResult(
         output=output,
         feedback=text,
-        outcome=_outcome(wish, text, running.method) if wish.emit else None,
+        outcome=_outcome(request, text, running.method) if request.emit else None,
         method_name=running.method,
-        metadata=dict(wish.metadata),
+        metadata=dict(request.metadata),
     )
 
 
 def _answer(running: Running, question: Question, provider: Any) -> str:
-    given = running.run.answers.get(question.id)
-    if given is not None:
-        return str(running.run.revived(given["text"]))
-    asks = provider if provider is not None or not question.id.endswith(FEEDBACK_SUFFIX) else flow_config.hitl_provider
-    if asks is not None:
+    answer = running.run.answers.get(question.id)
+    if answer is not None:
+        return str(running.run.revived(answer["text"]))
+    asker = provider if provider is not None or not question.id.endswith(FEEDBACK_SUFFIX) else flow_config.hitl_provider
+    if asker is not None:
         try:
-            return str(asks.request_feedback(question, running.run.flow))
+            return str(asker.request_feedback(question, running.run.flow))
         except HumanFeedbackPending as pending:
             if not running.run.stored:
-                raise _unkept(question.method, question.message) from pending
+                raise _unstored_error(question.method, question.message) from pending
             raise _parked(running, replace(question, callback_info=pending.callback_info), returned=True) from None
     if has_terminal():
         return ask_at_terminal(_prompt(question))
     if running.run.stored:
         raise _parked(running, question, returned=question.id.endswith(FEEDBACK_SUFFIX))
-    raise _unkept(question.method, question.message)
+    raise _unstored_error(question.method, question.message)
 
 
-def _unkept(method: str, message: str) -> RunError:
+def _unstored_error(method: str, message: str) -> RunError:
     return RunError(
         f"method `{method}` asks `{message}`, and there is nobody at a terminal. Decorate the flow with `@persist` or give it "
         "`checkpointer=True`: its runs are kept then, and wait for the answer."
@@ -248,9 +260,9 @@ def _unkept(method: str, message: str) -> RunError:
 
 
 def _prompt(question: Question) -> str:
-    told = [str(item) for item in (question.output, question.refused, question.message) if item is not None]
-    words = f" ({' / '.join(question.outcomes)})" if question.outcomes else ""
-    return "\n".join(told) + f"{words} "
+    lines = [str(item) for item in (question.output, question.refused, question.message) if item is not None]
+    choices = f" ({' / '.join(question.outcomes)})" if question.outcomes else ""
+    return "\n".join(lines) + f"{choices} "
 
 
 def _parked(running: Running, question: Question, *, returned: bool) -> Parked:
@@ -261,28 +273,28 @@ def _parked(running: Running, question: Question, *, returned: bool) -> Parked:
     return Parked({**plain, "execution": running.name}, returned=returned)
 
 
-def _outcome(wish: FeedbackRequest, text: str, method: str) -> str:
-    said = text.strip().casefold()
-    named = [item for item in wish.emit if item.casefold() == said]
-    if not named and said and wish.llm is not None:
-        named = _read_by_model(wish, text)
-    if named:
-        return named[0]
-    if wish.default_outcome is not None:
-        return wish.default_outcome
-    told = ", ".join(f"`{item}`" for item in wish.emit)
+def _outcome(request: FeedbackRequest, text: str, method: str) -> str:
+    answer = text.strip().casefold()
+    matches = [item for item in request.emit if item.casefold() == answer]
+    if not matches and answer and request.llm is not None:
+        matches = _outcomes_by_model(request, text)
+    if matches:
+        return matches[0]
+    if request.default_outcome is not None:
+        return request.default_outcome
+    outcomes = ", ".join(f"`{item}`" for item in request.emit)
     raise RunError(
-        f"the answer {text!r:.80} to method `{method}` is none of {told}. Answer with one of them, or give `human_feedback` an "
-        "`llm` that reads answers, or a `default_outcome`."
+        f"the answer {text!r:.80} to method `{method}` is none of {outcomes}. Answer with one of them, or give "
+        "`human_feedback` an `llm` that reads answers, or a `default_outcome`."
     )
 
 
-def _read_by_model(wish: FeedbackRequest, text: str) -> Sequence[str]:
-    outcomes = ", ".join(wish.emit)
+def _outcomes_by_model(request: FeedbackRequest, text: str) -> Sequence[str]:
+    outcomes = ", ".join(request.emit)
     book = english()
     messages: list[Message] = [
         {"role": "system", "content": book.slice("outcome_system", outcomes=outcomes)},
-        {"role": "user", "content": book.slice("outcome_text", message=wish.message, feedback=text)},
+        {"role": "user", "content": book.slice("outcome_text", message=request.message, feedback=text)},
     ]
-    said = text_of(as_model(wish.llm).complete(messages, (), (), {})["content"]).casefold()
-    return [item for item in sorted(wish.emit, key=len, reverse=True) if item.casefold() in said]
+    reply = text_of(as_model(request.llm).complete(messages, (), (), {})["content"]).casefold()
+    return [item for item in sorted(request.emit, key=len, reverse=True) if item.casefold() in reply]

@@ -21,7 +21,7 @@ Work = futures.Future[Any] | asyncio.Future[Any]
 class Called(Operation):
     """Calls a method and waits for it."""
 
-    def __init__(self, work: Callable[[], Any]) -> None:
+    def __init__(self, work: Callable[[], object]) -> None:
         self.work = work
 
     def run(self) -> Any:
@@ -59,7 +59,7 @@ class _ThreadWork(futures.Future[Any]):
         self._leave()
         return super().cancel()
 
-    def carry_out(self, work: Callable[[], Any]) -> None:
+    def carry_out(self, work: Callable[[], object]) -> None:
         """Call the method, in the thread."""
         if not self.set_running_or_notify_cancel():
             return

@@ -18,7 +18,7 @@ from crewgraph.former_names import current_name
 __all__ = ["Classes", "classes_of"]
 
 
-class Classes(Mapping[str, type[Any]]):
+class Classes(Mapping[str, type[object]]):
     """Classes by their names in checkpoints.
 
     That is a class's own name; where several have the same one, it stands behind the module's.
@@ -35,15 +35,15 @@ class Classes(Mapping[str, type[Any]]):
         self._tags = {kind: self._tag(kind) for kind in self._full.values()}
 
     @property
-    def alone(self) -> Mapping[str, type[Any]]:
+    def strict(self) -> Mapping[str, type[object]]:
         """A class table whose `get` also raises KeyError for an unknown class."""
-        return _Alone(self)
+        return _StrictClasses(self)
 
-    def tag(self, kind: type[Any]) -> str:
+    def tag(self, kind: type[object]) -> str:
         """Return the name of a class in checkpoints."""
         return self._tags.get(kind) or self._tag(kind)
 
-    def _tag(self, kind: type[Any]) -> str:
+    def _tag(self, kind: type[object]) -> str:
         name = kind.__qualname__
         return _full(kind) if name in RESERVED or len(self._short.get(name, ())) > 1 else name
 
@@ -59,9 +59,9 @@ class Classes(Mapping[str, type[Any]]):
             return self._full[tag]
         kinds = self._short[tag]
         if len(kinds) > 1:
-            told = ", ".join(f"`{kind.__module__}.{tag}`" for kind in kinds)
+            names = ", ".join(f"`{kind.__module__}.{tag}`" for kind in kinds)
             raise StorageError(
-                f"the checkpoint holds a `{tag}`, and the flow knows several classes of that name: {told}. It was written "
+                f"the checkpoint holds a `{tag}`, and the flow knows several classes of that name: {names}. It was written "
                 "when there was one; rename the others, or keep them out of the flow's module, until its run is done."
             )
         return kinds[0]
@@ -73,7 +73,7 @@ class Classes(Mapping[str, type[Any]]):
         return len(self._short)
 
 
-class _Alone(Mapping[str, type[Any]]):
+class _StrictClasses(Mapping[str, type[object]]):
     def __init__(self, classes: Classes) -> None:
         self._classes = classes
 
@@ -90,7 +90,9 @@ class _Alone(Mapping[str, type[Any]]):
         return len(self._classes)
 
 
-def classes_of(definition: FlowDefinition, flow: type[object], state: type[Any] | None, *more: type[object]) -> Classes:
+def classes_of(
+    definition: FlowDefinition, flow: type[object], state: type[object] | None, *more: type[object]
+) -> Classes:
     """Return the classes that a flow's values may have: those named by its modules, its annotations and its state.
 
     Args:
@@ -99,40 +101,41 @@ def classes_of(definition: FlowDefinition, flow: type[object], state: type[Any] 
         state: the class of its state, where that is a model.
         more: further ones.
     """
-    found: dict[type[object], None] = {}
+    classes: dict[type[object], None] = {}
     for module in {kind.__module__ for kind in flow.__mro__ if not kind.__module__.startswith("crewgraph.")}:
         holder: ModuleType | None = sys.modules.get(module)
-        _take(found, list(vars(holder).values()) if holder else [])
+        _collect(classes, list(vars(holder).values()) if holder else [])
     for method in definition.methods.values():
         for function in dict.fromkeys((method.func, unwrap(method.func))):
-            _take(found, [*_annotations(function), *getattr(function, "__globals__", {}).values()])
-            _take(
-                found, [cell.cell_contents for cell in getattr(function, "__closure__", None) or () if _is_full(cell)]
+            _collect(classes, [*_annotations(function), *getattr(function, "__globals__", {}).values()])
+            _collect(
+                classes,
+                [cell.cell_contents for cell in getattr(function, "__closure__", None) or () if _is_filled(cell)],
             )
-    counting: dict[type[object], None] = {}
-    _take(counting, [*more, *([state] if state is not None else [])])
-    return Classes([*found, *counting])
+    preferred: dict[type[object], None] = {}
+    _collect(preferred, [*more, *([state] if state is not None else [])])
+    return Classes([*classes, *preferred])
 
 
-def _full(kind: type[Any]) -> str:
+def _full(kind: type[object]) -> str:
     return f"{kind.__module__}:{kind.__qualname__}"
 
 
-def _take(found: dict[type[object], None], values: list[object]) -> None:
+def _collect(classes: dict[type[object], None], values: list[object]) -> None:
     for value in values:
-        if isinstance(value, type) and value not in found and _is_data(value):
-            found[value] = None
+        if isinstance(value, type) and value not in classes and _is_data(value):
+            classes[value] = None
             if issubclass(value, BaseModel):
-                _take(found, [part for field in value.model_fields.values() for part in _parts(field.annotation)])
+                _collect(classes, [part for field in value.model_fields.values() for part in _parts(field.annotation)])
 
 
-def _is_data(kind: type[Any]) -> bool:
+def _is_data(kind: type[object]) -> bool:
     return issubclass(kind, (BaseModel, Enum)) or is_dataclass(kind)
 
 
 def _annotations(function: Any) -> list[object]:
-    told: dict[str, object] = getattr(function, "__annotations__", {})
-    return [part for item in told.values() for part in _parts(item)]
+    annotations: dict[str, object] = getattr(function, "__annotations__", {})
+    return [part for item in annotations.values() for part in _parts(item)]
 
 
 def _parts(annotation: object) -> list[object]:
@@ -141,7 +144,7 @@ def _parts(annotation: object) -> list[object]:
     return [annotation, *(part for item in inner for part in _parts(item))]
 
 
-def _is_full(cell: Any) -> bool:
+def _is_filled(cell: Any) -> bool:
     try:
         return cell.cell_contents is not None
     except ValueError:

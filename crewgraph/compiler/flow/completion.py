@@ -9,16 +9,16 @@ from typing import Any, NotRequired, cast
 
 from typing_extensions import TypedDict
 
-from crewgraph.compiler.flow.algebra import Progress
+from crewgraph.compiler.flow.algebra import GraphState, GraphUpdate, Progress
 from crewgraph.compiler.flow.record import TAG
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult
 
-__all__ = ["Completion", "Done", "around", "besides", "of_run", "threads_of", "under"]
+__all__ = ["Completion", "Done", "enclosing_thread", "extra_updates", "forked_values", "of_run", "threads_of"]
 
 
 _FEEDBACK = HumanFeedbackResult.__qualname__
 
-Done = tuple[str, list[str], Any]
+Done = tuple[str, list[str], object]
 """A completed execution, its labels and its result, in the form of checkpoints."""
 
 
@@ -39,38 +39,39 @@ class Completion(TypedDict):
     """The method after which the state could not be saved."""
 
 
-def besides(
-    values: Mapping[str, object], progress: Progress, state: Mapping[str, object], one: Completion
-) -> dict[str, Any]:
+def extra_updates(
+    values: Mapping[str, object], progress: Progress, state: Mapping[str, object], completion: Completion
+) -> GraphUpdate:
     """Return the other changes of the graph's state at a completion.
 
     Args:
         values: the graph's state before.
         progress: after it.
         state: the flow's state after it.
-        one: the completion.
+        completion: the completion.
     """
-    update: dict[str, Any] = {}
-    said = [result for _, _, result in one["done"] if _is_feedback(result)]
-    if said:
-        update["feedback"] = _kept(progress, [*(of_run(values, "feedback") or ()), *said])
-    if one.get("is_declared"):
-        returned = {name.rpartition("#")[0]: result for name, _, result in one["done"]}
-        update["outputs"] = _kept(progress, {**(of_run(values, "outputs") or {}), **returned})
-    if one.get("marked"):
+    update: GraphUpdate = {}
+    feedback = [result for _, _, result in completion["done"] if _is_feedback(result)]
+    if feedback:
+        update["feedback"] = _with_run(progress, [*(of_run(values, "feedback") or ()), *feedback])
+    if completion.get("is_declared"):
+        returned = {name.rpartition("#")[0]: result for name, _, result in completion["done"]}
+        earlier: Mapping[str, object] = of_run(values, "outputs") or {}
+        update["outputs"] = _with_run(progress, {**earlier, **returned})
+    if completion.get("marked"):
         update["saved"] = {"state": state, "progress": progress}
-    if one.get("unsaved") or of_run(values, "unsaved"):
-        update["unsaved"] = _kept(progress, one.get("unsaved"))
+    if completion.get("unsaved") or of_run(values, "unsaved"):
+        update["unsaved"] = _with_run(progress, completion.get("unsaved"))
     return update
 
 
-def of_run(values: Mapping[str, Any], channel: str) -> Any:
+def of_run(values: GraphState, channel: str) -> Any:
     """Return the value of a channel if it belongs to this run; None if it is from an earlier run."""
-    kept: Mapping[str, object] | None = values.get(channel)
-    return kept["value"] if kept and kept["run"] == values["progress"]["run"] else None
+    tagged: Mapping[str, object] | None = values.get(channel)
+    return tagged["value"] if tagged and tagged["run"] == values["progress"]["run"] else None
 
 
-def under(values: Mapping[str, Any], run: str) -> dict[str, object]:
+def forked_values(values: GraphState, run: str) -> dict[str, object]:
     """Return what a fork takes over from its source run.
 
     Args:
@@ -81,19 +82,19 @@ def under(values: Mapping[str, Any], run: str) -> dict[str, object]:
     update: dict[str, object] = {"progress": progress}
     for channel in ("feedback", "outputs", "unsaved"):
         if (value := of_run(values, channel)) is not None:
-            update[channel] = _kept(progress, value)
+            update[channel] = _with_run(progress, value)
     saved: Mapping[str, Any] | None = values.get("saved")
     if saved is not None and saved["progress"]["run"] == values["progress"]["run"]:
         update["saved"] = {**saved, "progress": {**saved["progress"], "run": run}}
     return update
 
 
-def _kept(progress: Progress, value: Any) -> dict[str, Any]:
+def _with_run(progress: Progress, value: object) -> dict[str, object]:
     return {"run": progress["run"], "value": value}
 
 
-def _is_feedback(result: Any) -> bool:
-    return isinstance(result, Mapping) and str(cast("Mapping[str, Any]", result).get(TAG)).endswith(_FEEDBACK)
+def _is_feedback(result: object) -> bool:
+    return isinstance(result, Mapping) and str(cast("Mapping[str, object]", result).get(TAG)).endswith(_FEEDBACK)
 
 
 _INSIDE = re.compile(r"(?P<around>.+)/[0-9a-f]{12}/[^/]+#\d+/\d+", re.DOTALL)
@@ -110,7 +111,7 @@ def threads_of(thread_id: str, run: str, execution: str) -> str:
     return f"{thread_id}/{run}/{execution}/"
 
 
-def around(thread_id: str) -> str | None:
+def enclosing_thread(thread_id: str) -> str | None:
     """Return the thread of the flow that encloses a run; None for a standalone run."""
-    found = _INSIDE.fullmatch(thread_id)
-    return None if found is None else found["around"]
+    match = _INSIDE.fullmatch(thread_id)
+    return None if match is None else match["around"]

@@ -12,7 +12,7 @@ from langchain_core.runnables.config import var_child_runnable_config
 from pydantic import BaseModel
 
 from crewgraph.compiler.flow.algebra import Execution
-from crewgraph.compiler.flow.asking import answer_result, interrupts, said_of
+from crewgraph.compiler.flow.asking import interrupts, pending_feedback, request_feedback
 from crewgraph.compiler.flow.context import current
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.running import RUNNING, Parked, Running
@@ -26,18 +26,18 @@ from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.method import FlowMethod
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.errors import RunError
-from crewgraph.events.lineage import apart
+from crewgraph.events.lineage import restored_lineage
 from crewgraph.hooks.points import InterceptionPoint, StepContext
 from crewgraph.hooks.registry import adispatch, dispatch, hooks_at
 
 __all__ = [
     "HookedMethod",
     "atraced_method",
-    "called_with",
+    "execution_arguments",
+    "execution_work",
     "method_arguments",
     "traced_method",
     "unknown_inputs",
-    "work_of",
 ]
 
 
@@ -48,13 +48,13 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 
 
 def method_arguments(
-    method: FlowMethod, given: object, triggered: bool, inputs: Inputs
+    method: FlowMethod, trigger_value: object, triggered: bool, inputs: Inputs
 ) -> tuple[tuple[object, ...], dict[str, object]]:
     """Return the arguments, without the flow itself.
 
     Args:
         method: what is called.
-        given: what came of the event that triggered it, for its first parameter.
+        trigger_value: what came of the event that triggered it, for its first parameter.
         triggered: whether an event did; else the run begins with it, and its parameters are inputs, by their names.
         inputs: what the run was given.
 
@@ -62,12 +62,12 @@ def method_arguments(
         RunError: a parameter has no default, and there is nothing for it.
     """
     parameters = _parameters(method.func)
-    args: tuple[Any, ...] = ()
+    args: tuple[object, ...] = ()
     rest = parameters
-    takes = bool(parameters) and parameters[0].kind in (*_POSITIONAL, inspect.Parameter.VAR_POSITIONAL)
-    if triggered and takes and not (method.is_start and parameters[0].name == _PAYLOAD):
-        args, rest = (given,), parameters[1:]
-    keywords: dict[str, Any] = {}
+    is_positional = bool(parameters) and parameters[0].kind in (*_POSITIONAL, inspect.Parameter.VAR_POSITIONAL)
+    if triggered and is_positional and not (method.is_start and parameters[0].name == _PAYLOAD):
+        args, rest = (trigger_value,), parameters[1:]
+    keywords: dict[str, object] = {}
     for parameter in rest:
         if parameter.kind is inspect.Parameter.VAR_KEYWORD and not triggered:
             keywords = {**inputs, **keywords}
@@ -84,7 +84,7 @@ def method_arguments(
     return args, keywords
 
 
-def unknown_inputs(definition: FlowDefinition, state: Any, inputs: Inputs) -> list[str]:
+def unknown_inputs(definition: FlowDefinition, state: object, inputs: Inputs) -> list[str]:
     """Return the warning about inputs that match no field of the state's model and no parameter of a start method."""
     if not isinstance(state, BaseModel) or state.model_config.get("extra") == "allow":
         return []
@@ -99,14 +99,14 @@ def unknown_inputs(definition: FlowDefinition, state: Any, inputs: Inputs) -> li
         *RESERVED_INPUTS,
         FILES,
     }
-    told: list[str] = []
+    messages: list[str] = []
     for name in inputs.keys() - known:
-        near = difflib.get_close_matches(name, sorted(known), n=1)
-        told.append(
+        matches = difflib.get_close_matches(name, sorted(known), n=1)
+        messages.append(
             f"the input `{name}` is no field of the state `{type(state).__name__}` of flow `{definition.name}`, and no "
-            f"parameter of a method.{f' Did you mean `{near[0]}`?' if near else ''}"
+            f"parameter of a method.{f' Did you mean `{matches[0]}`?' if matches else ''}"
         )
-    return told
+    return messages
 
 
 @lru_cache(10_000)
@@ -117,7 +117,7 @@ def _parameters(function: Callable[..., Any]) -> tuple[inspect.Parameter, ...]:
 
 _PRE, _POST = InterceptionPoint.PRE_STEP, InterceptionPoint.POST_STEP
 
-_Arguments = tuple[tuple[Any, ...], Mapping[str, Any]]
+_Arguments = tuple[tuple[object, ...], Mapping[str, object]]
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class HookedMethod:
     flow: "Flow"
     name: str
 
-    def before(self, args: tuple[Any, ...], keywords: Mapping[str, object]) -> _Arguments:
+    def before(self, args: tuple[object, ...], keywords: Mapping[str, object]) -> _Arguments:
         """Run the hooks before the method and return its arguments.
 
         Raises:
@@ -139,7 +139,7 @@ class HookedMethod:
         dispatch(_PRE, context)
         return _arguments(context.payload, args, keywords)
 
-    async def abefore(self, args: tuple[Any, ...], keywords: Mapping[str, object]) -> _Arguments:
+    async def abefore(self, args: tuple[object, ...], keywords: Mapping[str, object]) -> _Arguments:
         """The same on this event loop."""
         if not hooks_at(_PRE):
             return args, keywords
@@ -147,7 +147,7 @@ class HookedMethod:
         await adispatch(_PRE, context)
         return _arguments(context.payload, args, keywords)
 
-    def after(self, value: Any) -> object:
+    def after(self, value: object) -> object:
         """Run the hooks after the method and return its result.
 
         Raises:
@@ -159,7 +159,7 @@ class HookedMethod:
         dispatch(_POST, context)
         return context.payload
 
-    async def aafter(self, value: Any) -> object:
+    async def aafter(self, value: object) -> object:
         """The same on this event loop."""
         if not hooks_at(_POST):
             return value
@@ -167,45 +167,45 @@ class HookedMethod:
         await adispatch(_POST, context)
         return context.payload
 
-    def _begins(self, args: tuple[Any, ...], keywords: Mapping[str, object]) -> StepContext:
-        given = {**{f"_{number}": value for number, value in enumerate(args)}, **keywords}
-        return StepContext(payload=given, flow=self.flow, kind="flow_method", step_name=self.name)
+    def _begins(self, args: tuple[object, ...], keywords: Mapping[str, object]) -> StepContext:
+        payload = {**{f"_{number}": value for number, value in enumerate(args)}, **keywords}
+        return StepContext(payload=payload, flow=self.flow, kind="flow_method", step_name=self.name)
 
-    def _ended(self, value: Any) -> StepContext:
+    def _ended(self, value: object) -> StepContext:
         return StepContext(payload=value, output=value, flow=self.flow, kind="flow_method", step_name=self.name)
 
 
-def _arguments(payload: object, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> _Arguments:
+def _arguments(payload: object, args: tuple[object, ...], keywords: Mapping[str, object]) -> _Arguments:
     """Return the method's arguments from what the hooks left; other names are dropped."""
     if not isinstance(payload, Mapping):
         return args, keywords
-    left = cast("Mapping[str, Any]", payload)
-    named = [*keywords, *(name for name in left if not name.startswith("_") and name not in keywords)]
-    given = tuple(left.get(f"_{number}", value) for number, value in enumerate(args))
-    return given, {name: left[name] for name in named if name in left}
+    remaining = cast("Mapping[str, object]", payload)
+    named = [*keywords, *(name for name in remaining if not name.startswith("_") and name not in keywords)]
+    positional = tuple(remaining.get(f"_{number}", value) for number, value in enumerate(args))
+    return positional, {name: remaining[name] for name in named if name in remaining}
 
 
 def traced_method(
-    running: Running, args: Sequence[Any], keywords: Mapping[str, Any], work: Callable[[], object]
-) -> Any:
+    running: Running, args: Sequence[object], keywords: Mapping[str, object], work: Callable[[], object]
+) -> object:
     """Call a method in a span of the trace and return its result."""
     config = _config(running)
     if config is None:
         return work()
     outcome = _Outcome()
 
-    def inside(_: RunnableConfig) -> Any:
+    def inside(_: RunnableConfig) -> object:
         try:
-            return outcome.shown(work())
+            return outcome.record(work())
         except Parked as parked:
-            return outcome.waits(parked)
+            return outcome.record_question(parked)
 
-    spanned(running.method, _trace_given(args, keywords), config, inside)
-    return outcome.taken()
+    spanned(running.method, _trace_inputs(args, keywords), config, inside)
+    return outcome.result()
 
 
 async def atraced_method(
-    running: Running, args: Sequence[Any], keywords: Mapping[str, object], work: Callable[[], Awaitable[object]]
+    running: Running, args: Sequence[object], keywords: Mapping[str, object], work: Callable[[], Awaitable[object]]
 ) -> object:
     """Await a method in a span of the trace and return its result."""
     config = _config(running)
@@ -215,37 +215,37 @@ async def atraced_method(
 
     async def inside(_: RunnableConfig) -> object:
         try:
-            return outcome.shown(await work())
+            return outcome.record(await work())
         except Parked as parked:
-            return outcome.waits(parked)
+            return outcome.record_question(parked)
 
-    await aspanned(running.method, _trace_given(args, keywords), config, inside)
-    return outcome.taken()
+    await aspanned(running.method, _trace_inputs(args, keywords), config, inside)
+    return outcome.result()
 
 
 class _Outcome:
     """The result of a method, and its form in the trace."""
 
-    value: Any
+    value: object
     parked: Parked | None = None
 
-    def shown(self, value: Any) -> object:
+    def record(self, value: object) -> object:
         self.value = value
         if isinstance(value, Runnable):  # which LangChain would invoke
             return repr(cast("Any", value))
         return value
 
-    def waits(self, parked: Parked) -> Any:
+    def record_question(self, parked: Parked) -> object:
         self.parked = parked
         return {"waits_for": parked.question["message"]}
 
-    def taken(self) -> object:
+    def result(self) -> object:
         if self.parked is not None:
             raise self.parked
         return self.value
 
 
-def _trace_given(args: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, object]:
+def _trace_inputs(args: Sequence[object], keywords: Mapping[str, object]) -> dict[str, object]:
     return {**({"given": args[0]} if args else {}), **keywords}
 
 
@@ -255,23 +255,23 @@ def _config(running: Running) -> RunnableConfig | None:
     callbacks = config.get("callbacks")  # LangGraph's, which know of tracers that variables have switched on
     if not getattr(callbacks, "handlers", callbacks):
         return None
-    about = {"flow_name": running.run.name, "method": running.method}
-    named: RunnableConfig = {**config, "metadata": {**(config.get("metadata") or {}), **about}}
+    labels = {"flow_name": running.run.name, "method": running.method}
+    named: RunnableConfig = {**config, "metadata": {**(config.get("metadata") or {}), **labels}}
     return named
 
 
-def called_with(run: FlowRun, execution: Execution) -> tuple[tuple[object, ...], dict[str, object]]:
+def execution_arguments(run: FlowRun, execution: Execution) -> tuple[tuple[object, ...], dict[str, object]]:
     """Return the arguments of an execution's method, after the flow.
 
     Raises:
         RunError: a parameter of the method has no value.
     """
     method = run.plan.methods[execution["method"]]
-    return method_arguments(method, _given(run, execution), execution["source"] is not None, run.inputs)
+    return method_arguments(method, _trigger_value(run, execution), execution["source"] is not None, run.inputs)
 
 
-def work_of(
-    run: FlowRun, name: str, execution: Execution, args: tuple[Any, ...], keywords: Mapping[str, object]
+def execution_work(
+    run: FlowRun, name: str, execution: Execution, args: tuple[object, ...], keywords: Mapping[str, object]
 ) -> Callable[[], object]:
     """Return the work of an execution as a function without arguments, sync or async."""
     method = run.plan.methods[execution["method"]]
@@ -279,15 +279,15 @@ def work_of(
     hooked = HookedMethod(run.flow, method.name)
 
     def work() -> object:
-        def inside() -> Any:
+        def inside() -> object:
             token = RUNNING.set(running)
             try:
-                with apart(run.lineages.get(name)), current(running), interrupts(running):
-                    value = _looked_at(running, method)
+                with restored_lineage(run.lineages.get(name)), current(running), interrupts(running):
+                    value = _pending_feedback(running, method)
                     if value is None:
-                        given, named = hooked.before(args, keywords)
-                        value = hooked.after(method.func(run.flow, *given, **named))
-                return _told(running, method, value)
+                        final_args, final_keywords = hooked.before(args, keywords)
+                        value = hooked.after(method.func(run.flow, *final_args, **final_keywords))
+                return _with_feedback(running, method, value)
             finally:
                 RUNNING.reset(token)
 
@@ -299,12 +299,12 @@ def work_of(
         async def inside() -> object:
             token = RUNNING.set(running)
             try:
-                with apart(run.lineages.get(name)), current(running), interrupts(running):
-                    value = _looked_at(running, method)
+                with restored_lineage(run.lineages.get(name)), current(running), interrupts(running):
+                    value = _pending_feedback(running, method)
                     if value is None:
-                        given, named = await hooked.abefore(args, keywords)
-                        value = await hooked.aafter(await method.func(run.flow, *given, **named))
-                return value if method.feedback is None else await in_thread(_told, running, method, value)
+                        final_args, final_keywords = await hooked.abefore(args, keywords)
+                        value = await hooked.aafter(await method.func(run.flow, *final_args, **final_keywords))
+                return value if method.feedback is None else await in_thread(_with_feedback, running, method, value)
             finally:
                 RUNNING.reset(token)
 
@@ -315,19 +315,19 @@ def work_of(
     return awork if method.is_async else work
 
 
-def _given(run: FlowRun, execution: Execution) -> object:
+def _trigger_value(run: FlowRun, execution: Execution) -> object:
     """Return the result of an execution's trigger: the label, or what the method returned."""
     value = run.values.get(execution["source"] or "")
     return value if execution["label"] is None or isinstance(value, HumanFeedbackResult) else execution["label"]
 
 
-def _looked_at(running: Running, method: FlowMethod) -> HumanFeedbackResult | None:
+def _pending_feedback(running: Running, method: FlowMethod) -> HumanFeedbackResult | None:
     """Return the feedback on the method's output, if the method returned before and its question was left pending."""
-    return said_of(running, method.feedback) if method.feedback is not None else None
+    return pending_feedback(running, method.feedback) if method.feedback is not None else None
 
 
-def _told(running: Running, method: FlowMethod, value: Any) -> object:
+def _with_feedback(running: Running, method: FlowMethod, value: object) -> object:
     """Return the value, with feedback if the method requests it."""
     if method.feedback is None or isinstance(value, HumanFeedbackResult):
         return value
-    return answer_result(running, method.feedback, value)
+    return request_feedback(running, method.feedback, value)

@@ -16,14 +16,21 @@ from langgraph.types import Command, StateSnapshot, StateUpdate
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
-from crewgraph.compiler.flow.algebra import Progress, advanced, initial_progress, labels_of
-from crewgraph.compiler.flow.completion import under
+from crewgraph.compiler.flow.algebra import (
+    GraphState,
+    GraphUpdate,
+    Progress,
+    initial_progress,
+    labels_of,
+    next_progress,
+)
+from crewgraph.compiler.flow.completion import forked_values
 from crewgraph.compiler.flow.execution import unknown_inputs
 from crewgraph.compiler.flow.nodes import RUN, WAIT, MethodNode, WaitNode
 from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.compiler.flow.run import FlowRun
-from crewgraph.compiler.flow.single_node import WHOLE, WholeNode, caught_up
-from crewgraph.compiler.flow.state_changes import ANEW, applied
+from crewgraph.compiler.flow.single_node import WHOLE, WholeNode, with_journal
+from crewgraph.compiler.flow.state_changes import ANEW, apply_changes
 from crewgraph.core.journal import appended_in
 from crewgraph.core.pregel import place_of, untraced
 from crewgraph.core.saving import InlineGraph
@@ -84,7 +91,7 @@ class ShownAsFlow:
     flow: "Flow"
     """The flow."""
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: object = None, **kwargs: object) -> dict[str, str]:
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None, **kwargs: object) -> dict[str, str]:
         """Return the representations for notebooks: the drawing, and the mermaid text."""
         text = self.flow.to_mermaid()
         return {
@@ -103,7 +110,7 @@ class _Channels(TypedDict, total=False):
     inputs: dict[str, Any]
     """The inputs of the run."""
 
-    state: Annotated[dict[str, Any], applied]
+    state: Annotated[dict[str, Any], apply_changes]
     """The flow's state, as plain data."""
 
     progress: Progress
@@ -131,13 +138,13 @@ class _Channels(TypedDict, total=False):
     """The result of the last method."""
 
 
-class _Given(TypedDict, total=False):
+class _InputSchema(TypedDict, total=False):
     """The inputs of a run."""
 
     inputs: dict[str, Any]
 
 
-class _Returned(TypedDict, total=False):
+class _OutputSchema(TypedDict, total=False):
     state: dict[str, Any]
     output: Any
 
@@ -155,7 +162,7 @@ class FlowForm:
     def of(cls, definition: FlowDefinition, granularity: str) -> "FlowForm":
         """Return the form of a definition."""
         plan = TriggerPlan(definition)
-        graph: Any = StateGraph(_Channels, output_schema=_Returned)
+        graph: Any = StateGraph(_Channels, output_schema=_OutputSchema)
         if granularity == _WHOLE:
             graph.add_node(WHOLE, WholeNode())
             graph.add_conditional_edges(START, _whole, [WHOLE, END])
@@ -166,33 +173,33 @@ class FlowForm:
         graph.add_conditional_edges(START, _first, [*plan.methods, END])
         return cls(plan, _compiled(graph), granularity)
 
-    def graph(self, flow: "Flow", *, checkpointer: Any = None, store: object = None, **wishes: object) -> "FlowGraph":
+    def graph(self, flow: "Flow", *, checkpointer: Any = None, store: object = None, **options: object) -> "FlowGraph":
         """Return the graph of a flow.
 
         Args:
             flow: the flow.
             checkpointer: where its runs are kept.
             store: a LangGraph store for its methods.
-            wishes: other arguments of LangGraph's `compile`.
+            options: other arguments of LangGraph's `compile`.
 
         Raises:
             CompileError: it is to stop at methods, which are no nodes.
         """
-        stops = [name for name in ("interrupt_before", "interrupt_after") if wishes.get(name)]
+        stops = [name for name in ("interrupt_before", "interrupt_after") if options.get(name)]
         if self.granularity == _WHOLE and stops:
             raise CompileError(
                 f'`{stops[0]}` stops at nodes, and with `granularity="flow"` one node runs all methods of flow '
                 f'`{flow.flow_name}`. Compile it with `granularity="method"`.'
             )
-        base = _compiled(self.base.builder, **wishes) if wishes else self.base
+        base = _compiled(self.base.builder, **options) if options else self.base
         name = f"Flow: {flow.flow_name}"
-        kept = {**vars(base), "checkpointer": checkpointer, "store": store, "name": name}
-        return FlowGraph(flow=flow, form=self, **kept)
+        fields = {**vars(base), "checkpointer": checkpointer, "store": store, "name": name}
+        return FlowGraph(flow=flow, form=self, **fields)
 
 
-def _compiled(graph: "StateGraph[Any]", **wishes: Any) -> CompiledStateGraph[Any]:
+def _compiled(graph: "StateGraph[Any]", **options: Any) -> CompiledStateGraph[Any]:
     """Compile a graph whose nodes open no runs in the trace; methods do, as they may end in another node."""
-    compiled = graph.compile(**wishes)
+    compiled = graph.compile(**options)
     untraced(compiled, *graph.nodes)
     return compiled
 
@@ -202,11 +209,11 @@ def _run_name() -> str:
     return uuid4().hex[:12]
 
 
-def _whole(state: Mapping[str, Any]) -> str:
+def _whole(state: GraphState) -> str:
     return WHOLE if state["progress"]["inflight"] else END
 
 
-def _first(state: Mapping[str, Any]) -> list[str]:
+def _first(state: GraphState) -> list[str]:
     progress: Progress = state["progress"]
     return [item["method"] for item in progress["inflight"].values()] or [END]
 
@@ -220,8 +227,8 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         kept: what makes a `CompiledStateGraph`.
     """
 
-    def __init__(self, *, flow: "Flow", form: FlowForm, **kept: Any) -> None:
-        super().__init__(**kept)
+    def __init__(self, *, flow: "Flow", form: FlowForm, **fields: Any) -> None:
+        super().__init__(**fields)
         self.flow, self.form = flow, form  # what stands in `vars` is what LangGraph's `copy` gives to this again
 
     @property
@@ -250,48 +257,50 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         async for part in super().astream(input, config, **kwargs):
             yield part
 
-    def _opened(self, given: Any, config: RunnableConfig | None) -> tuple[Any, RunnableConfig]:
+    def _opened(self, value: Any, config: RunnableConfig | None) -> tuple[Any, RunnableConfig]:
         """Return the input of the run, and a config that holds its live state."""
-        own: dict[str, Any] = dict((config or {}).get("configurable") or {})
-        run: FlowRun | None = own.get(RUN)
+        configurable: dict[str, Any] = dict((config or {}).get("configurable") or {})
+        run: FlowRun | None = configurable.get(RUN)
         if run is None or run.flow is not self.flow:
             run = self._run_in(ensure_config(config))
-        told: object = given
-        if isinstance(given, Mapping) and "progress" not in given:
-            inputs: Inputs = cast("Mapping[str, Any]", given).get("inputs") or {}
+        graph_input: object = value
+        if isinstance(value, Mapping) and "progress" not in value:
+            inputs: Inputs = cast("GraphState", value).get("inputs") or {}
             # LangGraph gives a node's input to a graph that goes on, too, and looks at it only where nothing is kept.
-            goes_on = run.stored and place_of(ensure_config(config)).again
-            told = self.begun(self._run_in(ensure_config(config)) if goes_on else run, inputs)
+            is_resumed = run.stored and place_of(ensure_config(config)).again
+            graph_input = self.begun(self._run_in(ensure_config(config)) if is_resumed else run, inputs)
             run.inputs = dict(inputs)
-        opened: RunnableConfig = {**(config or {}), "configurable": {**own, RUN: run}}
-        return told, opened
+        opened: RunnableConfig = {**(config or {}), "configurable": {**configurable, RUN: run}}
+        return graph_input, opened
 
     def _run_in(self, config: RunnableConfig) -> FlowRun:
         """Return a run in a graph of the caller, or in one of its nodes."""
-        around = place_of(config)
-        saver = cast("Any", around.saver if self.checkpointer in (None, True) else self.checkpointer or None)
+        place = place_of(config)
+        saver = cast("Any", place.saver if self.checkpointer in (None, True) else self.checkpointer or None)
         run = FlowRun(self.flow, self.plan, None, {}, stored=saver is not None)
         run.is_shown = False
-        run.saver, run.thread_id = saver, "/".join(filter(None, [around.thread, around.task]))
+        run.saver, run.thread_id = saver, "/".join(filter(None, [place.thread, place.task]))
         return run
 
-    def begun(self, run: FlowRun, inputs: Inputs) -> dict[str, Any]:
+    def begun(self, run: FlowRun, inputs: Inputs) -> GraphUpdate:
         """Return the state of the graph at the start of a run."""
         if run.state is None:
             run.state = self.flow.new_state(inputs) if run.is_shown else self.flow.detached_state(inputs)
         run.inputs = dict(inputs)
-        for told in unknown_inputs(self.plan.definition, run.state, run.inputs):
-            warnings.warn(told, stacklevel=user_stacklevel())
+        for warning in unknown_inputs(self.plan.definition, run.state, run.inputs):
+            warnings.warn(warning, stacklevel=user_stacklevel())
         if run.is_shown:
             self.flow.take_state(run.state)
         context = {"inputs": run.inputs, "state": run.state}
         methods = self.plan.methods
-        starting = [name for name in self.plan.starts if (asked := methods[name].predicate) is None or asked(context)]
+        starting = [
+            name for name in self.plan.starts if (predicate := methods[name].predicate) is None or predicate(context)
+        ]
         progress = initial_progress(self.plan, starting, _run_name())
         run.changes()
         if not run.stored:
             return {"inputs": run.inputs, "progress": progress, "state": {}}
-        state = run.kept.plain()
+        state = run.committed.plain()
         values = {
             "inputs": run.recorded_value(run.inputs, "the inputs"),
             "progress": progress,
@@ -299,12 +308,12 @@ class FlowGraph(ShownAsFlow, InlineGraph):
             "parked": {},  # an earlier run in this thread may have been left with its questions
             "answers": {},
         }
-        run.feedback, run.said = [], {}
+        run.feedback, run.results_by_method = [], {}
         return values | ({"saved": {"state": state, "progress": progress}} if run.marks else {})
 
     def get_input_jsonschema(self, config: RunnableConfig | None = None) -> dict[str, object]:
         """Return the JSON schema of a run's input, without internal channels."""
-        return TypeAdapter(_Given).json_schema()
+        return TypeAdapter(_InputSchema).json_schema()
 
     def get_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
         """The flow as a drawing."""
@@ -316,62 +325,62 @@ class FlowGraph(ShownAsFlow, InlineGraph):
 
     def get_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
         """Return a state; see LangGraph."""
-        found = super().get_state(config, subgraphs=subgraphs)
-        saver = self._journaled(found, config)
-        return found if saver is None else self._caught_up(found, saver.get_tuple(found.config))
+        snapshot = super().get_state(config, subgraphs=subgraphs)
+        saver = self._journaled(snapshot, config)
+        return snapshot if saver is None else self._caught_up(snapshot, saver.get_tuple(snapshot.config))
 
     async def aget_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
         """Async face of `get_state`; see LangGraph."""
-        found = await super().aget_state(config, subgraphs=subgraphs)
-        saver = self._journaled(found, config)
-        return found if saver is None else self._caught_up(found, await saver.aget_tuple(found.config))
+        snapshot = await super().aget_state(config, subgraphs=subgraphs)
+        saver = self._journaled(snapshot, config)
+        return snapshot if saver is None else self._caught_up(snapshot, await saver.aget_tuple(snapshot.config))
 
-    def _journaled(self, found: StateSnapshot, config: RunnableConfig) -> Any:
+    def _journaled(self, snapshot: StateSnapshot, config: RunnableConfig) -> Any:
         """Return the checkpointer that journals completions since a checkpoint, if any."""
-        if not self.is_whole or "progress" not in (found.values or {}):
+        if not self.is_whole or "progress" not in (snapshot.values or {}):
             return None
         return cast("Any", place_of(config).saver or self.checkpointer or None)
 
-    def _caught_up(self, found: StateSnapshot, kept: CheckpointTuple | None) -> StateSnapshot:
-        records = appended_in(kept.pending_writes or ()) if kept else []
-        return found._replace(values=caught_up(self.plan, found.values, records)) if records else found
+    def _caught_up(self, snapshot: StateSnapshot, checkpoint: CheckpointTuple | None) -> StateSnapshot:
+        records = appended_in(checkpoint.pending_writes or ()) if checkpoint else []
+        return snapshot._replace(values=with_journal(self.plan, snapshot.values, records)) if records else snapshot
 
     def bulk_update_state(self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]) -> RunnableConfig:
         """Edit a state; see LangGraph. `{"output": ...}` as a method in flight completes that method."""
-        found = self.get_state(config).values
-        return super().bulk_update_state(config, self._edited(supersteps, found, config))
+        values = self.get_state(config).values
+        return super().bulk_update_state(config, self._edited(supersteps, values, config))
 
     async def abulk_update_state(
         self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
     ) -> RunnableConfig:
         """Edit a state on this event loop."""
-        found = (await self.aget_state(config)).values
-        return await super().abulk_update_state(config, self._edited(supersteps, found, config))
+        values = (await self.aget_state(config)).values
+        return await super().abulk_update_state(config, self._edited(supersteps, values, config))
 
     def _edited(
-        self, supersteps: Sequence[Sequence[StateUpdate]], found: Mapping[str, Any], config: RunnableConfig
+        self, supersteps: Sequence[Sequence[StateUpdate]], current: GraphState, config: RunnableConfig
     ) -> list[list[StateUpdate]]:
         """Add to an edit of the state the next nodes: those of the executions in flight."""
         is_fork = bool(config.get("configurable", {}).get("checkpoint_id"))
-        return [[self._routed(update, found, is_fork) for update in step] for step in supersteps]
+        return [[self._routed(update, current, is_fork) for update in step] for step in supersteps]
 
-    def _routed(self, update: StateUpdate, found: Mapping[str, Any], is_fork: bool) -> StateUpdate:
+    def _routed(self, update: StateUpdate, current: GraphState, is_fork: bool) -> StateUpdate:
         if not isinstance(update.values, dict) or update.as_node in ("__input__", "__copy__", START, END):
             return update
-        values: dict[str, Any] = dict(update.values)
-        before = values if "progress" in values else {**found, **values}
+        values: GraphUpdate = dict(update.values)
+        before = values if "progress" in values else {**current, **values}
         if self.is_whole and "progress" not in values:  # what was journaled is part of what is edited
-            values["state"] = {**found.get("state", {}), **(values.get("state") or {})}
-            values["progress"] = found["progress"]
-        progress: Progress = values.get("progress") or found["progress"]
+            values["state"] = {**current.get("state", {}), **(values.get("state") or {})}
+            values["progress"] = current["progress"]
+        progress: Progress = values.get("progress") or current["progress"]
         if is_fork:  # what runs inside of methods began with another state, and is not to be gone on with
-            values |= under(before, _run_name())
+            values |= forked_values(before, _run_name())
             progress = values["progress"]
-        mine = [name for name, one in progress["inflight"].items() if one["method"] == update.as_node]
-        if mine and "output" in values:
+        executions = [name for name, execution in progress["inflight"].items() if execution["method"] == update.as_node]
+        if executions and "output" in values:
             output = values.pop("output")
-            method = progress["inflight"][mine[0]]["method"]
-            progress = advanced(self.plan, progress, mine[0], labels_of(self.plan, method, output), output)
+            method = progress["inflight"][executions[0]]["method"]
+            progress = next_progress(self.plan, progress, executions[0], labels_of(self.plan, method, output), output)
             values["progress"] = progress
             if not progress["inflight"]:
                 values["output"] = output

@@ -5,30 +5,34 @@ So a method that runs alone runs in its node; of several, the first node starts 
 commits those that have ended, in steps of its own.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config
 from langgraph.types import Command
 
-from crewgraph.compiler.flow.algebra import Progress
-from crewgraph.compiler.flow.completion import besides, of_run
+from crewgraph.compiler.flow.algebra import GraphState, Progress
+from crewgraph.compiler.flow.completion import extra_updates, of_run
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.running import Parked
-from crewgraph.compiler.flow.scheduler import Landed, all_begun, first_landed, run_alone, saved_again
-from crewgraph.compiler.flow.state_changes import applied
-from crewgraph.compiler.flow.updates import answer_update, completed, finish_update, given, parked, question_update
+from crewgraph.compiler.flow.scheduler import Ended, retry_save, run_alone, start_all, wait_for_first
+from crewgraph.compiler.flow.state_changes import apply_changes
+from crewgraph.compiler.flow.updates import (
+    answer_update,
+    complete,
+    finish_update,
+    park_update,
+    question_update,
+    result_update,
+)
 from crewgraph.core.operations import Program, adrive, drive
 
-__all__ = ["RUN", "WAIT", "FlowNode", "MethodNode", "State", "WaitNode"]
+__all__ = ["RUN", "WAIT", "FlowNode", "MethodNode", "WaitNode"]
 
 
 RUN = "__crewgraph_flow_run"
 """The key of a flow's run in the config of its nodes."""
-
-State = Mapping[str, Any]
-"""The state of a flow's graph."""
 
 
 class FlowNode(Runnable[Any, Any]):
@@ -41,17 +45,17 @@ class FlowNode(Runnable[Any, Any]):
 
     name: str | None
 
-    def __init__(self, name: str, program: Callable[[FlowRun, State, RunnableConfig], Program[object]]) -> None:
+    def __init__(self, name: str, program: Callable[[FlowRun, GraphState, RunnableConfig], Program[object]]) -> None:
         self.name = name
         self._program = program
 
     def invoke(self, input: object, config: RunnableConfig | None = None, **kwargs: object) -> Any:
-        return drive(self._given(input, config))
+        return drive(self._run_program(input, config))
 
     async def ainvoke(self, input: object, config: RunnableConfig | None = None, **kwargs: object) -> Any:
-        return await adrive(self._given(input, config))
+        return await adrive(self._run_program(input, config))
 
-    def _given(self, state: Any, config: RunnableConfig | None) -> Program[Any]:
+    def _run_program(self, state: Any, config: RunnableConfig | None) -> Program[Any]:
         config = ensure_config(config) if config is None else config
         run: FlowRun = config.get("configurable", {})[RUN]
         run.answers, run.parked = state.get("answers") or {}, state.get("parked") or {}
@@ -72,14 +76,14 @@ class MethodNode(FlowNode):
     def __init__(self, name: str) -> None:
         super().__init__(name, self._steps)
 
-    def _steps(self, run: FlowRun, state: State, config: RunnableConfig) -> Program[object]:
+    def _steps(self, run: FlowRun, state: GraphState, config: RunnableConfig) -> Program[object]:
         progress: Progress = state["progress"]
         run.read(state)
         inflight = progress["inflight"]
         if len(inflight) == 1:
             ((name, execution),) = inflight.items()
             return _committed(run, state, (yield from run_alone(run, progress, name, execution)))
-        yield from all_begun(run, progress)
+        yield from start_all(run, progress)
         return Command(goto=WAIT)
 
 
@@ -89,28 +93,30 @@ class WaitNode(FlowNode):
     def __init__(self) -> None:
         super().__init__(WAIT, self._steps)
 
-    def _steps(self, run: FlowRun, state: State, config: RunnableConfig) -> Program[object]:
+    def _steps(self, run: FlowRun, state: GraphState, config: RunnableConfig) -> Program[object]:
         progress: Progress = state["progress"]
         run.read(state)
         unsaved = of_run(state, "unsaved")
         if unsaved:
-            yield from saved_again(run, unsaved)
-            return Command(update={"unsaved": None, **given(progress)}, goto=WAIT if progress["inflight"] else ())
-        landed = yield from first_landed(run, progress)
+            yield from retry_save(run, unsaved)
+            return Command(
+                update={"unsaved": None, **result_update(progress)}, goto=WAIT if progress["inflight"] else ()
+            )
+        landed = yield from wait_for_first(run, progress)
         if landed is None:
             return Command(update=answer_update(run, question_update(run)), goto=WAIT)
         return _committed(run, state, landed)
 
 
-def _committed(run: FlowRun, state: State, landed: Landed) -> object:
+def _committed(run: FlowRun, state: GraphState, landed: Ended) -> object:
     """Return the update with the completed executions, and the next nodes."""
     if isinstance(landed, Parked):
-        return Command(update=parked(run, landed), goto=WAIT)
+        return Command(update=park_update(run, landed), goto=WAIT)
     progress: Progress = state["progress"]
-    following, completion = completed(run, progress, landed)
+    following, completion = complete(run, progress, landed)
     changed = completion["state"]
-    full = applied(state.get("state"), changed) if completion.get("marked") else {}
-    update = finish_update(run, following, changed) | besides(state, following, full, completion)
+    full = apply_changes(state.get("state"), changed) if completion.get("marked") else {}
+    update = finish_update(run, following, changed) | extra_updates(state, following, full, completion)
     return Command(update=update, goto=_next(run, progress, following))
 
 

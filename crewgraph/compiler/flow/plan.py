@@ -37,13 +37,13 @@ class TriggerPlan:
         return {name: frozenset(events_of(method.condition)) for name, method in self.methods.items()}
 
     @cached_property
-    def hearers(self) -> Mapping[str, tuple[str, ...]]:
+    def listeners(self) -> Mapping[str, tuple[str, ...]]:
         """The listeners of each event: routers first, then others, in definition order."""
-        heard: dict[str, list[str]] = {}
+        listeners: dict[str, list[str]] = {}
         for name in sorted(self.methods, key=lambda name: not self.methods[name].is_router):
             for event in self.triggers[name] | self.again[name]:
-                heard.setdefault(event, []).append(name)
-        return {event: tuple(names) for event, names in heard.items()}
+                listeners.setdefault(event, []).append(name)
+        return {event: tuple(names) for event, names in listeners.items()}
 
     @cached_property
     def racing(self) -> frozenset[str]:
@@ -67,25 +67,25 @@ class TriggerPlan:
         The others need no counters in the checkpoints, which would grow with the flow.
         """
         following = {name: list(dict.fromkeys(self._following(name))) for name in self.methods}
-        ways = dict.fromkeys(self.methods, 0)
+        incoming = dict.fromkeys(self.methods, 0)
         for names in following.values():
             for name in names:
-                ways[name] += 1
-        found = {name for name in self.methods if ways[name] > 1 or self._several(name)}
-        straight = [name for name, count in ways.items() if count == 0]
-        for name in straight:
-            for behind in following[name]:
-                ways[behind] -= 1
-                if ways[behind] == 0:
-                    straight.append(behind)
-        found |= ways.keys() - set(straight)
-        todo = list(found)
+                incoming[name] += 1
+        repeating = {name for name in self.methods if incoming[name] > 1 or self._several(name)}
+        once = [name for name, count in incoming.items() if count == 0]
+        for name in once:
+            for successor in following[name]:
+                incoming[successor] -= 1
+                if incoming[successor] == 0:
+                    once.append(successor)
+        repeating |= incoming.keys() - set(once)
+        todo = list(repeating)
         while todo:
-            for behind in following[todo.pop()]:
-                if behind not in found:
-                    found.add(behind)
-                    todo.append(behind)
-        return frozenset(found)
+            for successor in following[todo.pop()]:
+                if successor not in repeating:
+                    repeating.add(successor)
+                    todo.append(successor)
+        return frozenset(repeating)
 
     def _several(self, name: str) -> bool:
         """Whether a method has several triggering events."""
@@ -95,8 +95,8 @@ class TriggerPlan:
 
     def _following(self, name: str) -> Iterator[str]:
         """Return the methods that may run because of one."""
-        yield from (hearer for hearer in self.hearers.get(name, ()) if name in self.triggers[hearer])
-        told = labels_in_code(self.methods[name].func)
-        for event, hearers in self.hearers.items():
+        yield from (listener for listener in self.listeners.get(name, ()) if name in self.triggers[listener])
+        labels = labels_in_code(self.methods[name].func)
+        for event, listeners in self.listeners.items():
             if self.methods[name].is_router or event in self.said:  # a router may name any label, and any method
-                yield from hearers if told is None or event in told else ()
+                yield from listeners if labels is None or event in labels else ()

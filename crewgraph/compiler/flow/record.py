@@ -25,8 +25,8 @@ TAG = "$type"
 
 _VALUE = "$value"
 _SCALARS = (str, int, float, bool, type(None))
-_DEEPEST = 200
-_SMALLEST, _GREATEST = -(1 << 63), 1 << 64
+_MAX_DEPTH = 200
+_MIN_INT, _MAX_INT = -(1 << 63), 1 << 64
 
 _TEXTS: dict[type, Callable[[Any], str]] = {
     datetime: datetime.isoformat,
@@ -47,7 +47,7 @@ RESERVED = frozenset({"dict", "int", "bytes", _TEXT, *_LISTS, *(kind.__name__ fo
 """The tags of built-in types."""
 
 
-class _Told(NamedTuple):
+class _Context(NamedTuple):
     """The context of a value that is being recorded."""
 
     where: str
@@ -65,69 +65,69 @@ def to_record(value: Any, where: str, tag: Callable[[type[object]], str] | None 
     Raises:
         StorageError: it holds something else.
     """
-    return _recorded(value, _Told(where, tag or _own_name), 0)
+    return _recorded(value, _Context(where, tag or _own_name), 0)
 
 
-def _own_name(kind: type[Any]) -> str:
+def _own_name(kind: type[object]) -> str:
     return kind.__qualname__
 
 
-def _recorded(value: Any, told: _Told, depth: int) -> object:
+def _recorded(value: Any, context: _Context, depth: int) -> object:
     kind = cast("Any", type(value))
     if kind in _SCALARS:
         if kind is str and not (value.isascii() or is_text(value)):
             return {TAG: _TEXT, _VALUE: base64.b64encode(value.encode("utf-8", "surrogatepass")).decode()}
-        if kind is int and not _SMALLEST <= value < _GREATEST:
+        if kind is int and not _MIN_INT <= value < _MAX_INT:
             return {TAG: "int", _VALUE: str(value)}
         return value
-    if depth > _DEEPEST:
-        raise StorageError(f"{told.where} holds data that is nested more than {_DEEPEST} deep, or contains itself")
+    if depth > _MAX_DEPTH:
+        raise StorageError(f"{context.where} holds data that is nested more than {_MAX_DEPTH} deep, or contains itself")
     deeper = depth + 1
     if kind is list:
-        return [_recorded(item, told, deeper) for item in value]
+        return [_recorded(item, context, deeper) for item in value]
     if kind is dict:
-        return _mapping(cast("dict[Any, Any]", value), told, deeper)
+        return _mapping(cast("dict[object, object]", value), context, deeper)
     if kind in (tuple, set, frozenset):
-        return {TAG: kind.__name__, _VALUE: [_recorded(item, told, deeper) for item in value]}
+        return {TAG: kind.__name__, _VALUE: [_recorded(item, context, deeper) for item in value]}
     if kind in _TEXTS:
         return {TAG: kind.__name__, _VALUE: _TEXTS[kind](value)}
     if kind is bytes:
         return {TAG: "bytes", _VALUE: base64.b64encode(value).decode()}
-    return _object(value, kind, told, deeper)
+    return _object(value, kind, context, deeper)
 
 
-def _mapping(value: dict[Any, Any], told: _Told, depth: int) -> Any:
+def _mapping(value: dict[object, object], context: _Context, depth: int) -> object:
     if all(type(key) is str and not key.startswith("$") and (key.isascii() or is_text(key)) for key in value):
-        return {key: _recorded(one, told, depth) for key, one in value.items()}
-    pairs = [[_recorded(key, told, depth), _recorded(one, told, depth)] for key, one in value.items()]
+        return {key: _recorded(item, context, depth) for key, item in value.items()}
+    pairs = [[_recorded(key, context, depth), _recorded(item, context, depth)] for key, item in value.items()]
     return {TAG: "dict", _VALUE: pairs}
 
 
-def _object(value: Any, kind: type[Any], told: _Told, depth: int) -> Any:
+def _object(value: Any, kind: type[object], context: _Context, depth: int) -> object:
     if isinstance(value, Enum):
-        return {TAG: told.tag(kind), _VALUE: _recorded(value.value, told, depth)}
+        return {TAG: context.tag(kind), _VALUE: _recorded(value.value, context, depth)}
     if isinstance(value, BaseModel):
-        held = {**value.__dict__, **(value.__pydantic_extra__ or {})}
-        return {TAG: told.tag(kind), _VALUE: {name: _recorded(one, told, depth) for name, one in held.items()}}
+        data = {**value.__dict__, **(value.__pydantic_extra__ or {})}
+        return {TAG: context.tag(kind), _VALUE: {name: _recorded(item, context, depth) for name, item in data.items()}}
     if is_dataclass(value):
-        held = {field.name: getattr(value, field.name) for field in fields(value)}
-        return {TAG: told.tag(kind), _VALUE: {name: _recorded(one, told, depth) for name, one in held.items()}}
+        data = {field.name: getattr(value, field.name) for field in fields(value)}
+        return {TAG: context.tag(kind), _VALUE: {name: _recorded(item, context, depth) for name, item in data.items()}}
     if isinstance(value, PurePath):
-        return _recorded(str(value), told, depth)
+        return _recorded(str(value), context, depth)
     for base in _SCALARS[:3]:
         if isinstance(value, base):
-            return _recorded(base(value), told, depth)
+            return _recorded(base(value), context, depth)
     if isinstance(value, Mapping):
-        return _mapping(dict(cast("Mapping[Any, Any]", value)), told, depth)
+        return _mapping(dict(cast("Mapping[object, object]", value)), context, depth)
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [_recorded(item, told, depth) for item in cast("list[Any]", value)]
+        return [_recorded(item, context, depth) for item in cast("list[object]", value)]
     raise StorageError(
-        f"{told.where} holds a `{kind.__qualname__}`, which cannot be kept. Keep what it is made from instead (text, numbers, "
+        f"{context.where} holds a `{kind.__qualname__}`, which cannot be kept. Keep what it is made from instead (text, numbers, "
         "lists, dicts, pydantic models, dataclasses), or put it on the flow itself (`self.client = ...` in `__init__`)."
     )
 
 
-def is_text(value: Any) -> bool:
+def is_text(value: object) -> bool:
     """Whether a value is text that UTF-8 can encode; half of a surrogate pair cannot be."""
     if not isinstance(value, str):
         return False
@@ -148,18 +148,18 @@ def from_record(value: Any, classes: Mapping[str, type[object]]) -> Any:
         pydantic.ValidationError: the fields of an object do not fit its class any more.
     """
     if isinstance(value, list):
-        return [from_record(item, classes) for item in cast("list[Any]", value)]
+        return [from_record(item, classes) for item in cast("list[object]", value)]
     if not isinstance(value, dict):
         return value
-    data = cast("dict[str, Any]", value)
+    data = cast("dict[str, object]", value)
     if TAG not in data:
-        return {key: from_record(one, classes) for key, one in data.items()}
+        return {key: from_record(item, classes) for key, item in data.items()}
     return _tagged(str(data[TAG]), data[_VALUE], classes)
 
 
-def _tagged(tag: str, value: Any, classes: Mapping[str, type[Any]]) -> object:
+def _tagged(tag: str, value: Any, classes: Mapping[str, type[object]]) -> object:
     if tag == "dict":
-        return {from_record(key, classes): from_record(one, classes) for key, one in value}
+        return {from_record(key, classes): from_record(item, classes) for key, item in value}
     if tag == "int":
         return int(value)
     if tag == "bytes":
@@ -173,19 +173,19 @@ def _tagged(tag: str, value: Any, classes: Mapping[str, type[Any]]) -> object:
         return Decimal(value)
     if text is not None:
         return TypeAdapter(text).validate_python(value)
-    held, kind = from_record(value, classes), classes.get(tag)
+    data, kind = from_record(value, classes), classes.get(tag)
     if kind is None:
-        return held
+        return data
     if issubclass(kind, BaseModel):
-        return _model(kind, held)
-    return kind(held) if issubclass(kind, Enum) else TypeAdapter(kind).validate_python(held)
+        return _model(kind, data)
+    return kind(data) if issubclass(kind, Enum) else TypeAdapter(kind).validate_python(data)
 
 
-def _model(kind: type[BaseModel], held: dict[str, object]) -> BaseModel:
-    known = kind.model_config.get("extra") == "allow"
-    fields = {name: one for name, one in held.items() if known or name in kind.model_fields}
-    made = kind.model_validate(fields, by_alias=False, by_name=True)
-    for name, one in held.items():
+def _model(kind: type[BaseModel], data: dict[str, object]) -> BaseModel:
+    allows_extra = kind.model_config.get("extra") == "allow"
+    fields = {name: value for name, value in data.items() if allows_extra or name in kind.model_fields}
+    instance = kind.model_validate(fields, by_alias=False, by_name=True)
+    for name, value in data.items():
         if name not in fields:  # an `id` that was given to it
-            object.__setattr__(made, name, one)
-    return made
+            object.__setattr__(instance, name, value)
+    return instance

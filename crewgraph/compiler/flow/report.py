@@ -21,7 +21,7 @@ from crewgraph.events.flow import (
     MethodExecutionPausedEvent,
     MethodExecutionStartedEvent,
 )
-from crewgraph.events.lineage import apart, here, last_event
+from crewgraph.events.lineage import current_lineage, last_event, restored_lineage
 from crewgraph.events.stream_context import SINKS, publish_stream_event
 
 __all__ = ["FlowReport", "copied", "emit_flow_event", "question_of"]
@@ -34,8 +34,8 @@ def emit_flow_event(flow: "Flow", event: type[BaseEvent], fields: _Fields) -> No
     """Emit an event of a flow; if its events are suppressed, only to the readers of its stream."""
     suppressed = flow.suppress_flow_events
     if bool(SINKS.get()) if suppressed else crewai_event_bus.wants(event):
-        told = event(flow_name=flow.flow_name, **fields())  # pyright: ignore[reportCallIssue]
-        (publish_stream_event if suppressed else crewai_event_bus.emit)(flow, told)
+        instance = event(flow_name=flow.flow_name, **fields())  # pyright: ignore[reportCallIssue]
+        (publish_stream_event if suppressed else crewai_event_bus.emit)(flow, instance)
 
 
 def copied(state: Any) -> Any:
@@ -48,8 +48,10 @@ def copied(state: Any) -> Any:
 
 def question_of(plain: Mapping[str, object], revive: Callable[[object], object]) -> Question:
     """Return a question in the form of checkpoints: its text as it is, its subject as plain data."""
-    said = {name: revive(plain[name]) for name in ("message", "metadata", "refused", "callback_info") if name in plain}
-    return Question.from_plain({**plain, **said})
+    revived = {
+        name: revive(plain[name]) for name in ("message", "metadata", "refused", "callback_info") if name in plain
+    }
+    return Question.from_plain({**plain, **revived})
 
 
 class FlowReport:
@@ -64,66 +66,70 @@ class FlowReport:
     def __init__(self, run: FlowRun, name: str, method: str) -> None:
         self._run, self._name, self._method = run, name, method
 
-    def begins(self, source: str | None, args: Sequence[Any], keywords: Mapping[str, object]) -> None:
+    def started(self, source: str | None, args: Sequence[object], keywords: Mapping[str, object]) -> None:
         """Report that the method starts, with these arguments, triggered by an execution or by the start of the run."""
-        params = {**{f"_{n}": one for n, one in enumerate(args)}, **keywords}
-        cause = None if source is None else self._run.told.get(source)
-        with apart(here()._replace(trigger=cause or here().trigger)):
-            self._tell(MethodExecutionStartedEvent, lambda: {**self._now(), "params": params})
-            self._run.lineages[self._name] = here()
+        params = {**{f"_{index}": value for index, value in enumerate(args)}, **keywords}
+        cause = None if source is None else self._run.end_events.get(source)
+        with restored_lineage(current_lineage()._replace(trigger=cause or current_lineage().trigger)):
+            self._emit(MethodExecutionStartedEvent, lambda: {**self._now(), "params": params})
+            self._run.lineages[self._name] = current_lineage()
 
-    def ends(self, value: Any) -> None:
+    def finished(self, value: object) -> None:
         """Report that the method returned."""
-        said = value.outcome if isinstance(value, HumanFeedbackResult) and value.outcome is not None else value
-        with self._standing():
-            self._tell(MethodExecutionFinishedEvent, lambda: {**self._now(), "result": said})
-            self._run.told[self._name] = last_event()
+        result = value.outcome if isinstance(value, HumanFeedbackResult) and value.outcome is not None else value
+        with self._method_lineage():
+            self._emit(MethodExecutionFinishedEvent, lambda: {**self._now(), "result": result})
+            self._run.end_events[self._name] = last_event()
 
     def failed(self, error: BaseException) -> None:
         """Report that the method raised; the exception gets a note with the place."""
         note = f"in method `{self._method}` of flow `{self._run.name}`"
         if note not in getattr(error, "__notes__", ()):
             error.add_note(note)
-            with self._standing():
-                self._tell(MethodExecutionFailedEvent, lambda: {"execution": self._name, "error": error})
+            with self._method_lineage():
+                self._emit(MethodExecutionFailedEvent, lambda: {"execution": self._name, "error": error})
 
-    def pauses(self, plain: Mapping[str, object]) -> None:
+    def paused(self, plain: Mapping[str, object]) -> None:
         """Report that the method waits for the answer to a question, given in the form of checkpoints."""
         question = question_of(plain, self._run.revived)
-        about = {"flow_id": self._run.thread_id or self._run.flow_id, **_asked(question), "question": question}
-        with self._standing():
-            self._tell(MethodExecutionPausedEvent, lambda: {**self._now(), **about})
+        fields = {
+            "flow_id": self._run.thread_id or self._run.flow_id,
+            **_question_fields(question),
+            "question": question,
+        }
+        with self._method_lineage():
+            self._emit(MethodExecutionPausedEvent, lambda: {**self._now(), **fields})
 
-    def shows(self, question: Question) -> None:
+    def feedback_requested(self, question: Question) -> None:
         """Report that feedback on its output is requested."""
-        about = {**_asked(question), "output": question.output, "request_id": question.id}
-        self._tell(HumanFeedbackRequestedEvent, lambda: about)
+        fields = {**_question_fields(question), "output": question.output, "request_id": question.id}
+        self._emit(HumanFeedbackRequestedEvent, lambda: fields)
 
-    def hears(self, said: HumanFeedbackResult, question: str) -> None:
+    def feedback_received(self, feedback: HumanFeedbackResult, question: str) -> None:
         """Report that feedback on its output was received."""
-        about = {"feedback": said.feedback, "outcome": said.outcome, "request_id": question}
-        self._tell(HumanFeedbackReceivedEvent, lambda: about)
+        fields = {"feedback": feedback.feedback, "outcome": feedback.outcome, "request_id": question}
+        self._emit(HumanFeedbackReceivedEvent, lambda: fields)
 
-    def asks(self, question: Question) -> None:
+    def input_requested(self, question: Question) -> None:
         """Report that the method asks a question."""
-        about = {"message": question.message, "metadata": dict(question.metadata) or None}
-        self._tell(FlowInputRequestedEvent, lambda: about)
+        fields = {"message": question.message, "metadata": dict(question.metadata) or None}
+        self._emit(FlowInputRequestedEvent, lambda: fields)
 
-    def is_told(self, question: Question, answer: str | None) -> None:
+    def input_received(self, question: Question, answer: str | None) -> None:
         """Report the answer to its question; None after the timeout."""
-        about = {"message": question.message, "metadata": dict(question.metadata) or None, "response": answer}
-        self._tell(FlowInputReceivedEvent, lambda: about)
+        fields = {"message": question.message, "metadata": dict(question.metadata) or None, "response": answer}
+        self._emit(FlowInputReceivedEvent, lambda: fields)
 
-    def _standing(self) -> AbstractContextManager[None]:
+    def _method_lineage(self) -> AbstractContextManager[None]:
         """Restore the lineage of the method, which may have run in another thread."""
-        return apart(self._run.lineages.get(self._name))
+        return restored_lineage(self._run.lineages.get(self._name))
 
-    def _now(self) -> dict[str, Any]:
+    def _now(self) -> dict[str, object]:
         return {"execution": self._name, "state": copied(self._run.state)}
 
-    def _tell(self, event: type[BaseEvent], fields: _Fields) -> None:
+    def _emit(self, event: type[BaseEvent], fields: _Fields) -> None:
         emit_flow_event(self._run.flow, event, lambda: {"method_name": self._method, **fields()})
 
 
-def _asked(question: Question) -> dict[str, Any]:
+def _question_fields(question: Question) -> dict[str, object]:
     return {"message": question.message, "emit": list(question.outcomes) or None}

@@ -7,14 +7,15 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from crewgraph.compiler.flow.algebra import Progress
+from crewgraph.compiler.flow.algebra import GraphState, Progress
 from crewgraph.compiler.flow.background import Work
 from crewgraph.compiler.flow.classes import Classes, classes_of
 from crewgraph.compiler.flow.completion import of_run
 from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.compiler.flow.record import from_record, to_record
 from crewgraph.compiler.flow.running import Running
-from crewgraph.compiler.flow.state_changes import KeptState
+from crewgraph.compiler.flow.state_changes import CommittedState
+from crewgraph.core.plain import PlainDict
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.state import state_fields, state_id, state_source
@@ -37,7 +38,7 @@ class FlowRun:
         stored: whether checkpoints are written.
     """
 
-    said: dict[str, Any]
+    results_by_method: dict[str, object]
     """The last results of methods, by name; after a resume, only for declared flows."""
 
     usage: UsageLedger
@@ -46,7 +47,7 @@ class FlowRun:
     def __init__(self, flow: "Flow", plan: TriggerPlan, state: object, inputs: Inputs, *, stored: bool) -> None:
         self.flow, self.plan, self.inputs, self.stored = flow, plan, dict(inputs), stored
         self.state = state
-        self.values: dict[str, Any] = {}
+        self.values: dict[str, object] = {}
         """The results of executions, as live objects."""
 
         self.works: dict[str, Work] = {}
@@ -61,20 +62,20 @@ class FlowRun:
         self.unsaved: tuple[str, StorageError] | None = None
         """The method after which a backend could not save the state, and why."""
 
-        self.answers: dict[str, Any] = {}
+        self.answers: dict[str, PlainDict] = {}
         """The answers, by question id."""
 
-        self.parked: dict[str, Any] = {}
+        self.parked: dict[str, PlainDict] = {}
         """The pending questions, by id."""
 
-        self.said, self.usage = {}, UsageLedger()
+        self.results_by_method, self.usage = {}, UsageLedger()
         self.feedback: list[HumanFeedbackResult] = []
         """The feedback on outputs, in order."""
 
         self.inputs_asked: list[dict[str, object]] = []
         """The questions asked with `ask` in this process, and their answers."""
 
-        self.outputs: list[Any] = []
+        self.outputs: list[object] = []
         self.completed: dict[str, int] = {}
         self.is_shown = True
         """Whether the flow object shows its state; not for graphs, which serve many runs."""
@@ -90,17 +91,17 @@ class FlowRun:
         self.beginning = threading.Lock()
         """Held while methods are begun in the background."""
 
-        self._heard: set[str] = set()
+        self._seen_answers: set[str] = set()
         self.running: dict[str, Running] = {}
         """The executions that have started and are not committed yet."""
 
         self.lineages: dict[str, Lineage] = {}
         """The lineages of executions."""
 
-        self.told: dict[str, str | None] = {}
+        self.end_events: dict[str, str | None] = {}
         """The ids of the events of executions' ends."""
 
-        self.kept = KeptState(self)
+        self.committed = CommittedState(self)
         self._lock = threading.Lock()
 
     @property
@@ -118,7 +119,7 @@ class FlowRun:
         """The `id` of the state."""
         return state_id(self.state)
 
-    def tag(self, kind: type[Any]) -> str:
+    def tag(self, kind: type[object]) -> str:
         """Return the name of a class in checkpoints."""
         return self._classes.tag(kind)
 
@@ -135,25 +136,26 @@ class FlowRun:
         """A value that a checkpoint holds."""
         return from_record(value, self._classes)
 
-    def made_anew(self, value: Any) -> Any:
+    def revived_strictly(self, value: Any) -> Any:
         """The same, with all objects in it.
 
         Raises:
             KeyError: there is one of a class that the flow does not know.
         """
-        return from_record(value, self._classes.alone)
+        return from_record(value, self._classes.strict)
 
     def recorded_value(self, value: Any, where: str) -> Any:
         """A value as checkpoints hold it; as it is, where there are none."""
         return to_record(value, where, self.tag) if self.stored else value
 
-    def recorded(self, values: Mapping[str, object]) -> dict[str, Any]:
+    def recorded(self, values: Mapping[str, object]) -> PlainDict:
         """Values for fields of the state, as checkpoints hold them."""
         return {
-            key: to_record(one, f"`{key}` in the state of flow `{self.name}`", self.tag) for key, one in values.items()
+            key: to_record(value, f"`{key}` in the state of flow `{self.name}`", self.tag)
+            for key, value in values.items()
         }
 
-    def read(self, values: Mapping[str, Any]) -> None:
+    def read(self, values: GraphState) -> None:
         """Take over what a checkpoint holds, once.
 
         Args:
@@ -165,54 +167,54 @@ class FlowRun:
             return
         with self._lock:
             if self.state is None:
-                held: Mapping[str, Any] = values.get("state") or {}
-                self.state = self.flow.restored_state({name: self.revived(one) for name, one in held.items()})
+                state: Mapping[str, object] = values.get("state") or {}
+                self.state = self.flow.restored_state({name: self.revived(value) for name, value in state.items()})
                 inputs: Inputs = values.get("inputs") or {}
-                self.inputs = {name: self.revived(one) for name, one in inputs.items()} | self.inputs
+                self.inputs = {name: self.revived(value) for name, value in inputs.items()} | self.inputs
                 self.feedback = [self.revived(item) for item in of_run(values, "feedback") or ()]
-                said: Mapping[str, object] = of_run(values, "outputs") or {}
-                self.said = {key: self.revived(one) for key, one in said.items()}
-                self.values = {key: self.revived(one) for key, one in results.items()}
-                self.kept.take()
+                outputs: Mapping[str, object] = of_run(values, "outputs") or {}
+                self.results_by_method = {key: self.revived(value) for key, value in outputs.items()}
+                self.values = {key: self.revived(value) for key, value in results.items()}
+                self.committed.take()
                 self.again = True
                 if self.is_shown:
                     self.flow.take_state(self.state)
 
-    def finish(self, name: str, method: str, value: Any) -> Any:
+    def finish(self, name: str, method: str, value: object) -> Any:
         """Note what an execution returned; its form for checkpoints."""
         self.values[name] = value
         self.ended.remove(name)
         self.works.pop(name, None)
         self.running.pop(name, None)
         self.outputs.append(value)
-        self.said[method] = value
+        self.results_by_method[method] = value
         if isinstance(value, HumanFeedbackResult):
             self.feedback.append(value)
         self.completed[method] = self.completed.get(method, 0) + 1
         return self.recorded_value(value, f"what method `{method}` of flow `{self.name}` returned")
 
-    def hears(self, question: str) -> bool:
+    def is_new_answer(self, question: str) -> bool:
         """Whether an answer is new in this process; a method with several questions runs again for each."""
         with self._lock:
-            new = question not in self._heard
-            self._heard.add(question)
+            new = question not in self._seen_answers
+            self._seen_answers.add(question)
         return new
 
-    def forget(self, wanted: Mapping[str, Any]) -> None:
+    def forget(self, needed: Mapping[str, object]) -> None:
         """Drop values that no execution needs any more."""
-        if len(self.values) > 2 * len(wanted) + 8:
-            self.values = {name: value for name, value in self.values.items() if name in wanted}
+        if len(self.values) > 2 * len(needed) + 8:
+            self.values = {name: value for name, value in self.values.items() if name in needed}
 
     def changes(self, done: Collection[str] = ()) -> dict[str, object]:
         """Return the changes of the state since the last call, in the form of checkpoints."""
-        return self.kept.changes(done)
+        return self.committed.changes(done)
 
-    def shown(self) -> dict[str, Any]:
+    def final_state(self) -> dict[str, object]:
         """Return the final state of an unstored run, as plain data where possible."""
-        told: dict[str, Any] = {}
+        plain: dict[str, object] = {}
         for key, value in state_fields(self.state).items():
             try:
-                told[key] = to_record(value, key)
+                plain[key] = to_record(value, key)
             except StorageError:
-                told[key] = value
-        return told
+                plain[key] = value
+        return plain

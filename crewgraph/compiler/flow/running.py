@@ -4,6 +4,7 @@ from contextvars import ContextVar
 from itertools import count
 from typing import TYPE_CHECKING, Any, cast
 
+from crewgraph.core.plain import PlainDict
 from crewgraph.definitions.flow.state import CURRENT_WRITER
 from crewgraph.lazy import lazy
 
@@ -24,7 +25,7 @@ class Running:
 
     def __init__(self, run: "FlowRun", name: str, method: str) -> None:
         self.run, self.name, self.method = run, name, method
-        self.around = RUNNING.get()
+        self.outer = RUNNING.get()
         """The enclosing execution, if a method of another flow started the run."""
         self.writes: set[object] = set()
         """The fields of the state that it has set."""
@@ -41,15 +42,15 @@ class Running:
         """The flow that it is a method of."""
         return self.run.flow
 
-    def asks(self) -> int:
+    def next_question(self) -> int:
         """The number of the question it asks now."""
         return next(self._asked)
 
-    def thread_inside(self) -> str:
+    def next_thread(self) -> str:
         """Return the thread of the next run inside it; the same after a crash."""
         return f"{self._threads}{next(self._runs_inside)}"
 
-    def began(self, thread_id: str) -> bool:
+    def owns_thread(self, thread_id: str) -> bool:
         """Whether a thread belongs to a run inside this execution."""
         return thread_id.startswith(self._threads)
 
@@ -70,7 +71,7 @@ class Parked(BaseException):
         returned: whether the method has returned, so that its work is not done again and its changes of the state stay.
     """
 
-    def __init__(self, question: dict[str, Any], *, returned: bool) -> None:
+    def __init__(self, question: PlainDict, *, returned: bool) -> None:
         super().__init__(question)
         self.question, self.returned = question, returned
         self.changed: dict[str, object] = {}

@@ -9,7 +9,7 @@ from crewgraph.definitions.flow.feedback import FEEDBACK_SUFFIX, PendingFeedback
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.errors import StorageError
 
-__all__ = ["backends_of", "loaded", "pending_cleared", "pending_saved", "saved"]
+__all__ = ["backends_of", "clear_pending", "load_state", "save_pending", "save_state"]
 
 
 def backends_of(flow: "Flow") -> list[Any]:
@@ -19,13 +19,13 @@ def backends_of(flow: "Flow") -> list[Any]:
     return _distinct([flow.persistence, definition.persistence, *(method.persistence for method in methods)])
 
 
-def _distinct(given: Sequence[object]) -> list[Any]:
+def _distinct(backends: Sequence[object]) -> list[Any]:
     """Return the distinct backends, compared by identity."""
-    return list({id(item): item for item in given if item is not None and item is not True}.values())
+    return list({id(item): item for item in backends if item is not None and item is not True}.values())
 
 
 @contextmanager
-def _telling(backend: Any, what: str, remedy: str = "") -> Generator[None]:
+def _storage_errors(backend: object, failure: str, remedy: str = "") -> Generator[None]:
     """Do something with a backend.
 
     Raises:
@@ -34,38 +34,38 @@ def _telling(backend: Any, what: str, remedy: str = "") -> Generator[None]:
     try:
         yield
     except Exception as error:
-        told = f"{what} by backend `{type(backend).__name__}`: {type(error).__name__}: {error}"
-        raise StorageError(f"{told}. {remedy}" if remedy else told) from error
+        message = f"{failure} by backend `{type(backend).__name__}`: {type(error).__name__}: {error}"
+        raise StorageError(f"{message}. {remedy}" if remedy else message) from error
 
 
-def saved(run: FlowRun, method: str) -> None:
+def save_state(run: FlowRun, method: str) -> None:
     """Save the state with the backends that a completed method asks for.
 
     A failure does not undo the method: the run is to stop with it once the completion is kept (`run.unsaved`).
     """
     definition = run.plan.definition
-    done = definition.methods[method]
-    for backend in _distinct([run.flow.persistence, definition.persistence, done.persistence]):
+    method_definition = definition.methods[method]
+    for backend in _distinct([run.flow.persistence, definition.persistence, method_definition.persistence]):
         _save(run, method, backend)
-    if (done.verbose and done.persistence) or (definition.verbose and definition.persistence):
+    if (method_definition.verbose and method_definition.persistence) or (definition.verbose and definition.persistence):
         print(f"Flow state is saved: {run.flow_id}, after `{method}`")  # noqa: T201 - `verbose` asks for it
 
 
-def loaded(flow: "Flow", flow_id: str) -> dict[str, Any] | None:
+def load_state(flow: "Flow", flow_id: str) -> dict[str, Any] | None:
     """Return the state of an id from the first backend that holds one.
 
     Raises:
         StorageError: a backend failed.
     """
     for backend in backends_of(flow):
-        with _telling(backend, f"the state of flow `{flow.flow_name}` under `{flow_id}` could not be read"):
+        with _storage_errors(backend, f"the state of flow `{flow.flow_name}` under `{flow_id}` could not be read"):
             values: dict[str, object] | None = backend.load_state(flow_id)
         if values is not None:
             return values
     return None
 
 
-def pending_saved(run: FlowRun) -> None:
+def save_pending(run: FlowRun) -> None:
     """Notify the backends that feedback on an output is pending.
 
     Raises:
@@ -85,12 +85,12 @@ def pending_saved(run: FlowRun) -> None:
                 emit=list(question["outcomes"]) or None,
                 metadata=run.revived(question["metadata"]),
             )
-            what = f"the question of method `{question['method']}` of flow `{run.name}` could not be saved"
-            with _telling(backend, what, "The run is kept, and waits."):
+            failure = f"the question of method `{question['method']}` of flow `{run.name}` could not be saved"
+            with _storage_errors(backend, failure, "The run is kept, and waits."):
                 save(run.flow_id, context, _state_of(run))
 
 
-def pending_cleared(run: FlowRun) -> None:
+def clear_pending(run: FlowRun) -> None:
     """Notify the backends that the feedback was given.
 
     Raises:
@@ -99,19 +99,21 @@ def pending_cleared(run: FlowRun) -> None:
     for backend in backends_of(run.flow):
         clear = getattr(backend, "clear_pending_feedback", None)
         if clear is not None:
-            with _telling(backend, f"the answered question of flow `{run.name}` could not be cleared"):
+            with _storage_errors(backend, f"the answered question of flow `{run.name}` could not be cleared"):
                 clear(run.flow_id)
 
 
 def _state_of(run: FlowRun) -> Any:
     """Return the state for backends: the model itself, or a copy of the dict."""
-    return dict(cast("dict[str, Any]", run.state)) if isinstance(run.state, dict) else run.state
+    return dict(cast("dict[str, object]", run.state)) if isinstance(run.state, dict) else run.state
 
 
 def _save(run: FlowRun, method: str, backend: Any) -> None:
     remedy = "Methods that have completed are kept with the run, where runs are kept; `resume` saves the state again and goes on."
     try:
-        with _telling(backend, f"the state of flow `{run.name}` could not be saved after method `{method}`", remedy):
+        with _storage_errors(
+            backend, f"the state of flow `{run.name}` could not be saved after method `{method}`", remedy
+        ):
             backend.save_state(flow_uuid=run.flow_id, method_name=method, state_data=_state_of(run))
     except StorageError as failure:  # the run ends with it, once the method's completion is kept
         run.unsaved = (method, failure)

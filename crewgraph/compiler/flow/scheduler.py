@@ -10,16 +10,16 @@ from langgraph.errors import GraphBubbleUp
 
 from crewgraph.compiler.flow.algebra import Execution, Progress, check_calls
 from crewgraph.compiler.flow.background import Begin, Called, Settle, WaitForAny, Work
-from crewgraph.compiler.flow.execution import called_with, work_of
+from crewgraph.compiler.flow.execution import execution_arguments, execution_work
 from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.running import Parked
-from crewgraph.compiler.flow.saving import saved
+from crewgraph.compiler.flow.saving import save_state
 from crewgraph.core.cancellation import check_cancelled
 from crewgraph.core.operations import Program
 from crewgraph.errors import RunError, StateInvalid
 
-__all__ = ["GRACE", "Landed", "MethodEnd", "all_begun", "first_landed", "run_alone", "saved_again"]
+__all__ = ["GRACE", "Ended", "MethodEnd", "retry_save", "run_alone", "start_all", "wait_for_first"]
 
 
 GRACE = 5.0
@@ -29,22 +29,22 @@ GRACE = 5.0
 class MethodEnd(NamedTuple):
     """Executions that have ended."""
 
-    values: Sequence[tuple[str, Any]]
+    values: Sequence[tuple[str, object]]
     """The executions, with their results."""
 
-    changed: Mapping[str, Any]
+    changed: Mapping[str, object]
     """Their changes of the state."""
 
 
-Landed = MethodEnd | Parked
+Ended = MethodEnd | Parked
 """Completed executions, or one that asks a question."""
 
 
-def run_alone(run: FlowRun, progress: Progress, name: str, execution: Execution) -> Program[Landed]:
+def run_alone(run: FlowRun, progress: Progress, name: str, execution: Execution) -> Program[Ended]:
     """Run a method that runs alone."""
     check_cancelled()
     try:
-        return (yield from _ran(run, progress, name, execution))
+        return (yield from _run_method(run, progress, name, execution))
     except GraphBubbleUp:
         raise
     except BaseException as error:
@@ -52,29 +52,29 @@ def run_alone(run: FlowRun, progress: Progress, name: str, execution: Execution)
         raise
 
 
-def _ran(run: FlowRun, progress: Progress, name: str, execution: Execution) -> Program[Landed]:
+def _run_method(run: FlowRun, progress: Progress, name: str, execution: Execution) -> Program[Ended]:
     try:
-        value = yield Called(_opened(run, progress, name, execution))
+        value = yield Called(_open(run, progress, name, execution))
     except Parked as parked:
-        return _left(run, parked)
+        return _with_changes(run, parked)
     return MethodEnd([(name, value)], run.changes([name]))
 
 
-def all_begun(run: FlowRun, progress: Progress) -> Program[None]:
+def start_all(run: FlowRun, progress: Progress) -> Program[None]:
     """Start the scheduled executions in the background, in order, unless they are started."""
     waiting = {question["execution"] for question in run.parked.values()}
     with run.beginning:  # LangGraph runs the nodes of a step side by side, and in an order of its own
         for name, execution in progress["inflight"].items():
             if name not in waiting:
-                yield from _begun(run, progress, name, execution)
+                yield from _start(run, progress, name, execution)
 
 
-def _begun(run: FlowRun, progress: Progress, name: str, execution: Execution) -> Program[None]:
+def _start(run: FlowRun, progress: Progress, name: str, execution: Execution) -> Program[None]:
     if name in run.works or run.failed:
         return
     check_cancelled()
     try:
-        work = _opened(run, progress, name, execution)
+        work = _open(run, progress, name, execution)
     except Exception as error:  # noqa: BLE001 - raised by the waiting node, once what runs beside has been seen to
         run.works[name] = Future()
         run.works[name].set_exception(error)
@@ -82,20 +82,20 @@ def _begun(run: FlowRun, progress: Progress, name: str, execution: Execution) ->
         run.works[name] = yield Begin(work)
 
 
-def first_landed(run: FlowRun, progress: Progress) -> Program[Landed | None]:
+def wait_for_first(run: FlowRun, progress: Progress) -> Program[Ended | None]:
     """Start the scheduled executions and wait for the first to end; None if all wait for answers."""
     inflight = progress["inflight"]
     while True:
-        yield from all_begun(run, progress)
+        yield from start_all(run, progress)
         works = {name: run.works[name] for name in inflight if name in run.works}
-        landed = _landed(run, works)
-        if landed is not None or not works:
-            return landed
+        ended_methods = _next_ended(run, works)
+        if ended_methods is not None or not works:
+            return ended_methods
         # What has ended since it was looked at, with a value or a question, lands in the next round.
         failed = [name for name, work in works.items() if work.done() and _has_failed(work)]
         if not failed:
             ending = [works[name] for name in list(run.ended) if name in works]
-            yield from _waited(ending[:1] or works.values(), works.values())
+            yield from _wait(ending[:1] or works.values(), works.values())
         elif run.failed:
             raise _failure(run, inflight, failed)
         else:
@@ -103,21 +103,21 @@ def first_landed(run: FlowRun, progress: Progress) -> Program[Landed | None]:
             yield Settle([work for work in works.values() if not work.done()], GRACE)
 
 
-def saved_again(run: FlowRun, method: str) -> Program[None]:
+def retry_save(run: FlowRun, method: str) -> Program[None]:
     """Have the state saved where that failed before; once it has failed in this process the run ends.
 
     Raises:
         StorageError: it could not be saved.
     """
     if run.unsaved is None:
-        saved(run, method)
+        save_state(run, method)
     if run.unsaved is not None:
         run.failed = True
         yield Settle([work for work in run.works.values() if not work.done()], GRACE)
         raise run.unsaved[1]
 
 
-def _landed(run: FlowRun, works: Mapping[str, Work]) -> Landed | None:
+def _next_ended(run: FlowRun, works: Mapping[str, Work]) -> Ended | None:
     # In the order in which they ended; the thread of the first may be about to.
     ended = list(takewhile(lambda name: works[name].done(), [name for name in list(run.ended) if name in works]))
     while ended:
@@ -133,16 +133,16 @@ def _landed(run: FlowRun, works: Mapping[str, Work]) -> Landed | None:
         error = _error_of(work) if work.done() else None
         if isinstance(error, Parked):
             try:
-                left = _left(run, error)
+                question = _with_changes(run, error)
             except StateInvalid as invalid:
                 _fail(run, invalid)
             else:
                 del run.works[name]
-                return left
+                return question
     return None
 
 
-def _left(run: FlowRun, parked: Parked) -> Parked:
+def _with_changes(run: FlowRun, parked: Parked) -> Parked:
     """A question, with the changes of its method, if it has returned."""
     if parked.returned:
         parked.changed = run.changes([parked.question["execution"]])
@@ -155,7 +155,7 @@ def _fail(run: FlowRun, error: StateInvalid) -> None:
     failed.set_exception(error)
 
 
-def _waited(awaited: Collection[Work], works: Collection[Work]) -> Program[None]:
+def _wait(awaited: Collection[Work], works: Collection[Work]) -> Program[None]:
     try:
         yield WaitForAny(awaited)
     except BaseException:  # the run itself is cancelled
@@ -164,20 +164,20 @@ def _waited(awaited: Collection[Work], works: Collection[Work]) -> Program[None]
         raise
 
 
-def _opened(run: FlowRun, progress: Progress, name: str, execution: Execution) -> Callable[[], Any]:
+def _open(run: FlowRun, progress: Progress, name: str, execution: Execution) -> Callable[[], object]:
     """Start an execution and return its work."""
     check_calls(run.plan, progress, execution["method"], run.flow.max_method_calls)
-    args, keywords = called_with(run, execution)
-    FlowReport(run, name, execution["method"]).begins(execution["source"], args, keywords)
-    return work_of(run, name, execution, args, keywords)
+    args, keywords = execution_arguments(run, execution)
+    FlowReport(run, name, execution["method"]).started(execution["source"], args, keywords)
+    return execution_work(run, name, execution, args, keywords)
 
 
-def _has_failed(work: object) -> bool:
+def _has_failed(work: Work) -> bool:
     error = _error_of(work)
     return error is not None and not isinstance(error, Parked)
 
 
-def _error_of(work: Any) -> BaseException | None:
+def _error_of(work: Work) -> BaseException | None:
     return CancelledError() if work.cancelled() else work.exception()
 
 
@@ -194,8 +194,10 @@ def _failure(run: FlowRun, inflight: Mapping[str, Execution], names: Sequence[st
         failure = RunError(f"method `{method}` of flow `{run.name}` was cancelled by its own code")
     for name, error in list(failed.items())[1:]:
         failure.add_note(f"method `{inflight[name]['method']}` failed, too: {type(error).__name__}: {error}")
-    still = sorted({inflight[name]["method"] for name in inflight if name in run.works and not run.works[name].done()})
-    if still:
-        told = ", ".join(f"`{name}`" for name in still)
-        failure.add_note(f"{told} could not be stopped within {GRACE:g} seconds; what it returns is thrown away")
+    unfinished = sorted(
+        {inflight[name]["method"] for name in inflight if name in run.works and not run.works[name].done()}
+    )
+    if unfinished:
+        names_text = ", ".join(f"`{name}`" for name in unfinished)
+        failure.add_note(f"{names_text} could not be stopped within {GRACE:g} seconds; what it returns is thrown away")
     return failure

@@ -4,25 +4,32 @@ Completions are journaled if the run is checkpointed, so a killed run repeats on
 after every thousand completions, at questions, and at the end.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
-from crewgraph.compiler.flow.algebra import Progress
-from crewgraph.compiler.flow.completion import Completion, besides, of_run
-from crewgraph.compiler.flow.nodes import FlowNode, State
+from crewgraph.compiler.flow.algebra import GraphState, GraphUpdate, Progress
+from crewgraph.compiler.flow.completion import Completion, extra_updates, of_run
+from crewgraph.compiler.flow.nodes import FlowNode
 from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.running import Parked
-from crewgraph.compiler.flow.scheduler import Landed, first_landed, run_alone, saved_again
-from crewgraph.compiler.flow.state_changes import applied, together
-from crewgraph.compiler.flow.updates import answer_update, completed, finish_update, parked, question_update, replayed
+from crewgraph.compiler.flow.scheduler import Ended, retry_save, run_alone, wait_for_first
+from crewgraph.compiler.flow.state_changes import apply_changes, merge_changes
+from crewgraph.compiler.flow.updates import (
+    answer_update,
+    complete,
+    finish_update,
+    park_update,
+    question_update,
+    replay_completions,
+)
 from crewgraph.core.journal import Journal, Record
 from crewgraph.core.operations import Program
 
-__all__ = ["WHOLE", "WholeNode", "caught_up"]
+__all__ = ["WHOLE", "WholeNode", "with_journal"]
 
 
 WHOLE = "flow"
@@ -37,7 +44,7 @@ class WholeNode(FlowNode):
     def __init__(self) -> None:
         super().__init__(WHOLE, self._steps)
 
-    def _steps(self, run: FlowRun, state: State, config: RunnableConfig) -> Program[object]:
+    def _steps(self, run: FlowRun, state: GraphState, config: RunnableConfig) -> Program[object]:
         journal = Journal(config) if run.stored else None
         records: Sequence[Record] = ()
         if journal is not None:
@@ -48,7 +55,7 @@ class WholeNode(FlowNode):
         try:
             unsaved = of_run(batch.values, "unsaved")
             if unsaved:
-                yield from saved_again(run, unsaved)
+                yield from retry_save(run, unsaved)
                 batch.besides["unsaved"] = None
             landed = yield from batch.run_on(journal)
         except GeneratorExit:
@@ -59,53 +66,53 @@ class WholeNode(FlowNode):
             raise
         update = batch.besides if batch.is_empty else finish_update(run, batch.progress, batch.changed) | batch.besides
         if isinstance(landed, Parked):
-            left = parked(run, landed)
-            together(batch.changed, left.get("state") or {})
+            left = park_update(run, landed)
+            merge_changes(batch.changed, left.get("state") or {})
             return Command(update={**update, **left, "state": batch.changed}, goto=WHOLE)
         if batch.is_empty and batch.progress["inflight"]:
             return Command(update=update | answer_update(run, question_update(run)), goto=WHOLE)
         return Command(update=update, goto=WHOLE if batch.progress["inflight"] else ())
 
 
-def caught_up(plan: TriggerPlan, values: Mapping[str, Any], records: Sequence[Record]) -> dict[str, Any]:
+def with_journal(plan: TriggerPlan, values: GraphState, records: Sequence[Record]) -> GraphUpdate:
     """Return the state of the graph after the completions journaled since a checkpoint."""
     progress, state = values["progress"], values.get("state")
     for record in records:
         if record["done"][0][0] not in progress["inflight"]:
             continue  # LangGraph shows what the node wrote at its end, which holds the record, before it is a checkpoint
         completion = cast("Completion", record)
-        progress = replayed(plan, progress, completion["done"])
-        state = applied(state, completion["state"])
-        values = {**values, **besides(values, progress, state or {}, completion)}
+        progress = replay_completions(plan, progress, completion["done"])
+        state = apply_changes(state, completion["state"])
+        values = {**values, **extra_updates(values, progress, state or {}, completion)}
     return {**values, "progress": progress, "state": state}
 
 
 class _Batch:
     """The completions between two checkpoints."""
 
-    def __init__(self, run: FlowRun, state: State, records: Sequence[Record]) -> None:
+    def __init__(self, run: FlowRun, state: GraphState, records: Sequence[Record]) -> None:
         self.run, self._before = run, state
         self.progress: Progress = state["progress"]
-        self.changed: dict[str, Any] = {}
+        self.changed: dict[str, object] = {}
         self.besides: dict[str, object] = {}
         self.is_empty = not records
         for record in records:
             completion = cast("Completion", record)
-            self._take(replayed(run.plan, self.progress, completion["done"]), completion)
+            self._take(replay_completions(run.plan, self.progress, completion["done"]), completion)
 
     @property
-    def values(self) -> dict[str, Any]:
+    def values(self) -> GraphUpdate:
         """Return the current state of the graph."""
-        state = applied(self._before.get("state"), self.changed)
+        state = apply_changes(self._before.get("state"), self.changed)
         return {**self._before, **self.besides, "progress": self.progress, "state": state}
 
     def _take(self, progress: Progress, completion: Completion) -> None:
-        together(self.changed, completion["state"])
+        merge_changes(self.changed, completion["state"])
         self.progress = progress
-        full = applied(self._before.get("state"), self.changed) if completion.get("marked") else {}
-        self.besides |= besides({**self._before, **self.besides}, progress, full, completion)
+        full = apply_changes(self._before.get("state"), self.changed) if completion.get("marked") else {}
+        self.besides |= extra_updates({**self._before, **self.besides}, progress, full, completion)
 
-    def run_on(self, journal: Journal | None) -> Program[Landed | None]:
+    def run_on(self, journal: Journal | None) -> Program[Ended | None]:
         """Run until the batch is full, a question is asked or nothing can continue; return the question or None."""
         run = self.run
         for _ in range(_MANY):
@@ -114,16 +121,16 @@ class _Batch:
                 break
             if len(inflight) == 1 and not run.works and not run.parked:
                 ((name, execution),) = inflight.items()
-                landed: Landed | None = yield from run_alone(run, self.progress, name, execution)
+                landed: Ended | None = yield from run_alone(run, self.progress, name, execution)
             else:
-                landed = yield from first_landed(run, self.progress)
+                landed = yield from wait_for_first(run, self.progress)
             if landed is None or isinstance(landed, Parked):
                 return landed
-            following, completion = completed(run, self.progress, landed)
+            following, completion = complete(run, self.progress, landed)
             self._take(following, completion)
             self.is_empty = False
             if journal is not None:
                 yield from journal.append(cast("Record", completion))
             if run.unsaved is not None:
-                yield from saved_again(run, run.unsaved[0])
+                yield from retry_save(run, run.unsaved[0])
         return None

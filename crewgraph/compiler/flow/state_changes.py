@@ -12,24 +12,25 @@ import ormsgpack
 from pydantic import BaseModel, ValidationError
 
 from crewgraph.compiler.flow.record import TAG, is_text, to_record
+from crewgraph.core.plain import PlainDict
 from crewgraph.definitions.flow.state import Writer, read_with_retries, state_fields, track_writes
 from crewgraph.errors import StateInvalid, StorageError
 
-__all__ = ["ANEW", "GONE", "KeptState", "PlainForm", "applied", "fitting", "together"]
+__all__ = ["ANEW", "GONE", "CommittedState", "PlainForm", "apply_changes", "merge_changes", "validated_field"]
 
 
 ANEW = "$anew"
 GONE = "$gone"
 
 
-def applied(before: dict[str, object] | None, changed: Mapping[str, Any]) -> dict[str, object]:
+def apply_changes(before: dict[str, object] | None, changed: Mapping[str, Any]) -> dict[str, object]:
     """Apply changes to a state."""
     gone: Sequence[str] = changed.get(GONE, ())
-    both = changed if ANEW in changed else {**(before or {}), **changed}
-    return {name: value for name, value in both.items() if name not in gone and name not in (ANEW, GONE)}
+    merged = changed if ANEW in changed else {**(before or {}), **changed}
+    return {name: value for name, value in merged.items() if name not in gone and name not in (ANEW, GONE)}
 
 
-def together(first: dict[str, Any], then: Mapping[str, Any]) -> None:
+def merge_changes(first: dict[str, Any], then: Mapping[str, Any]) -> None:
     """Add changes to earlier ones."""
     if GONE not in first and GONE not in then:
         first.update(then)
@@ -48,15 +49,15 @@ def together(first: dict[str, Any], then: Mapping[str, Any]) -> None:
 class PlainForm:
     """Convert a value to the form of checkpoints, objects included."""
 
-    value: Any
-    record: Callable[[Any], Any]
+    value: object
+    record: Callable[[object], object]
     """Makes this form of a value."""
 
     revive: Callable[[object], object]
     """Makes a value of this form; a KeyError where it holds an object of a class that is not known."""
 
 
-def fitting(state: BaseModel, name: str, value: Any, plain: PlainForm | None) -> object:
+def validated_field(state: BaseModel, name: str, value: object, plain: PlainForm | None) -> object:
     """Return the validated value of a changed field, as pydantic validates assignments.
 
     That is the value itself, unless it is one of another type that can be read as the right one: 5 for "5".
@@ -74,37 +75,37 @@ def fitting(state: BaseModel, name: str, value: Any, plain: PlainForm | None) ->
     if name not in kind.model_fields or kind.model_fields[name].frozen:
         return value
     try:
-        found = _assigned(state, name, value if plain is None else _looked_into(value, plain))
+        result = _assigned(state, name, value if plain is None else _revalidated(value, plain))
     except ValidationError as error:
-        raise StateInvalid(_told(error, name, kind, value)) from error
-    return value if type(found) is type(value) and found == value else found
+        raise StateInvalid(_problem(error, name, kind, value)) from error
+    return value if type(result) is type(value) and result == value else result
 
 
-def _looked_into(value: Any, plain: PlainForm) -> object:
+def _revalidated(value: object, plain: PlainForm) -> object:
     """Return the value with the objects in it validated; pydantic accepts those as they are.
 
     Raises:
         ValidationError: one of them does not fit its class.
     """
     try:
-        anew = plain.revive(plain.value)
+        revived = plain.revive(plain.value)
     except KeyError:  # it will come back as its fields, whatever they are
         return value
-    return value if plain.record(anew) == plain.value else anew
+    return value if plain.record(revived) == plain.value else revived
 
 
-def _assigned(state: BaseModel, name: str, value: Any) -> object:
+def _assigned(state: BaseModel, name: str, value: object) -> object:
     """Return the result of assigning a value to a field of a copy, because validators may change other fields."""
-    kind = type(state)
-    copy = kind.__new__(kind)
+    model = type(state)
+    copy = model.__new__(model)
     for slot in ("__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__"):
         object.__setattr__(copy, slot, getattr(state, slot))
     object.__setattr__(copy, "__dict__", dict(state.__dict__))
-    kind.__pydantic_validator__.validate_assignment(copy, name, value)
+    model.__pydantic_validator__.validate_assignment(copy, name, value)
     return copy.__dict__[name]
 
 
-def _told(error: ValidationError, name: str, kind: type[BaseModel], value: Any) -> str:
+def _problem(error: ValidationError, name: str, kind: type[BaseModel], value: object) -> str:
     first = error.errors(include_url=False)[0]
     if not first["loc"]:
         return f"with `{name}` being {value!r:.120}, the state does not fit `{kind.__name__}`: {first['msg']}"
@@ -135,12 +136,12 @@ class _Run(Protocol):
     @property
     def running(self) -> Mapping[str, Writer]: ...
 
-    def tag(self, kind: type[Any]) -> str: ...
+    def tag(self, kind: type[object]) -> str: ...
 
-    def made_anew(self, value: Any) -> object: ...
+    def revived_strictly(self, value: object) -> object: ...
 
 
-class KeptState:
+class CommittedState:
     """The state of a run as of its last commit.
 
     Args:
@@ -160,11 +161,11 @@ class KeptState:
         self._watch()
         self._values = self._packed()
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> PlainDict:
         """The committed state."""
         return {name: _plain(packed) for name, packed in self._values.items()}
 
-    def changes(self, done: Collection[str] = ()) -> dict[str, Any]:
+    def changes(self, done: Collection[str] = ()) -> PlainDict:
         """Return the fields that differ from the committed ones, in the form of checkpoints, and commit them.
 
         What only others have set that are still in flight is left out: they set it again when they run again.
@@ -177,19 +178,19 @@ class KeptState:
             StorageError: a value cannot be kept.
         """
         if not self._run.stored:
-            self._check_what_was_set(done)
+            self._check_set_fields(done)
             return {}
         if not self._values:
             self._watch()
         before, now = self._values, self._packed()
-        differing = [name for name, one in now.items() if name not in before or _differ(before[name], one)]
+        differing = [name for name, value in now.items() if name not in before or _differ(before[name], value)]
         gone = [name for name in before if name not in now]
         if not differing and not gone:
             return {}
-        withheld = self._withheld([*differing, *gone], now, done)
+        withheld = self._uncommittable([*differing, *gone], now, done)
         if before and isinstance(self._run.state, BaseModel):
             for name in differing:
-                if name not in withheld and not self._settled(name, now, done):
+                if name not in withheld and not self._validate(name, now, done):
                     withheld.add(name)
         for name in withheld:
             now.pop(name, None)
@@ -204,72 +205,76 @@ class KeptState:
         if isinstance(self._run.state, BaseModel):
             track_writes(type(self._run.state))
 
-    def _withheld(self, names: Iterable[str], now: Mapping[str, object], done: Collection[str]) -> set[str]:
+    def _uncommittable(self, names: Iterable[str], now: Mapping[str, object], done: Collection[str]) -> set[str]:
         """Return the fields that must not be committed yet.
 
         Values that can be changed in place are kept, for whoever did that cannot be told.
         """
-        theirs = self._set_by_others(done)
+        set_by_others = self._set_by_others(done)
         return {
             name
             for name in names
             if name in self._refused
-            or (name in theirs and type(now.get(name)) is not bytes and type(self._values.get(name)) is not bytes)
+            or (
+                name in set_by_others and type(now.get(name)) is not bytes and type(self._values.get(name)) is not bytes
+            )
         }
 
     def _set_by_others(self, done: Collection[str]) -> set[object]:
         """Return the fields that only executions in flight have set."""
         running = self._run.running
-        found: set[object] = set()
-        for name, one in list(running.items()):
+        fields: set[object] = set()
+        for name, execution in list(running.items()):
             if name not in done:
-                found |= one.writes
-        return found.difference(*(running[name].writes for name in done if name in running)) if found else found
+                fields |= execution.writes
+        return fields.difference(*(running[name].writes for name in done if name in running)) if fields else fields
 
-    def _settled(self, name: str, now: dict[str, object], done: Collection[str]) -> bool:
+    def _validate(self, name: str, now: dict[str, object], done: Collection[str]) -> bool:
         """Validate a field and store the result in the state; False if a running execution may still fix it."""
         state: BaseModel = self._run.state
         value = vars(state).get(name)
         packed, form = now[name], None
         if type(packed) is bytes and _TAG in packed:
-            form = PlainForm(_plain(packed), lambda one: self._recorded(name, one), self._run.made_anew)
-        found = self._fitting(name, value, form, done)
-        if found is not None and found[0] is not value and name not in self._set_by_others(done):
-            vars(state)[name] = found[0]
-            now[name] = self._packed_value(name, found[0])
-        return found is not None
+            form = PlainForm(_plain(packed), lambda item: self._recorded(name, item), self._run.revived_strictly)
+        validated = self._validated(name, value, form, done)
+        if validated is not None and validated[0] is not value and name not in self._set_by_others(done):
+            vars(state)[name] = validated[0]
+            now[name] = self._packed_value(name, validated[0])
+        return validated is not None
 
-    def _check_what_was_set(self, done: Collection[str]) -> None:
+    def _check_set_fields(self, done: Collection[str]) -> None:
         """Validate the fields that were set, if no committed values reveal changes inside of values."""
         state = self._run.state
         if not isinstance(state, BaseModel):
             return
-        held, before = vars(state), self._values
-        for name, value in list(held.items()) if before else ():
+        fields, before = vars(state), self._values
+        for name, value in list(fields.items()) if before else ():
             if before.get(name, self) is not value and name not in self._refused:
-                found = self._fitting(name, value, None, done)
-                if found is not None and found[0] is not value and name not in self._set_by_others(done):
-                    held[name] = found[0]
-        self._values = dict(held)
+                validated = self._validated(name, value, None, done)
+                if validated is not None and validated[0] is not value and name not in self._set_by_others(done):
+                    fields[name] = validated[0]
+        self._values = dict(fields)
 
-    def _fitting(self, name: str, value: Any, form: PlainForm | None, done: Collection[str]) -> tuple[object] | None:
+    def _validated(
+        self, name: str, value: object, form: PlainForm | None, done: Collection[str]
+    ) -> tuple[object] | None:
         """Return the validated value; None if it is invalid and its execution may still be running."""
         try:
-            return (fitting(self._run.state, name, value, form),)
+            return (validated_field(self._run.state, name, value, form),)
         except StateInvalid as error:
             running = self._run.running
-            mine = [item for item in done if item in running and name in running[item].writes]
-            if not mine and any(item not in done for item in running):
+            writers = [item for item in done if item in running and name in running[item].writes]
+            if not writers and any(item not in done for item in running):
                 return None
             self._refused.add(name)
-            execution = next(iter([*mine, *done]), "")
+            execution = next(iter([*writers, *done]), "")
             raise StateInvalid(
                 f"method `{execution.rpartition('#')[0]}` of flow `{self._run.name}` has left a value in the state that does "
                 f"not fit: {error}. The state is kept as it was before.",
                 execution,
             ) from error.__cause__
 
-    def _recorded(self, name: str, value: Any) -> object:
+    def _recorded(self, name: str, value: object) -> object:
         return to_record(value, f"`{name}` in the state of flow `{self._run.name}`", self._run.tag)
 
     def _packed(self) -> dict[str, object]:

@@ -17,7 +17,7 @@ from crewgraph.definitions.task.output import CrewOutput
 from crewgraph.errors import DefinitionError
 from crewgraph.llm.resolve import as_model
 from crewgraph.prompts.book import Book
-from crewgraph.runtime.agent.standalone import replied
+from crewgraph.runtime.agent.standalone import reply_program
 from crewgraph.runtime.crew.kickoff import akickoff_crew, kickoff_crew
 from crewgraph.schema import text_fields_model
 from crewgraph.text import shorten
@@ -82,7 +82,7 @@ class CrewChat:
         try:
             if self._host is None:
                 self._host = self._build_host((yield from self._describe_crew()))
-            answer = (yield from replied(self._host, self.messages, None)).raw
+            answer = (yield from reply_program(self._host, self.messages, None)).raw
         except BaseException:
             self.messages = previous
             raise
@@ -111,7 +111,7 @@ class CrewChat:
             llm=self._llm,
             i18n=self.crew.texts,
         )
-        reply = (yield from replied(guide, prompt, ChatInputs)).pydantic
+        reply = (yield from reply_program(guide, prompt, ChatInputs)).pydantic
         answer = reply if isinstance(reply, ChatInputs) else None
         descriptions = {item.name: item.description for item in answer.inputs} if answer else {}
         summary = (

@@ -127,7 +127,7 @@ def flow_outputs(flow: Any) -> dict[str, Any]:
     """Return the latest outputs of a flow's methods by name, from the current run, else from the last one."""
     writer: Any = CURRENT_WRITER.get()
     run: Any = writer.run if writer is not None and writer.run.flow is flow else flow.last_run()
-    return dict(run.said) if run is not None else {}
+    return dict(run.results_by_method) if run is not None else {}
 
 
 def _value(text: str, scope: Mapping[str, object]) -> Any:

@@ -25,7 +25,7 @@ from crewgraph.events.bus import RUNTIME_STATE, crewai_event_bus
 from crewgraph.events.checkpoint import CheckpointPrunedEvent
 from crewgraph.events.lineage import ENDS, STARTS, scope_event
 from crewgraph.events.llm import LLMStreamChunkEvent
-from crewgraph.events.stream_context import WITNESSES
+from crewgraph.events.stream_context import CONTEXT_LISTENERS
 from crewgraph.events.task import TaskCompletedEvent
 from crewgraph.runtime.run_hooks import SnapshotOrigin
 from crewgraph.runtime.run_target import RunPlace
@@ -105,7 +105,7 @@ class SnapshotRecorder:
         return self._state
 
     def wants(self, event_type: type[BaseEvent], /) -> bool:
-        """See `Witness`."""
+        """See `ContextListener`."""
         kind: object = event_type.model_fields["type"].default
         if kind in self._config.trigger_events or kind in STARTS or kind in ENDS:
             return True
@@ -115,8 +115,8 @@ class SnapshotRecorder:
             and not _is_checkpoint_event(str(kind))
         )
 
-    def hear(self, source: object, event: BaseEvent, /) -> None:
-        """See `Witness`."""
+    def on_event(self, source: object, event: BaseEvent, /) -> None:
+        """See `ContextListener`."""
         if _is_checkpoint_event(event.type):
             return
         with self._lock:
@@ -173,14 +173,14 @@ class Recording:
     def __enter__(self) -> None:
         for recorder in self._recorders:
             recorder.begin()
-        self._previous = WITNESSES.get(), RUNTIME_STATE.get()
+        self._previous = CONTEXT_LISTENERS.get(), RUNTIME_STATE.get()
         if self._recorders:
-            WITNESSES.set((*self._previous[0], *self._recorders))
+            CONTEXT_LISTENERS.set((*self._previous[0], *self._recorders))
             RUNTIME_STATE.set(self._recorders[0].state)
 
     def __exit__(self, *_: object) -> None:
-        witnesses, state = self._previous
-        WITNESSES.set(witnesses)
+        listeners, state = self._previous
+        CONTEXT_LISTENERS.set(listeners)
         RUNTIME_STATE.set(state)
 
 
@@ -244,11 +244,11 @@ class _CrewRecorder(SnapshotRecorder):
         super().__init__(config, crew, progress.point, origin, concerns)
         self._progress, self._crew = progress, crew
 
-    def hear(self, source: object, event: BaseEvent, /) -> None:
+    def on_event(self, source: object, event: BaseEvent, /) -> None:
         self._progress.update(event)
         if event.type == "crew_kickoff_started" and source is self._crew:
             self._crew.checkpoint_kickoff_event_id = scope_event()
-        super().hear(source, event)
+        super().on_event(source, event)
 
 
 def _crew_recorders(crew: Crew, progress: _CrewProgress, origin: tuple[str, str | None]) -> Generator[SnapshotRecorder]:
@@ -316,10 +316,10 @@ class KickoffPoint:
 class _AgentRecorder(SnapshotRecorder):
     """Also records the event with which the kickoff started."""
 
-    def hear(self, source: Any, event: BaseEvent, /) -> None:
+    def on_event(self, source: Any, event: BaseEvent, /) -> None:
         if event.type == "lite_agent_execution_started" and source is self.state.root[0]:
             source.checkpoint_kickoff_event_id = event.event_id
-        super().hear(source, event)
+        super().on_event(source, event)
 
 
 def agent_kickoff(

@@ -149,7 +149,7 @@ def _continued_crew(
             run = CrewRun(crew, own_place(crew, point.thread_id, saver), "task", opened)
             stored = yield ReadState(run.graph, run.config)
             if stored.created_at is not None and _is_at(point, stored):
-                run = _begin(run.as_kept(stored.metadata), point, audience, merged)
+                run = _begin(run.with_stored_granularity(stored.metadata), point, audience, merged)
                 check_stored(run.steps, stored.values, point.thread_id)
                 return (yield from run.execute(None, merged))
         run = CrewRun(crew, own_place(crew, thread_id, saver), "task", opened)
@@ -187,7 +187,7 @@ def _branched(
         checkpointer=run.place.checkpointer,
     )
     fork_start = ForkStart(run.tasks, point.stored(point.thread_id or ""), fork, inputs)
-    run.check_worded(inputs, len(fork_start.outputs))
+    run.check_inputs(inputs, len(fork_start.outputs))
     if not fork_start.outputs:
         return (yield from run.execute({INPUTS: inputs}, inputs))
     config = {**run.config, "metadata": {**run.config.get("metadata", {}), FORKED_FROM: point.thread_id}}

@@ -13,9 +13,9 @@ from crewgraph.prompts.i18n import I18N
 from crewgraph.tools.base import BaseTool
 
 if TYPE_CHECKING:
-    from crewgraph.runtime.agent.standalone import handed_over
+    from crewgraph.runtime.agent.standalone import delegate_to_coworker
 else:
-    handed_over = lazy("crewgraph.runtime.agent.standalone:handed_over")
+    delegate_to_coworker = lazy("crewgraph.runtime.agent.standalone:delegate_to_coworker")
 
 __all__ = [
     "DEFAULT_MAX_DELEGATIONS",
@@ -116,7 +116,7 @@ class CoworkerTool(BaseTool):
         arguments = self.args_schema.model_validate(
             dict(zip((self._subject, "context", "coworker"), args, strict=False)) | kwargs
         )
-        return handed_over(self, arguments.model_dump())
+        return delegate_to_coworker(self, arguments.model_dump())
 
 
 class DelegateTaskTool(CoworkerTool):

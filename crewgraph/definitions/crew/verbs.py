@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from crewgraph.runtime.crew.for_each import akickoff_for_each, kickoff_for_each
     from crewgraph.runtime.crew.graphs import compile_crew
     from crewgraph.runtime.crew.kickoff import akickoff_crew, aresume_crew, kickoff_crew, resume_crew
-    from crewgraph.runtime.crew.results import each_with_files, with_files
+    from crewgraph.runtime.crew.results import all_with_files, with_files
     from crewgraph.runtime.streaming.crew import acrew_chunks, astream_crew, crew_chunks, stream_crew
 else:
     acrew_chunks = lazy("crewgraph.runtime.streaming.crew:acrew_chunks")
@@ -29,7 +29,7 @@ else:
     akickoff_for_each = lazy("crewgraph.runtime.crew.for_each:akickoff_for_each")
     kickoff_for_each = lazy("crewgraph.runtime.crew.for_each:kickoff_for_each")
     compile_crew = lazy("crewgraph.runtime.crew.graphs:compile_crew")
-    each_with_files = lazy("crewgraph.runtime.crew.results:each_with_files")
+    all_with_files = lazy("crewgraph.runtime.crew.results:all_with_files")
     with_files = lazy("crewgraph.runtime.crew.results:with_files")
     akickoff_crew = lazy("crewgraph.runtime.crew.kickoff:akickoff_crew")
     aresume_crew = lazy("crewgraph.runtime.crew.kickoff:aresume_crew")
@@ -156,7 +156,7 @@ class CrewVerbs:
             TypeError: `inputs` is not a list of dicts.
             Exception: As for `kickoff`.
         """
-        inputs = each_with_files(inputs, input_files)
+        inputs = all_with_files(inputs, input_files)
         options = RunOptions(checkpointer=checkpointer, granularity=granularity)
         return kickoff_for_each(cast("Crew", self), inputs, options, max_concurrency=max_concurrency)
 
@@ -170,7 +170,7 @@ class CrewVerbs:
         granularity: str = "task",
     ) -> "list[CrewOutput]":
         """Run the tasks for each input on the current event loop, all concurrently unless `max_concurrency` is set."""
-        inputs = each_with_files(inputs, input_files)
+        inputs = all_with_files(inputs, input_files)
         options = RunOptions(checkpointer=checkpointer, granularity=granularity)
         return await akickoff_for_each(cast("Crew", self), inputs, options, max_concurrency=max_concurrency)
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         compile_flow,
         kickoff_flow,
         resume_flow,
-        state_around,
+        state_of_enclosing_run,
         waiting_flow_runs,
     )
     from crewgraph.runtime.runs.flow_history import afork_flow, aread_flow_history, fork_flow, read_flow_history
@@ -46,7 +46,7 @@ else:
     compile_flow = lazy("crewgraph.runtime.flow.kickoff:compile_flow")
     kickoff_flow = lazy("crewgraph.runtime.flow.kickoff:kickoff_flow")
     resume_flow = lazy("crewgraph.runtime.flow.kickoff:resume_flow")
-    state_around = lazy("crewgraph.runtime.flow.kickoff:state_around")
+    state_of_enclosing_run = lazy("crewgraph.runtime.flow.kickoff:state_of_enclosing_run")
     aframes = lazy("crewgraph.runtime.streaming.flow:aframes")
     frames = lazy("crewgraph.runtime.streaming.flow:frames")
     afork_flow = lazy("crewgraph.runtime.runs.flow_history:afork_flow")
@@ -399,7 +399,7 @@ class FlowVerbs(FlowDrawings):
 
     def running_state(self, otherwise: object) -> Any:
         """Return the state of the current run of this flow, or `otherwise` outside of runs."""
-        return state_around(cast("Flow", self), otherwise)
+        return state_of_enclosing_run(cast("Flow", self), otherwise)
 
 
 def _merge_inputs(inputs: Any, more: dict[str, object]) -> dict[str, object]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
+from langgraph.types import StateSnapshot
 from pydantic import BaseModel, Field
 
 from crewgraph.compiler.agent.binding import AgentBinding, bind_agent
@@ -22,6 +23,7 @@ from crewgraph.core.effects import Body
 from crewgraph.core.messages import Message
 from crewgraph.core.node import BodyNode
 from crewgraph.core.operations import Program, adrive, drive
+from crewgraph.core.plain import PlainDict
 from crewgraph.core.plain import plain as plain_data
 from crewgraph.core.saving import InlineGraph
 from crewgraph.definitions.agent.agent import Agent, BaseAgent
@@ -29,6 +31,7 @@ from crewgraph.definitions.agent.delegation_tools import CoworkerTool, find_cowo
 from crewgraph.definitions.agent.lite_agent import LiteAgentOutput
 from crewgraph.definitions.agent.planning import PlanStep
 from crewgraph.definitions.crew.validation import title
+from crewgraph.definitions.run_options import Inputs
 from crewgraph.definitions.task.guardrail import HallucinationGuardrail, ModelGuardrail
 from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.definitions.task.task import Task
@@ -40,10 +43,10 @@ from crewgraph.llm.usage import UsageLedger
 from crewgraph.overrides import override_of
 from crewgraph.prompts.book import english
 from crewgraph.runtime.crew.human_input import forget, place_to_ask, run_with_questions
-from crewgraph.runtime.crew.results import noted_files
+from crewgraph.runtime.crew.results import recorded_files
 from crewgraph.runtime.execution import ReadState, Run, WaitForListeners
 from crewgraph.runtime.run_hooks import agent_observers, observed
-from crewgraph.runtime.run_target import RunPlace, place_around, place_in_flow
+from crewgraph.runtime.run_target import RunPlace, place_in_flow, place_in_graph
 from crewgraph.text import shorten
 
 __all__ = [
@@ -52,90 +55,94 @@ __all__ = [
     "ReasoningPlan",
     "aanswer",
     "aexecute",
-    "ago_on",
     "ajudge",
+    "anext_answer",
     "answer",
     "areply",
-    "body_alone",
+    "delegate_to_coworker",
     "execute",
-    "go_on",
-    "gone_on",
-    "handed_over",
     "judge",
+    "next_answer",
+    "next_answer_program",
     "plan",
     "prompt",
-    "replied",
     "reply",
+    "reply_program",
+    "run_standalone",
 ]
 
 
 _EXAMPLE = '[{"role": "user", "content": "..."}]'
 
-_NOWHERE = RunPlace(checkpointer=False, thread_id=None, detached=True)
+_UNSTORED = RunPlace(checkpointer=False, thread_id=None, detached=True)
 
-_Body = Callable[[TaskBinding, Mapping[str, Any]], Body[dict[str, Any]]]
+_Body = Callable[[TaskBinding, Mapping[str, object]], Body[PlainDict]]
 
 
-def execute(task: Task, agent: BaseAgent | None, context: str | None, tools: Sequence[Any] | None) -> TaskOutput:
+def execute(task: Task, agent: BaseAgent | None, context: str | None, tools: Sequence[object] | None) -> TaskOutput:
     """Do a task; see `Task.execute_sync`."""
-    return drive(_executed(task, agent, context, tools))
+    return drive(_execute(task, agent, context, tools))
 
 
-async def aexecute(task: Task, agent: BaseAgent | None, context: str | None, tools: Sequence[Any] | None) -> TaskOutput:
+async def aexecute(
+    task: Task, agent: BaseAgent | None, context: str | None, tools: Sequence[object] | None
+) -> TaskOutput:
     """Do a task on this event loop; see `Task.aexecute_sync`."""
-    return await adrive(_executed(task, agent, context, tools))
+    return await adrive(_execute(task, agent, context, tools))
 
 
-def answer(agent: BaseAgent, task: Task, context: str | None, tools: Sequence[Any] | None) -> str:
+def answer(agent: BaseAgent, task: Task, context: str | None, tools: Sequence[object] | None) -> str:
     """Work on a task; see `Agent.execute_task`."""
-    return drive(_answered(agent, task, context, tools))
+    return drive(_answer(agent, task, context, tools))
 
 
-async def aanswer(agent: BaseAgent, task: Task, context: str | None, tools: Sequence[Any] | None) -> str:
+async def aanswer(agent: BaseAgent, task: Task, context: str | None, tools: Sequence[object] | None) -> str:
     """Work on a task on this event loop; see `Agent.aexecute_task`."""
-    return await adrive(_answered(agent, task, context, tools))
+    return await adrive(_answer(agent, task, context, tools))
 
 
-def handed_over(tool: CoworkerTool, args: Mapping[str, Any]) -> str:
+def delegate_to_coworker(tool: CoworkerTool, args: Mapping[str, str]) -> str:
     """Have a coworker do something; see `CoworkerTool`."""
     book, roles = english(), [agent.role for agent in tool.agents]
-    at = find_coworker(args["coworker"], roles)
-    if at is None:
-        listed = "\n".join(f"- {role}" for role in roles)
-        raise ToolFailed(book.error("agent_tool_unexisting_coworker", coworkers=listed))
-    wanted, context = tool.request_of(args)
-    task = Task(description=wanted, expected_output=book.slice("manager_request"), agent=tool.agents[at])
-    return tool.agents[at].execute_task(task, context)
+    index = find_coworker(args["coworker"], roles)
+    if index is None:
+        coworkers = "\n".join(f"- {role}" for role in roles)
+        raise ToolFailed(book.error("agent_tool_unexisting_coworker", coworkers=coworkers))
+    request, context = tool.request_of(args)
+    task = Task(description=request, expected_output=book.slice("manager_request"), agent=tool.agents[index])
+    return tool.agents[index].execute_task(task, context)
 
 
-def reply(agent: BaseAgent, messages: object, structure: type[BaseModel] | None, files: Any = None) -> LiteAgentOutput:
+def reply(
+    agent: BaseAgent, messages: object, structure: type[BaseModel] | None, files: object = None
+) -> LiteAgentOutput:
     """Answer a conversation; see `Agent.kickoff`."""
-    return drive(replied(agent, messages, structure, files))
+    return drive(reply_program(agent, messages, structure, files))
 
 
 async def areply(
     agent: BaseAgent, messages: object, structure: type[BaseModel] | None, files: object = None
 ) -> LiteAgentOutput:
     """Answer a conversation on this event loop; see `Agent.akickoff`."""
-    return await adrive(replied(agent, messages, structure, files))
+    return await adrive(reply_program(agent, messages, structure, files))
 
 
-def go_on(work: AgentBinding, task: Task, said: Sequence[Message]) -> dict[str, Any]:
-    """Another answer to a conversation about a task; see `WorkInReview`."""
-    return drive(gone_on(work, task, said))
+def next_answer(binding: AgentBinding, task: Task, messages: Sequence[Message]) -> PlainDict:
+    """Return another answer to a conversation about a task; see `WorkInReview`."""
+    return drive(next_answer_program(binding, task, messages))
 
 
-async def ago_on(work: AgentBinding, task: Task, said: Sequence[Message]) -> dict[str, Any]:
-    """Another answer to a conversation about a task, on this event loop."""
-    return await adrive(gone_on(work, task, said))
+async def anext_answer(binding: AgentBinding, task: Task, messages: Sequence[Message]) -> PlainDict:
+    """Return another answer to a conversation about a task, on this event loop."""
+    return await adrive(next_answer_program(binding, task, messages))
 
 
-def judge(guardrail: ModelGuardrail, output: TaskOutput) -> tuple[bool, Any]:
+def judge(guardrail: ModelGuardrail, output: TaskOutput) -> tuple[bool, str | None]:
     """Have a model judge an output; see `LLMGuardrail`."""
     return drive(_judgement(guardrail, output))
 
 
-async def ajudge(guardrail: ModelGuardrail, output: TaskOutput) -> tuple[bool, Any]:
+async def ajudge(guardrail: ModelGuardrail, output: TaskOutput) -> tuple[bool, str | None]:
     """Have a model judge an output on this event loop; see `LLMGuardrail`."""
     return await adrive(_judgement(guardrail, output))
 
@@ -146,66 +153,66 @@ def prompt(task: Task) -> str:
     return task_prompt(task, standalone_briefing(task, task.agent, ""), book)
 
 
-def _executed(
-    task: Task, agent: BaseAgent | None, context: str | None, tools: Sequence[Any] | None
+def _execute(
+    task: Task, agent: BaseAgent | None, context: str | None, tools: Sequence[object] | None
 ) -> Program[TaskOutput]:
     agent = agent or task.agent
     if agent is None:
         raise RunError(f"{title(task)} has no agent assigned; give it `agent=`, or pass one: `execute_sync(agent)`")
     assignment = single_binding(task, agent, context, tools)
     notes = RunNotes()
-    plain = yield from _ran(assignment, task_body_without_override, notes)
+    plain = yield from _run_task_body(assignment, task_body_without_override, notes)
     output = TaskOutput.from_plain(plain, task.output_pydantic)
     if assignment.slug in notes.tasks:
         output.messages = notes.tasks[assignment.slug].messages
-    _counted(task, output.usage_by_model)
+    _charge_usage(task, output.usage_by_model)
     return output
 
 
-def _answered(agent: BaseAgent, task: Task, context: str | None, tools: Sequence[Any] | None) -> Program[str]:
-    plain = yield from _ran(single_binding(task, agent, context, tools), answer_body)
-    _counted(task, plain["usage"])
-    _noted_review(task)
+def _answer(agent: BaseAgent, task: Task, context: str | None, tools: Sequence[object] | None) -> Program[str]:
+    plain = yield from _run_task_body(single_binding(task, agent, context, tools), answer_body)
+    _charge_usage(task, plain["usage"])
+    _mark_reviewed(task)
     return plain["answer"]
 
 
-def plan(agent: BaseAgent, task: Task) -> Program[dict[str, Any] | None]:
+def plan(agent: BaseAgent, task: Task) -> Program[PlainDict | None]:
     """Return the agent's plan for a task: its text as `plan`, and whether it is `ready`; None if there is none."""
-    plain = yield from _ran(single_binding(task, agent, None, None), plan_body)
-    _counted(task, plain["usage"])
+    plain = yield from _run_task_body(single_binding(task, agent, None, None), plan_body)
+    _charge_usage(task, plain["usage"])
     return plain["plan"]
 
 
-def replied(
-    agent: BaseAgent, messages: object, structure: type[BaseModel] | None, files: Any = None
+def reply_program(
+    agent: BaseAgent, messages: object, structure: type[BaseModel] | None, files: object = None
 ) -> Program[LiteAgentOutput]:
     """Return an agent's answer to a conversation; see `Agent.kickoff`."""
     check_agent(agent)
-    engagement = bind_agent(agent)
+    binding = bind_agent(agent)
     if override_of(agent, "execute_task") is not None and not isinstance(agent, Agent):
-        raise RunError(f"{engagement.where} works in a way of its own, which is for tasks: give it a `Task`")
-    given: dict[str, object] = {"messages": _conversation(messages, engagement.where)}
-    given |= yield from noted_files(files)
-    _check_structure(structure, engagement.where)
-    body = partial(kickoff_body, structure, engagement)
-    kept, observers = agent_observers(agent, given)
+        raise RunError(f"{binding.where} works in a way of its own, which is for tasks: give it a `Task`")
+    inputs: dict[str, object] = {"messages": _conversation(messages, binding.where)}
+    inputs |= yield from recorded_files(files)
+    _check_structure(structure, binding.where)
+    body = partial(kickoff_body, structure, binding)
+    place, observers = agent_observers(agent, inputs)
     with running(), observed(observers):
-        name = f"Kickoff: {engagement.slug}"
-        plain = yield from body_alone(name, engagement.slug, body, given=given, work=engagement, kept=kept)
+        name = f"Kickoff: {binding.slug}"
+        plain = yield from run_standalone(name, binding.slug, body, inputs=inputs, binding=binding, own_place=place)
         yield WaitForListeners()
     return LiteAgentOutput.from_plain(plain, structure)
 
 
-def gone_on(work: AgentBinding, task: Task | None, said: Sequence[Message]) -> Program[dict[str, Any]]:
+def next_answer_program(binding: AgentBinding, task: Task | None, messages: Sequence[Message]) -> Program[PlainDict]:
     """Continue a conversation of an agent to its next answer; see `continue_body`."""
-    body = partial(continue_body, work, task, said)
-    done = yield from body_alone(f"Going on: {work.slug}", work.slug, body, work=work)
+    body = partial(continue_body, binding, task, messages)
+    result = yield from run_standalone(f"Going on: {binding.slug}", binding.slug, body, binding=binding)
     if task is not None:
-        _counted(task, done["usage"])
-    return done
+        _charge_usage(task, result["usage"])
+    return result
 
 
-def _conversation(messages: object, where: str) -> list[dict[str, Any]]:
+def _conversation(messages: object, where: str) -> list[PlainDict]:
     read = read_messages(messages)
     if not any(message["content"] for message in read):
         raise RunError(f"{where} was asked nothing; give `kickoff` a text, or messages such as {_EXAMPLE}")
@@ -217,86 +224,88 @@ def _check_structure(structure: object, where: str) -> None:
         raise DefinitionError(f"`response_format` of {where} is a pydantic model, not {structure!r:.80}")
 
 
-def _ran(assignment: TaskBinding, body: _Body, notes: RunNotes | None = None) -> Program[Any]:
+def _run_task_body(assignment: TaskBinding, body: _Body, notes: RunNotes | None = None) -> Program[Any]:
     name = f"Task: {assignment.slug}"
-    return (yield from body_alone(name, assignment.slug, partial(body, assignment), notes, work=assignment))
+    return (yield from run_standalone(name, assignment.slug, partial(body, assignment), notes, binding=assignment))
 
 
-def _judgement(guardrail: ModelGuardrail, output: TaskOutput) -> Program[tuple[bool, Any]]:
+def _judgement(guardrail: ModelGuardrail, output: TaskOutput) -> Program[tuple[bool, str | None]]:
     if isinstance(guardrail, HallucinationGuardrail) and guardrail.context is None:
         raise ValueError(
             "a HallucinationGuardrail that is called outside of a task needs `context=`: what the output is held to"
         )
-    model, asked = as_model(guardrail.llm), getattr(output, "description", "")  # an agent's own output has no task
+    model = as_model(guardrail.llm)
+    description = getattr(output, "description", "")  # an agent's own output has no task
 
-    def body(_: Mapping[str, object]) -> Body[dict[str, Any]]:
-        return {"verdict": (yield from judge_output(guardrail, output.raw, asked, "", model, english(), UsageLedger()))}
+    def body(_: Mapping[str, object]) -> Body[PlainDict]:
+        verdict = yield from judge_output(guardrail, output.raw, description, "", model, english(), UsageLedger())
+        return {"verdict": verdict}
 
-    verdict = yield from body_alone(f"Guardrail: {shorten(guardrail.description, 60)}", "verdict", body)
+    verdict = yield from run_standalone(f"Guardrail: {shorten(guardrail.description, 60)}", "verdict", body)
     return (True, output.raw) if verdict["accepted"] else (False, verdict["error"])
 
 
-def body_alone(
+def run_standalone(
     name: str,
     node: str,
-    body: Callable[[Mapping[str, Any]], Body[dict[str, Any]]],
+    body: Callable[[Mapping[str, Any]], Body[PlainDict]],
     notes: RunNotes | None = None,
-    given: Mapping[str, Any] | None = None,
-    work: AgentBinding | None = None,
-    kept: RunPlace | None = None,
+    inputs: Inputs | None = None,
+    binding: AgentBinding | None = None,
+    own_place: RunPlace | None = None,
 ) -> Program[Any]:
-    """Run a body in a graph of its own and return its result; `given` becomes its inputs.
+    """Run a body in a separate graph and return its result.
 
     Args:
-        name: what the graph is called in traces.
-        node: its node.
-        body: makes the generator of effects.
-        notes: notes what is known of tasks.
-        given: stands in the inputs.
-        work: who works, and may ask people.
-        kept: where it is kept, unless the graph around it keeps it; what is there already goes on.
+        name: the name of the graph in traces.
+        node: the name of its node.
+        body: the body, as a function of the graph's state.
+        notes: collects notes on the tasks.
+        inputs: the inputs in the graph's state.
+        binding: the agent or task that works, and may ask people; None if nobody is asked.
+        own_place: where the run is stored unless an enclosing graph stores it; a stored run is resumed.
     """
-    around = place_in_flow() or place_around()
-    place = place_to_ask(around or kept or _NOWHERE, [] if work is None else [work])
+    outer = place_in_flow() or place_in_graph()
+    place = place_to_ask(outer or own_place or _UNSTORED, [] if binding is None else [binding])
     graph: StateGraph[Any] = StateGraph(schema("AloneState", [INPUTS, node]))
     graph.add_node(node, BodyNode(node, body, stored=place.checkpointer is not False))
     graph.add_edge(START, node)
     graph.add_edge(node, END)
     compiled = InlineGraph(**vars(graph.compile(checkpointer=place.checkpointer, name=name)))
     config: RunnableConfig = {"configurable": place.configurable} if place.configurable else {}
-    state = (yield ReadState(compiled, config)) if place.known or kept is not None else None
+    state = (yield ReadState(compiled, config)) if place.known or own_place is not None else None
     if state is not None and node in state.values:
         return state.values[node]
-    begun = {INPUTS: given or {}} if state is None or state.created_at is None else _going_on(place, state)
+    first_value = {INPUTS: inputs or {}} if state is None or state.created_at is None else _resume_value(place, state)
 
-    def run_on(given: Any) -> Run:
+    def start(value: object) -> Run:
         durability, again = place.durability, place.again
-        return Run(compiled, given, config, durability=durability, detached=place.detached, again=again, notes=notes)
+        return Run(compiled, value, config, durability=durability, detached=place.detached, again=again, notes=notes)
 
     try:
-        run = yield from run_with_questions(place, config, begun, run_on)
+        run = yield from run_with_questions(place, config, first_value, start)
     finally:
         forget(place)
     place.leave(run.questions)
     return run.written[node]
 
 
-def _going_on(place: RunPlace, state: Any) -> object:
+def _resume_value(place: RunPlace, state: StateSnapshot) -> object:
     return place.answers(state.interrupts) if place.method is not None else None
 
 
-def _noted_review(task: Task) -> None:
-    """People have seen the answer, if the task asks for that."""
+def _mark_reviewed(task: Task) -> None:
+    """Mark the current task as reviewed by people, if it asks for that."""
     ongoing = ONGOING.get()
     if ongoing is not None and ongoing.task is task:
         ongoing.reviewed = True
 
 
-def _counted(task: Task, used: Mapping[str, object]) -> None:
+def _charge_usage(task: Task, usage: Mapping[str, object]) -> None:
     """Charge the usage of a built-in verb that a user's override calls to the current task."""
     ongoing = ONGOING.get()
     if ongoing is not None and ongoing.task is task:
-        ongoing.usage.add(used)
+        ongoing.usage.add(usage)
 
 
 class ReasoningPlan(BaseModel):
@@ -357,15 +366,15 @@ class AgentReasoning:
         Raises:
             RunError: no plan could be made; the reason is in the log.
         """
-        return self._told(drive(plan(self.agent, self.task)))
+        return self._output_of(drive(plan(self.agent, self.task)))
 
     async def ahandle_agent_reasoning(self) -> AgentReasoningOutput:
         """Plan on this event loop; see `handle_agent_reasoning`."""
-        return self._told(await adrive(plan(self.agent, self.task)))
+        return self._output_of(await adrive(plan(self.agent, self.task)))
 
-    def _told(self, made: dict[str, Any] | None) -> AgentReasoningOutput:
-        if made is None:
+    def _output_of(self, result: PlainDict | None) -> AgentReasoningOutput:
+        if result is None:
             raise RunError(
                 f"agent `{self.agent.role}` could make no plan; the reason is in the log. Look at its model."
             )
-        return AgentReasoningOutput(plan=ReasoningPlan(**made))
+        return AgentReasoningOutput(plan=ReasoningPlan(**result))

@@ -11,6 +11,7 @@ from crewgraph.compiler.agent.models import first_llm, model_of
 from crewgraph.compiler.crew.marking import mark_outputs
 from crewgraph.core.effects import Body
 from crewgraph.core.operations import Program, adrive, drive
+from crewgraph.core.plain import PlainDict
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.agent import Agent
 from crewgraph.definitions.crew.crew import Crew
@@ -27,7 +28,7 @@ from crewgraph.events.crew import (
 from crewgraph.lazy import lazy
 from crewgraph.llm.resolve import as_model
 from crewgraph.llm.usage import UsageLedger, total
-from crewgraph.runtime.agent.standalone import body_alone
+from crewgraph.runtime.agent.standalone import run_standalone
 from crewgraph.runtime.console import crew_console
 from crewgraph.runtime.crew.kickoff import emit_crew_event, failure_text, kickoff_program, validate_inputs
 from crewgraph.runtime.crew.training import checked_rounds
@@ -85,38 +86,38 @@ def evaluate_crew(
     crew: Crew, n_iterations: int, eval_llm: object, inputs: Inputs | None, checkpointer: Checkpointer
 ) -> CrewTestResult:
     """Test a crew; see `Crew.test`."""
-    return drive(_tested(crew, n_iterations, eval_llm, inputs, checkpointer))
+    return drive(_test(crew, n_iterations, eval_llm, inputs, checkpointer))
 
 
 async def aevaluate_crew(
     crew: Crew, n_iterations: int, eval_llm: object, inputs: Inputs | None, checkpointer: Checkpointer
 ) -> CrewTestResult:
     """Test a crew on this event loop; see `Crew.atest`."""
-    return await adrive(_tested(crew, n_iterations, eval_llm, inputs, checkpointer))
+    return await adrive(_test(crew, n_iterations, eval_llm, inputs, checkpointer))
 
 
-def _tested(
+def _test(
     crew: Crew, n_iterations: int, eval_llm: object, inputs: Inputs | None, checkpointer: Checkpointer
 ) -> Program[CrewTestResult]:
     rounds = checked_rounds(n_iterations)
-    given = validate_inputs(inputs or {})
+    values = validate_inputs(inputs or {})
     judge = _Judge(crew, first_llm(crew, eval_llm))
     result = CrewTestResult(model=judge.model.name)
-    about: dict[str, Any] = {"crew_name": crew.name, "crew": crew}
+    fields: dict[str, object] = {"crew_name": crew.name, "crew": crew}
     with crew_console(crew) or nullcontext():
         emit_crew_event(
-            CrewTestStartedEvent, crew, **about, n_iterations=rounds, eval_llm=judge.model.name, inputs=given
+            CrewTestStartedEvent, crew, **fields, n_iterations=rounds, eval_llm=judge.model.name, inputs=values
         )
         try:
             for _ in range(rounds):
-                begun = time.monotonic()
-                output = yield from _ran(crew, given, checkpointer)
-                took = time.monotonic() - begun
+                started = time.monotonic()
+                output = yield from _run_round(crew, values, checkpointer)
+                seconds = time.monotonic() - started
                 outputs = _outputs(crew, output)
                 scores = yield from judge.scores(outputs, result)
-                result.rounds.append(_round(output, scores, took))
+                result.rounds.append(_round(output, scores, seconds))
         except BaseException as error:
-            emit_crew_event(CrewTestFailedEvent, crew, **about, error=failure_text(error))
+            emit_crew_event(CrewTestFailedEvent, crew, **fields, error=failure_text(error))
             if result.rounds:
                 error.add_note(
                     f"{len(result.rounds)} of {rounds} rounds of the test are finished: `result` of this exception holds them"
@@ -124,12 +125,12 @@ def _tested(
                 error.result = result  # pyright: ignore[reportAttributeAccessIssue]
             raise
         yield CallBack(show_scores, result)
-        emit_crew_event(CrewTestCompletedEvent, crew, **about)
+        emit_crew_event(CrewTestCompletedEvent, crew, **fields)
         yield WaitForListeners()
     return result
 
 
-def _ran(crew: Crew, inputs: dict[str, Any], checkpointer: Checkpointer) -> Program[Any]:
+def _run_round(crew: Crew, inputs: Inputs, checkpointer: Checkpointer) -> Program[Any]:
     """A test round; the crew saves no memories of it, so that rounds do not influence each other."""
     token = CREW_WITHOUT_MEMORY.set(crew)
     try:
@@ -161,35 +162,35 @@ class _Judge:
 
     def scores(self, outputs: Sequence[tuple[Task, TaskOutput]], result: CrewTestResult) -> Program[list[TaskScore]]:
         """Return the scores of a round; the usage of the judging model is added to the result."""
-        given = [(output, self._asked(task)) for task, output in outputs if output.raw]
-        marks: list[dict[str, object]] = []
-        if given:
+        judged = [(output, self._model_for(task)) for task, output in outputs if output.raw]
+        marks: list[PlainDict] = []
+        if judged:
 
             def body(_: Mapping[str, object]) -> Body[dict[str, object]]:
-                return {"marks": {"all": (yield from mark_outputs(given, self._book))}}
+                return {"marks": {"all": (yield from mark_outputs(judged, self._book))}}
 
-            found = yield from body_alone(f"Evaluation: {self._crew.name}", "marks", body)
-            marks = found["all"]
-        each, used = iter(marks), UsageLedger()
+            result_by_node = yield from run_standalone(f"Evaluation: {self._crew.name}", "marks", body)
+            marks = result_by_node["all"]
+        remaining_marks, ledger = iter(marks), UsageLedger()
         scores: list[TaskScore] = []
         for task, output in outputs:
-            mark: dict[str, Any] = next(each) if output.raw else {}
-            used.add(mark.get("usage") or {})
+            mark: PlainDict = next(remaining_marks) if output.raw else {}
+            ledger.add(mark.get("usage") or {})
             scores.append(_score(task, output, mark))
-            self._told(task, scores[-1])
-        result.evaluation_usage.add_usage_metrics(used.total)
+            self._report(task, scores[-1])
+        result.evaluation_usage.add_usage_metrics(ledger.total)
         return scores
 
-    def _asked(self, task: Task) -> Model:
+    def _model_for(self, task: Task) -> Model:
         return model_of(self._agent.llm, self._agent, task, self._crew)
 
-    def _told(self, task: Task, score: TaskScore) -> None:
+    def _report(self, task: Task, score: TaskScore) -> None:
         if score.error is not None:
             _log.warning("task `%s` could not be judged: %s", score.task, score.error)
         if score.score is not None:
-            told: dict[str, object] = {"crew_name": self._crew.name, "crew": self._crew, "model": self.model.name}
+            fields: dict[str, object] = {"crew_name": self._crew.name, "crew": self._crew, "model": self.model.name}
             emit_crew_event(
-                CrewTestResultEvent, self._crew, **told, quality=score.score, execution_duration=score.seconds
+                CrewTestResultEvent, self._crew, **fields, quality=score.score, execution_duration=score.seconds
             )
 
 
@@ -201,7 +202,7 @@ def _round(output: object, scores: list[TaskScore], seconds: float) -> ScoredRou
     return ScoredRound(scores=scores, seconds=seconds, usage=total(score.usage for score in scores), cost=cost)
 
 
-def _score(task: Task, output: TaskOutput, mark: Mapping[str, Any]) -> TaskScore:
+def _score(task: Task, output: TaskOutput, mark: PlainDict) -> TaskScore:
     return TaskScore(
         task=output.name or output.description,
         agent=output.agent,

@@ -27,7 +27,7 @@ _Outcome = CrewOutput | BaseException
 
 def kickoff_for_each(
     crew: Crew,
-    inputs: Sequence[Mapping[str, Any]],
+    inputs: Sequence[Inputs],
     options: RunOptions = DEFAULT_OPTIONS,
     *,
     max_concurrency: int | None = None,
@@ -35,7 +35,7 @@ def kickoff_for_each(
     """Run a crew for each of several inputs; see `Crew.kickoff_for_each`."""
     items = _items(inputs, max_concurrency)
 
-    def one(item: "_Item") -> _Outcome:
+    def run_item(item: "_Item") -> _Outcome:
         try:
             with isolated_tool_cache(crew):
                 own = override_of(crew, "kickoff")
@@ -47,20 +47,20 @@ def kickoff_for_each(
 
     if max_concurrency is None or len(items) < 2:
         with load_knowledge_once():
-            return _settled(crew, items, [one(item) for item in items])
+            return _collect(crew, items, [run_item(item) for item in items])
     pool = ThreadPoolExecutor(min(max_concurrency, len(items)), thread_name_prefix="crewgraph-each")
     try:
         with giving_up(), load_knowledge_once():
-            started = [pool.submit(copy_context().run, one, item) for item in items]
+            started = [pool.submit(copy_context().run, run_item, item) for item in items]
             outcomes = [future.result() for future in started]
-        return _settled(crew, items, outcomes)
+        return _collect(crew, items, outcomes)
     finally:  # a KeyboardInterrupt begins no further one
         pool.shutdown(cancel_futures=True)
 
 
 async def akickoff_for_each(
     crew: Crew,
-    inputs: Sequence[Mapping[str, Any]],
+    inputs: Sequence[Inputs],
     options: RunOptions = DEFAULT_OPTIONS,
     *,
     max_concurrency: int | None = None,
@@ -69,7 +69,7 @@ async def akickoff_for_each(
     items = _items(inputs, max_concurrency)
     gate = asyncio.Semaphore(max_concurrency or len(items) or 1)
 
-    async def one(item: "_Item") -> CrewOutput:
+    async def run_item(item: "_Item") -> CrewOutput:
         async with gate:
             with isolated_tool_cache(crew):  # of this item alone: `gather` gives each a context of its own
                 own = override_of(crew, "kickoff_async") or override_of(crew, "akickoff")
@@ -80,8 +80,8 @@ async def akickoff_for_each(
                 return await akickoff_crew(crew, item.inputs, replace(options, thread_id=item.thread_id))
 
     with load_knowledge_once():
-        outcomes = await asyncio.gather(*(one(item) for item in items), return_exceptions=True)
-    return _settled(crew, items, outcomes)
+        outcomes = await asyncio.gather(*(run_item(item) for item in items), return_exceptions=True)
+    return _collect(crew, items, outcomes)
 
 
 class _Item:
@@ -91,23 +91,23 @@ class _Item:
         self.inputs, self.thread_id = inputs, thread_in_flow() or str(uuid4())
 
 
-def _items(inputs: Any, max_concurrency: int | None) -> list[_Item]:
+def _items(inputs: object, max_concurrency: int | None) -> list[_Item]:
     if isinstance(inputs, (str, bytes, Mapping)) or not isinstance(inputs, Sequence):
         raise TypeError(f'`inputs` is {inputs!r:.80}; give a list of dicts, one for each run: [{{"topic": "rain"}}]')
-    given = cast(Sequence[Any], inputs)
-    for n, item in enumerate(given):
+    entries = cast(Sequence[Any], inputs)
+    for index, item in enumerate(entries):
         if not isinstance(item, Mapping):
-            raise TypeError(f'`inputs[{n}]` is {item!r:.80}; give a dict of names and values: {{"topic": "rain"}}')
+            raise TypeError(f'`inputs[{index}]` is {item!r:.80}; give a dict of names and values: {{"topic": "rain"}}')
     if max_concurrency is not None and max_concurrency < 1:
         raise ValueError(
             f"`max_concurrency` is {max_concurrency}; give the greatest number of runs at a time, at least 1"
         )
-    return [_Item(item) for item in given]
+    return [_Item(item) for item in entries]
 
 
-def _settled(crew: Crew, items: Sequence[_Item], outcomes: Sequence[_Outcome]) -> list[CrewOutput]:
+def _collect(crew: Crew, items: Sequence[_Item], outcomes: Sequence[_Outcome]) -> list[CrewOutput]:
     """Return the outputs in order, or raise the first failure, which carries the available ones."""
-    failures = {n: outcome for n, outcome in enumerate(outcomes) if isinstance(outcome, BaseException)}
+    failures = {index: outcome for index, outcome in enumerate(outcomes) if isinstance(outcome, BaseException)}
     outputs = [None if isinstance(outcome, BaseException) else outcome for outcome in outcomes]
     finished = [output for output in outputs if output is not None]
     # What an `after_kickoff` function gave in its place may be anything.
@@ -117,20 +117,20 @@ def _settled(crew: Crew, items: Sequence[_Item], outcomes: Sequence[_Outcome]) -
         if not isinstance(failure, Exception):
             raise failure
     if failures:
-        raise _told(failures, outputs, items)
+        raise _first_failure(failures, outputs, items)
     return finished
 
 
-def _told(
+def _first_failure(
     failures: Mapping[int, BaseException], outputs: Sequence[CrewOutput | None], items: Sequence[_Item]
 ) -> BaseException:
-    first, *others = failures
+    first, *more = failures
     error = failures[first]
     error.add_note(
         f"`inputs[{first}]` failed, thread `{items[first].thread_id}`. {len(outputs) - len(failures)} of {len(outputs)} runs "
         "are finished: `outputs` of this exception holds what they gave, None for each that failed; `failures` says why."
     )
-    for n in others:
-        error.add_note(f"`inputs[{n}]` failed, too, thread `{items[n].thread_id}`: {failures[n]!r:.300}")
+    for index in more:
+        error.add_note(f"`inputs[{index}]` failed, too, thread `{items[index].thread_id}`: {failures[index]!r:.300}")
     error.outputs, error.failures = list(outputs), dict(failures)  # pyright: ignore[reportAttributeAccessIssue]
     return error

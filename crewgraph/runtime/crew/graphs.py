@@ -45,15 +45,15 @@ def compile_crew(
 ) -> Graph:
     """Compile a crew to a graph for the caller; see `Crew.compile`."""
     form = Granularity(
-        granularity=_known(granularity),
+        granularity=_checked_granularity(granularity),
         stored=checkpointer is not False,
         before=tuple(interrupt_before),
         after=tuple(interrupt_after),
     )
     check_crew(crew)
-    tasks = _taught(crew, training_data_of(crew)) if crew.tasks else None
+    tasks = _bind_with_lessons(crew, training_data_of(crew)) if crew.tasks else None
     graph = crew_graph(crew, tasks, form)
-    made = graph.compile(
+    compiled = graph.compile(
         checkpointer=checkpointer,
         store=store,
         cache=cache,
@@ -61,7 +61,7 @@ def compile_crew(
         interrupt_after=form.tasks(form.after, tasks or ()),
         name=f"Crew: {crew.name}",
     )
-    return metered(made, crew)
+    return metered(compiled, crew)
 
 
 def graph_of(crew: Crew, checkpointer: Any, granularity: str = "task") -> CrewGraph:
@@ -75,17 +75,17 @@ def graph_of(crew: Crew, checkpointer: Any, granularity: str = "task") -> CrewGr
     # The checkpointer is held by the graph that is kept, so its id is not given to another one meanwhile.
     lessons = training_data_of(crew)
     key: Hashable = (crew_graph_key(crew), crew_plan_key(crew), lessons, id(checkpointer), granularity)
-    known: CrewGraph | None = crew.kept.get(key)
-    if known is None:
-        tasks = _taught(crew, lessons)
+    cached: CrewGraph | None = crew.kept.get(key)
+    if cached is None:
+        tasks = _bind_with_lessons(crew, lessons)
         planning = planning_binding(crew, tasks)
-        form = Granularity(granularity=_known(granularity), stored=checkpointer is not False)
+        form = Granularity(granularity=_checked_granularity(granularity), stored=checkpointer is not False)
         graph = crew_graph(crew, tasks, form, planning)
-        made = graph.compile(checkpointer=checkpointer, name=f"Crew: {crew.name}")
-        known = CrewGraph(metered(made, crew), tasks, planning)
-        crew.kept.put(key, known)
-    set_fields(crew, planning_tasks=[] if known.planning is None else [known.planning.task])
-    return known
+        compiled = graph.compile(checkpointer=checkpointer, name=f"Crew: {crew.name}")
+        cached = CrewGraph(metered(compiled, crew), tasks, planning)
+        crew.kept.put(key, cached)
+    set_fields(crew, planning_tasks=[] if cached.planning is None else [cached.planning.task])
+    return cached
 
 
 def _refuse_in_training(crew: Crew) -> None:
@@ -97,11 +97,11 @@ def _refuse_in_training(crew: Crew) -> None:
         )
 
 
-def _taught(crew: Crew, lessons: TrainingData) -> list[TaskBinding]:
+def _bind_with_lessons(crew: Crew, lessons: TrainingData) -> list[TaskBinding]:
     return [replace(bind_task, lessons=lessons) for bind_task in bind_tasks(crew)]
 
 
-def _known(granularity: str) -> str:
+def _checked_granularity(granularity: str) -> str:
     if granularity not in ("task", "step"):
         raise CompileError(
             f'`granularity` is {granularity!r}; give "task" (a node per task) or "step" (a graph per task).'

@@ -26,7 +26,7 @@ from crewgraph.definitions.task.output import CrewOutput
 from crewgraph.errors import RunError
 from crewgraph.runtime.crew.graphs import graph_of
 from crewgraph.runtime.crew.results import partial_output
-from crewgraph.runtime.execution import ReadState, Run, refuse_without_async_face
+from crewgraph.runtime.execution import ReadState, Run, require_async_methods
 from crewgraph.runtime.run_target import RunPlace
 from crewgraph.runtime.runs.index import crew_question, list_crew_runs
 from crewgraph.runtime.runs.storage import checkpointer_for
@@ -59,16 +59,16 @@ async def acrew_questions(crew: Crew, checkpointer: Checkpointer) -> list[Pendin
 
 def _pending(crew: Crew, checkpointer: Checkpointer) -> Program[list[PendingCrew]]:
     saver = checkpointer_for(checkpointer, crew.checkpointer)
-    found: list[PendingCrew] = []
+    pending: list[PendingCrew] = []
     if saver is None:
-        return found
-    made = graph_of(crew, saver)
+        return pending
+    compiled = graph_of(crew, saver)
     for run in (yield from list_crew_runs(crew, RunFilter(status="pending"), saver)):
-        state = yield ReadState(made.graph, {"configurable": {"thread_id": run.thread_id}})
+        state = yield ReadState(compiled.graph, {"configurable": {"thread_id": run.thread_id}})
         questions = cast("tuple[CrewQuestion, ...]", run.questions)
-        done = partial_output(made.tasks, state.values, run.thread_id, RunNotes(), made.planning)
-        found.append(pending_crew(crew, done, made.tasks, questions))
-    return found
+        done = partial_output(compiled.tasks, state.values, run.thread_id, RunNotes(), compiled.planning)
+        pending.append(pending_crew(crew, done, compiled.tasks, questions))
+    return pending
 
 
 def pending_crew(
@@ -77,13 +77,13 @@ def pending_crew(
     """Return the pending output of a run that waits for answers.
 
     Args:
-        crew: whose run it is.
-        done: what is done so far, with the thread that the run is kept under.
+        crew: the crew of the run.
+        done: the output so far, with the thread of the run.
         tasks: the crew's tasks in order.
-        questions: what it waits for.
+        questions: the pending questions.
 
     Raises:
-        RunError: it is kept nowhere, and so nobody could answer.
+        RunError: the run is not stored, so nobody could answer.
     """
     if done.thread_id is None:
         raise RunError(
@@ -92,103 +92,106 @@ def pending_crew(
             "leave `checkpointer=False` out."
         )
     slugs = [task.slug for task in tasks]
-    asked = sorted(questions, key=lambda one: slugs.index(one.task) if one.task in slugs else len(slugs))
+    ordered = sorted(questions, key=lambda item: slugs.index(item.task) if item.task in slugs else len(slugs))
     return PendingCrew(
         crew=crew.name,
         tasks_output=done.tasks_output,
         plan=done.plan,
         token_usage=done.token_usage,
         thread_id=done.thread_id,
-        questions=tuple(asked),
+        questions=tuple(ordered),
     )
 
 
-def place_to_ask(place: RunPlace, work: Sequence[AgentBinding]) -> RunPlace:
+def place_to_ask(place: RunPlace, bindings: Sequence[AgentBinding]) -> RunPlace:
     """Return the place of a run whose agents may ask people; an unstored run gets in-memory storage while it lasts.
 
     Raises:
-        RunError: a task asks for sure, and there is nobody at a terminal.
+        RunError: a task always asks, and there is no terminal.
     """
     if place.checkpointer is not False:
         return place
-    asking = [item for item in work if _asks(item)]
+    asking = [item for item in bindings if _asks(item)]
     if not asking:
         return place
     if has_terminal():
-        return replace(place, checkpointer=_IN_MEMORY, thread_id=str(uuid4()), for_now=True)
-    sure = next((item for item in asking if _is_looked_at(item)), None)
-    if sure is not None:
+        return replace(place, checkpointer=_IN_MEMORY, thread_id=str(uuid4()), temporary=True)
+    unanswerable = next((item for item in asking if _is_reviewed(item)), None)
+    if unanswerable is not None:
         raise RunError(
-            f"{sure.where} has `human_input=True`, there is nobody at a terminal, and the run is kept nowhere, so it cannot wait "
-            "for an answer. Run it in a crew that keeps its runs (leave `checkpointer=False` out), or at a terminal."
+            f"{unanswerable.where} has `human_input=True`, there is nobody at a terminal, and the run is kept nowhere, "
+            "so it cannot wait for an answer. Run it in a crew that keeps its runs "
+            "(leave `checkpointer=False` out), or at a terminal."
         )
     return place
 
 
-def _asks(work: AgentBinding) -> bool:
-    if _is_looked_at(work):
+def _asks(binding: AgentBinding) -> bool:
+    if _is_reviewed(binding):
         return True
-    tools = [tool.tool.source for tool in work.tools.values()]
-    for agent in () if work.crew is None else work.crew.agents:  # work may be handed on to them
+    tools = [tool.tool.source for tool in binding.tools.values()]
+    for agent in () if binding.crew is None else binding.crew.agents:  # it may delegate work to them
         tools += agent.tools or ()
     return bool(tools) and any(map(approval_of, tools))
 
 
-def _is_looked_at(work: AgentBinding) -> bool:
-    return isinstance(work, TaskBinding) and bool(work.task.human_input) and configured_provider() is None
+def _is_reviewed(binding: AgentBinding) -> bool:
+    return isinstance(binding, TaskBinding) and bool(binding.task.human_input) and configured_provider() is None
 
 
 def forget(place: RunPlace) -> None:
-    """Remove a run that was kept for as long as it lasted."""
-    if place.for_now and place.thread_id is not None:
+    """Remove a run from the in-memory storage."""
+    if place.temporary and place.thread_id is not None:
         _IN_MEMORY.delete_thread(place.thread_id)
 
 
 def run_with_questions(
-    place: RunPlace, config: RunnableConfig, given: Any, run_on: Callable[[object], Run]
+    place: RunPlace, config: RunnableConfig, value: Any, start: Callable[[object], Run]
 ) -> Program[Run]:
-    """Run to the end, asking questions at the terminal, or to questions that somebody has to answer elsewhere.
+    """Run until the end, or until questions that cannot be asked at a terminal.
 
     Args:
-        place: where it is kept.
-        config: its thread.
-        given: what it begins or goes on with.
-        run_on: makes the run from that.
+        place: where the run is stored.
+        config: the config with its thread.
+        value: the graph's input: inputs, a Command with answers, or None to continue.
+        start: returns the run for an input.
     """
     asks_here = place.detached and place.checkpointer is not False and has_terminal()
-    REPORTED.set(set() if asks_here else None)  # whoever answers has heard what came before
+    REPORTED.set(set() if asks_here else None)  # the user at the terminal has seen the earlier events
     try:
         while True:
-            run = run_on(given)
+            run = start(value)
             yield run
-            run.questions.sort(key=partial(_position, list(run.graph.nodes)))  # they came as their tasks stopped
+            run.questions.sort(
+                key=partial(_position, list(run.graph.nodes))
+            )  # they arrived in the order their tasks stopped
             if not run.questions or not asks_here:
                 return run
-            given = yield from _asked_there(run.questions, place.checkpointer, config)
+            value = yield from _ask_at_terminal(run.questions, place.checkpointer, config)
     finally:
         REPORTED.set(None)
 
 
-def _position(nodes: Sequence[str], asked: Interrupt) -> int:
-    task = crew_question(asked).task
+def _position(nodes: Sequence[str], interrupt: Interrupt) -> int:
+    task = crew_question(interrupt).task
     return nodes.index(task) if task in nodes else len(nodes)
 
 
-def _asked_there(
-    asked: Sequence[Interrupt], saver: object, config: RunnableConfig
+def _ask_at_terminal(
+    interrupts: Sequence[Interrupt], saver: object, config: RunnableConfig
 ) -> "Program[Command[object] | None]":
-    seen = yield _Latest(saver, config)
-    answers = yield _AtTerminal([crew_question(item) for item in asked])
-    return (yield from _filed(asked, answers, saver, seen.config))
+    checkpoint = yield _LatestCheckpoint(saver, config)
+    answers = yield _AskAtTerminal([crew_question(item) for item in interrupts])
+    return (yield from _store_answers(interrupts, answers, saver, checkpoint.config))
 
 
-class _AtTerminal(Operation):
-    """Asks whoever sits at the terminal, one question after the other; the answers by id."""
+class _AskAtTerminal(Operation):
+    """Asks questions at the terminal one after the other and returns the answers by id."""
 
     def __init__(self, questions: Sequence[CrewQuestion]) -> None:
         self.questions = questions
 
-    def run(self) -> dict[str, Any]:
+    def run(self) -> dict[str, object]:
         return {question.id: ask_at_terminal(_prompt(question)) for question in self.questions}
 
     async def arun(self) -> dict[str, object]:
@@ -197,26 +200,28 @@ class _AtTerminal(Operation):
 
 def _prompt(question: CrewQuestion) -> str:
     where = f"[{question.task or question.agent}] " if question.agent else ""
-    told = [f"{where}{item}" for item in (question.refused, question.text) if item is not None]
-    return "\n".join(["", *told, "> "])
+    lines = [f"{where}{item}" for item in (question.refused, question.text) if item is not None]
+    return "\n".join(["", *lines, "> "])
 
 
-def file_answers(crew: Crew, place: RunPlace, config: RunnableConfig, answer: Any) -> "Program[Command[object] | None]":
+def file_answers(
+    crew: Crew, place: RunPlace, config: RunnableConfig, answer: object
+) -> "Program[Command[object] | None]":
     """Return the resume value for the answers to a run's questions.
 
     Raises:
-        RunError: it asks nothing, or something else, or somebody was quicker.
+        RunError: there are no or other questions, or they have been answered in the meantime.
     """
-    kept = yield _Latest(place.checkpointer, config)
-    asked = questions_in((kept.pending_writes or ()) if kept else ())
+    checkpoint = yield _LatestCheckpoint(place.checkpointer, config)
+    interrupts = questions_in((checkpoint.pending_writes or ()) if checkpoint else ())
     where = f"the run of thread `{place.thread_id}` of crew `{crew.name}`"
-    if not asked:
+    if not interrupts:
         raise RunError(f"{where} waits for no answer. Without one, `resume({place.thread_id!r})` goes on with it.")
-    answers = _by_id(asked, answer, where)
-    return (yield from _filed(asked, answers, place.checkpointer, kept.config))
+    answers = _answers_by_id(interrupts, answer, where)
+    return (yield from _store_answers(interrupts, answers, place.checkpointer, checkpoint.config))
 
 
-class _Latest(Operation):
+class _LatestCheckpoint(Operation):
     """Return the latest checkpoint of a thread."""
 
     def __init__(self, saver: Any, config: RunnableConfig) -> None:
@@ -225,60 +230,60 @@ class _Latest(Operation):
     def run(self) -> object:
         return self.saver.get_tuple(self.config)
 
-    async def arun(self) -> Any:
-        refuse_without_async_face(self.saver)
+    async def arun(self) -> object:
+        require_async_methods(self.saver)
         return await self.saver.aget_tuple(self.config)
 
 
-def _by_id(asked: Sequence[Interrupt], answer: object, where: str) -> dict[str, object]:
-    """Answers by the ids of the questions.
+def _answers_by_id(interrupts: Sequence[Interrupt], answer: object, where: str) -> dict[str, object]:
+    """Return the answers by question id.
 
     Raises:
-        RunError: one is to a question that is not asked, or it is not said which it is to.
+        RunError: an answer is for an unknown question, or it is not clear for which one.
     """
-    questions = [crew_question(item) for item in asked]
+    questions = [crew_question(item) for item in interrupts]
     ids = {question.id for question in questions}
-    if isinstance(answer, Mapping) and answer and set(cast("Mapping[str, Any]", answer)) <= ids:
-        given = dict(cast("Mapping[str, Any]", answer))
-    elif len(questions) == 1 and not _is_of_another(questions[0], answer):
-        given = {questions[0].id: cast("Any", answer)}
+    if isinstance(answer, Mapping) and answer and set(cast("Mapping[str, object]", answer)) <= ids:
+        answers = dict(cast("Mapping[str, object]", answer))
+    elif len(questions) == 1 and not _needs_ids(questions[0], answer):
+        answers = {questions[0].id: cast("object", answer)}
     else:
         raise RunError(
             f"{where} waits for {len(questions)} answer{'s' if len(questions) > 1 else ''}, and {answer!r:.200} answers "
             f"none of its questions. Give a dict of answers by the questions' ids. It is asked {format_questions(questions)}"
         )
     try:
-        return {name: plain(value) for name, value in given.items()}
+        return {name: plain(value) for name, value in answers.items()}
     except NotPlain as error:
         raise RunError(f"an answer to {where} is {error}") from error
 
 
-def _is_of_another(question: CrewQuestion, answer: Any) -> bool:
+def _needs_ids(question: CrewQuestion, answer: Any) -> bool:
     """Whether an answer can only be a dict of answers by question id."""
     if not isinstance(answer, Mapping) or question.kind == "question":
         return False
     known = {"feedback": {"feedback"}, "approval": {"args", "approved", "reason"}}[question.kind]
-    return not set(cast("Mapping[str, Any]", answer)) <= known
+    return not set(cast("Mapping[str, object]", answer)) <= known
 
 
-def _filed(
-    asked: Sequence[Interrupt], answers: Mapping[str, object], saver: object, address: RunnableConfig
+def _store_answers(
+    interrupts: Sequence[Interrupt], answers: Mapping[str, object], saver: object, config: RunnableConfig
 ) -> "Program[Command[object] | None]":
-    """Keep the answers at the checkpoint that asks; what user code asked with `interrupt` is answered by the command.
+    """Store the answers at the pending checkpoint; return the command that answers calls of `interrupt` in user code.
 
     Raises:
-        RunError: somebody was quicker.
+        RunError: a question has been answered in the meantime.
     """
     command: dict[str, object] = {}
-    for item in asked:
+    for item in interrupts:
         name = own_id(item)
         if (name or item.id) not in answers:
             continue
         if name is None:
             command[item.id] = answers[item.id]
-        elif not (yield from file_answer(saver, address, name, answers[name])):
+        elif not (yield from file_answer(saver, config, name, answers[name])):
             raise RunError(
                 f"the question `{name}` was answered by somebody else meanwhile, so this answer is not taken. What came of it: "
-                f"`resume({address.get('configurable', {}).get('thread_id')!r})`."
+                f"`resume({config.get('configurable', {}).get('thread_id')!r})`."
             )
     return Command(resume=command) if command else None

@@ -43,14 +43,21 @@ from crewgraph.runtime.crew.results import (
     check_stored,
     crew_output,
     execution_logs,
-    inputs_alone,
-    noted_files,
-    parted,
     partial_output,
+    recorded_files,
+    split_files,
+    without_files,
     written_so_far,
 )
 from crewgraph.runtime.execution import CallBack, ReadState, Run, WaitForListeners
-from crewgraph.runtime.run_hooks import SnapshotOrigin, crew_observers, observed, run_entry_hooks, taken, with_run_hooks
+from crewgraph.runtime.run_hooks import (
+    SnapshotOrigin,
+    callback_arguments,
+    crew_observers,
+    observed,
+    run_entry_hooks,
+    with_run_hooks,
+)
 from crewgraph.runtime.run_target import RunPlace, run_place
 from crewgraph.runtime.runs.index import crew_question
 from crewgraph.runtime.runs.metadata import CREW_GRANULARITY, crew_labels
@@ -111,100 +118,102 @@ def kickoff_program(
     options: RunOptions,
     audience: CrewAudience | None = None,
 ) -> Program[CrewOutput]:
-    """A kickoff as a program. The audience is notified of the start here, and of the rest by the events of the run."""
+    """Return a kickoff as a program; the audience is notified of its start here, and then by events."""
     start = crew.take_start()
     if start is not None:
         continued: Program[CrewOutput] = start(crew, inputs, options, audience)
         return (yield from continued)
-    with closing(RunResources()) as opened:
-        return (yield from _begun(crew, inputs, options, audience, opened))
+    with closing(RunResources()) as resources:
+        return (yield from _start(crew, inputs, options, audience, resources))
 
 
-def _begun(
+def _start(
     crew: Crew,
     inputs: Inputs | None,
     options: RunOptions,
     audience: CrewAudience | None,
-    opened: RunResources,
+    resources: RunResources,
 ) -> Program[CrewOutput]:
     try:
-        run, given = yield from _prepared(crew, inputs, options, opened)
+        run, prepared = yield from _prepare(crew, inputs, options, resources)
     except GraphBubbleUp:
         raise
-    except BaseException as error:  # it has begun for whoever listens, and pairs what begins with what ends
-        about: dict[str, object] = {"crew_name": crew.name, "crew": crew, "thread_id": options.thread_id}
-        told = (
-            {str(name): value for name, value in inputs_alone(inputs).items()} if isinstance(inputs, Mapping) else None
+    except BaseException as error:  # listeners get a start event for every end event
+        fields: dict[str, object] = {"crew_name": crew.name, "crew": crew, "thread_id": options.thread_id}
+        shown_inputs = (
+            {str(name): value for name, value in without_files(inputs).items()} if isinstance(inputs, Mapping) else None
         )
-        emit_crew_event(CrewKickoffStartedEvent, crew, **about, inputs=told)
-        emit_crew_event(CrewKickoffFailedEvent, crew, **about, error=failure_text(error))
+        emit_crew_event(CrewKickoffStartedEvent, crew, **fields, inputs=shown_inputs)
+        emit_crew_event(CrewKickoffFailedEvent, crew, **fields, error=failure_text(error))
         raise
     if audience is not None:
-        audience.start(crew.name, run.place.shown_thread, given, run.tasks, run.planning)
+        audience.start(crew.name, run.place.shown_thread, prepared, run.tasks, run.planning)
     if run.place.known:
         state = yield ReadState(run.graph, run.config)
         if state.created_at is not None:
-            return (yield from run.execute(run.place.answers(state.interrupts), given))
-    return (yield from run.execute({INPUTS: given}, given))
+            return (yield from run.execute(run.place.answers(state.interrupts), prepared))
+    return (yield from run.execute({INPUTS: prepared}, prepared))
 
 
-def _prepared(
+def _prepare(
     crew: Crew,
     inputs: Inputs | None,
     options: RunOptions,
-    opened: RunResources,
-) -> "Program[tuple[CrewRun, dict[str, Any]]]":
+    resources: RunResources,
+) -> "Program[tuple[CrewRun, dict[str, object]]]":
     """Return the run, and its inputs after the `before_kickoff` functions and hooks."""
-    given, files = parted(validate_inputs(inputs or {}))
+    values, files = split_files(validate_inputs(inputs or {}))
     for callback in crew.before_kickoff_callbacks:
-        changed = yield CallBack(callback, *taken(callback, given))
-        given = given if changed is None else validate_inputs(changed)
-    given = plain_inputs(validate_inputs((yield from run_entry_hooks(crew, given))))
-    _warn_of_open_placeholders(crew, given)
-    given |= yield from noted_files(files)
-    run = CrewRun(crew, run_place(crew, options.thread_id, options.checkpointer), options.granularity, opened)
-    run.check_worded(given)
+        changed = yield CallBack(callback, *callback_arguments(callback, values))
+        values = values if changed is None else validate_inputs(changed)
+    values = plain_inputs(validate_inputs((yield from run_entry_hooks(crew, values))))
+    _warn_of_open_placeholders(crew, values)
+    values |= yield from recorded_files(files)
+    run = CrewRun(crew, run_place(crew, options.thread_id, options.checkpointer), options.granularity, resources)
+    run.check_inputs(values)
     if not run.place.known:
-        yield ExternalResourceCheck(run.tasks, opened)
+        yield ExternalResourceCheck(run.tasks, resources)
         yield LoadKnowledge(run.steps)
-    return run, given
+    return run, values
 
 
-def resume_program(crew: Crew, thread_id: str, checkpointer: Checkpointer, answer: Any = None) -> Program[CrewOutput]:
-    """A resume as a program."""
-    with closing(RunResources()) as opened:
-        return (yield from _gone_on(crew, thread_id, checkpointer, answer, opened))
+def resume_program(
+    crew: Crew, thread_id: str, checkpointer: Checkpointer, answer: object = None
+) -> Program[CrewOutput]:
+    """Return a resume as a program."""
+    with closing(RunResources()) as resources:
+        return (yield from _resume(crew, thread_id, checkpointer, answer, resources))
 
 
-def _gone_on(
-    crew: Crew, thread_id: str, checkpointer: Checkpointer, answer: Any, opened: RunResources
+def _resume(
+    crew: Crew, thread_id: str, checkpointer: Checkpointer, answer: object, resources: RunResources
 ) -> Program[CrewOutput]:
     if not thread_id:
         raise RunError(
             "`resume` needs the name that the run is kept under: `thread_id` of its output or of its start event"
         )
-    run = CrewRun(crew, run_place(crew, thread_id, checkpointer), "task", opened)
+    run = CrewRun(crew, run_place(crew, thread_id, checkpointer), "task", resources)
     if run.place.checkpointer is False:
         raise RunError("a run that was kept nowhere (`checkpointer=False`) cannot be resumed")
     state = yield ReadState(run.graph, run.config)
     if state.created_at is None:
         raise RunError(
-            f"there is no run of thread `{thread_id}` in {_named(run.place)}. Look at the thread's name, and at whether this "
-            "is the place it was kept in (`checkpointer=`, CREWGRAPH_STORAGE_DIR)."
+            f"there is no run of thread `{thread_id}` in {_place_text(run.place)}. Look at the thread's name, and at "
+            "whether this is the place it was kept in (`checkpointer=`, CREWGRAPH_STORAGE_DIR)."
         )
-    run = run.as_kept(state.metadata)
+    run = run.with_stored_granularity(state.metadata)
     check_stored(run.steps, state.values, run.place.thread_id)
-    given = None if answer is None else (yield from file_answers(crew, run.place, run.config, answer))
-    # A run that has ended does nothing more; whether it has, `state.next` does not tell: it is empty, too, while what a task
-    # wrote is stored and not yet applied.
-    return (yield from run.execute(given, state.values.get(INPUTS) or {}))
+    resume_value = None if answer is None else (yield from file_answers(crew, run.place, run.config, answer))
+    # A finished run does nothing more. `state.next` cannot tell: it is also empty while a task's writes are stored but not
+    # applied.
+    return (yield from run.execute(resume_value, state.values.get(INPUTS) or {}))
 
 
-def validate_inputs(inputs: Any) -> dict[str, Any]:
-    """Inputs, if they are names with values.
+def validate_inputs(inputs: object) -> dict[str, Any]:
+    """Return the inputs as a dict.
 
     Raises:
-        TypeError: they are something else.
+        TypeError: they are not a mapping with text keys.
     """
     if not isinstance(inputs, Mapping) or not all(isinstance(name, str) for name in inputs):  # pyright: ignore[reportUnknownVariableType]
         raise TypeError(f'`inputs` is {inputs!r:.80}; give a dict of names and values: {{"topic": "rain"}}')
@@ -212,28 +221,28 @@ def validate_inputs(inputs: Any) -> dict[str, Any]:
 
 
 def plain_inputs(inputs: Inputs) -> dict[str, object]:
-    """Inputs as checkpoints hold them."""
-    made: dict[str, Any] = {}
+    """Return the inputs as plain data, for checkpoints."""
+    result: dict[str, object] = {}
     for name, value in inputs.items():
         try:
-            made[name] = plain(value)
+            result[name] = plain(value)
         except NotPlain as error:
             raise NotPlain(f"the input `{name}` is {error}") from error
-    return made
+    return result
 
 
 class CrewRun:
     """A run before its start: the graph and where it is stored."""
 
-    def __init__(self, crew: Crew, place: RunPlace, granularity: str, opened: RunResources) -> None:
-        self.crew, self.granularity, self.opened = crew, granularity, opened
-        made = graph_of(crew, place.checkpointer, granularity)
-        self.place = place_to_ask(place, made.tasks)
+    def __init__(self, crew: Crew, place: RunPlace, granularity: str, resources: RunResources) -> None:
+        self.crew, self.granularity, self.resources = crew, granularity, resources
+        compiled = graph_of(crew, place.checkpointer, granularity)
+        self.place = place_to_ask(place, compiled.tasks)
         if self.place is not place:
-            place, made = self.place, graph_of(crew, self.place.checkpointer, granularity)
-        self.graph, self.tasks, self.planning = made.graph, made.tasks, made.planning
-        working = {id(work.agent): work for work in self.steps}.values()
-        self._models = [check_ready(item) for item in working]  # a missing key is told before anything is done
+            place, compiled = self.place, graph_of(crew, self.place.checkpointer, granularity)
+        self.graph, self.tasks, self.planning = compiled.graph, compiled.tasks, compiled.planning
+        bindings = {id(work.agent): work for work in self.steps}.values()
+        self._models = [check_ready(item) for item in bindings]  # reports a missing API key before any work
         check_coworkers(self.tasks)
         check_memories(crew)
         check_prices(crew, [*crew.agents, *(task.agent for task in self.tasks)])
@@ -252,75 +261,74 @@ class CrewRun:
         """The tasks, preceded by the planning task, if any."""
         return list(self.tasks) if self.planning is None else [self.planning, *self.tasks]
 
-    def as_kept(self, metadata: Mapping[str, Any] | None) -> "CrewRun":
+    def with_stored_granularity(self, metadata: Mapping[str, Any] | None) -> "CrewRun":
         """Return this run in the granularity that it was stored with."""
         granularity: str = (metadata or {}).get(CREW_GRANULARITY, "task")
         if granularity == self.granularity:
             return self
-        made = CrewRun(self.crew, self.place, granularity, self.opened)
-        made.origin = self.origin
-        return made
+        run = CrewRun(self.crew, self.place, granularity, self.resources)
+        run.origin = self.origin
+        return run
 
-    def check_worded(self, inputs: Inputs, beginning: int = 0) -> None:
-        """Find what the last task misses before the first is paid for.
+    def check_inputs(self, inputs: Inputs, first: int = 0) -> None:
+        """Check that all placeholders have values, before any model is called.
 
         Raises:
             MissingInput: a placeholder of a task has no value.
         """
-        for binding in self.tasks[beginning:]:
-            if (
-                inputs or binding.task.output_file is not None
-            ):  # without inputs, only the name of a file must be complete
+        remaining = self.tasks[first:]
+        for binding in remaining:
+            # Without inputs, only the name of a file must be complete.
+            if inputs or binding.task.output_file is not None:
                 binding.task.rendered_texts(inputs)
-        for agent in (
-            {id(binding.agent): binding.agent for binding in self.tasks[beginning:]}.values() if inputs else ()
-        ):
-            agent.rendered_texts(inputs)
+        if inputs:
+            for agent in {id(binding.agent): binding.agent for binding in remaining}.values():
+                agent.rendered_texts(inputs)
 
-    def execute(self, given: object, inputs: Inputs) -> Program[CrewOutput]:
-        """Run the graph on what is given (None or answers continue), and tell the audience how that goes."""
-        crew, inputs = self.crew, inputs_alone(inputs)
+    def execute(self, value: object, inputs: Inputs) -> Program[CrewOutput]:
+        """Run the graph with an input (None or a Command continues a run) and emit the events of the run."""
+        crew, inputs = self.crew, without_files(inputs)
         set_fields(crew, inputs=dict(inputs))
         for agent in dict.fromkeys([*crew.agents, *(task.agent for task in self.tasks)]):
             if agent.crew is not crew:
                 agent.crew = crew
-        about: dict[str, Any] = {"crew_name": crew.name, "crew": crew, "thread_id": self.place.shown_thread}
+        fields: dict[str, object] = {"crew_name": crew.name, "crew": crew, "thread_id": self.place.shown_thread}
         observers = crew_observers(crew, self.place, self.tasks, inputs, self.origin)
         with running(), observed(observers) if observers else nullcontext():
-            emit_crew_event(CrewKickoffStartedEvent, crew, **about, inputs=dict(inputs))
+            emit_crew_event(CrewKickoffStartedEvent, crew, **fields, inputs=dict(inputs))
             try:
-                output = yield from self._ran(given, inputs)
+                output = yield from self._run_with_hooks(value, inputs)
             except (GraphBubbleUp, Parked):
-                raise  # a question: the graph around the kickoff asks it, and the run goes on with the answer
+                raise  # a question, which the enclosing graph asks before it resumes the run
             except BaseException as error:
-                emit_crew_event(CrewKickoffFailedEvent, crew, **about, error=failure_text(error))
+                emit_crew_event(CrewKickoffFailedEvent, crew, **fields, error=failure_text(error))
                 raise
             if isinstance(output, PendingCrew):
-                emit_crew_event(CrewKickoffPausedEvent, crew, **about, output=output)
+                emit_crew_event(CrewKickoffPausedEvent, crew, **fields, output=output)
             else:
-                emit_crew_event(CrewKickoffCompletedEvent, crew, **about, output=output, total_tokens=self.tokens)
+                emit_crew_event(CrewKickoffCompletedEvent, crew, **fields, output=output, total_tokens=self.tokens)
             yield WaitForListeners()
         return output
 
-    def _ran(self, given: Any, inputs: Inputs) -> Program[CrewOutput]:
-        output = yield from with_run_hooks(self.crew, self._played(given, inputs))
+    def _run_with_hooks(self, value: object, inputs: Inputs) -> Program[CrewOutput]:
+        output = yield from with_run_hooks(self.crew, self._run_graph(value, inputs))
         if not isinstance(output, PendingCrew):
             for callback in self.crew.after_kickoff_callbacks:
-                changed = yield CallBack(callback, *taken(callback, output))
+                changed = yield CallBack(callback, *callback_arguments(callback, output))
                 output = output if changed is None else changed
         return output
 
-    def _played(self, given: object, inputs: Inputs) -> Program[CrewOutput]:
+    def _run_graph(self, value: object, inputs: Inputs) -> Program[CrewOutput]:
         place, crew, notes = self.place, self.crew, RunNotes(crew=self.crew)
-        own = place.checkpointer if place.detached else None
-        retention = Retention(crew.keep_history, f"crew `{crew.name}`", own or None, place.thread_id)
+        saver = place.checkpointer if place.detached else None
+        retention = Retention(crew.keep_history, f"crew `{crew.name}`", saver or None, place.thread_id)
         written: Mapping[str, Any] = {}
 
-        def run_on(given: object) -> Run:
+        def start(value: object) -> Run:
             nonlocal written
             run = Run(
                 self.graph,
-                given,
+                value,
                 self.config,
                 durability=place.durability,
                 detached=place.detached,
@@ -328,25 +336,25 @@ class CrewRun:
                 notes=notes,
                 retention=retention,
                 channels=None if self.planning is None else [self.planning.slug, *self.graph.output_channels],
-                opened=self.opened,
+                resources=self.resources,
             )
             written = run.written
             return run
 
         try:
-            if not isinstance(given, dict):  # what the process before may have left
+            if not isinstance(value, dict):  # left by an earlier process
                 yield retention.trim(shrink=False)
-            run = yield from run_with_questions(place, self.config, given, run_on)
+            run = yield from run_with_questions(place, self.config, value, start)
         except BudgetExceeded as error:
-            if error.output is None:  # else of another crew's run, inside of this one
-                saved = (yield Saving(own, "get_tuple", self.config)) if own else None
+            if error.output is None:  # set if a nested run of another crew raised it
+                saved = (yield Saving(saver, "get_tuple", self.config)) if saver else None
                 so_far = written_so_far(saved, written)
                 error.output = partial_output(self.tasks, so_far, place.shown_thread, notes, self.planning)
             raise
         else:
             yield retention.trim()
             place.leave(run.questions)
-            if not isinstance(run.given, dict):
+            if not isinstance(run.graph_input, dict):
                 written = (yield ReadState(self.graph, self.config)).values
         finally:
             set_fields(crew, execution_logs=execution_logs(self.tasks, written, inputs, notes))
@@ -362,7 +370,7 @@ class CrewRun:
 
 
 def emit_crew_event(event: type[BaseEvent], source: Crew, **fields: Any) -> None:
-    """Emit an event, where somebody wants it."""
+    """Emit an event, if it has listeners."""
     if crewai_event_bus.wants(event):
         crewai_event_bus.emit(source, event(**fields))
 
@@ -374,25 +382,25 @@ def _config(crew: Crew, tasks: Sequence[TaskBinding], place: RunPlace) -> Runnab
         "configurable": place.configurable,
         "recursion_limit": max(_LEAST_STEPS, 4 * len(tasks)),
     }
-    beside = sum(bool(task.task.async_execution) for task in tasks)
-    if beside > 1:
+    parallel = sum(bool(task.task.async_execution) for task in tasks)
+    if parallel > 1:
         # LangGraph's own pool has cpu + 4 threads: parallel tasks would wait for each other.
-        config["max_concurrency"] = beside + 4
+        config["max_concurrency"] = parallel + 4
     return config
 
 
 def _warn_of_open_placeholders(crew: Crew, inputs: Inputs) -> None:
     if inputs:
         return
-    found = set[str]().union(*(task.open_placeholders("description", "expected_output") for task in crew.tasks))
-    if found:
-        names = ", ".join(f"{{{name}}}" for name in sorted(found))
+    placeholders = set[str]().union(*(task.open_placeholders("description", "expected_output") for task in crew.tasks))
+    if placeholders:
+        names = ", ".join(f"{{{name}}}" for name in sorted(placeholders))
         warnings.warn(
             f"the tasks hold {names}, but no inputs were given; they stay as they are", stacklevel=user_stacklevel()
         )
 
 
-def _named(place: RunPlace) -> str:
+def _place_text(place: RunPlace) -> str:
     return f"the {type(place.checkpointer).__name__}" if place.checkpointer is not None else "the surrounding graph"
 
 

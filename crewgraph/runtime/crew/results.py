@@ -1,4 +1,4 @@
-"""From the state of a graph to the output that users get; tasks by their names; the input files of a run."""
+"""Converts the state of a crew's graph to outputs, finds tasks by name, and adds files to the inputs of a run."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, cast
@@ -14,6 +14,7 @@ from crewgraph.compiler.task.events import RunNotes
 from crewgraph.core.files import FILES, FileRecord, files_in
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation, Program
+from crewgraph.core.plain import PlainDict
 from crewgraph.core.pregel import written_since_start
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.definitions.task.output import CrewOutput, TaskOutput
@@ -24,16 +25,16 @@ from crewgraph.llm.usage import total
 from crewgraph.schema import trusted
 
 __all__ = [
+    "all_with_files",
     "check_stored",
     "crew_output",
-    "each_with_files",
     "execution_logs",
-    "inputs_alone",
-    "noted_files",
-    "parted",
     "partial_output",
+    "recorded_files",
+    "split_files",
     "task_index",
     "with_files",
+    "without_files",
     "written_so_far",
 ]
 
@@ -54,11 +55,11 @@ def crew_output(
         tasks: the crew's tasks in order.
         written: the tasks' outputs as plain data, by channel.
         thread_id: the thread the run is kept under.
-        notes: what else is known of those that were done in this process.
-        planning: the task that made the plan for them, which shows it from now on.
+        notes: notes on the tasks that ran in this process.
+        planning: the planning task, if any; its output is set to the plan.
 
     Raises:
-        OutputInvalid: no task gave a text.
+        OutputInvalid: no task has a text output.
     """
     outputs, plan = _outputs(tasks, planning, written, notes)
     if not any(output.raw for output in outputs):
@@ -66,7 +67,7 @@ def crew_output(
             f"none of the crew's {len(tasks)} tasks gave an output; look at the conditions that skipped them and at what the "
             "models replied."
         )
-    return _joined(outputs, plan, thread_id)
+    return _as_output(outputs, plan, thread_id)
 
 
 def partial_output(
@@ -78,7 +79,7 @@ def partial_output(
 ) -> CrewOutput:
     """Return the output of an unfinished run: the finished tasks, if any; see `crew_output`."""
     outputs, plan = _outputs(tasks, planning, written, notes)
-    return _joined(outputs, plan, thread_id)
+    return _as_output(outputs, plan, thread_id)
 
 
 def written_so_far(saved: CheckpointTuple | None, written: Mapping[str, object]) -> dict[str, object]:
@@ -104,7 +105,7 @@ def _outputs(
     return [_output(task, written, notes) for task in tasks if task.slug in written], plan
 
 
-def _joined(outputs: list[TaskOutput], plan: TaskOutput | None, thread_id: str | None) -> CrewOutput:
+def _as_output(outputs: list[TaskOutput], plan: TaskOutput | None, thread_id: str | None) -> CrewOutput:
     last = next((output for output in reversed(outputs) if output.raw), None)
     fields = {  # in the order of the fields, which is that of dumps
         "raw": last.raw if last else "",
@@ -118,10 +119,10 @@ def _joined(outputs: list[TaskOutput], plan: TaskOutput | None, thread_id: str |
     return trusted(CrewOutput, fields)
 
 
-def _output(one: TaskBinding, written: Mapping[str, Any], notes: RunNotes) -> TaskOutput:
-    output = TaskOutput.from_plain(written[one.slug], one.task.output_pydantic)
-    if one.slug in notes.tasks:
-        output.messages = notes.tasks[one.slug].messages
+def _output(task: TaskBinding, written: Mapping[str, Any], notes: RunNotes) -> TaskOutput:
+    output = TaskOutput.from_plain(written[task.slug], task.task.output_pydantic)
+    if task.slug in notes.tasks:
+        output.messages = notes.tasks[task.slug].messages
     return output
 
 
@@ -131,17 +132,17 @@ def execution_logs(
     """Return an entry for each task with an output; `was_replayed` is true for outputs from before the run was resumed."""
     return [
         {
-            "task_id": str(one.task.id),
-            "task_name": one.task.name,
-            "expected_output": written[one.slug].get("expected_output"),
-            "output": written[one.slug],
+            "task_id": str(task.task.id),
+            "task_name": task.task.name,
+            "expected_output": written[task.slug].get("expected_output"),
+            "output": written[task.slug],
             "task_index": index,
             "inputs": dict(inputs),
-            "was_replayed": one.slug not in notes.tasks,
-            "timestamp": notes.tasks[one.slug].ended.strftime(_TIME) if one.slug in notes.tasks else None,
+            "was_replayed": task.slug not in notes.tasks,
+            "timestamp": notes.tasks[task.slug].ended.strftime(_TIME) if task.slug in notes.tasks else None,
         }
-        for index, one in enumerate(tasks)
-        if one.slug in written
+        for index, task in enumerate(tasks)
+        if task.slug in written
     ]
 
 
@@ -151,145 +152,147 @@ def check_stored(tasks: Sequence[TaskBinding], values: Mapping[str, Any], thread
     Raises:
         StorageError: something in it is not what a run wrote.
     """
-    at = INPUTS
+    channel = INPUTS
     try:
         if not isinstance(values.get(INPUTS, {}), Mapping):
             raise TypeError("it is no dict of names and values")
         for task in tasks:
-            at = task.slug
-            if at in values:
-                TaskOutput.from_plain(values[at], task.task.output_pydantic)
+            channel = task.slug
+            if channel in values:
+                TaskOutput.from_plain(values[channel], task.task.output_pydantic)
     except (ValidationError, TypeError) as error:
         raise StorageError(
-            f"what thread `{thread_id}` holds as `{at}` is not what a run of this crew writes, so nothing was run: {error}. If "
-            "the state was edited, give whole outputs (`TaskOutput(...).to_plain()`); if the crew was, start a new run."
+            f"what thread `{thread_id}` holds as `{channel}` is not what a run of this crew writes, so nothing was run: {error}. "
+            "If the state was edited, give whole outputs (`TaskOutput(...).to_plain()`); if the crew was, start a new run."
         ) from error
 
 
-def task_index(wanted: object, tasks: Sequence[TaskBinding], outputs: Mapping[str, Mapping[str, object]]) -> int:
+def task_index(reference: object, tasks: Sequence[TaskBinding], outputs: Mapping[str, Mapping[str, object]]) -> int:
     """Return the index of a task in its crew.
 
     Args:
-        wanted: the task itself; its name in the graph, its id, name or key; its place, also as a text; the id or the key that
-            it had when a run was made.
+        reference: the task itself; its node name, id, name or key; its index, also as text; or the id or key that it had in
+            the stored run.
         tasks: the crew's tasks.
-        outputs: what that run's tasks gave, as plain data, by their names in the graph.
+        outputs: the stored run's task outputs as plain data, by node name.
 
     Raises:
-        UnknownTask: there is no such task, or there are several; says which there are.
-        TypeError: it is nothing that names a task.
+        UnknownTask: no task or several tasks match; the message lists the tasks.
+        TypeError: the reference has an unsupported type.
     """
-    if isinstance(wanted, Task):
-        found = [n for n, one in enumerate(tasks) if one.task is wanted]
-        return _only(found, f"task `{wanted.name or wanted.description:.60}`", tasks)
-    if isinstance(wanted, bool) or not isinstance(wanted, (str, UUID, int)):
-        raise TypeError(f"{wanted!r:.80} names no task; give its id, name or key, its place, or the task")
-    if isinstance(wanted, int):
-        return _only([wanted] if 0 <= wanted < len(tasks) else [], f"task number {wanted}", tasks)
-    name = str(wanted).strip()
+    if isinstance(reference, Task):
+        matches = [index for index, task in enumerate(tasks) if task.task is reference]
+        return _single_match(matches, f"task `{reference.name or reference.description:.60}`", tasks)
+    if isinstance(reference, bool) or not isinstance(reference, (str, UUID, int)):
+        raise TypeError(f"{reference!r:.80} names no task; give its id, name or key, its place, or the task")
+    if isinstance(reference, int):
+        return _single_match([reference] if 0 <= reference < len(tasks) else [], f"task number {reference}", tasks)
+    name = str(reference).strip()
     if not name:
-        raise UnknownTask(f"no task was named. {_listed(tasks)}")
-    for names in _ways(outputs):
-        if found := [n for n, one in enumerate(tasks) if name in names(one)]:
-            return _only(found, f"task `{name}`", tasks)
+        raise UnknownTask(f"no task was named. {_task_list(tasks)}")
+    for names in _names_of_tasks(outputs):
+        if matches := [index for index, task in enumerate(tasks) if name in names(task)]:
+            return _single_match(matches, f"task `{name}`", tasks)
     if name.isdecimal() and int(name) < len(tasks):
         return int(name)
-    return _only([], f"task `{name:.80}`", tasks)
+    return _single_match([], f"task `{name:.80}`", tasks)
 
 
-def _ways(outputs: Mapping[str, Mapping[str, Any]]) -> Iterator[Callable[[TaskBinding], Sequence[object]]]:
-    """The kinds of names of a task, most specific first."""
+def _names_of_tasks(outputs: Mapping[str, Mapping[str, Any]]) -> Iterator[Callable[[TaskBinding], Sequence[object]]]:
+    """Yield functions that return the names of a task, most specific kind first."""
 
-    def then(one: TaskBinding, what: str) -> object:
-        told: Mapping[str, Any] = outputs.get(one.slug, {}).get(TASK) or {}
-        return told.get(what)
+    def stored(task: TaskBinding, key: str) -> object:
+        labels: PlainDict = outputs.get(task.slug, {}).get(TASK) or {}
+        return labels.get(key)
 
-    yield lambda one: (one.slug,)
-    yield lambda one: (str(one.task.id), one.task.id.hex)
-    yield lambda one: (then(one, "id"),)
-    yield lambda one: (one.task.name,)
-    yield lambda one: (one.task.key, then(one, "key"))
-
-
-def _only(found: Sequence[int], what: str, tasks: Sequence[TaskBinding]) -> int:
-    if len(found) == 1:
-        return found[0]
-    told = "is several of the crew's tasks" if found else "is none of the crew's tasks"
-    raise UnknownTask(f"{what} {told}. {_listed(tasks)}")
+    yield lambda task: (task.slug,)
+    yield lambda task: (str(task.task.id), task.task.id.hex)
+    yield lambda task: (stored(task, "id"),)
+    yield lambda task: (task.task.name,)
+    yield lambda task: (task.task.key, stored(task, "key"))
 
 
-def _listed(tasks: Sequence[TaskBinding]) -> str:
-    lines = "\n".join(f"  {n}. {one.slug}  id {one.task.id}  key {one.task.key}" for n, one in enumerate(tasks))
+def _single_match(matches: Sequence[int], subject: str, tasks: Sequence[TaskBinding]) -> int:
+    if len(matches) == 1:
+        return matches[0]
+    problem = "is several of the crew's tasks" if matches else "is none of the crew's tasks"
+    raise UnknownTask(f"{subject} {problem}. {_task_list(tasks)}")
+
+
+def _task_list(tasks: Sequence[TaskBinding]) -> str:
+    lines = "\n".join(
+        f"  {index}. {task.slug}  id {task.task.id}  key {task.task.key}" for index, task in enumerate(tasks)
+    )
     return f"Give a name, an id, a key or a number of:\n{lines}"
 
 
-class _Note(Operation):
-    """Reads files, and says by what they are known again."""
+class _RecordFiles(Operation):
+    """Reads files and returns their records, which identify them on resume."""
 
-    def __init__(self, given: object) -> None:
-        self._given = given
+    def __init__(self, files: object) -> None:
+        self._files = files
 
     def run(self) -> dict[str, FileRecord]:
-        return extension("files.record")(extension("files.read")(self._given))
+        return extension("files.record")(extension("files.read")(self._files))
 
     async def arun(self) -> dict[str, FileRecord]:
         return await in_thread(self.run)
 
 
-def noted_files(given: object) -> Program[dict[str, object]]:
-    """Files as a run keeps them, under the name that its inputs have for them; nothing where there are none.
+def recorded_files(files: object) -> Program[dict[str, object]]:
+    """Return the records of files as an input; empty without files.
 
     Raises:
-        ValueError: something is no file, or is not there.
-        FileTooLargeError: one is larger than it may be.
-    """
-    if not given:
-        return {}
-    return {FILES: (yield _Note(given))}
-
-
-class _Given(dict[str, Any]):
-    """Files among inputs, until the run notes them."""
-
-
-def with_files(inputs: Inputs | None, files: Any) -> Mapping[str, object] | None:
-    """Inputs with files among them; where none are given, with those of the flow around.
-
-    Raises:
-        RunError: there is an input of their name.
-        ValueError: something is no file, or is not there.
-        FileTooLargeError: one is larger than it may be.
+        ValueError: a value is not a file, or the file does not exist.
+        FileTooLargeError: a file exceeds the size limit.
     """
     if not files:
-        around = RUNNING.get()
-        of_flow = files_in(around.run.inputs) if around is not None else {}
-        return {**(inputs or {}), FILES: of_flow} if of_flow and FILES not in (inputs or {}) else inputs
+        return {}
+    return {FILES: (yield _RecordFiles(files))}
+
+
+class _UnrecordedFiles(dict[str, object]):
+    """Files among the inputs, before the run has recorded them."""
+
+
+def with_files(inputs: Inputs | None, files: object) -> Mapping[str, object] | None:
+    """Return the inputs with files added; without files, with those of the enclosing flow.
+
+    Raises:
+        RunError: another input already has the name reserved for files.
+        ValueError: a value is not a file, or the file does not exist.
+        FileTooLargeError: a file exceeds the size limit.
+    """
+    if not files:
+        method = RUNNING.get()
+        flow_files = files_in(method.run.inputs) if method is not None else {}
+        return {**(inputs or {}), FILES: flow_files} if flow_files and FILES not in (inputs or {}) else inputs
     if inputs and FILES in inputs:
         raise RunError(f"there is an input named `{FILES}`, and files are given, too, which are kept under this name")
-    return {**(inputs or {}), FILES: _Given(extension("files.read")(files))}
+    return {**(inputs or {}), FILES: _UnrecordedFiles(extension("files.read")(files))}
 
 
-def each_with_files(inputs: Any, files: object) -> Any:
-    """Inputs of several runs, each with the same files among them; what are no inputs stays as it is."""
+def all_with_files(inputs: Any, files: object) -> Any:
+    """Return the inputs of several runs with the same files added to each; other values stay unchanged."""
     if not files or not isinstance(inputs, list | tuple):
         return inputs
-    given = extension("files.read")(files)
-    return [_one_with_files(item, given) for item in cast("list[Any]", inputs)]
+    records = extension("files.read")(files)
+    return [_one_with_files(item, records) for item in cast("list[object]", inputs)]
 
 
-def _one_with_files(inputs: Any, files: object) -> object:
-    return with_files(cast("Mapping[str, Any]", inputs), files) if isinstance(inputs, Mapping) else inputs
+def _one_with_files(inputs: object, files: object) -> object:
+    return with_files(cast("Inputs", inputs), files) if isinstance(inputs, Mapping) else inputs
 
 
-def parted(inputs: Inputs) -> tuple[dict[str, object], object]:
-    """Inputs, and the files that stood among them."""
-    found: object = inputs.get(FILES)
-    if isinstance(found, _Given):
-        return inputs_alone(inputs), found
+def split_files(inputs: Inputs) -> tuple[dict[str, object], object]:
+    """Return the inputs without files, and the unrecorded files."""
+    files: object = inputs.get(FILES)
+    if isinstance(files, _UnrecordedFiles):
+        return without_files(inputs), files
     return dict(inputs), None
 
 
-def inputs_alone(inputs: Inputs) -> dict[str, object]:
-    """Inputs without files."""
-    has = isinstance(inputs.get(FILES), _Given) or files_in(inputs)
-    return {name: value for name, value in inputs.items() if not has or name != FILES}
+def without_files(inputs: Inputs) -> dict[str, object]:
+    """Return the inputs without files."""
+    has_files = isinstance(inputs.get(FILES), _UnrecordedFiles) or files_in(inputs)
+    return {name: value for name, value in inputs.items() if not has_files or name != FILES}

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from langchain_core.runnables import RunnableConfig
+
 from crewgraph.compiler.agent.human_review import ask_at_terminal, has_terminal
 from crewgraph.compiler.agent.models import first_llm, model_of
 from crewgraph.compiler.task.training import TRAINING, TrainingRound, summarize_feedback
@@ -32,7 +34,7 @@ from crewgraph.definitions.task.output import CrewOutput, TaskOutput
 from crewgraph.errors import RunError
 from crewgraph.events.crew import CrewTrainCompletedEvent, CrewTrainFailedEvent, CrewTrainStartedEvent
 from crewgraph.prompts.book import Book
-from crewgraph.runtime.agent.standalone import body_alone
+from crewgraph.runtime.agent.standalone import run_standalone
 from crewgraph.runtime.console import crew_console
 from crewgraph.runtime.crew.graphs import graph_of
 from crewgraph.runtime.crew.kickoff import (
@@ -61,7 +63,7 @@ def train_crew(
     checkpointer: Checkpointer,
 ) -> None:
     """Train a crew; see `Crew.train`."""
-    drive(_trained(crew, n_iterations, filename, inputs, feedback, checkpointer))
+    drive(_train(crew, n_iterations, filename, inputs, feedback, checkpointer))
 
 
 async def atrain_crew(
@@ -73,10 +75,10 @@ async def atrain_crew(
     checkpointer: Checkpointer,
 ) -> None:
     """Train a crew on this event loop; see `Crew.atrain`."""
-    await adrive(_trained(crew, n_iterations, filename, inputs, feedback, checkpointer))
+    await adrive(_train(crew, n_iterations, filename, inputs, feedback, checkpointer))
 
 
-def _trained(
+def _train(
     crew: Crew,
     n_iterations: int,
     filename: str,
@@ -84,28 +86,30 @@ def _trained(
     feedback: _Ask | None,
     checkpointer: Checkpointer,
 ) -> Program[None]:
-    rounds, path, given = checked_rounds(n_iterations), training_path(filename), validate_inputs(inputs or {})
+    rounds, path, values = checked_rounds(n_iterations), training_path(filename), validate_inputs(inputs or {})
     if feedback is None and not has_terminal():
         raise RunError(
             "a training asks people what to change, and there is nobody at a terminal. Run it at one, or give "
             "`feedback=`, a function that is given the `TaskOutput` and returns what somebody says of it."
         )
-    asks = feedback or partial(_at_terminal, crew.texts.book)
-    about: dict[str, Any] = {"crew_name": crew.name, "crew": crew}
+    ask = feedback or partial(_ask_at_terminal, crew.texts.book)
+    fields: dict[str, object] = {"crew_name": crew.name, "crew": crew}
     with crew_console(crew) or nullcontext():
-        emit_crew_event(CrewTrainStartedEvent, crew, **about, n_iterations=rounds, filename=str(path), inputs=given)
+        emit_crew_event(CrewTrainStartedEvent, crew, **fields, n_iterations=rounds, filename=str(path), inputs=values)
         before, crew.training = crew.training, True
         try:
-            work = yield from _begun(crew, path, rounds, plain(given))
-            while work.training.done < rounds:
-                yield from work.round(asks, checkpointer)
-            yield from work.lessons()
+            training_run = yield from _open_training(crew, path, rounds, plain(values))
+            while training_run.training.done < rounds:
+                yield from training_run.round(ask, checkpointer)
+            yield from training_run.draw_lessons()
         except BaseException as error:
-            emit_crew_event(CrewTrainFailedEvent, crew, **about, error=failure_text(error))
+            emit_crew_event(CrewTrainFailedEvent, crew, **fields, error=failure_text(error))
             raise
         finally:
             crew.training = before
-        emit_crew_event(CrewTrainCompletedEvent, crew, **about, n_iterations=work.training.done, filename=str(path))
+        emit_crew_event(
+            CrewTrainCompletedEvent, crew, **fields, n_iterations=training_run.training.done, filename=str(path)
+        )
         yield WaitForListeners()
 
 
@@ -123,27 +127,27 @@ def checked_rounds(n_iterations: object) -> int:
     return n_iterations
 
 
-def _begun(crew: Crew, path: Path, rounds: int, given: dict[str, object]) -> "Program[_Work]":
+def _open_training(crew: Crew, path: Path, rounds: int, inputs: dict[str, object]) -> "Program[_TrainingRun]":
     """Return the unfinished training of a file, otherwise a new one."""
     try:
-        held = yield CallBack(read_training, path)
+        file = yield CallBack(read_training, path)
     except FileNotFoundError:
-        held = TrainingFile()
-    training: Training | None = held.training
-    named = _digest(crew)
+        file = TrainingFile()
+    training: Training | None = file.training
+    crew_digest = _digest(crew)
     if training is None or training.finished:
-        held.training = Training(crew=named, iterations=rounds, inputs=given)
-    elif training.crew != named or training.inputs != given:
-        other = "other inputs" if training.crew == named else "another crew"
+        file.training = Training(crew=crew_digest, iterations=rounds, inputs=inputs)
+    elif training.crew != crew_digest or training.inputs != inputs:
+        difference = "other inputs" if training.crew == crew_digest else "another crew"
         raise RunError(
-            f"`{path}` holds a training with {other} that is not finished: {training.done} of {training.iterations} rounds. "
+            f"`{path}` holds a training with {difference} that is not finished: {training.done} of {training.iterations} rounds. "
             "Go on with what it was begun with, or give another name, or remove the file."
         )
     else:
         training.iterations = rounds
-    work = _Work(crew, path, held)
-    yield CallBack(work.save)
-    return work
+    training_run = _TrainingRun(crew, path, file)
+    yield CallBack(training_run.save)
+    return training_run
 
 
 def _digest(crew: Crew) -> str:
@@ -153,24 +157,24 @@ def _digest(crew: Crew) -> str:
     )
 
 
-class _Work:
+class _TrainingRun:
     """A running training."""
 
-    def __init__(self, crew: Crew, path: Path, held: TrainingFile) -> None:
-        self.crew, self._path, self._held = crew, path, held
+    def __init__(self, crew: Crew, path: Path, file: TrainingFile) -> None:
+        self.crew, self._path, self._file = crew, path, file
         self._lock = threading.Lock()
 
     @property
     def training(self) -> Training:
-        assert self._held.training is not None
-        return self._held.training
+        assert self._file.training is not None
+        return self._file.training
 
     def save(self) -> None:
         """Write everything into the file."""
         with self._lock:
-            write_training(self._path, self._held)
+            write_training(self._path, self._file)
 
-    def round(self, asks: _Ask, checkpointer: Checkpointer) -> Program[None]:
+    def round(self, ask: _Ask, checkpointer: Checkpointer) -> Program[None]:
         """Run the next round, or the rest of an unfinished one."""
         training = self.training
         iteration = training.done + 1
@@ -178,34 +182,42 @@ class _Work:
             training.threads.append(str(uuid4()))
             yield CallBack(self.save)
         roles = {item.agent for item in training.feedback}
-        said = {role: [item.human_feedback for item in training.of(role, before=iteration)] for role in roles}
+        earlier_feedback = {
+            role: [item.human_feedback for item in training.of(role, before=iteration)] for role in roles
+        }
         token = TRAINING.set(
-            TrainingRound(crew=self.crew, iteration=iteration, ask=asks, earlier_feedback=said, save=self._hears)
+            TrainingRound(
+                crew=self.crew,
+                iteration=iteration,
+                ask=ask,
+                earlier_feedback=earlier_feedback,
+                save=self._save_feedback,
+            )
         )
         try:
-            yield from _ran(self.crew, training.inputs, training.threads[iteration - 1], checkpointer)
+            yield from _run_round(self.crew, training.inputs, training.threads[iteration - 1], checkpointer)
         finally:
             TRAINING.reset(token)
         training.done = iteration
         yield CallBack(self.save)
 
-    def _hears(self, feedback: Feedback) -> None:
+    def _save_feedback(self, feedback: Feedback) -> None:
         with self._lock:
             self.training.add_feedback(feedback)
-            write_training(self._path, self._held)
+            write_training(self._path, self._file)
 
-    def lessons(self) -> Program[None]:
+    def draw_lessons(self) -> Program[None]:
         """Draw lessons for each agent whose answers somebody had something to say of."""
         training = self.training
         for role, agent in _by_role(self.crew).items():
-            said = training.of(role)
-            if said and role not in training.distilled:
-                self._held.agents[role] = yield from _drawn(self.crew, agent, said)
+            feedback = training.of(role)
+            if feedback and role not in training.distilled:
+                self._file.agents[role] = yield from _draw_lessons(self.crew, agent, feedback)
                 training.distilled.append(role)
                 yield CallBack(self.save)
         training.finished = True
         yield CallBack(self.save)
-        self.crew.training_data = {role: one.model_dump() for role, one in self._held.agents.items()}
+        self.crew.training_data = {role: trained.model_dump() for role, trained in self._file.agents.items()}
 
 
 def _by_role(crew: Crew) -> dict[str, BaseAgent]:
@@ -218,34 +230,34 @@ def _by_role(crew: Crew) -> dict[str, BaseAgent]:
     return agents
 
 
-def _ran(crew: Crew, inputs: Inputs, thread_id: str, checkpointer: Checkpointer) -> Program[CrewOutput]:
+def _run_round(crew: Crew, inputs: Inputs, thread_id: str, checkpointer: Checkpointer) -> Program[CrewOutput]:
     """Start or resume the run of a round."""
     place = run_place(crew, thread_id, checkpointer)
     if place.checkpointer is not False:
-        config: Any = {"configurable": place.configurable}
+        config: RunnableConfig = {"configurable": place.configurable}
         state = yield ReadState(graph_of(crew, place.checkpointer).graph, config)
         if state.created_at is not None:
             return (yield from resume_program(crew, thread_id, checkpointer))
     return (yield from kickoff_program(crew, inputs, RunOptions(thread_id=thread_id, checkpointer=checkpointer)))
 
 
-def _drawn(crew: Crew, agent: BaseAgent, said: list[Feedback]) -> Program[TrainedAgent]:
+def _draw_lessons(crew: Crew, agent: BaseAgent, feedback: list[Feedback]) -> Program[TrainedAgent]:
     model = model_of(first_llm(crew, agent.llm), agent, None, crew)
     role = agent.written("role")
     node = slug(role, taken={"inputs"})
 
     def body(_: Mapping[str, object]) -> Body[dict[str, object]]:
-        found = yield from summarize_feedback(agent, said, model, crew.texts.book)
-        return {node: found.model_dump()}
+        lessons = yield from summarize_feedback(agent, feedback, model, crew.texts.book)
+        return {node: lessons.model_dump()}
 
-    return TrainedAgent.model_validate((yield from body_alone(f"Training: {role}", node, body)))
+    return TrainedAgent.model_validate((yield from run_standalone(f"Training: {role}", node, body)))
 
 
-def _at_terminal(book: Book, output: TaskOutput) -> str:
+def _ask_at_terminal(book: Book, output: TaskOutput) -> str:
     """Show an answer and return what the user types; an empty text accepts it.
 
     Raises:
         EOFError: the terminal was closed.
     """
-    shown = book.slice("getting_input", final_answer=output.raw)
-    return ask_at_terminal(f"\n[{output.name}] {output.agent}\n{shown}\n> ")
+    text = book.slice("getting_input", final_answer=output.raw)
+    return ask_at_terminal(f"\n[{output.name}] {output.agent}\n{text}\n> ")

@@ -11,6 +11,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 
+from crewgraph.compiler.flow.algebra import GraphState
 from crewgraph.compiler.flow.asking import ask_person, takes_anything
 from crewgraph.compiler.flow.background import Settle
 from crewgraph.compiler.flow.completion import of_run
@@ -19,15 +20,17 @@ from crewgraph.compiler.flow.nodes import RUN, WAIT
 from crewgraph.compiler.flow.report import copied, emit_flow_event, question_of
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.running import RUNNING, Parked, Running
-from crewgraph.compiler.flow.saving import backends_of, loaded
+from crewgraph.compiler.flow.saving import backends_of, load_state
 from crewgraph.compiler.flow.scheduler import GRACE
 from crewgraph.compiler.flow.single_node import WHOLE
 from crewgraph.compiler.flow.state_changes import ANEW
 from crewgraph.core.cancellation import RunAbandoned
 from crewgraph.core.operations import Program, Saving, adrive, drive
+from crewgraph.core.plain import PlainDict
 from crewgraph.definitions.flow.checkpoints import run_extension, state_inputs
 from crewgraph.definitions.flow.feedback import PendingFlow
 from crewgraph.definitions.flow.flow import Flow
+from crewgraph.definitions.run_options import Inputs
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import CompileError, DefinitionError, RunError
 from crewgraph.events.flow import FlowFailedEvent, FlowFinishedEvent, FlowPausedEvent, FlowStartedEvent
@@ -44,20 +47,20 @@ __all__ = [
     "aresume_flow",
     "ask",
     "compile_flow",
+    "execute_flow",
     "flow_questions",
     "form_of",
-    "found",
     "is_behind",
     "kickoff_flow",
     "load_flow_state",
     "metadata_of",
-    "no_run",
-    "played",
     "resume_flow",
     "resume_flow_program",
-    "rewound",
+    "rewind",
     "run_of",
-    "state_around",
+    "state_of_enclosing_run",
+    "stored_values",
+    "unknown_run",
     "waiting_flow_runs",
 ]
 
@@ -88,24 +91,24 @@ def form_of(flow: "Flow | type[Flow]", granularity: str = "method") -> FlowForm:
     return form
 
 
-def is_behind(values: Mapping[str, Any]) -> bool:
+def is_behind(values: GraphState) -> bool:
     """Whether methods have completed since the last persisted one."""
-    saved: Mapping[str, Any] | None = values.get("saved")
-    if saved is None or values.get("parked"):  # what is asked is not taken back
+    saved: GraphState | None = values.get("saved")
+    if saved is None or values.get("parked"):  # pending questions are not withdrawn
         return False
     before, now = saved["progress"], values["progress"]
     return bool(before["run"] == now["run"] and before["last"] != now["last"])
 
 
-def rewound(graph: FlowGraph, config: object, values: Mapping[str, Any]) -> Program[Mapping[str, Any]]:
-    """Set a run back to where the last method that is persisted had completed; the address of the new checkpoint.
+def rewind(graph: FlowGraph, config: object, values: GraphState) -> Program[Mapping[str, object]]:
+    """Set a run back to the completion of the last persisted method; return the address of the new checkpoint.
 
     Args:
         graph: the flow's graph.
-        config: the run's.
+        config: the config of the run.
         values: the state of the graph.
     """
-    saved: Mapping[str, Any] = values["saved"]
+    saved: GraphState = values["saved"]
     update = {"state": {ANEW: True, **saved["state"]}, "progress": saved["progress"], "answers": {}}
     edited = yield Saving(graph, "update_state", config, update)
     address: Mapping[str, object] = edited["configurable"]
@@ -115,34 +118,34 @@ def rewound(graph: FlowGraph, config: object, values: Mapping[str, Any]) -> Prog
 _MOST_STEPS = 10**9
 
 
-def kickoff_flow(flow: "Flow", inputs: dict[str, Any]) -> Any:
+def kickoff_flow(flow: "Flow", inputs: dict[str, object]) -> Any:
     """Run a flow; see `Flow.kickoff`."""
     return drive(run_of(flow, inputs, None))
 
 
-async def akickoff_flow(flow: "Flow", inputs: dict[str, Any]) -> Any:
+async def akickoff_flow(flow: "Flow", inputs: dict[str, object]) -> Any:
     """Run a flow on this event loop; see `Flow.akickoff`."""
     return await adrive(run_of(flow, inputs, None))
 
 
-def resume_flow(flow: "Flow", flow_id: str, feedback: Any) -> Any:
-    """Go on with a run; see `Flow.resume`."""
+def resume_flow(flow: "Flow", flow_id: str, feedback: object) -> Any:
+    """Resume a run; see `Flow.resume`."""
     return drive(with_run_hooks(flow, resume_flow_program(flow, flow_id, feedback)))
 
 
-async def aresume_flow(flow: "Flow", flow_id: str, feedback: Any) -> Any:
-    """Go on with a run on this event loop."""
+async def aresume_flow(flow: "Flow", flow_id: str, feedback: object) -> Any:
+    """Resume a run on this event loop."""
     return await adrive(with_run_hooks(flow, resume_flow_program(flow, flow_id, feedback)))
 
 
-def run_of(flow: "Flow", inputs: dict[str, Any], feedback: Any) -> Program[Any]:
-    """A kickoff as a program, or the continuation of a run with an answer.
+def run_of(flow: "Flow", inputs: dict[str, object], feedback: object) -> Program[Any]:
+    """Return a kickoff as a program, or the resumption of a run with an answer.
 
     Raises:
-        RunError: there is an answer, and no `id` of the run that waits for it.
+        RunError: there is an answer, but no `id` of the pending run.
     """
     if feedback is None:
-        return _entered(flow, inputs)
+        return _kickoff(flow, inputs)
     if "id" not in inputs:
         raise RunError(
             f'an answer (`feedback=`) for flow `{flow.flow_name}` needs the run that waits for it: `{{"id": flow_id}}` in the '
@@ -151,20 +154,20 @@ def run_of(flow: "Flow", inputs: dict[str, Any], feedback: Any) -> Program[Any]:
     return with_run_hooks(flow, resume_flow_program(flow, str(inputs["id"]), feedback))
 
 
-def _entered(flow: "Flow", inputs: dict[str, Any]) -> Program[object]:
-    given = yield from run_entry_hooks(flow, inputs)
+def _kickoff(flow: "Flow", inputs: dict[str, object]) -> Program[object]:
+    final_inputs = yield from run_entry_hooks(flow, inputs)
     start = flow.take_start()
-    run = _kicked_off(flow, given) if start is None else start(flow, given)
+    run = _start_or_resume(flow, final_inputs) if start is None else start(flow, final_inputs)
     return (yield from with_run_hooks(flow, run))
 
 
-def ask(message: str, timeout: float | None, metadata: Mapping[str, Any] | None) -> str | None:
+def ask(message: str, timeout: float | None, metadata: Mapping[str, object] | None) -> str | None:
     """Ask somebody, from inside a method; see `Flow.ask`."""
     return ask_person(message, timeout, metadata)
 
 
-def flow_questions(run: FlowRun, questions: Mapping[str, Any]) -> PendingFlow:
-    """Return what a run waits for."""
+def flow_questions(run: FlowRun, questions: Mapping[str, PlainDict]) -> PendingFlow:
+    """Return the pending questions of a run."""
     return PendingFlow(
         flow_id=run.thread_id or run.flow_id,
         flow=run.name,
@@ -172,15 +175,15 @@ def flow_questions(run: FlowRun, questions: Mapping[str, Any]) -> PendingFlow:
     )
 
 
-def compile_flow(flow: "Flow", granularity: str | None = None, **wishes: Any) -> FlowGraph:
+def compile_flow(flow: "Flow", granularity: str | None = None, **options: Any) -> FlowGraph:
     """Compile a flow to a graph; see `Flow.compile`."""
-    return form_of(flow, granularity or flow.granularity).graph(flow, **wishes)
+    return form_of(flow, granularity or flow.granularity).graph(flow, **options)
 
 
-def state_around(flow: "Flow", otherwise: Any) -> Any:
+def state_of_enclosing_run(flow: "Flow", default: Any) -> Any:
     """Return the state of the enclosing run, if it is one of this flow."""
     running = RUNNING.get()
-    return running.run.state if running is not None and running.run.flow is flow else otherwise
+    return running.run.state if running is not None and running.run.flow is flow else default
 
 
 def _saver(flow: "Flow") -> object:
@@ -191,29 +194,29 @@ def _saver(flow: "Flow") -> object:
 
 
 def load_flow_state(flow: "Flow", flow_id: str) -> bool:
-    """Show the state that is kept under an id; see `Flow._load_state`."""
+    """Load the state stored under an id into the flow; see `Flow._load_state`."""
     saver = checkpointer_for(own_saver(flow))
     if saver is not None:
         graph = compile_flow(flow, checkpointer=saver)
         run = FlowRun(flow, graph.plan, None, {}, stored=True)
-        _, values = drive(found(graph, run, flow_id))
+        _, values = drive(stored_values(graph, run, flow_id))
         if "progress" in values:
-            run.read(_marked(run, values))
+            run.read(_persisted_values(run, values))
         if values:
             return True
-    saved = loaded(flow, flow_id)
+    saved = load_state(flow, flow_id)
     if saved is not None:
         flow.take_state(flow.restored_state(saved))
     return saved is not None
 
 
-def _kicked_off(flow: "Flow", inputs: dict[str, Any]) -> Program[object]:
-    taken_up = flow.take_resumed_id()
-    if taken_up is not None:
-        inputs = {"id": taken_up, **inputs}
-    around = RUNNING.get()
-    if around is not None and around.run.stored and flow.checkpointer is None and "id" not in inputs:
-        return (yield from _inside(flow, inputs, around))
+def _start_or_resume(flow: "Flow", inputs: Inputs) -> Program[object]:
+    resumed_id = flow.take_resumed_id()
+    if resumed_id is not None:
+        inputs = {"id": resumed_id, **inputs}
+    method = RUNNING.get()
+    if method is not None and method.run.stored and flow.checkpointer is None and "id" not in inputs:
+        return (yield from _run_in_method(flow, inputs, method))
     saver = _saver(flow)
     graph = compile_flow(flow, checkpointer=saver)
     run = FlowRun(flow, graph.plan, None, inputs, stored=saver is not None)
@@ -221,111 +224,118 @@ def _kicked_off(flow: "Flow", inputs: dict[str, Any]) -> Program[object]:
         thread_id, extra = str(inputs["id"]), run_extension(inputs)
         values: Mapping[str, object] = {}
         if saver is not None:
-            graph, values = yield from found(graph, run, thread_id)
+            graph, values = yield from stored_values(graph, run, thread_id)
         if _is_open(values) and (extra is None or not extra.replaces(run, values)):
-            return (yield from _went_on(graph, run, thread_id, values))
+            return (yield from _continue(graph, run, thread_id, values))
         if "progress" in values:
             run.read(values)
-            before = flow.restored_state(run.revived(_marked(run, values)["state"])) if run.marks else run.state
+            before = (
+                flow.restored_state(run.revived(_persisted_values(run, values)["state"])) if run.marks else run.state
+            )
             run.state = flow.new_state(inputs, before)
-        elif not _was_loaded(flow, run, thread_id) and extra is None:
+        elif not _load_persisted(flow, run, thread_id) and extra is None:
             warnings.warn(
                 f"no run of flow `{flow.flow_name}` is kept under `{thread_id}`; a new one begins",
                 stacklevel=user_stacklevel(),
             )
-    return (yield from played(graph, run, inputs, None))
+    return (yield from execute_flow(graph, run, inputs, None))
 
 
-def _was_loaded(flow: "Flow", run: FlowRun, flow_id: str) -> bool:
-    """Whether a persistence backend holds a state for the run to begin with."""
-    values = loaded(flow, flow_id)
+def _load_persisted(flow: "Flow", run: FlowRun, flow_id: str) -> bool:
+    """Load the run's first state from a persistence backend; False if none has it."""
+    values = load_state(flow, flow_id)
     if values is not None:
         run.state = flow.new_state(run.inputs, flow.restored_state(values))
     return values is not None
 
 
-def _went_on(graph: FlowGraph, run: FlowRun, flow_id: str, values: Mapping[str, object]) -> Program[object]:
-    """Go on with a run that is not done: where only some methods are persisted, from the last one that was."""
+def _continue(graph: FlowGraph, run: FlowRun, flow_id: str, values: Mapping[str, object]) -> Program[object]:
+    """Resume an unfinished run: from the last persisted method, if only some methods are persisted."""
     if not run.marks or not is_behind(values):
         return (yield from resume_flow_program(run.flow, flow_id, None))
-    address = yield from rewound(graph, _config(graph, run, flow_id), values)
-    anew = FlowRun(run.flow, graph.plan, None, {}, stored=True)
-    return (yield from played(graph, anew, None, flow_id, address))
+    address = yield from rewind(graph, _config(graph, run, flow_id), values)
+    rewound_run = FlowRun(run.flow, graph.plan, None, {}, stored=True)
+    return (yield from execute_flow(graph, rewound_run, None, flow_id, address))
 
 
-def _marked(run: FlowRun, values: Mapping[str, Any]) -> Mapping[str, object]:
+def _persisted_values(run: FlowRun, values: GraphState) -> Mapping[str, object]:
     """Return the graph's state with the last saved flow state, for flows of which only some methods are persisted."""
     saved: Mapping[str, object] | None = values.get("saved") if run.marks else None
     return values if saved is None else {**values, **saved}
 
 
-def _inside(flow: "Flow", inputs: dict[str, Any], around: Running) -> Program[object]:
-    """A run inside a method of another flow, stored where that one is: it resumes after a crash."""
-    graph = compile_flow(flow, checkpointer=around.run.saver)
-    run, thread_id = FlowRun(flow, graph.plan, None, inputs, stored=True), around.thread_inside()
+def _run_in_method(flow: "Flow", inputs: Inputs, method: Running) -> Program[object]:
+    """Run inside a method of another flow, in the storage of that flow; resumes after a crash."""
+    graph = compile_flow(flow, checkpointer=method.run.saver)
+    run, thread_id = FlowRun(flow, graph.plan, None, inputs, stored=True), method.next_thread()
     values: Mapping[str, object] = {}
-    if around.run.again:
-        graph, values = yield from found(graph, run, thread_id)
+    if method.run.again:
+        graph, values = yield from stored_values(graph, run, thread_id)
     if _is_open(values):
-        return (yield from played(graph, run, None, thread_id))
+        return (yield from execute_flow(graph, run, None, thread_id))
     if values:
-        return _done(run, values)
-    return (yield from played(graph, run, inputs, thread_id))
+        return _stored_result(run, values)
+    return (yield from execute_flow(graph, run, inputs, thread_id))
 
 
-def resume_flow_program(flow: "Flow", flow_id: str, feedback: Any) -> Program[Any]:
-    """A resume as a program."""
+def resume_flow_program(flow: "Flow", flow_id: str, feedback: object) -> Program[Any]:
+    """Return a resume as a program."""
     saver = checkpointer_for(own_saver(flow))
     if saver is None:
         raise RunError(f"flow `{flow.flow_name}` keeps no runs (`checkpointer=False`), so none can be gone on with")
     graph = compile_flow(flow, checkpointer=saver)
     run = FlowRun(flow, graph.plan, None, {}, stored=True)
-    graph, values = yield from found(graph, run, flow_id)
+    graph, values = yield from stored_values(graph, run, flow_id)
     if not values:
-        raise no_run(flow, flow_id)
+        raise unknown_run(flow, flow_id)
     if not _is_open(values):
-        return _done(run, values)
-    questions: Mapping[str, object] = values.get("parked") or {}
+        return _stored_result(run, values)
+    questions: Mapping[str, PlainDict] = values.get("parked") or {}
     if not questions:
-        return (yield from played(graph, run, None, flow_id))
+        return (yield from execute_flow(graph, run, None, flow_id))
     if feedback is None:
         run.read(values)
         return flow_questions(run, questions)
     _check_answers(flow, flow_id, questions, feedback)
     answer = run.recorded_value(feedback, "the answer")
-    return (yield from played(graph, run, Command(resume=answer), flow_id))
+    return (yield from execute_flow(graph, run, Command(resume=answer), flow_id))
 
 
-def _check_answers(flow: "Flow", flow_id: str, questions: Mapping[str, Any], answers: Any) -> None:
+def _check_answers(flow: "Flow", flow_id: str, questions: Mapping[str, PlainDict], answers: object) -> None:
     if any(takes_anything(name) for name in questions):
         return
-    if isinstance(answers, Mapping) and not set(cast("Mapping[str, Any]", answers)) <= set(questions):
-        asked, given = (
-            ", ".join(f"`{name}`" for name in names) for names in (questions, cast("Mapping[str, Any]", answers))
+    if isinstance(answers, Mapping) and not set(cast("Mapping[str, object]", answers)) <= set(questions):
+        expected, received = (
+            ", ".join(f"`{name}`" for name in names) for names in (questions, cast("Mapping[str, object]", answers))
         )
         raise RunError(
-            f"the run `{flow_id}` of flow `{flow.flow_name}` waits for answers to {asked}; what it is given answers to {given}"
+            f"the run `{flow_id}` of flow `{flow.flow_name}` waits for answers to {expected}; "
+            f"what it is given answers to {received}"
         )
 
 
-def no_run(flow: "Flow", flow_id: str) -> RunError:
+def unknown_run(flow: "Flow", flow_id: str) -> RunError:
     """Return the error for an id without a stored run."""
-    told = f"there is no run of flow `{flow.flow_name}` under `{flow_id}`."
+    problem = f"there is no run of flow `{flow.flow_name}` under `{flow_id}`."
     if _saver(flow) is None:
-        return RunError(f"{told} Its runs are not kept: decorate it with `@persist`, or give it `checkpointer=True`.")
-    return RunError(f"{told} Look at its `flow_id`, and at where it was kept (`checkpointer=`, CREWGRAPH_STORAGE_DIR).")
+        return RunError(
+            f"{problem} Its runs are not kept: decorate it with `@persist`, or give it `checkpointer=True`."
+        )
+    return RunError(
+        f"{problem} Look at its `flow_id`, and at where it was kept (`checkpointer=`, CREWGRAPH_STORAGE_DIR)."
+    )
 
 
-def metadata_of(graph: FlowGraph) -> dict[str, Any]:
+def metadata_of(graph: FlowGraph) -> dict[str, object]:
     """Return the metadata in the checkpoints of a graph."""
-    # Both always: a run inside of another one's method would inherit what it does not tell itself.
+    # Always both: a nested run would inherit missing keys from the enclosing run.
     return {FLOW_NAME: graph.flow.flow_name, FLOW_GRANULARITY: graph.granularity}
 
 
-def found(graph: FlowGraph, run: FlowRun, thread_id: str) -> Program[tuple[FlowGraph, Mapping[str, Any]]]:
+def stored_values(graph: FlowGraph, run: FlowRun, thread_id: str) -> Program[tuple[FlowGraph, GraphState]]:
     """Return the stored state of a thread, and the flow's graph in the granularity it was stored with."""
     state = yield ReadState(graph, _config(graph, run, thread_id))
-    metadata: Mapping[str, Any] = state.metadata or {}
+    metadata: Mapping[str, object] = state.metadata or {}
     name = metadata.get(FLOW_NAME, graph.flow.flow_name)
     if name != graph.flow.flow_name and _is_open(state.values):
         raise RunError(
@@ -339,7 +349,7 @@ def found(graph: FlowGraph, run: FlowRun, thread_id: str) -> Program[tuple[FlowG
     return graph, state.values or {}
 
 
-def _is_open(values: Mapping[str, Any]) -> bool:
+def _is_open(values: GraphState) -> bool:
     """Whether a run is unfinished. `next` is not enough: it is also empty while a node's writes are stored but not applied."""
     # A run without progress has its inputs stored, and no more.
     return bool(values) and (
@@ -347,7 +357,7 @@ def _is_open(values: Mapping[str, Any]) -> bool:
     )
 
 
-def _done(run: FlowRun, values: Mapping[str, Any]) -> object:
+def _stored_result(run: FlowRun, values: GraphState) -> object:
     """Return the result of a finished run."""
     run.read(values)
     run.flow.set_last_run(run)
@@ -361,37 +371,37 @@ def _config(graph: FlowGraph, run: FlowRun, thread_id: str | None) -> RunnableCo
         "recursion_limit": _MOST_STEPS,
         "configurable": {RUN: run},
     }
-    if run.stored:  # metadata are for finding checkpoints; each costs every step
+    if run.stored:  # metadata identify checkpoints; each key is stored with every step
         config["metadata"] = metadata_of(graph)
         config["configurable"] = {RUN: run, "thread_id": thread_id}
     return config
 
 
-def played(
-    graph: FlowGraph, run: FlowRun, given: Any, thread_id: str | None, checkpoint: Mapping[str, Any] | None = None
+def execute_flow(
+    graph: FlowGraph, run: FlowRun, value: Any, thread_id: str | None, checkpoint: Mapping[str, object] | None = None
 ) -> Program[Any]:
-    """Run a flow, and tell of it.
+    """Run a flow and emit its events.
 
     Args:
-        graph: its graph.
-        run: the living side.
-        given: inputs for a new run, an answer as a Command, or None for going on.
-        thread_id: what it is kept under; the state's `id` where None.
-        checkpoint: the address of the checkpoint to go on from; the last one where None.
+        graph: the flow's graph.
+        run: the live state of the run.
+        value: the inputs of a new run, a Command with an answer, or None to continue.
+        thread_id: the thread of the run; None for the `id` of the state.
+        checkpoint: the address of the checkpoint to continue from; None for the latest.
     """
-    flow, again = run.flow, not isinstance(given, dict)
-    if isinstance(given, dict):
-        given = graph.begun(run, cast("dict[str, Any]", given))
+    flow, is_resumed = run.flow, not isinstance(value, dict)
+    if isinstance(value, dict):
+        value = graph.begun(run, cast("Inputs", value))
         thread_id = thread_id or run.flow_id
     flow.set_last_run(run)
     run.thread_id, run.saver = thread_id, graph.checkpointer
     retention = Retention(flow.keep_history, f"flow `{run.name}`", run.saver or None, thread_id, graph)
-    if again:  # what the process before may have left
+    if is_resumed:  # left by an earlier process
         yield retention.trim(shrink=False)
     config = _config(graph, run, thread_id)
     if checkpoint is not None:
         config["configurable"] = {**config.get("configurable", {}), **checkpoint}
-    ran = Run(graph, given, config, durability="sync" if run.stored else None, detached=True, retention=retention)
+    ran = Run(graph, value, config, durability="sync" if run.stored else None, detached=True, retention=retention)
     with running(), observed(flow_observers(run, graph.checkpointer)):
         emit_flow_event(
             flow,
@@ -401,7 +411,7 @@ def played(
         if (extra := run_extension(run.inputs)) is not None:
             extra.started(run)
         try:
-            result = yield from _told(run, ran, retention)
+            result = yield from _finish(run, ran, retention)
         except (GeneratorExit, GraphBubbleUp, Parked):
             raise
         except BaseException as error:
@@ -421,33 +431,33 @@ def _without_machinery(error: BaseException) -> BaseException:
     return error
 
 
-def _told(run: FlowRun, ran: Run, retention: Retention) -> Program[Any]:
+def _finish(run: FlowRun, execution: Run, retention: Retention) -> Program[object]:
     """Emit the events of a run's end and return its result."""
     try:
-        yield ran
+        yield execution
     except RunAbandoned:
         yield Settle(list(run.works.values()), GRACE)
         raise
     yield retention.trim()
-    if ran.questions:
-        waits = flow_questions(run, run.parked)
-        emit_flow_event(run.flow, FlowPausedEvent, lambda: _paused(run, waits))
-        return waits
-    result = run.outputs[-1] if run.outputs else run.revived(ran.written.get("output"))
+    if execution.questions:
+        pending = flow_questions(run, run.parked)
+        emit_flow_event(run.flow, FlowPausedEvent, lambda: _paused_fields(run, pending))
+        return pending
+    result = run.outputs[-1] if run.outputs else run.revived(execution.written.get("output"))
     emit_flow_event(run.flow, FlowFinishedEvent, lambda: {"result": result, "state": copied(run.state)})
     if (extra := run_extension(run.inputs)) is not None:
         extra.finished(run)
     return result
 
 
-def _paused(run: FlowRun, waits: PendingFlow) -> dict[str, object]:
-    asked = waits.questions[0]
+def _paused_fields(run: FlowRun, pending: PendingFlow) -> dict[str, object]:
+    question = pending.questions[0]
     return {
-        "flow_id": waits.flow_id,
-        "method_name": asked.method,
+        "flow_id": pending.flow_id,
+        "method_name": question.method,
         "state": copied(run.state),
-        "message": asked.message,
-        "emit": list(asked.outcomes) or None,
+        "message": question.message,
+        "emit": list(question.outcomes) or None,
     }
 
 
@@ -455,13 +465,13 @@ def waiting_flow_runs(flow: "Flow", flow_id: str) -> PendingFlow:
     """Restore a pending run into a flow; see `Flow.from_pending`.
 
     Raises:
-        DefinitionError: it waits for nothing.
+        DefinitionError: the run is not pending.
     """
     saver = checkpointer_for(flow.checkpointer)
     if saver is not None:
         graph = compile_flow(flow, checkpointer=saver)
         run = FlowRun(flow, graph.plan, None, {}, stored=True)
-        _, values = drive(found(graph, run, flow_id))
+        _, values = drive(stored_values(graph, run, flow_id))
         if values.get("parked"):
             run.read(values)
             return flow_questions(run, values["parked"])

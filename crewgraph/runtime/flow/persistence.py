@@ -75,7 +75,7 @@ class SQLiteFlowPersistence(FlowPersistence):
         with self._connected() as connection:
             connection.execute(
                 "INSERT OR REPLACE INTO saved_states (flow, method, state) VALUES (?, ?, ?)",
-                (flow_uuid, method_name, _told(state_data, flow_uuid)),
+                (flow_uuid, method_name, _to_json(state_data, flow_uuid)),
             )
 
     def load_state(self, flow_uuid: str) -> dict[str, Any] | None:
@@ -92,7 +92,7 @@ class SQLiteFlowPersistence(FlowPersistence):
         with self._connected() as connection:
             connection.execute(
                 "INSERT OR REPLACE INTO waiting_questions (flow, question, state) VALUES (?, ?, ?)",
-                (flow_uuid, _told(context.to_dict(), flow_uuid), _told(state_data, flow_uuid)),
+                (flow_uuid, _to_json(context.to_dict(), flow_uuid), _to_json(state_data, flow_uuid)),
             )
 
     def load_pending_feedback(self, flow_uuid: str) -> tuple[dict[str, object], PendingFeedbackContext] | None:
@@ -123,17 +123,17 @@ class SQLiteFlowPersistence(FlowPersistence):
             ) from error
 
 
-def _told(data: Mapping[str, object] | BaseModel, flow_uuid: str) -> str:
+def _to_json(data: Mapping[str, object] | BaseModel, flow_uuid: str) -> str:
     values = {**data.__dict__, **(data.__pydantic_extra__ or {})} if isinstance(data, BaseModel) else data
     if not isinstance(values, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise DefinitionError(f"a state is a pydantic model or a dict, not {values!r:.60}")
-    told: dict[str, str] = {}
+    parts: dict[str, str] = {}
     for name, value in values.items():
         try:
-            told[str(name)] = json.dumps(value, default=to_jsonable_python)
+            parts[str(name)] = json.dumps(value, default=to_jsonable_python)
         except (TypeError, ValueError, RecursionError, PydanticSerializationError) as error:
             raise StorageError(
                 f"`{name}` in the state of run `{flow_uuid}` has no form in JSON: {error}. Keep what it is made from instead, or "
                 "put it on the flow itself."
             ) from error
-    return f"{{{', '.join(f'{json.dumps(name)}: {value}' for name, value in told.items())}}}"
+    return f"{{{', '.join(f'{json.dumps(name)}: {value}' for name, value in parts.items())}}}"

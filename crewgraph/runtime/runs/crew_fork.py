@@ -16,6 +16,7 @@ from crewgraph.compiler.crew.graph import parallel_group
 from crewgraph.compiler.crew.state import INPUTS, PLANNING
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.core.operations import Program, Saving, adrive, drive
+from crewgraph.core.plain import PlainDict
 from crewgraph.core.resources import RunResources
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.crew.history import CrewStep
@@ -67,7 +68,7 @@ def override_output(value: object, assignment: TaskBinding, previous: TaskOutput
     elif isinstance(value, str):
         fields = _fields_of_text(value, assignment, where)
     elif isinstance(value, Mapping):
-        fields = _fields_of_mapping(dict(cast("Mapping[str, Any]", value)), assignment, where)
+        fields = _fields_of_mapping(dict(cast("PlainDict", value)), assignment, where)
     else:
         raise TypeError(f"{where} is {value!r:.80}; give a text, a dict or a `TaskOutput`")
     try:
@@ -156,7 +157,7 @@ def _fork_with(crew: Crew, request: ForkRequest, resources: RunResources) -> Pro
     if snapshot.created_at is not None:
         if not run.place.known:
             raise RunError(f"thread `{run.place.thread_id}` already holds a run; give `new_thread_id` another name")
-        run = run.as_kept(snapshot.metadata)
+        run = run.with_stored_granularity(snapshot.metadata)
         return (yield from run.execute(run.place.answers(snapshot.interrupts), snapshot.values.get(INPUTS) or {}))
     saver = run.place.checkpointer
     if source is None:
@@ -164,9 +165,9 @@ def _fork_with(crew: Crew, request: ForkRequest, resources: RunResources) -> Pro
     stored = yield from read_stored_run(
         saver, source, point.checkpoint_id if isinstance(point, CrewStep) else None, crew
     )
-    run = run.as_kept(stored.metadata)
+    run = run.with_stored_granularity(stored.metadata)
     start = ForkStart(run.tasks, stored, request, {**stored.inputs, **plain_inputs(inputs)})
-    run.check_worded(start.inputs, len(start.outputs))
+    run.check_inputs(start.inputs, len(start.outputs))
     if not start.outputs:
         return (yield from run.execute({INPUTS: start.inputs}, start.inputs))
     config = {**run.config, "metadata": {**run.config.get("metadata", {}), FORKED_FROM: source}}
@@ -209,7 +210,7 @@ class ForkStart:
     """
 
     def __init__(
-        self, tasks: Sequence[TaskBinding], source: StoredCrewRun, request: ForkRequest, inputs: dict[str, Any]
+        self, tasks: Sequence[TaskBinding], source: StoredCrewRun, request: ForkRequest, inputs: dict[str, object]
     ) -> None:
         self.tasks, self.source, self.inputs = tasks, source, inputs
         known = source.outputs if isinstance(request.point, CrewStep) else source.finished
@@ -289,12 +290,12 @@ class ForkStart:
         if PLANNING in remaining:
             plan = restore_output(PLANNING, remaining[PLANNING], {PLANNING: CrewPlan}, self.source.thread_id)
             remaining[PLANNING] = without_usage(plan).to_plain()
-        first, *others = [binding.slug for binding in self.tasks[last.start : count]]
-        values: Any = {**remaining, INPUTS: self.inputs, **{k: v for k, v in plain.items() if k not in others}}
+        first, *rest = [binding.slug for binding in self.tasks[last.start : count]]
+        values: Any = {**remaining, INPUTS: self.inputs, **{k: v for k, v in plain.items() if k not in rest}}
         waiting = [binding.slug for binding in self.tasks[count : last.stop]]
         if waiting:  # parallel to completed tasks; their edge starts at the task before the whole group
             values = Command(update=values, goto=waiting)
-        return [StateUpdate(values, first), *(StateUpdate({name: plain[name]}, name) for name in others)]
+        return [StateUpdate(values, first), *(StateUpdate({name: plain[name]}, name) for name in rest)]
 
     def _group(self) -> range:
         """Return the indices of the last completed task and of the tasks that run in parallel to it."""
@@ -309,4 +310,4 @@ class ForkStart:
 def _checked_outputs(outputs: object) -> Mapping[object, object]:
     if outputs is not None and not isinstance(outputs, Mapping):
         raise TypeError(f'`outputs` is {outputs!r:.80}; give a dict from task names to outputs: {{"research": "..."}}')
-    return cast("Mapping[Any, Any]", outputs or {})
+    return cast("Mapping[object, object]", outputs or {})

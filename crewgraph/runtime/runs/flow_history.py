@@ -5,16 +5,17 @@ from datetime import datetime
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
+from crewgraph.compiler.flow.algebra import Execution, GraphState, GraphUpdate
 from crewgraph.compiler.flow.graph import FlowGraph
 from crewgraph.compiler.flow.run import FlowRun
-from crewgraph.compiler.flow.single_node import caught_up
+from crewgraph.compiler.flow.single_node import with_journal
 from crewgraph.core.journal import Record, appended_in
 from crewgraph.core.operations import Operation, Program, Saving, adrive, drive
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.state import with_inputs
 from crewgraph.definitions.flow.step import FlowStep
 from crewgraph.errors import RunError
-from crewgraph.runtime.flow.kickoff import compile_flow, metadata_of, no_run, played
+from crewgraph.runtime.flow.kickoff import compile_flow, execute_flow, metadata_of, unknown_run
 from crewgraph.runtime.run_target import own_saver
 from crewgraph.runtime.runs.metadata import checkpoint_id_of, has_single_node, lineage
 from crewgraph.runtime.runs.storage import checkpointer_for
@@ -31,7 +32,7 @@ class _ReadHistory(Operation):
     def run(self) -> list[object]:
         return list(self.graph.get_state_history(self.config))  # pyright: ignore[reportArgumentType]
 
-    async def arun(self) -> list[Any]:
+    async def arun(self) -> list[object]:
         return [state async for state in self.graph.aget_state_history(self.config)]  # pyright: ignore[reportArgumentType]
 
 
@@ -45,12 +46,12 @@ async def aread_flow_history(flow: "Flow[Any]", flow_id: str | None) -> list[Flo
     return await adrive(flow_steps(flow, flow_id))
 
 
-def fork_flow(flow: "Flow[Any]", step: FlowStep, state: Mapping[str, Any] | None) -> Any:
+def fork_flow(flow: "Flow[Any]", step: FlowStep, state: Mapping[str, object] | None) -> Any:
     """Run a fork; see `Flow.fork`."""
     return drive(fork_program(flow, step, state))
 
 
-async def afork_flow(flow: "Flow[Any]", step: FlowStep, state: Mapping[str, Any] | None) -> Any:
+async def afork_flow(flow: "Flow[Any]", step: FlowStep, state: Mapping[str, object] | None) -> Any:
     """Run a fork on this event loop; see `Flow.fork`."""
     return await adrive(fork_program(flow, step, state))
 
@@ -64,7 +65,7 @@ def flow_steps(flow: "Flow[Any]", flow_id: str | None) -> Program[list[FlowStep]
     graph, thread_id = _graph(flow), flow_id or flow.flow_id
     states = yield _ReadHistory(graph, thread_id)
     if not states:
-        raise no_run(flow, thread_id)
+        raise unknown_run(flow, thread_id)
     run = FlowRun(flow, graph.plan, flow.state, {}, stored=True)
     moments: list[_Moment] = []
     past = lineage(states)
@@ -82,30 +83,30 @@ class _Moment(NamedTuple):
 
     snapshot: Any
     journaled: int
-    values: Mapping[str, Any]
+    values: GraphState
 
 
 def _method(execution: str) -> str:
     return execution.rpartition("#")[0]
 
 
-def _progress_marker(values: Mapping[str, Any]) -> tuple[str | None] | None:
+def _progress_marker(values: GraphState) -> tuple[str | None] | None:
     """Return the execution that completed last, as a comparable marker of progress."""
     progress = values.get("progress")
     return None if progress is None else (progress["last"],)
 
 
-def _moments_after(graph: FlowGraph, moment: _Moment, records: Sequence[Record], until: Any) -> Iterator[_Moment]:
+def _moments_after(graph: FlowGraph, moment: _Moment, records: Sequence[Record], until: object) -> Iterator[_Moment]:
     """Yield the moments journaled after a checkpoint, up to where the next one, possibly a fork's, continues."""
     for number, record in enumerate(records, 1):
         if _progress_marker(moment.values) == until:
             return
-        moment = _Moment(moment.snapshot, number, caught_up(graph.plan, moment.values, [record]))
+        moment = _Moment(moment.snapshot, number, with_journal(graph.plan, moment.values, [record]))
         yield moment
 
 
 def _steps(run: FlowRun, thread_id: str, moments: Sequence[_Moment]) -> Iterator[FlowStep]:
-    number, last, previous = 0, None, dict[str, Any]()
+    number, last, previous = 0, None, dict[str, Execution]()
     for state, journaled, values in moments:
         marker, progress = _progress_marker(values), values.get("progress")
         if progress is None or marker == last:
@@ -130,28 +131,28 @@ def _steps(run: FlowRun, thread_id: str, moments: Sequence[_Moment]) -> Iterator
         number += 1
 
 
-def fork_program(flow: "Flow[Any]", step: FlowStep, state: Mapping[str, Any] | None) -> Program[Any]:
+def fork_program(flow: "Flow[Any]", step: FlowStep, state: Mapping[str, object] | None) -> Program[Any]:
     """Run a flow from a step of an earlier run; see `Flow.fork`.
 
     Raises:
         RunError: the step's checkpoint is no longer stored.
     """
     graph = _graph(flow)
-    config: object = {
+    config: Any = {
         "configurable": {"thread_id": step.flow_id, "checkpoint_id": step.checkpoint_id, "checkpoint_ns": ""}
     }
     checkpoint = yield Saving(graph.checkpointer, "get_tuple", config)
     if checkpoint is None:
         raise RunError(f"step {step.number} of run `{step.flow_id}` of flow `{flow.flow_name}` is no longer stored")
     run = FlowRun(flow, graph.plan, None, {}, stored=True)
-    values: dict[str, Any] = {}
+    values: GraphUpdate = {}
     if has_single_node(checkpoint.metadata):
         graph = compile_flow(flow, "flow", checkpointer=graph.checkpointer)
         records = appended_in(checkpoint.pending_writes or ())
-        values = caught_up(graph.plan, checkpoint.checkpoint["channel_values"], records[: step.journaled])
+        values = with_journal(graph.plan, checkpoint.checkpoint["channel_values"], records[: step.journaled])
     if state:
         with_inputs(flow.restored_state(step.state), state, flow.flow_name)  # raises if they do not fit
         values["state"] = {**values.get("state", {}), **run.recorded(state)}
     config["metadata"] = metadata_of(graph)
     edited = yield Saving(graph, "update_state", config, values)
-    return (yield from played(graph, run, None, step.flow_id, edited["configurable"]))
+    return (yield from execute_flow(graph, run, None, step.flow_id, edited["configurable"]))

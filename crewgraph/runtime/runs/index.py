@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.types import Interrupt
@@ -14,6 +14,7 @@ from crewgraph.compiler.task.binding import bind_tasks
 from crewgraph.core.journal import CHANNEL, appended_in
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation, Program, adrive, drive
+from crewgraph.core.plain import PlainDict
 from crewgraph.core.pregel import has_next, leads_on
 from crewgraph.core.questions import ANSWER, own_id, questions_in
 from crewgraph.definitions.crew.crew import Crew
@@ -21,7 +22,7 @@ from crewgraph.definitions.crew.pending import CrewQuestion, RunFilter, RunInfo,
 from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.errors import RunError
 from crewgraph.lazy import lazy
-from crewgraph.runtime.execution import refuse_without_async_face
+from crewgraph.runtime.execution import require_async_methods
 from crewgraph.runtime.runs.metadata import CREW_NAME, FLOW_NAME, crew_labels, has_single_node
 from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.runtime.runs.stored_run import StoredCrewRun, StoredRun
@@ -29,20 +30,21 @@ from crewgraph.storage.checkpoints.listing import LatestCheckpoint
 from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
 if TYPE_CHECKING:
-    from crewgraph.compiler.flow.completion import around, of_run
+    from crewgraph.compiler.flow.algebra import GraphState
+    from crewgraph.compiler.flow.completion import enclosing_thread, of_run
     from crewgraph.compiler.flow.plan import TriggerPlan
     from crewgraph.compiler.flow.record import from_record
     from crewgraph.compiler.flow.report import question_of
-    from crewgraph.compiler.flow.single_node import caught_up
+    from crewgraph.compiler.flow.single_node import with_journal
     from crewgraph.definitions.flow.feedback import PendingFlow, Question
     from crewgraph.definitions.flow.flow import Flow
 else:
-    around = lazy("crewgraph.compiler.flow.completion:around")
+    enclosing_thread = lazy("crewgraph.compiler.flow.completion:enclosing_thread")
     of_run = lazy("crewgraph.compiler.flow.completion:of_run")
     TriggerPlan = lazy("crewgraph.compiler.flow.plan:TriggerPlan")
     from_record = lazy("crewgraph.compiler.flow.record:from_record")
     question_of = lazy("crewgraph.compiler.flow.report:question_of")
-    caught_up = lazy("crewgraph.compiler.flow.single_node:caught_up")
+    with_journal = lazy("crewgraph.compiler.flow.single_node:with_journal")
     PendingFlow = lazy("crewgraph.definitions.flow.feedback:PendingFlow")
     Question = lazy("crewgraph.definitions.flow.feedback:Question")
 
@@ -81,7 +83,7 @@ class _Query:
 
     def covers(self, thread_id: str) -> bool:
         """Return whether a thread may match, by its name."""
-        return self.run_filter.inside or around(thread_id) is None
+        return self.run_filter.inside or enclosing_thread(thread_id) is None
 
     def select(self, checkpoints: Iterable[LatestCheckpoint]) -> list[RunInfo]:
         """Return the runs among checkpoints, in the same order."""
@@ -104,7 +106,7 @@ class _ReadRuns(Operation):
     async def arun(self) -> list[RunInfo]:
         if isinstance(self.saver, SqliteCheckpointer):
             return await in_thread(self._latest, self.saver)
-        refuse_without_async_face(self.saver)
+        require_async_methods(self.saver)
         return self._listed([checkpoint async for checkpoint in self.saver.alist(None, filter=dict(self.query.labels))])
 
     def _latest(self, saver: SqliteCheckpointer) -> list[RunInfo]:
@@ -265,12 +267,12 @@ def _info_of_any(kind: str | None, latest: LatestCheckpoint) -> RunInfo | None:
 
 def _flow_info(plan: "TriggerPlan | None", latest: LatestCheckpoint) -> RunInfo:
     stored = latest.checkpoint
-    values: Mapping[str, Any] = stored.checkpoint["channel_values"]
+    values: GraphState = stored.checkpoint["channel_values"]
     if plan is not None and _PROGRESS in values and has_single_node(stored.metadata):
-        values = caught_up(plan, values, appended_in(stored.pending_writes or ()))
+        values = with_journal(plan, values, appended_in(stored.pending_writes or ()))
     # Without progress only the inputs are stored, and no method has begun.
     progress: Mapping[str, Any] = values.get(_PROGRESS) or {"inflight": True, "last": None}
-    parked: Mapping[str, Any] = values.get(_PARKED) or {}
+    parked: Mapping[str, PlainDict] = values.get(_PARKED) or {}
     questions = tuple(question_of(question, partial(from_record, classes={})) for question in parked.values())
     is_open = progress["inflight"] or of_run(values, _UNSAVED)
     status: RunStatus = "pending" if questions else "open" if is_open else "finished"
@@ -288,7 +290,7 @@ def _crew_info(order: Mapping[str, int], latest: LatestCheckpoint) -> RunInfo:
 
 def _run_info(
     latest: LatestCheckpoint,
-    kind: Any,
+    kind: Literal["crew", "flow"],
     label: str,
     status: RunStatus,
     last: str | None,

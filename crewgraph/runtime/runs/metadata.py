@@ -70,7 +70,7 @@ def has_single_node(metadata: Mapping[str, object] | None) -> bool:
     return (metadata or {}).get(FLOW_GRANULARITY) == "flow"
 
 
-def without_labels(metadata: Mapping[str, Any]) -> dict[str, object]:
+def without_labels(metadata: Mapping[str, object]) -> dict[str, object]:
     """Return metadata without the keys that identify a run, for use by a nested run."""
     own = (FLOW_NAME, FLOW_GRANULARITY, CREW_NAME, CREW_TASKS, CREW_GRANULARITY, FORKED_FROM, *_NODE_LABELS)
     return {name: value for name, value in metadata.items() if name not in own}

@@ -1,7 +1,7 @@
 """Removal of a run's older checkpoints during the run, as `keep_history` requests."""
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -15,14 +15,15 @@ from crewgraph.lazy import lazy
 from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
 if TYPE_CHECKING:
-    from crewgraph.compiler.flow.completion import around, threads_of
+    from crewgraph.compiler.flow.algebra import GraphState
+    from crewgraph.compiler.flow.completion import enclosing_thread, threads_of
     from crewgraph.compiler.flow.graph import FlowGraph
     from crewgraph.compiler.flow.plan import TriggerPlan
-    from crewgraph.compiler.flow.single_node import caught_up
+    from crewgraph.compiler.flow.single_node import with_journal
 else:
-    around = lazy("crewgraph.compiler.flow.completion:around")
+    enclosing_thread = lazy("crewgraph.compiler.flow.completion:enclosing_thread")
     threads_of = lazy("crewgraph.compiler.flow.completion:threads_of")
-    caught_up = lazy("crewgraph.compiler.flow.single_node:caught_up")
+    with_journal = lazy("crewgraph.compiler.flow.single_node:with_journal")
 
 __all__ = ["Retention", "Trim"]
 
@@ -119,15 +120,15 @@ class Trim(Operation):
 
     def _is_inside(self, thread_id: str) -> bool:
         """Return whether a thread belongs to a run nested in this one, at any depth."""
-        parent = around(thread_id)
+        parent = enclosing_thread(thread_id)
         return parent is not None and (parent == self.thread_id or self._is_inside(parent))
 
     def _needed(self, saver: SqliteCheckpointer, plan: "TriggerPlan") -> Iterator[str]:
         """Yield the name prefixes of the threads that continuing from a remaining checkpoint may need."""
         for stored in saver.list({"configurable": {"thread_id": self.thread_id, "checkpoint_ns": ""}}):
-            values: Mapping[str, Any] = stored.checkpoint["channel_values"]
+            values: GraphState = stored.checkpoint["channel_values"]
             if "progress" in values:
-                progress = caught_up(plan, values, appended_in(stored.pending_writes or ()))["progress"]
+                progress = with_journal(plan, values, appended_in(stored.pending_writes or ()))["progress"]
                 for execution in {**values["progress"]["inflight"], **progress["inflight"]}:
                     yield threads_of(self.thread_id, progress["run"], execution)
 

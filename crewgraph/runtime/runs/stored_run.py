@@ -11,11 +11,12 @@ from langgraph.checkpoint.base import CheckpointTuple
 from crewgraph.compiler.crew.graph import node_task
 from crewgraph.compiler.crew.state import INPUTS, PLANNING, TASK
 from crewgraph.core.operations import Operation, Program, Saving, drive
+from crewgraph.core.plain import PlainDict
 from crewgraph.core.pregel import coming, given_to, leads_on
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.errors import RunError
 from crewgraph.lazy import lazy
-from crewgraph.runtime.execution import refuse_without_async_face
+from crewgraph.runtime.execution import require_async_methods
 from crewgraph.runtime.runs.metadata import (
     CREW_NAME,
     FLOW_NAME,
@@ -26,9 +27,9 @@ from crewgraph.runtime.runs.metadata import (
 )
 
 if TYPE_CHECKING:
-    from crewgraph.compiler.flow.completion import around
+    from crewgraph.compiler.flow.completion import enclosing_thread
 else:
-    around = lazy("crewgraph.compiler.flow.completion:around")
+    enclosing_thread = lazy("crewgraph.compiler.flow.completion:enclosing_thread")
 
 __all__ = ["StoredCrewRun", "StoredRun", "read_past", "read_stored_run", "stored_run"]
 
@@ -64,7 +65,7 @@ class StoredRun:
     @property
     def inside(self) -> str | None:
         """The thread of the flow that the run was nested in."""
-        return around(self.thread_id)
+        return enclosing_thread(self.thread_id)
 
     @property
     def metadata(self) -> Mapping[str, Any]:
@@ -93,7 +94,7 @@ class StoredCrewRun(StoredRun):
         return self.metadata.get(FORKED_FROM)
 
     @property
-    def inputs(self) -> dict[str, Any]:
+    def inputs(self) -> PlainDict:
         """The run's inputs."""
         return dict(self.values.get(INPUTS) or {})
 
@@ -103,21 +104,21 @@ class StoredCrewRun(StoredRun):
         return tuple(dict.fromkeys(map(node_task, coming(self._stored))))
 
     @cached_property
-    def values(self) -> dict[str, Any]:
+    def values(self) -> PlainDict:
         """The channel values that this run wrote, without those of earlier runs in the same thread."""
         if (values := given_to(self._stored)) is not None:
             return dict(values)
         return {name: value for name, value in self._stored.items() if self._is_of_this_run(name)}
 
     @cached_property
-    def outputs(self) -> dict[str, dict[str, Any]]:
+    def outputs(self) -> dict[str, PlainDict]:
         """The outputs of the completed tasks as plain data, by channel, in order of completion."""
         outputs = {name: value for name, value in self.values.items() if _is_output(name, value)}
         # Parallel tasks share a version, as do outputs that a fork copied.
         return dict(sorted(outputs.items(), key=lambda item: (self.version(item[0]), _task_number(item[1]), item[0])))
 
     @cached_property
-    def finished(self) -> dict[str, dict[str, Any]]:
+    def finished(self) -> dict[str, PlainDict]:
         """The `outputs`, with those of tasks that completed since the checkpoint while a parallel task has not."""
         since = {name: value for _, name, value in self.checkpoint.pending_writes or () if _is_output(name, value)}
         return {**self.outputs, **since}
@@ -145,14 +146,14 @@ class StoredCrewRun(StoredRun):
         return self._versions.get(channel)
 
 
-def _is_output(name: str, value: Any) -> bool:
+def _is_output(name: str, value: object) -> bool:
     return name not in _OTHER_CHANNELS and isinstance(value, dict) and "raw" in value and "agent" in value
 
 
-def _task_number(output: Mapping[str, Any]) -> int:
+def _task_number(output: PlainDict) -> int:
     """Return the task number that an output is labelled with, else 0."""
-    task: Any = output.get(TASK)
-    return int(cast("dict[str, Any]", task).get("number", 0)) if isinstance(task, dict) else 0
+    task: object = output.get(TASK)
+    return int(cast("PlainDict", task).get("number", 0)) if isinstance(task, dict) else 0
 
 
 class _ReadPast(Operation):
@@ -165,7 +166,7 @@ class _ReadPast(Operation):
         return list(self.saver.list(self.config))
 
     async def arun(self) -> list[CheckpointTuple]:
-        refuse_without_async_face(self.saver)
+        require_async_methods(self.saver)
         return [checkpoint async for checkpoint in self.saver.alist(self.config)]
 
 
@@ -173,7 +174,7 @@ class _ReadCheckpoint(Saving):
     """Read one checkpoint of a thread."""
 
     async def arun(self) -> object:
-        refuse_without_async_face(self.saver)
+        require_async_methods(self.saver)
         return await super().arun()
 
 

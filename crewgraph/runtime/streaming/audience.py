@@ -3,19 +3,19 @@
 import threading
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from langgraph.config import get_stream_writer
 
 from crewgraph.core.cancellation import ABANDONED, check_cancelled
 from crewgraph.definitions.stream import Custom, StreamItem, TaskItem
 from crewgraph.events.base import BaseEvent
-from crewgraph.events.lineage import Standing
+from crewgraph.events.lineage import SuspendedLineage
 from crewgraph.events.llm import LLMStreamChunkEvent
-from crewgraph.events.stream_context import SINKS, WITNESSES, Witness
+from crewgraph.events.stream_context import CONTEXT_LISTENERS, SINKS, ContextListener
+from crewgraph.runtime.streaming.items import ItemFields
 
 __all__ = ["Audience"]
 
@@ -41,41 +41,41 @@ class Audience(ABC):
         self._items: deque[StreamItem] = deque()
         self._taken = 0
         self._lock = threading.Lock()
-        self._left = False
-        self._standing = Standing()
-        self._witnesses: tuple[Witness, ...] | None = None
+        self._abandoned = False
+        self._lineage = SuspendedLineage()
+        self._listeners: tuple[ContextListener, ...] | None = None
 
     @abstractmethod
-    def item(self, source: Any, event: BaseEvent) -> StreamItem | None:
+    def item(self, source: object, event: BaseEvent) -> StreamItem | None:
         """Return the item for an event; None for events that are not streamed."""
 
     @abstractmethod
-    def final_item(self, result: Any) -> StreamItem:
+    def final_item(self, result: object) -> StreamItem:
         """Return the last item of a run with this result."""
 
-    def chunk_fields(self, item: TaskItem) -> Mapping[str, Any]:
+    def chunk_fields(self, item: TaskItem) -> ItemFields:
         """Return the fields of a chunk that describe the task of an item."""
         return {}
 
     def leave(self) -> None:
         """Abandon the run: it stops before its next effect, or in the middle of a streamed answer."""
-        self._left = True
+        self._abandoned = True
 
     @contextmanager
     def listening(self) -> Generator[None]:
         """Receive the events of the code in the block, and of what it starts."""
-        sinks, is_abandoned, witnesses = SINKS.get(), ABANDONED.get(), WITNESSES.get()
-        WITNESSES.set(witnesses if self._witnesses is None else self._witnesses)
+        sinks, is_abandoned, listeners = SINKS.get(), ABANDONED.get(), CONTEXT_LISTENERS.get()
+        CONTEXT_LISTENERS.set(listeners if self._listeners is None else self._listeners)
         SINKS.set((*sinks, self._on_event))
-        ABANDONED.set(lambda: self._left or (is_abandoned is not None and is_abandoned()))
+        ABANDONED.set(lambda: self._abandoned or (is_abandoned is not None and is_abandoned()))
         try:
-            with self._standing.taken_up():
+            with self._lineage.resumed():
                 yield
         finally:
             SINKS.set(sinks)
             ABANDONED.set(is_abandoned)
-            self._witnesses = WITNESSES.get()
-            WITNESSES.set(witnesses)
+            self._listeners = CONTEXT_LISTENERS.get()
+            CONTEXT_LISTENERS.set(listeners)
 
     def drain(self) -> Iterator[StreamItem]:
         """Take the items in the queue."""

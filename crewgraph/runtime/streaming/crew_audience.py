@@ -1,6 +1,6 @@
 """The audience of `crew.stream`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from crewgraph.compiler.task.binding import TaskBinding
@@ -9,7 +9,7 @@ from crewgraph.definitions.run_options import Inputs
 from crewgraph.definitions.stream import Finished, Started, StreamItem, TaskItem, TaskStarted
 from crewgraph.events.base import BaseEvent
 from crewgraph.runtime.streaming.audience import Audience
-from crewgraph.runtime.streaming.items import TaskView, item_of, task_of
+from crewgraph.runtime.streaming.items import ItemFields, TaskView, item_of, task_of
 from crewgraph.text import fill
 
 __all__ = ["CrewAudience"]
@@ -47,7 +47,7 @@ class CrewAudience(Audience):
         }
         self.add(Started(crew=crew, thread_id=thread_id, inputs=dict(inputs)))
 
-    def item(self, source: Any, event: BaseEvent) -> StreamItem | None:
+    def item(self, source: object, event: BaseEvent) -> StreamItem | None:
         view = self._views.get(id(task_of(event)))
         item = None if view is None else item_of(event, view)
         if isinstance(item, TaskStarted):
@@ -57,7 +57,7 @@ class CrewAudience(Audience):
     def final_item(self, result: Any) -> StreamItem:
         return Finished(output=result)
 
-    def chunk_fields(self, item: TaskItem) -> Mapping[str, Any]:
+    def chunk_fields(self, item: TaskItem) -> ItemFields:
         started = self._started.get(item.task)
         if started is None:
             return {}

@@ -22,39 +22,39 @@ class _FrameAudience(Audience):
     def item(self, source: object, event: BaseEvent) -> Any:
         return frame_of(event)
 
-    def final_item(self, result: Any) -> Any:
+    def final_item(self, result: object) -> Any:
         return Ended(result)
 
 
-def _watched(flow: "Flow", inputs: dict[str, Any], feedback: object = None) -> WatchedRun:
+def _watched(flow: "Flow", inputs: dict[str, object], feedback: object = None) -> WatchedRun:
     return WatchedRun(run_of(flow, inputs, feedback), FlowAudience(flow))
 
 
-def stream_flow(flow: "Flow[Any]", inputs: dict[str, Any], feedback: object) -> Generator[StreamItem]:
+def stream_flow(flow: "Flow[Any]", inputs: dict[str, object], feedback: object) -> Generator[StreamItem]:
     """Run a flow and yield its items; see `Flow.stream`."""
     return _watched(flow, inputs, feedback).items()
 
 
-def astream_flow(flow: "Flow[Any]", inputs: dict[str, Any], feedback: object) -> AsyncGenerator[StreamItem]:
+def astream_flow(flow: "Flow[Any]", inputs: dict[str, object], feedback: object) -> AsyncGenerator[StreamItem]:
     """Run a flow on this event loop and yield its items; see `Flow.astream`."""
     return _watched(flow, inputs, feedback).aitems()
 
 
-def flow_chunks(flow: "Flow[Any]", inputs: dict[str, Any]) -> FlowStreamingOutput:
+def flow_chunks(flow: "Flow[Any]", inputs: dict[str, object]) -> FlowStreamingOutput:
     """Return the output of `kickoff` for a flow with `stream=True`."""
     return _watched(flow, inputs).chunks(FlowStreamingOutput)
 
 
-def aflow_chunks(flow: "Flow[Any]", inputs: dict[str, Any]) -> FlowStreamingOutput:
+def aflow_chunks(flow: "Flow[Any]", inputs: dict[str, object]) -> FlowStreamingOutput:
     """Return the output of `kickoff_async` for a flow with `stream=True`."""
     return _watched(flow, inputs).achunks(FlowStreamingOutput)
 
 
-def frames(flow: "Flow[Any]", inputs: dict[str, Any]) -> StreamSession[object]:
+def frames(flow: "Flow[Any]", inputs: dict[str, object]) -> StreamSession[object]:
     """Run a flow and yield its events; see `Flow.stream_events`."""
     return StreamSession(sync_iterator=WatchedRun(run_of(flow, inputs, None), _FrameAudience()).items())
 
 
-def aframes(flow: "Flow[Any]", inputs: dict[str, Any]) -> AsyncStreamSession[object]:
+def aframes(flow: "Flow[Any]", inputs: dict[str, object]) -> AsyncStreamSession[object]:
     """Run a flow on this event loop and yield its events; see `Flow.astream_events`."""
     return AsyncStreamSession(async_iterator=WatchedRun(run_of(flow, inputs, None), _FrameAudience()).aitems())

@@ -31,7 +31,7 @@ from crewgraph.events.flow import (
 )
 from crewgraph.events.task import TaskStartedEvent
 from crewgraph.runtime.streaming.audience import Audience
-from crewgraph.runtime.streaming.items import TaskView, item_of, task_of
+from crewgraph.runtime.streaming.items import ItemFields, TaskView, item_of, task_of
 
 __all__ = ["FlowAudience"]
 
@@ -44,12 +44,12 @@ class FlowAudience(Audience):
 
     def __init__(self, flow: "Flow") -> None:
         super().__init__()
-        self._flow, self._around = flow, RUNNING.get()
+        self._flow, self._outer = flow, RUNNING.get()
         self._crews: dict[tuple[str, int], tuple[str | None, int]] = {}
         self._views: dict[tuple[str, int], TaskView] = {}
         self._chunk_fields: dict[tuple[str | None, str | None, str], dict[str, object]] = {}
 
-    def item(self, source: Any, event: BaseEvent) -> StreamItem | None:
+    def item(self, source: object, event: BaseEvent) -> StreamItem | None:
         running = RUNNING.get()
         path = self._path(running)
         if isinstance(event, FlowStartedEvent):
@@ -62,23 +62,23 @@ class FlowAudience(Audience):
             return make_item(event, {"method": event.method_name, "execution": f"{path}/{name}" if path else name})  # pyright: ignore[reportAttributeAccessIssue]
         if running is None or not path:
             return None
-        return self._inside(event, {"method": running.method, "execution": path})
+        return self._nested_item(event, {"method": running.method, "execution": path})
 
-    def final_item(self, result: Any) -> StreamItem:
+    def final_item(self, result: object) -> StreamItem:
         return FlowPaused(pending=result) if isinstance(result, PendingFlow) else FlowFinished(result=result)
 
-    def chunk_fields(self, item: TaskItem) -> Mapping[str, Any]:
+    def chunk_fields(self, item: TaskItem) -> ItemFields:
         return self._chunk_fields.get((item.execution, item.crew, item.task), {"agent_role": item.agent})
 
     def _path(self, running: Running | None) -> str:
         """Return the names of the executions around the running code, outermost first, joined by slashes."""
         names: list[str] = []
-        while running is not None and running is not self._around:
+        while running is not None and running is not self._outer:
             names.append(running.name)
-            running = running.around
+            running = running.outer
         return "/".join(reversed(names))
 
-    def _inside(self, event: BaseEvent, method_fields: _MethodFields) -> StreamItem | None:
+    def _nested_item(self, event: BaseEvent, method_fields: _MethodFields) -> StreamItem | None:
         """Return the item for an event of a crew, an agent or a model in a method."""
         if isinstance(event, CrewKickoffStartedEvent):
             for number, crew_task in enumerate(event.crew.tasks):

@@ -125,7 +125,7 @@ class _ProgramDriver:
         self._step: Any = program.send
         self._returned: object = None
         self._failure: BaseException | None = None
-        self.reply: Any = None
+        self.reply: object = None
         """The result of the latest operation."""
 
     def next(self) -> Operation | None:
@@ -143,7 +143,7 @@ class _ProgramDriver:
         return operation
 
     @contextmanager
-    def catching(self, reply: Any = None) -> Generator[None]:
+    def catching(self, reply: object = None) -> Generator[None]:
         """Throw an exception of the block into the program at the next step.
 
         Args:

@@ -19,7 +19,7 @@ from crewgraph.hooks.points import InterceptionPoint
 from crewgraph.hooks.registry import get_scoped_hooks, scoped_hooks
 from crewgraph.overrides import overridable
 from crewgraph.prompts.book import english
-from crewgraph.runtime.agent.standalone import gone_on
+from crewgraph.runtime.agent.standalone import next_answer_program
 from crewgraph.runtime.execution import CallBack
 from crewgraph.text import slug
 
@@ -191,7 +191,7 @@ class CrewAgentExecutor(BaseAgentExecutor):
             yield
 
     def _worked(self, engagement: AgentBinding, opening: Sequence[Message]) -> Program[dict[str, Any]]:
-        return (yield from gone_on(engagement, self.task, opening))
+        return (yield from next_answer_program(engagement, self.task, opening))
 
     def _engagement(self) -> AgentBinding:
         if not isinstance(self.agent, Agent):

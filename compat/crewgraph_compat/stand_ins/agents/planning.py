@@ -22,7 +22,7 @@ from crewgraph.definitions.task.task import Task
 from crewgraph.errors import RunError
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import english
-from crewgraph.runtime.agent.standalone import body_alone
+from crewgraph.runtime.agent.standalone import run_standalone
 
 __all__ = ["FUNCTION_SCHEMA", "CrewPlanner", "PlannerObserver", "StepExecutionContext", "StepExecutor", "StepResult"]
 
@@ -129,7 +129,7 @@ class PlannerObserver:
             seen = yield from observe_step(self._planner(asked), asked, completed_step, outcome, todos, report)
             return {"seen": seen.model_dump()}
 
-        return StepObservation.model_validate(drive(body_alone("Observation", "seen", body)))
+        return StepObservation.model_validate(drive(run_standalone("Observation", "seen", body)))
 
     def apply_refinements(self, observation: StepObservation, remaining_todos: list[TodoItem]) -> list[TodoItem]:
         """The steps to come in the words that the model suggests."""

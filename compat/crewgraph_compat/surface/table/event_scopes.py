@@ -17,8 +17,8 @@ _PAIRING = rows(
     "MismatchBehavior",
     "StackDepthExceededError",
     _event_context_config="PAIRING",
-    handle_empty_pop="told_empty",
-    handle_mismatch="told_mismatch",
+    handle_empty_pop="report_empty_pop",
+    handle_mismatch="report_mismatch",
 )
 _SCOPES = rows(
     _LINEAGE,
