@@ -19,6 +19,8 @@ from crewgraph.errors import DefinitionError
 __all__ = [
     "JsonSchema",
     "Metadata",
+    "PlainDict",
+    "PlainMapping",
     "call_arguments",
     "flat_schema",
     "from_json_schema",
@@ -33,6 +35,12 @@ __all__ = [
 
 JsonSchema: TypeAlias = dict[str, Any]
 """A JSON schema as data: keywords and their values, https://json-schema.org/draft/2020-12."""
+
+PlainDict: TypeAlias = dict[str, Any]
+"""Plain data by name, as `crewgraph.core.plain` makes it: records, messages, the arguments of tools, and JSON documents."""
+
+PlainMapping: TypeAlias = Mapping[str, Any]
+"""Plain data by name that is only read."""
 
 Metadata: TypeAlias = dict[str, Any]
 """What users attach to a memory, a passage or an answer: JSON values by name."""

@@ -16,6 +16,7 @@ from crewgraph.definitions.flow.feedback import PendingFlow, Question
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.errors import RunError
 from crewgraph.lazy import lazy, lazy_module
+from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.settings import storage_dir
 from crewgraph.text import printable
 
@@ -147,11 +148,11 @@ class _PendingRun:
             f"no pending run of {name} with thread id `{self._thread}`; `crewgraph approve` lists pending runs"
         )
 
-    def answers(self, questions: list[_AnyQuestion]) -> dict[str, Any] | None:
+    def answers(self, questions: list[_AnyQuestion]) -> PlainDict | None:
         """Prompt for answers to a flow's questions; None for a crew, whose run prompts by itself."""
         return None if isinstance(self._definition, Crew) else {question.id: input("> ") for question in questions}
 
-    def resume(self, answers: dict[str, Any] | None) -> Any:
+    def resume(self, answers: PlainDict | None) -> Any:
         """Resume the run and return its result."""
         if isinstance(self._definition, Flow):
             return self._definition.resume(self._thread, answers)
@@ -202,7 +203,7 @@ def _render(question: _AnyQuestion) -> str:
         location = " / ".join(part for part in (question.task, question.agent) if part)
         return "\n".join(filter(None, [f"[{question.id}] {location}".rstrip(), question.refused, question.text]))
     output: object = question.output
-    is_crew_question = isinstance(output, Mapping) and "text" in cast("Mapping[str, Any]", output)
+    is_crew_question = isinstance(output, Mapping) and "text" in cast("PlainMapping", output)
     if is_crew_question:
         body = None
     else:

@@ -1,13 +1,14 @@
 """Commands that work on a crew: `crewgraph train`, `test`, `chat` and `reset-memories`."""
 
 import json
-from typing import Annotated, Any, cast
+from typing import Annotated, cast
 
 import typer
 
 from crewgraph.cli.target import Target, load_crew_target
 from crewgraph.definitions.crew.training import training_path
 from crewgraph.errors import RunError
+from crewgraph.schema import PlainDict
 
 __all__ = ["Inputs", "chat", "read_inputs", "reset_memories", "test", "train"]
 
@@ -30,7 +31,7 @@ def read_inputs(options: list[str] | None) -> dict[str, object]:
     Raises:
         RunError: A value is neither `name=value` nor a JSON object.
     """
-    inputs: dict[str, Any] = {}
+    inputs: PlainDict = {}
     for option in options or []:
         if option.lstrip().startswith("{"):
             inputs |= _parse_object(option)
@@ -47,7 +48,7 @@ def _parse_object(text: str) -> dict[str, object]:
         value: object = json.loads(text)
     except ValueError as error:
         raise RunError(f"the inputs `{text}` are not valid JSON: {error}") from error
-    return cast("dict[str, Any]", value)  # the text starts with a brace
+    return cast("PlainDict", value)  # the text starts with a brace
 
 
 def train(

@@ -5,13 +5,14 @@ import sys
 import tomllib
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 
 from crewgraph.cli.program import Program, RunProgram
 from crewgraph.errors import CrewgraphError, RunError
 from crewgraph.lazy import lazy
+from crewgraph.schema import PlainDict
 
 if TYPE_CHECKING:
     from crewgraph.project.env_file import load_env
@@ -53,8 +54,8 @@ class ProjectProgram(Program):
         """
         pyproject = _read_pyproject(folder / "pyproject.toml")
         tool, poetry = pyproject.get("tool", {}), pyproject.get("tool", {}).get("poetry", {})
-        scripts: dict[str, Any] = {**poetry.get("scripts", {}), **pyproject.get("project", {}).get("scripts", {})}
-        crewai_config: dict[str, Any] = tool.get("crewai", {})
+        scripts: PlainDict = {**poetry.get("scripts", {}), **pyproject.get("project", {}).get("scripts", {})}
+        crewai_config: PlainDict = tool.get("crewai", {})
         if isinstance(definition := crewai_config.get("definition"), str):
             return cls(definition, _FLOW_CALL.format(path=definition))
         for name in _SCRIPTS_BY_TYPE.get(str(crewai_config.get("type")), _SCRIPTS_BY_TYPE["crew"]):
@@ -83,7 +84,7 @@ _FLOW_CALL = "from crewgraph.flow import Flow\n\nprint(Flow.from_declaration(pat
 _CREW_CALL = "from crewgraph.project import load_crew_and_kickoff\n\nprint(load_crew_and_kickoff({path!r}))\n"
 
 
-def _read_pyproject(path: Path) -> dict[str, Any]:
+def _read_pyproject(path: Path) -> PlainDict:
     try:
         return tomllib.loads(path.read_text("utf-8")) if path.is_file() else {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

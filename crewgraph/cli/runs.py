@@ -17,6 +17,7 @@ from crewgraph.definitions.crew.history import RunDiff, TaskDiff
 from crewgraph.definitions.crew.pending import RunFilter
 from crewgraph.errors import RunError, StorageError
 from crewgraph.lazy import lazy, lazy_module
+from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.settings import storage_dir
 from crewgraph.text import shorten
 
@@ -222,7 +223,7 @@ def log_tasks_outputs(
         typer.echo("none of its tasks is done")
 
 
-def _task_output(name: str, output: Mapping[str, Any]) -> dict[str, object]:
+def _task_output(name: str, output: PlainMapping) -> dict[str, object]:
     task: Mapping[str, object] = output.get(state.TASK) or {}
     return {
         "name": name,
@@ -278,7 +279,7 @@ def _parse_inputs(text: str | None) -> dict[str, object] | None:
         raise typer.BadParameter(f"not valid JSON: {error}", param_hint="--inputs") from error
     if not isinstance(value, dict):
         raise typer.BadParameter('expected a JSON object, such as {"topic": "rain"}', param_hint="--inputs")
-    return cast("dict[str, Any]", value)
+    return cast("PlainDict", value)
 
 
 _BUSY_TIMEOUT = 5  # seconds

@@ -25,6 +25,7 @@ from crewgraph.core.protocols import Model, Tool
 from crewgraph.core.replay import is_traced
 from crewgraph.core.tracing import aspanned, spanned
 from crewgraph.errors import RunError
+from crewgraph.schema import Metadata, PlainDict
 
 __all__ = [
     "Ask",
@@ -132,7 +133,7 @@ class ToolCall(Recorded):
     kind: ClassVar[str] = "tools"
     asks: ClassVar[bool] = True
     tool: Tool
-    args: dict[str, Any]
+    args: PlainDict
 
     @property
     def once(self) -> bool:
@@ -143,7 +144,7 @@ class ToolCall(Recorded):
         return f"a call of the tool `{self.tool.name}`"
 
     @property
-    def shown(self) -> dict[str, Any]:
+    def shown(self) -> PlainDict:
         return {"what": self.label, "tool": self.tool.name, "args": self.args}
 
     def key(self) -> str:
@@ -273,9 +274,9 @@ class Ask(Recorded):
         return "a question to a person"
 
     @property
-    def shown(self) -> dict[str, Any]:
+    def shown(self) -> PlainDict:
         asked: object = self.question
-        told = cast("dict[str, Any]", asked) if isinstance(asked, dict) else {"text": asked}
+        told = cast("PlainDict", asked) if isinstance(asked, dict) else {"text": asked}
         return {"what": self.label, **{name: told[name] for name in ("text", "tool", "args") if name in told}}
 
     def key(self) -> str:
@@ -302,7 +303,7 @@ class Scope(Effect):
     given: Any = None
     """What the trace shows as its input."""
 
-    metadata: dict[str, Any] = field(default_factory=dict[str, Any])
+    metadata: Metadata = field(default_factory=dict[str, Any])
     seconds: float | None = None
     stage: str = ""
     """The step of a task that it belongs to, if it runs in parallel with others; otherwise empty."""

@@ -9,6 +9,7 @@ from typing import Any, Final, NotRequired, TypedDict, cast
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.messages import Message
 from crewgraph.extensions import extension
+from crewgraph.schema import PlainMapping
 
 __all__ = ["FILES", "FileRecord", "aexpanded", "expanded", "files_in", "is_file_mark", "mark_of"]
 
@@ -42,12 +43,12 @@ class FileRecord(TypedDict):
     """The URL that the provider fetches it from."""
 
 
-def files_in(inputs: Mapping[str, Any]) -> dict[str, FileRecord]:
+def files_in(inputs: PlainMapping) -> dict[str, FileRecord]:
     """Return the files among a run's inputs by name; empty if the input holds something else."""
     value: object = inputs.get(FILES)
     if value is None or not isinstance(value, Mapping):
         return {}
-    records = cast("Mapping[str, Any]", value)
+    records = cast("PlainMapping", value)
     if not all(_is_record(record) for record in records.values()):
         return {}
     return {name: cast("FileRecord", record) for name, record in records.items()}
@@ -64,7 +65,7 @@ def mark_of(name: str, record: FileRecord) -> dict[str, object]:
 
 def is_file_mark(part: object) -> bool:
     """Whether a content part represents a file."""
-    return isinstance(part, Mapping) and cast("Mapping[str, Any]", part).get("type") == _MARK
+    return isinstance(part, Mapping) and cast("PlainMapping", part).get("type") == _MARK
 
 
 def expanded(messages: Sequence[Message]) -> Sequence[Message]:

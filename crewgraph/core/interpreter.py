@@ -33,6 +33,7 @@ from crewgraph.core.pregel import answers_waiting, counted, inside_effect
 from crewgraph.core.questions import question_id
 from crewgraph.core.replay import REPORTED, is_traced, report_once
 from crewgraph.errors import RunError
+from crewgraph.schema import PlainDict
 
 __all__ = ["run_body"]
 
@@ -241,7 +242,7 @@ def _interrupt(ask: Ask, frame: _Frame, here: str, name: str) -> Program[Record]
     journal = frame.journal
     posed = ask
     if isinstance(ask.question, dict):
-        posed = replace(ask, question={**cast("dict[str, Any]", ask.question), "id": name})
+        posed = replace(ask, question={**cast("PlainDict", ask.question), "id": name})
     position, passed = journal.started(here, ask), 0
     while True:
         try:

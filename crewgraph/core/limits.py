@@ -7,10 +7,10 @@ that a resumed run knows what it spent before.
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
 
 from crewgraph.core.messages import Usage
 from crewgraph.core.usage import UsageCounter, UsageEntry, request_entry
+from crewgraph.schema import PlainMapping
 
 __all__ = ["ASKING", "METER", "SPENT", "Meter", "Place", "Stopped", "check_limits", "metering"]
 
@@ -69,9 +69,9 @@ class Meter:
         """Count an answered request in this and all enclosing meters; `usage` is None if the provider reported none."""
         self.charge([request_entry(who, model, usage)])
 
-    def count(self, record: Mapping[str, Any]) -> None:
+    def count(self, record: PlainMapping) -> None:
         """Add what a record or an output holds as spent, to this meter only."""
-        spent: Mapping[str, Any] | None = record.get(SPENT)
+        spent: PlainMapping | None = record.get(SPENT)
         if spent:
             self.add(spent.get("used", ()))
             self.at = max(self.at, spent.get("at", 0.0))

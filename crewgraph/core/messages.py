@@ -2,6 +2,8 @@
 
 from typing import Any, NotRequired, TypedDict
 
+from crewgraph.schema import PlainDict
+
 __all__ = ["Content", "Hooked", "Message", "Reply", "ToolRequest", "ToolSpec", "Usage"]
 
 Content = str | list[str | dict[str, Any]]
@@ -13,7 +15,7 @@ class ToolRequest(TypedDict):
 
     id: str
     name: str
-    args: dict[str, Any] | str
+    args: PlainDict | str
     """The arguments; a string if the model wrote something that is not a JSON object."""
 
 
@@ -33,7 +35,7 @@ class Message(TypedDict):
     name: NotRequired[str]
     """On a tool's entry: the tool."""
 
-    extra: NotRequired[dict[str, Any]]
+    extra: NotRequired[PlainDict]
     """Provider data to send back with an assistant's entry (LangChain's `additional_kwargs`)."""
 
 
@@ -75,7 +77,7 @@ class Reply(TypedDict):
     usage: Usage | None
     """None where the provider reported nothing."""
 
-    extra: dict[str, Any]
+    extra: PlainDict
     """LangChain's `additional_kwargs`, to be sent back with the history."""
 
     model: NotRequired[str]

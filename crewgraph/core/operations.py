@@ -21,6 +21,7 @@ from crewgraph.core.loops.bridge import TimeIsUp, wait_in_thread, wait_on_loop
 from crewgraph.core.replay import is_traced
 from crewgraph.core.tracing import aspanned, closing_runs, spanned
 from crewgraph.errors import TimeLimitReached
+from crewgraph.schema import PlainDict
 
 __all__ = ["Boundary", "Operation", "Parallel", "Perform", "Program", "Saving", "Sleep", "Spanned", "adrive", "drive"]
 
@@ -149,7 +150,7 @@ class Perform(Operation):
             METER.reset(token)
 
     @property
-    def spent(self) -> dict[str, Any]:
+    def spent(self) -> PlainDict:
         """What its record holds as spent for it."""
         if self.meter is None:
             return {}

@@ -4,14 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime, time
 from enum import Enum
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 from pydantic import BaseModel
 
-__all__ = ["NotPlain", "PlainDict", "plain"]
-
-PlainDict: TypeAlias = dict[str, Any]
-"""Plain data by name, as `plain` makes it: records, messages and JSON documents."""
+__all__ = ["NotPlain", "plain"]
 
 _DEEPEST = 100
 _INT_LIMIT = 1 << 63

@@ -20,6 +20,7 @@ from langgraph.pregel import Pregel
 from langgraph.types import Interrupt
 
 from crewgraph.core.replay import is_traced
+from crewgraph.schema import PlainDict, PlainMapping
 
 if TYPE_CHECKING:
     from langgraph.pregel._read import PregelNode
@@ -89,7 +90,7 @@ class Place:
 
 def place_of(config: RunnableConfig) -> Place:
     """Return the place of the node with this config."""
-    conf: Mapping[str, Any] = config.get("configurable") or {}
+    conf: PlainMapping = config.get("configurable") or {}
     thread = str(conf.get(_THREAD, ""))
     task, again = str(conf.get(_TASK, "")), bool(conf.get(_RESUMING))
     saver: BaseCheckpointSaver[Any] | None = conf.get(_SAVER) or None
@@ -146,7 +147,7 @@ class _ByPath:
 
 def with_answers(config: RunnableConfig, answers: Sequence[object]) -> RunnableConfig:
     """Return a config for user code whose calls of `interrupt` get these answers, in order."""
-    conf: Mapping[str, Any] = config.get("configurable") or {}
+    conf: PlainMapping = config.get("configurable") or {}
     pad = conf.get(_SCRATCHPAD)
     if pad is None:
         return config
@@ -175,12 +176,12 @@ Used = Callable[[], dict[str, int]]
 
 def inside_effect(config: RunnableConfig, path: str) -> tuple[RunnableConfig, Used]:
     """Return the config for user code inside the effect at `path`, and a function that returns what it used of the counters."""
-    conf: Mapping[str, Any] = config.get("configurable") or {}
+    conf: PlainMapping = config.get("configurable") or {}
     pad = conf.get(_SCRATCHPAD)
     if pad is None:
         return config, dict
     asks = _Counted(pad.interrupt_counter)
-    changed: dict[str, Any] = {**conf}
+    changed: PlainDict = {**conf}
     counters: list[tuple[str, _Counted]] = [("asks", asks)]
     if (call := conf.get(_CALL)) is not None:
         tasks = _Counted(call)
@@ -195,9 +196,9 @@ def inside_effect(config: RunnableConfig, path: str) -> tuple[RunnableConfig, Us
     return own, used
 
 
-def counted(config: RunnableConfig, record: Mapping[str, Any]) -> None:
+def counted(config: RunnableConfig, record: PlainMapping) -> None:
     """Advance the node's counters by what a recorded effect had used."""
-    conf: Mapping[str, Any] = config.get("configurable") or {}
+    conf: PlainMapping = config.get("configurable") or {}
     pad = conf.get(_SCRATCHPAD)
     if pad is None:
         return
@@ -212,11 +213,11 @@ def counted(config: RunnableConfig, record: Mapping[str, Any]) -> None:
         pad.call_counter()
 
 
-def written_since_start(saved: CheckpointTuple) -> dict[str, Any]:
+def written_since_start(saved: CheckpointTuple) -> PlainDict:
     """Return the values at a checkpoint that its run wrote; others are from earlier runs of the thread."""
     versions: Mapping[str, object] = saved.checkpoint["channel_versions"]
     start: Any = versions.get(_INPUT)
-    values: Mapping[str, Any] = saved.checkpoint["channel_values"]
+    values: PlainMapping = saved.checkpoint["channel_values"]
     return {name: value for name, value in values.items() if start is None or versions.get(name, start) > start}
 
 
@@ -230,12 +231,12 @@ def has_next(values: Mapping[str, object]) -> bool:
     return _INPUT in values or bool(coming(values))
 
 
-def given_to(values: Mapping[str, Any]) -> Any:
+def given_to(values: PlainMapping) -> Any:
     """Return the input that a graph has not yet taken at such a checkpoint; None if it has."""
     return values.get(_INPUT)
 
 
-def coming(values: Mapping[str, Any]) -> list[str]:
+def coming(values: PlainMapping) -> list[str]:
     """Return the nodes that a graph runs next at such a checkpoint; empty if it has not yet taken its input."""
     found: list[str] = []
     for channel, value in values.items():
@@ -286,7 +287,7 @@ class _Untraced(Runnable[Any, Any]):
             value = await writer.ainvoke(value, config)
         return value
 
-    async def _awaited(self, input: object, config: RunnableConfig, given: dict[str, Any]) -> object:
+    async def _awaited(self, input: object, config: RunnableConfig, given: PlainDict) -> object:
         return await self._first.ainvoke(input, config, **given)
 
 

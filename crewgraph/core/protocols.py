@@ -1,9 +1,10 @@
 """The protocols of models and tools that effects call, each with a sync and an async face."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from crewgraph.core.messages import Message, Reply, ToolSpec
+from crewgraph.schema import PlainDict, PlainMapping
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -20,7 +21,7 @@ class Model(Protocol):
         ...
 
     @property
-    def identity(self) -> Mapping[str, Any]:
+    def identity(self) -> PlainMapping:
         """Name and parameters as plain data: two models with the same identity answer the same question."""
         ...
 
@@ -68,10 +69,10 @@ class Tool(Protocol):
         """Whether a call whose outcome is unknown after a crash must not be repeated."""
         ...
 
-    def run(self, args: dict[str, Any], config: "RunnableConfig") -> Any:
+    def run(self, args: PlainDict, config: "RunnableConfig") -> Any:
         """Do it; the result is plain data."""
         ...
 
-    async def arun(self, args: dict[str, Any], config: "RunnableConfig") -> object:
+    async def arun(self, args: PlainDict, config: "RunnableConfig") -> object:
         """Do it; the result is plain data."""
         ...

@@ -14,6 +14,7 @@ from langgraph.types import Interrupt
 from crewgraph.core.digests import digest
 from crewgraph.core.operations import Program, Saving
 from crewgraph.core.pregel import asked_in
+from crewgraph.schema import PlainMapping
 
 __all__ = ["ANSWER", "file_answer", "filed_in", "own_id", "question_id", "questions_in"]
 
@@ -43,7 +44,7 @@ def question_id(task: str, here: str, key: str) -> str:
 def own_id(asked: Interrupt) -> str | None:
     """Return the id of a question that a body asked; None for an `interrupt` of user code."""
     value: Any = asked.value
-    question: Mapping[str, object] = cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+    question: Mapping[str, object] = cast("PlainMapping", value) if isinstance(value, Mapping) else {}
     return str(question["id"]) if set(question) >= _OWN else None
 
 

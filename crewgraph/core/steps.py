@@ -20,6 +20,7 @@ from crewgraph.core.journal import CHANNEL, Journal, Record, with_spent
 from crewgraph.core.limits import SPENT
 from crewgraph.core.operations import Boundary, Operation, Program, adrive, drive
 from crewgraph.core.resources import closing_resources
+from crewgraph.schema import PlainMapping
 
 __all__ = ["PENDING", "STEPS", "StepJournal", "StepNode", "Stepper"]
 
@@ -130,7 +131,7 @@ class Stepper:
     ) -> None:
         self._body, self._stages, self._stored = body, frozenset(stages), stored
 
-    def play(self, stage: str, state: Mapping[str, Any], config: RunnableConfig) -> Program[dict[str, object]]:
+    def play(self, stage: str, state: PlainMapping, config: RunnableConfig) -> Program[dict[str, object]]:
         """Perform the effects of a stage and return the state update."""
         entries: Sequence[Record] = state.get(STEPS) or []
         suspended = _suspended.take(self, entries)

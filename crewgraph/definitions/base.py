@@ -26,7 +26,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.hooks.registry import pass_on
-from crewgraph.schema import Metadata
+from crewgraph.schema import Metadata, PlainDict
 from crewgraph.tools.failure import ToolFailurePolicy
 
 __all__ = [
@@ -309,10 +309,10 @@ class Definition(BaseModel):
     def _merge_config(cls, values: object) -> object:
         if not isinstance(values, dict):
             return values
-        fields = cast(dict[str, Any], values)
+        fields = cast(PlainDict, values)
         config: object = fields.get("config")
         if isinstance(config, dict):
-            defaults = cls._config_values(cast(dict[str, Any], config))
+            defaults = cls._config_values(cast(PlainDict, config))
             fields = {**fields, **{k: v for k, v in defaults.items() if fields.get(k) is None}}
         cls._warn_unknown(fields)
         return fields
@@ -323,7 +323,7 @@ class Definition(BaseModel):
         try:
             return handler(values)
         except ValidationError as error:
-            fields = cast(dict[str, Any], values) if isinstance(values, dict) else {}
+            fields = cast(PlainDict, values) if isinstance(values, dict) else {}
             config: object = fields.get("config")
             if isinstance(config, ConfigSection):
                 raise config.locate_errors(error, fields) from None

@@ -29,7 +29,7 @@ from crewgraph.knowledge.passage import KnowledgeConfig
 from crewgraph.lazy import lazy
 from crewgraph.llm.llm import LLM
 from crewgraph.llm.resolve import default_model_name, llm_from_name
-from crewgraph.schema import from_json_schema
+from crewgraph.schema import PlainMapping, from_json_schema
 from crewgraph.tools.adapt import as_tool
 from crewgraph.tools.base import BaseTool
 
@@ -148,7 +148,7 @@ def _parse_output_model(value: Any) -> object:
     if value is True or value is dict:
         model: object = AnyForm
     elif isinstance(value, Mapping):
-        model = _model_from_mapping(cast("Mapping[str, Any]", value))
+        model = _model_from_mapping(cast("PlainMapping", value))
     else:
         return None if value is False else value
     warn_deprecated("`output_json` of a task that is no model", "give a pydantic model", by_hand=True)
@@ -431,7 +431,7 @@ RemoteAgentsField = Annotated[Any, AfterValidator(_parse_remote_agents)]
 
 
 def _parse_files(value: Any) -> dict[str, object]:
-    is_empty = value is None or (isinstance(value, Mapping) and not cast("Mapping[str, Any]", value))
+    is_empty = value is None or (isinstance(value, Mapping) and not cast("PlainMapping", value))
     return {} if is_empty else extension("files.read")(value)
 
 

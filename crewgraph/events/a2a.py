@@ -2,8 +2,8 @@
 
 from typing import Literal
 
-from crewgraph.events.base import JsonObject, WorkEvent
-from crewgraph.schema import Metadata
+from crewgraph.events.base import WorkEvent
+from crewgraph.schema import Metadata, PlainDict
 
 __all__ = [
     "A2AAgentCardFetchedEvent",
@@ -99,7 +99,7 @@ class A2AConversationCompletedEvent(AboutConversation, AboutExchange):
     total_turns: int
     """The number of messages."""
 
-    agent_card: JsonObject | None = None
+    agent_card: PlainDict | None = None
     """The card of the remote agent."""
 
     reference_task_ids: list[str] | None = None
@@ -114,13 +114,13 @@ class A2AConversationStartedEvent(AboutAddress, AboutExchange):
     context_id: str | None = None
     """The conversation."""
 
-    agent_card: JsonObject | None = None
+    agent_card: PlainDict | None = None
     """The card of the remote agent."""
 
     protocol_version: str | None = None
     """The version of the protocol."""
 
-    provider: JsonObject | None = None
+    provider: PlainDict | None = None
     """The provider of the remote agent."""
 
     skill_id: str | None = None
@@ -144,10 +144,10 @@ class A2ADelegationCompletedEvent(AboutConversation, AboutTurn):
     error: str | None = None
     """The error."""
 
-    agent_card: JsonObject | None = None
+    agent_card: PlainDict | None = None
     """The card of the remote agent."""
 
-    provider: JsonObject | None = None
+    provider: PlainDict | None = None
     """The provider of the remote agent."""
 
 
@@ -165,13 +165,13 @@ class A2ADelegationStartedEvent(AboutAddress, AboutTurn):
     turn_number: int = 1
     """The number of the message, from 1."""
 
-    agent_card: JsonObject | None = None
+    agent_card: PlainDict | None = None
     """The card of the remote agent."""
 
     protocol_version: str | None = None
     """The version of the protocol."""
 
-    provider: JsonObject | None = None
+    provider: PlainDict | None = None
     """The provider of the remote agent."""
 
     skill_id: str | None = None
@@ -336,13 +336,13 @@ class A2AAgentCardFetchedEvent(AboutAddress):
 
     type: str = "a2a_agent_card_fetched"
 
-    agent_card: JsonObject | None = None
+    agent_card: PlainDict | None = None
     """The card of the remote agent."""
 
     protocol_version: str | None = None
     """The version of the protocol."""
 
-    provider: JsonObject | None = None
+    provider: PlainDict | None = None
     """The provider of the remote agent."""
 
     cached: bool = False

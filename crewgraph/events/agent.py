@@ -2,7 +2,8 @@
 
 from typing import Any, ClassVar
 
-from crewgraph.events.base import BaseEvent, JsonObject, WorkEvent
+from crewgraph.events.base import BaseEvent, WorkEvent
+from crewgraph.schema import PlainDict
 
 __all__ = [
     "AgentEvaluationCompletedEvent",
@@ -90,7 +91,7 @@ class AgentStepEvent(AgentEvent):
 
 
 class _LiteAgentEvent(BaseEvent):
-    agent_info: JsonObject
+    agent_info: PlainDict
     """The agent's id, role, goal, backstory, tools and verbose."""
 
     def model_post_init(self, context: object, /) -> None:

@@ -9,18 +9,15 @@ from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, date, datetime, time, timedelta
 from enum import Enum
 from threading import RLock
-from typing import Annotated, Any, ClassVar, TypeAlias, cast
+from typing import Annotated, Any, ClassVar, cast
 
 from pydantic import VERSION, BaseModel, ConfigDict, Field, PlainSerializer, field_serializer
 from pydantic_core.core_schema import FieldSerializationInfo
 
-from crewgraph.schema import Metadata
+from crewgraph.schema import Metadata, PlainDict
 
-__all__ = ["BaseEvent", "JsonObject", "WorkEvent", "attribute", "brief", "new_id", "short_reference", "task_id_of"]
+__all__ = ["BaseEvent", "WorkEvent", "attribute", "brief", "new_id", "short_reference", "task_id_of"]
 
-
-JsonObject: TypeAlias = dict[str, Any]
-"""A JSON object as data: the arguments of a tool call, an agent card, the usage of a model."""
 
 _NAMES = ("id", "role", "name")
 
@@ -246,7 +243,7 @@ class BaseEvent(BaseModel):
     def _dumped(self, value: object, info: FieldSerializationInfo) -> object:
         return short_reference(value) if info.field_name in _REFERENCES else brief(value)
 
-    def to_json(self, exclude: set[str] | None = None) -> JsonObject:
+    def to_json(self, exclude: set[str] | None = None) -> PlainDict:
         """Return the event as JSON data, without the fields named in `exclude`."""
         return self.model_dump(mode="json", exclude=exclude)
 

@@ -2,7 +2,8 @@
 
 from typing import Any, ClassVar
 
-from crewgraph.events.base import BaseEvent, JsonObject
+from crewgraph.events.base import BaseEvent
+from crewgraph.schema import PlainDict
 
 __all__ = [
     "CrewBaseEvent",
@@ -53,7 +54,7 @@ class CrewKickoffStartedEvent(CrewBaseEvent):
 
     type: str = "crew_kickoff_started"
 
-    inputs: JsonObject | None
+    inputs: PlainDict | None
     """The values for the placeholders."""
 
 
@@ -98,7 +99,7 @@ class CrewTrainStartedEvent(CrewBaseEvent):
     filename: str
     """The file of the lessons."""
 
-    inputs: JsonObject | None
+    inputs: PlainDict | None
     """The values for the placeholders."""
 
 
@@ -134,7 +135,7 @@ class CrewTestStartedEvent(CrewBaseEvent):
     eval_llm: Any
     """The model that judges."""
 
-    inputs: JsonObject | None
+    inputs: PlainDict | None
     """The values for the placeholders."""
 
 

@@ -8,7 +8,8 @@ from typing import Literal, cast
 
 from pydantic import BaseModel, Field, PrivateAttr, SerializeAsAny, field_validator
 
-from crewgraph.events.base import BaseEvent, JsonObject
+from crewgraph.events.base import BaseEvent
+from crewgraph.schema import PlainDict
 
 __all__ = ["EdgeType", "EventNode", "EventRecord"]
 
@@ -38,7 +39,7 @@ class EventNode(BaseModel):
         # A dump holds no class, but the type tells it if the class is imported in this process.
         if not isinstance(value, dict):
             return value
-        plain = cast("JsonObject", value)
+        plain = cast("PlainDict", value)
         kind = _classes().get(str(plain.get("type")), BaseEvent)
         return kind.model_construct(**plain)
 

@@ -3,7 +3,7 @@
 from typing import Any, Literal
 
 from crewgraph.events.base import BaseEvent
-from crewgraph.schema import Metadata
+from crewgraph.schema import Metadata, PlainDict
 
 __all__ = [
     "ConversationMessageAddedEvent",
@@ -47,7 +47,7 @@ class FlowStartedEvent(FlowEvent):
 
     type: str = "flow_started"
 
-    inputs: dict[str, Any] | None = None
+    inputs: PlainDict | None = None
     """The inputs that initialize its state; None without inputs and for a resumed run."""
 
     flow_id: str | None = None
@@ -120,7 +120,7 @@ class MethodExecutionStartedEvent(_ExecutionEvent):
     state: Any
     """A copy of the flow's state, a dict or a pydantic model."""
 
-    params: dict[str, Any] | None = None
+    params: PlainDict | None = None
     """The arguments of the method: the result of its trigger as `_0`, others by name."""
 
 

@@ -11,10 +11,11 @@ from pydantic import BaseModel, Field
 from typing_extensions import TypeVar
 
 from crewgraph.errors import RunError
-from crewgraph.events.base import BaseEvent, JsonObject
+from crewgraph.events.base import BaseEvent
 from crewgraph.events.flow import FlowEvent
 from crewgraph.events.llm import LLMEventBase
 from crewgraph.events.tool import ToolExecutionErrorEvent, ToolUsageEvent
+from crewgraph.schema import PlainDict
 
 __all__ = [
     "AsyncStreamSession",
@@ -66,11 +67,11 @@ class StreamFrame(BaseModel):
     previous_id: str | None = None
     """The id of the previous event."""
 
-    data: JsonObject = Field(default_factory=dict[str, Any])
+    data: PlainDict = Field(default_factory=dict[str, Any])
     """The other fields of the event."""
 
     @property
-    def event(self) -> JsonObject:
+    def event(self) -> PlainDict:
         """An alias of `data`."""
         return self.data
 

@@ -13,10 +13,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from crewgraph.errors import CrewgraphError
 from crewgraph.events.base import BaseEvent, new_id, task_id_of
+from crewgraph.schema import PlainDict, PlainMapping
 
 __all__ = [
     "ENDINGS",
@@ -276,7 +277,7 @@ def assign_lineage(event: BaseEvent | UnemittedEvent) -> None:
         _store_scopes(fields, (*scopes, (fields["event_id"], kind)), counters)
 
 
-def _scopes_of(event: Mapping[str, Any]) -> Scopes:
+def _scopes_of(event: PlainMapping) -> Scopes:
     """Return the open scopes for an event: those of the running code, or of its task if the code has not begun it."""
     scopes, counters, task_id = _SCOPES.get(), _COUNTERS.get(), event["task_id"]
     if counters is not None and task_id is not None:
@@ -287,7 +288,7 @@ def _scopes_of(event: Mapping[str, Any]) -> Scopes:
     return scopes
 
 
-def _close(event: dict[str, Any], scopes: Scopes, start: str, counters: _RunCounters) -> None:
+def _close(event: PlainDict, scopes: Scopes, start: str, counters: _RunCounters) -> None:
     if not scopes:
         report_empty_pop(event["type"])
         return
@@ -307,7 +308,7 @@ def _close(event: dict[str, Any], scopes: Scopes, start: str, counters: _RunCoun
         event["parent_event_id"] = parent
 
 
-def _store_scopes(event: Mapping[str, Any], scopes: Scopes, counters: _RunCounters) -> None:
+def _store_scopes(event: PlainMapping, scopes: Scopes, counters: _RunCounters) -> None:
     _SCOPES.set(scopes)
     if event["task_id"] is not None:
         counters.tasks[event["task_id"]] = scopes

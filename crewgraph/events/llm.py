@@ -5,7 +5,8 @@ from typing import Any
 
 from pydantic import BaseModel, SkipValidation
 
-from crewgraph.events.base import JsonObject, WorkEvent
+from crewgraph.events.base import WorkEvent
+from crewgraph.schema import PlainDict
 
 __all__ = [
     "ContextWindowSummarizationCompletedEvent",
@@ -103,16 +104,16 @@ class LLMCallStartedEvent(LLMEventBase):
 
     type: str = "llm_call_started"
 
-    messages: SkipValidation[str | list[JsonObject] | None] = None
+    messages: SkipValidation[str | list[PlainDict] | None] = None
     """The conversation so far."""
 
-    tools: SkipValidation[list[JsonObject] | None] = None
+    tools: SkipValidation[list[PlainDict] | None] = None
     """The tools it may ask for."""
 
     callbacks: SkipValidation[list[Any] | None] = None
     """Who else is told."""
 
-    available_functions: SkipValidation[dict[str, Any] | None] = None
+    available_functions: SkipValidation[PlainDict | None] = None
     """The functions behind the tools, by name."""
 
     temperature: float | None = None
@@ -148,7 +149,7 @@ class LLMCallCompletedEvent(LLMEventBase):
 
     type: str = "llm_call_completed"
 
-    messages: SkipValidation[str | list[JsonObject] | None] = None
+    messages: SkipValidation[str | list[PlainDict] | None] = None
     """The conversation that was answered."""
 
     response: Any
@@ -157,7 +158,7 @@ class LLMCallCompletedEvent(LLMEventBase):
     call_type: LLMCallType
     """Whether the answer is text or requests tools."""
 
-    usage: JsonObject | None = None
+    usage: PlainDict | None = None
     """The tokens of the request (`prompt_tokens`, `completion_tokens` ...); None if unknown."""
 
     finish_reason: str | None = None

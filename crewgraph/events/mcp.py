@@ -3,7 +3,8 @@
 from datetime import datetime
 from typing import Any
 
-from crewgraph.events.base import JsonObject, WorkEvent
+from crewgraph.events.base import WorkEvent
+from crewgraph.schema import PlainDict
 
 __all__ = [
     "MCPConnectionCompletedEvent",
@@ -88,7 +89,7 @@ class MCPToolExecutionStartedEvent(MCPEvent):
     tool_name: str
     """The tool, as the server calls it."""
 
-    tool_args: JsonObject | None = None
+    tool_args: PlainDict | None = None
     """Its arguments."""
 
 
@@ -100,7 +101,7 @@ class MCPToolExecutionCompletedEvent(MCPEvent):
     tool_name: str
     """The tool, as the server calls it."""
 
-    tool_args: JsonObject | None = None
+    tool_args: PlainDict | None = None
     """Its arguments."""
 
     result: Any = None
@@ -124,7 +125,7 @@ class MCPToolExecutionFailedEvent(MCPEvent):
     tool_name: str
     """The tool, as the server calls it."""
 
-    tool_args: JsonObject | None = None
+    tool_args: PlainDict | None = None
     """Its arguments."""
 
     error: str

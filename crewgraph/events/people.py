@@ -3,7 +3,8 @@
 import inspect
 from typing import Any
 
-from crewgraph.events.base import JsonObject, WorkEvent, attribute, brief
+from crewgraph.events.base import WorkEvent, attribute, brief
+from crewgraph.schema import PlainDict
 
 __all__ = [
     "HumanInputReceivedEvent",
@@ -25,7 +26,7 @@ class _HumanInputEvent(WorkEvent):
     tool_name: str | None = None
     """The tool to approve."""
 
-    tool_args: JsonObject | None = None
+    tool_args: PlainDict | None = None
     """The arguments of the call."""
 
     output: str | None = None

@@ -3,7 +3,8 @@
 from datetime import datetime
 from typing import Any, ClassVar
 
-from crewgraph.events.base import BaseEvent, JsonObject, WorkEvent
+from crewgraph.events.base import BaseEvent, WorkEvent
+from crewgraph.schema import PlainDict
 
 __all__ = [
     "ToolExecutionErrorEvent",
@@ -26,7 +27,7 @@ class ToolUsageEvent(WorkEvent):
     tool_name: str
     """The tool, by the name a model calls it by."""
 
-    tool_args: JsonObject | str
+    tool_args: PlainDict | str
     """The arguments; text where the model wrote something that is no JSON object."""
 
     tool_class: str | None = None
@@ -130,7 +131,7 @@ class ToolExecutionErrorEvent(BaseEvent):
     tool_name: str
     """The tool, by the name a model calls it by."""
 
-    tool_args: JsonObject
+    tool_args: PlainDict
     """The arguments."""
 
     tool_class: Any

@@ -7,6 +7,7 @@ from typing import Any
 
 from crewgraph.hooks.points import Asking, InterceptionPoint, LegacyHookBlocked
 from crewgraph.hooks.registry import clear, get_hooks, register, unregister
+from crewgraph.schema import PlainDict
 
 __all__ = [
     "LLMCallHookContext",
@@ -44,7 +45,7 @@ class LLMCallHookContext(Asking):
     """
 
     executor: Any
-    messages: list[dict[str, Any]]
+    messages: list[PlainDict]
     """The conversation; changes in place apply to this request and the rest of the conversation."""
 
     llm: Any
@@ -61,7 +62,7 @@ class LLMCallHookContext(Asking):
         self,
         executor: Any = None,
         response: str | None = None,
-        messages: list[dict[str, Any]] | None = None,
+        messages: list[PlainDict] | None = None,
         llm: Any = None,
         agent: Any = None,
         task: Any = None,

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any, Literal
 
 from crewgraph.errors import RunError
+from crewgraph.schema import PlainDict
 
 __all__ = [
     "EXECUTION_BOUNDARY_POINTS",
@@ -106,7 +107,7 @@ class InterceptionContext:
 class ExecutionStartContext(InterceptionContext):
     """A kickoff of a crew or a flow."""
 
-    inputs: dict[str, Any] = field(default_factory=dict[str, Any])
+    inputs: PlainDict = field(default_factory=dict[str, Any])
     """Its inputs; may be changed in place."""
 
 
@@ -114,7 +115,7 @@ class ExecutionStartContext(InterceptionContext):
 class InputContext(InterceptionContext):
     """The inputs of a kickoff."""
 
-    inputs: dict[str, Any] = field(default_factory=dict[str, Any])
+    inputs: PlainDict = field(default_factory=dict[str, Any])
     """The inputs; may be changed in place."""
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from crewgraph.hooks.points import Asking, HookAborted, InterceptionPoint, LegacyHookBlocked
 from crewgraph.hooks.registry import clear, dispatch, get_hooks, register, unregister
+from crewgraph.schema import PlainDict
 
 __all__ = [
     "ToolCallHookContext",
@@ -44,7 +45,7 @@ class ToolCallHookContext(Asking):
     def __init__(
         self,
         tool_name: str,
-        tool_input: dict[str, Any],
+        tool_input: PlainDict,
         tool: Any,
         agent: Any = None,
         task: Any = None,

@@ -5,6 +5,8 @@ import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
+from crewgraph.schema import PlainMapping
+
 __all__ = ["delimiter_of", "json_as_text", "rows_as_text", "rows_of_csv"]
 
 
@@ -59,7 +61,7 @@ def json_as_text(value: Any) -> str:
 
 def _lines(value: Any, path: str) -> Iterator[str]:
     if isinstance(value, Mapping) and value:
-        for name, item in cast(Mapping[str, Any], value).items():
+        for name, item in cast(PlainMapping, value).items():
             yield from _lines(item, f"{path}.{name}" if path else str(name))
     elif isinstance(value, list) and value:
         for number, item in enumerate(cast(list[Any], value)):

@@ -15,7 +15,7 @@ from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.plain import plain
 from crewgraph.knowledge.passage import Passage, SearchResult
 from crewgraph.overrides import overridable, override_of
-from crewgraph.schema import Metadata
+from crewgraph.schema import Metadata, PlainDict
 from crewgraph.storage.store.namespace import Entry, FoundEntry, StoreNamespace
 
 __all__ = [
@@ -191,7 +191,7 @@ class KnowledgeStorage(BaseKnowledgeStorage):
     ) -> list[SearchResult]:
         """Async `search`; calls an overridden `search`."""
         if override := override_of(self, "search"):
-            filters: dict[str, Any] = {} if metadata_filter is None else {"metadata_filter": metadata_filter}
+            filters: PlainDict = {} if metadata_filter is None else {"metadata_filter": metadata_filter}
             return await in_thread(override, query, limit=limit, score_threshold=score_threshold, **filters)
         return await self._collection.asearch(" ".join(query), limit, score_threshold, metadata_filter, units)
 

@@ -15,6 +15,7 @@ from crewgraph.lazy import lazy
 from crewgraph.llm.current_call import ONGOING
 from crewgraph.llm.profile import Profile
 from crewgraph.llm.usage import UsageMetrics, read_usage
+from crewgraph.schema import PlainDict, PlainMapping
 
 if TYPE_CHECKING:
     from crewgraph.events.frames import StreamSession
@@ -30,11 +31,11 @@ _signatures: WeakKeyDictionary[type, dict[str, tuple[object, _Parameters]]] = We
 def accepted_arguments(
     owner: object,
     method: str,
-    arguments: Mapping[str, Any],
+    arguments: PlainMapping,
     *,
     named_only: frozenset[str] = frozenset(),
     first: bool = True,
-) -> dict[str, Any]:
+) -> PlainDict:
     """Return the keyword arguments that a method accepts.
 
     Named parameters are passed when they have a value or no default. `**kwargs` receives only arguments with a
@@ -48,7 +49,7 @@ def accepted_arguments(
         first: Whether the first parameter is passed positionally and must be skipped.
     """
     named, required, takes_any = _parameters(owner, method, first)
-    accepted: dict[str, Any] = {}
+    accepted: PlainDict = {}
     for name, value in arguments.items():
         if name in required or (value is not None and (name in named or (takes_any and name not in named_only))):
             accepted[name] = value
@@ -112,7 +113,7 @@ class BaseLLM(Profile):
     stop: list[str]
     """Stop sequences."""
 
-    additional_params: dict[str, Any]
+    additional_params: PlainDict
     """Keyword arguments that the constructor does not know."""
 
     _provider: str = "openai"
@@ -181,10 +182,10 @@ class BaseLLM(Profile):
     @abstractmethod
     def call(
         self,
-        messages: str | list[dict[str, Any]],
-        tools: list[dict[str, Any]] | None = None,
+        messages: str | list[PlainDict],
+        tools: list[PlainDict] | None = None,
         callbacks: list[Any] | None = None,
-        available_functions: dict[str, Any] | None = None,
+        available_functions: PlainDict | None = None,
         from_task: object | None = None,
         from_agent: Any | None = None,
         response_model: Any | None = None,
@@ -206,10 +207,10 @@ class BaseLLM(Profile):
 
     async def acall(
         self,
-        messages: str | list[dict[str, Any]],
-        tools: list[dict[str, Any]] | None = None,
+        messages: str | list[PlainDict],
+        tools: list[PlainDict] | None = None,
         callbacks: list[Any] | None = None,
-        available_functions: dict[str, Any] | None = None,
+        available_functions: PlainDict | None = None,
         from_task: object | None = None,
         from_agent: Any | None = None,
         response_model: object | None = None,
@@ -227,10 +228,10 @@ class BaseLLM(Profile):
 
     def stream_events(
         self,
-        messages: str | list[dict[str, Any]],
-        tools: list[dict[str, Any]] | None = None,
+        messages: str | list[PlainDict],
+        tools: list[PlainDict] | None = None,
         callbacks: list[Any] | None = None,
-        available_functions: dict[str, Any] | None = None,
+        available_functions: PlainDict | None = None,
         from_task: object | None = None,
         from_agent: Any | None = None,
         response_model: object | None = None,

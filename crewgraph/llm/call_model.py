@@ -23,6 +23,7 @@ from crewgraph.llm.base import BaseLLM, accepted_arguments
 from crewgraph.llm.conversation import get_field, openai_messages, openai_tool, plain_messages, read_messages, text_of
 from crewgraph.llm.current_call import CALLER, ONGOING, OngoingCall
 from crewgraph.llm.errors import ProviderErrors
+from crewgraph.schema import PlainMapping
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -245,7 +246,7 @@ class CallModel:
         return name if isinstance(name, str) else type(self.source).__name__
 
     @property
-    def identity(self) -> Mapping[str, Any]:
+    def identity(self) -> PlainMapping:
         """Class, name and common parameters."""
         parameters = {key: as_plain_data(getattr(self.source, key, None)) for key in _PARAMETERS}
         known = {key: value for key, value in parameters.items() if value not in (None, [], {})}

@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import cast
+
+from crewgraph.schema import PlainMapping
 
 __all__ = [
     "CONTEXT_WINDOWS",
@@ -172,7 +174,7 @@ def input_modalities(llm: object, model: str) -> frozenset[str]:
         has_images = bool(supports_multimodal())
         supported = {"image": has_images, "pdf": has_images and supported["pdf"]}
     elif isinstance(langchain_profile, Mapping):  # LangChain's
-        profile = cast("Mapping[str, Any]", langchain_profile)
+        profile = cast("PlainMapping", langchain_profile)
         supported = {kind: bool(profile.get(f"{kind}_inputs", known)) for kind, known in supported.items()}
     return frozenset(kind for kind, is_supported in supported.items() if is_supported)
 

@@ -23,6 +23,7 @@ from crewgraph.llm.capabilities import supports_stop_words
 from crewgraph.llm.conversation import openai_tool, text_of
 from crewgraph.llm.errors import ProviderErrors
 from crewgraph.llm.usage import read_usage
+from crewgraph.schema import PlainDict, PlainMapping
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -89,7 +90,7 @@ class ChatModel:
         *,
         native_tools: bool | None = None,
         stop: Sequence[str] = (),
-        response_format: type[BaseModel] | Mapping[str, Any] | None = None,
+        response_format: type[BaseModel] | PlainMapping | None = None,
         on_answer: Callable[[Any, Usage | None], None] | None = None,
         parameters: Mapping[str, Any] | None = None,
     ) -> None:
@@ -113,7 +114,7 @@ class ChatModel:
         self._names = [_name_of(model) for model in _models_of(source)]
         self._takes_stop = supports_stop_words(self.name) and getattr(self._base, "use_responses_api", None) is not True
         self._bindings: dict[tuple[str, bool], Any] = {}
-        self._identity: Mapping[str, Any] | None = None
+        self._identity: PlainMapping | None = None
 
     @property
     def name(self) -> str:
@@ -121,13 +122,13 @@ class ChatModel:
         return _name_of(self._base)
 
     @property
-    def identity(self) -> Mapping[str, Any]:
+    def identity(self) -> PlainMapping:
         """Class, name and parameters, without keys and addresses, which do not affect answers."""
         if self._identity is None:
             self._identity = self._build_identity()
         return self._identity
 
-    def _build_identity(self) -> Mapping[str, Any]:
+    def _build_identity(self) -> PlainMapping:
         parameters = {**self._extra_parameters, **_parameters(self._base), **_base_of(self.source)[1]}
         identity = {key: as_plain_data(value) for key, value in parameters.items() if not _is_excluded(key)}
         identity = {key: value for key, value in identity.items() if value not in (None, [], {})}
@@ -150,7 +151,7 @@ class ChatModel:
         max_retries = getattr(self._base, "max_retries", None)
         return max_retries if isinstance(max_retries, int) else _RETRIES
 
-    def with_response_format(self, response_format: type[BaseModel] | Mapping[str, Any] | None) -> "ChatModel":
+    def with_response_format(self, response_format: type[BaseModel] | PlainMapping | None) -> "ChatModel":
         """Return a copy with another response format."""
         return ChatModel(
             self.source,
@@ -220,7 +221,7 @@ class ChatModel:
         return {"stop": stop_words} if stop and self._takes_stop else {}
 
     def _reply(self, answer: Any, stop: Sequence[str], *, structured: bool) -> Reply:
-        raw: Any = cast("dict[str, Any]", answer).get("raw") if isinstance(answer, dict) else None
+        raw: Any = cast("PlainDict", answer).get("raw") if isinstance(answer, dict) else None
         message = cast("Any", answer) if raw is None else raw
         reply = _read_message(message)
         if len(self._names) > 1 and (answered_by := _answering_model(message, self._names)) != self.name:
@@ -234,7 +235,7 @@ class ChatModel:
         return {**reply, "content": cut_at(reply["content"], [*self._stop, *stop])}
 
 
-def _base_of(source: Any) -> tuple[object, dict[str, Any]]:
+def _base_of(source: Any) -> tuple[object, PlainDict]:
     """Return the model at the end of a Runnable, and the keywords bound on the way."""
     runnables = load("langchain_core.runnables")
     bound: dict[str, object] = {}
@@ -285,7 +286,7 @@ def _own_stop(base: object) -> list[str]:
 
 def _parameters(base: object) -> Mapping[str, object]:
     parameters = getattr(base, "_identifying_params", None)
-    return cast("Mapping[str, Any]", parameters) if isinstance(parameters, Mapping) else {}
+    return cast("PlainMapping", parameters) if isinstance(parameters, Mapping) else {}
 
 
 def _is_excluded(parameter: str) -> bool:
@@ -294,7 +295,7 @@ def _is_excluded(parameter: str) -> bool:
     )
 
 
-def _response_schema(response_format: type[BaseModel] | Mapping[str, Any]) -> object:
+def _response_schema(response_format: type[BaseModel] | PlainMapping) -> object:
     return (
         as_plain_data(response_format) if isinstance(response_format, Mapping) else response_format.model_json_schema()
     )
@@ -414,12 +415,12 @@ def _read_message(answer: Any) -> Reply:
     }
 
 
-def _request(call: Mapping[str, Any], number: int) -> ToolRequest:
+def _request(call: PlainMapping, number: int) -> ToolRequest:
     args: Any = call.get("args")
     return {
         "id": call.get("id") or f"call_{number}",
         "name": call.get("name") or "",
-        "args": as_plain_data(cast("dict[str, Any]", args)) if isinstance(args, dict) else str(args or ""),
+        "args": as_plain_data(cast("PlainDict", args)) if isinstance(args, dict) else str(args or ""),
     }
 
 

@@ -16,6 +16,7 @@ from crewgraph.errors import MissingExtra, ModelError
 from crewgraph.extras import load, require
 from crewgraph.lazy import lazy
 from crewgraph.llm.providers import Provider, Target
+from crewgraph.schema import PlainDict
 
 __all__ = ["AsyncInterceptingTransport", "BaseInterceptor", "InterceptingTransport", "open_chat_model"]
 
@@ -235,7 +236,7 @@ def _openai_client_model(model_class: Any, keywords: dict[str, Any]) -> Any:
 
 
 def _ollama_keywords(keywords: dict[str, Any]) -> dict[str, Any]:
-    client: dict[str, Any] = {}
+    client: PlainDict = {}
     if key := keywords.pop("api_key"):
         client["headers"] = {"Authorization": f"Bearer {key}"}
     if timeout := keywords.pop("timeout", None):
@@ -288,8 +289,8 @@ def _construct(model_class: Any, keywords: dict[str, Any], *, lenient: bool) -> 
 def _split_keywords(model_class: Any, keywords: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Split keywords into those with a field in a LangChain class, by field name, and the others."""
     fields = _field_names(model_class)
-    known: dict[str, Any] = {}
-    unknown: dict[str, Any] = {}
+    known: PlainDict = {}
+    unknown: PlainDict = {}
     for keyword, value in keywords.items():
         name = next((name for name in _SYNONYMS.get(keyword, (keyword,)) if name in fields), None)
         if name is None:

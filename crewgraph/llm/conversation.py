@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from crewgraph.core.messages import Content, Message, ToolRequest, ToolSpec
 from crewgraph.errors import ModelError
+from crewgraph.schema import PlainDict, PlainMapping
 
 __all__ = [
     "get_field",
@@ -46,7 +47,7 @@ def parsed_arguments(arguments: object) -> dict[str, object] | str:
         parsed: object = json.loads(str(arguments))
     except ValueError:
         return str(arguments)
-    return cast("dict[str, Any]", parsed) if isinstance(parsed, dict) else str(arguments)
+    return cast("PlainDict", parsed) if isinstance(parsed, dict) else str(arguments)
 
 
 def read_messages(messages: object) -> list[Message]:
@@ -149,7 +150,7 @@ def _schema(schema: object) -> dict[str, object]:
     if isinstance(schema, type) and issubclass(schema, BaseModel):
         return schema.model_json_schema()
     if isinstance(schema, Mapping):
-        return dict(cast("Mapping[str, Any]", schema))
+        return dict(cast("PlainMapping", schema))
     return {"type": "object", "properties": {}}
 
 
@@ -158,7 +159,7 @@ def openai_tool(spec: ToolSpec) -> dict[str, object]:
     return {"type": "function", "function": dict(spec)}
 
 
-def openai_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
+def openai_messages(messages: Sequence[Message]) -> list[PlainDict]:
     """Return messages as OpenAI's dicts, including tool calls and their results."""
     return [_openai_message(message) for message in messages]
 
@@ -181,7 +182,7 @@ def _openai_message(message: Message) -> dict[str, object]:
     return entry
 
 
-def plain_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
+def plain_messages(messages: Sequence[Message]) -> list[PlainDict]:
     """Return messages with role and content only, for models without native tool calls.
 
     Tool calls and their results are written in the text protocol (`Action:`, `Observation:`).

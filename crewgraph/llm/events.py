@@ -31,6 +31,7 @@ from crewgraph.llm.conversation import text_of
 from crewgraph.llm.current_call import CALLER
 from crewgraph.llm.usage import LEDGERS
 from crewgraph.llm.wrapper import ModelWrapper
+from crewgraph.schema import PlainDict
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -78,7 +79,7 @@ class _ChunkHandler(BaseCallbackHandler):
         for tool_call_chunk in getattr(getattr(chunk, "message", None), "tool_call_chunks", ()):
             self.emit(tool_call_chunk.get("args") or "", self._merge_tool_call(run_id, tool_call_chunk))
 
-    def _merge_tool_call(self, run_id: "UUID", tool_call_chunk: dict[str, Any]) -> ToolCall:
+    def _merge_tool_call(self, run_id: "UUID", tool_call_chunk: PlainDict) -> ToolCall:
         """Return the tool call so far; providers send its name and id with the first chunk only."""
         index = tool_call_chunk.get("index")
         known = self._calls.setdefault(

@@ -1,16 +1,17 @@
 """Fallback models: each is tried when the ones before it failed."""
 
 import logging
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from crewgraph.core.messages import Message, Reply, ToolSpec
 from crewgraph.core.protocols import Model
 from crewgraph.errors import CrewgraphError, ModelError
 from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.llm.retry import status_of
+from crewgraph.schema import PlainMapping
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -57,7 +58,7 @@ class FallbackModel:
         return self.models[0].name
 
     @property
-    def identity(self) -> Mapping[str, Any]:
+    def identity(self) -> PlainMapping:
         return self.models[0].identity
 
     @property

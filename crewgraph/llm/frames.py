@@ -16,6 +16,7 @@ from crewgraph.events.stream_context import SINKS
 from crewgraph.llm.base import accepted_arguments
 from crewgraph.llm.current_call import ONGOING, OngoingCall
 from crewgraph.llm.events import StreamingChunkHandler
+from crewgraph.schema import PlainDict
 
 __all__ = ["call_frames", "stream_frames"]
 
@@ -48,7 +49,7 @@ def stream_frames(work: Callable[[], object]) -> Iterator[StreamFrame | Ended]:
             return
 
 
-def call_frames(llm: Any, messages: Any, arguments: dict[str, Any]) -> StreamSession[object]:
+def call_frames(llm: Any, messages: Any, arguments: PlainDict) -> StreamSession[object]:
     """Stream one model call as frames; see `BaseLLM.stream_events`."""
     agent, task, call_id = arguments.get("from_agent"), arguments.get("from_task"), str(uuid4())
     fields: dict[str, Any] = {"from_agent": agent, "from_task": task, "model": llm.model, "call_id": call_id}

@@ -16,6 +16,7 @@ from crewgraph.hooks.points import HookAborted, InterceptionPoint
 from crewgraph.hooks.registry import adispatch, dispatch, has_hooks
 from crewgraph.llm.conversation import openai_messages, read_messages, text_of
 from crewgraph.llm.wrapper import ModelWrapper
+from crewgraph.schema import PlainDict
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -31,7 +32,7 @@ _PRE, _POST = InterceptionPoint.PRE_MODEL_CALL, InterceptionPoint.POST_MODEL_CAL
 class HookExecutor:
     """The agent loop that calls a model, as hooks see it: `context.executor`."""
 
-    messages: list[dict[str, Any]]
+    messages: list[PlainDict]
     llm: Any
     agent: object
     task: object

@@ -35,6 +35,7 @@ from crewgraph.llm.responses import ResponsesMixin
 from crewgraph.llm.result import call_result, function_result
 from crewgraph.llm.runnable import RunnableModel
 from crewgraph.overrides import overridable, override_of
+from crewgraph.schema import PlainDict, PlainMapping
 
 __all__ = ["LLM", "SETTINGS", "pop_fallbacks", "pop_price", "pop_provider", "pop_response_format"]
 
@@ -162,7 +163,7 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
     logit_bias: dict[int, float] | None
     """Bias by token id."""
 
-    response_format: type[BaseModel] | dict[str, Any] | None
+    response_format: type[BaseModel] | PlainDict | None
     """A pydantic model, of which answers are instances, or OpenAI's dict such as {"type": "json_object"}."""
 
     seed: int | None
@@ -207,7 +208,7 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
         presence_penalty: float | None = None,
         frequency_penalty: float | None = None,
         logit_bias: dict[int, float] | None = None,
-        response_format: type[BaseModel] | dict[str, Any] | None = None,
+        response_format: type[BaseModel] | PlainDict | None = None,
         seed: int | None = None,
         logprobs: int | None = None,
         top_logprobs: int | None = None,
@@ -328,10 +329,10 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
     @overridable
     def call(
         self,
-        messages: str | list[dict[str, Any]],
-        tools: list[dict[str, Any]] | None = None,
+        messages: str | list[PlainDict],
+        tools: list[PlainDict] | None = None,
         callbacks: list[Any] | None = None,
-        available_functions: dict[str, Any] | None = None,
+        available_functions: PlainDict | None = None,
         from_task: Any | None = None,
         from_agent: Any | None = None,
         response_model: Any | None = None,
@@ -372,10 +373,10 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
     @overridable
     async def acall(
         self,
-        messages: str | list[dict[str, Any]],
-        tools: list[dict[str, Any]] | None = None,
+        messages: str | list[PlainDict],
+        tools: list[PlainDict] | None = None,
         callbacks: list[Any] | None = None,
-        available_functions: dict[str, Any] | None = None,
+        available_functions: PlainDict | None = None,
         from_task: Any | None = None,
         from_agent: Any | None = None,
         response_model: Any | None = None,
@@ -416,7 +417,7 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
         """Return the size of the context window in tokens."""
         return self.context_window_size or context_window(self.model)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> PlainDict:
         """Drop the built chat model: copies connect for themselves."""
         return {name: value for name, value in self.__dict__.items() if name != "_built"}
 
@@ -443,7 +444,7 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
         if self.responses is not None:
             self.responses.record_answer(message)
 
-    def _requested_call(self, reply: Reply, functions: Mapping[str, Any] | None) -> Any:
+    def _requested_call(self, reply: Reply, functions: PlainMapping | None) -> Any:
         """Return the function of the first tool call, bound to its arguments; None if there is nothing to call."""
         if not reply["tool_calls"] or not functions or (self.responses is not None and self.responses.parses_outputs):
             return None

@@ -17,6 +17,7 @@ from crewgraph.llm.fallback import FallbackModel
 from crewgraph.llm.llm import LLM
 from crewgraph.llm.providers import CHOICES
 from crewgraph.overrides import override_of
+from crewgraph.schema import PlainDict, PlainMapping
 
 __all__ = [
     "DEFAULT_MODEL",
@@ -65,7 +66,7 @@ def as_model(llm: object) -> Model:
     if known is not None and known.source is llm:  # the adapter keeps its source alive, so the id is still its own
         return known
     if isinstance(llm, Mapping):
-        return as_model(_from_keywords(cast("Mapping[str, Any]", llm)))
+        return as_model(_from_keywords(cast("PlainMapping", llm)))
     if models := _as_list(llm):
         return FallbackModel([model for item in models for model in _flatten(as_model(item))])
     return _cached_adapter(llm)
@@ -145,7 +146,7 @@ def llm_from_name(value: Any) -> object:
     if isinstance(value, str):
         return LLM(value) if value.strip() else value
     if isinstance(value, Mapping):
-        keywords = cast("Mapping[str, Any]", value)
+        keywords = cast("PlainMapping", value)
         return LLM(**keywords) if isinstance(keywords.get("model"), str) else keywords
     return value
 
@@ -203,10 +204,10 @@ class _Called(BaseLLM):
 
     def call(
         self,
-        messages: str | list[dict[str, Any]],
-        tools: list[dict[str, Any]] | None = None,
+        messages: str | list[PlainDict],
+        tools: list[PlainDict] | None = None,
         callbacks: list[Any] | None = None,
-        available_functions: dict[str, Any] | None = None,
+        available_functions: PlainDict | None = None,
         from_task: object | None = None,
         from_agent: object | None = None,
         response_model: object | None = None,

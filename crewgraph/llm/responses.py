@@ -12,6 +12,7 @@ from typing import Any, Generic, NamedTuple, Protocol, Self, TypedDict, TypeVar,
 
 from crewgraph.core.messages import Reply
 from crewgraph.llm.conversation import openai_messages, text_of
+from crewgraph.schema import PlainDict, PlainMapping
 
 __all__ = [
     "BUILTIN_TOOLS",
@@ -129,7 +130,7 @@ class ReasoningSummary(TypedDict):
     id: str | None
     status: str | None
     type: str
-    summary: list[dict[str, Any]]
+    summary: list[PlainDict]
     encrypted_content: str | None
 
 
@@ -165,7 +166,7 @@ class ResponsesAPIResult:
         return bool(self.reasoning_summaries)
 
 
-def responses_result(reply: Reply, items: Iterable[Mapping[str, Any]], response_id: str | None) -> ResponsesAPIResult:
+def responses_result(reply: Reply, items: Iterable[PlainMapping], response_id: str | None) -> ResponsesAPIResult:
     """Combine a reply with the results of built-in tools.
 
     Args:
@@ -191,7 +192,7 @@ def responses_result(reply: Reply, items: Iterable[Mapping[str, Any]], response_
                     _pick_fields(CodeInterpreterResult, {**item, "results": outputs})
                 )
             case "computer_call":
-                empty: dict[str, Any] = {"action": {}, "pending_safety_checks": []}
+                empty: PlainDict = {"action": {}, "pending_safety_checks": []}
                 result.computer_use_results.append(_pick_fields(ComputerUseResult, {**empty, **item}))
             case "reasoning":
                 result.reasoning_summaries.append(_pick_fields(ReasoningSummary, {"summary": [], **item}))
@@ -200,14 +201,14 @@ def responses_result(reply: Reply, items: Iterable[Mapping[str, Any]], response_
     return result
 
 
-def _pick_fields(kind: Any, item: Mapping[str, Any]) -> Any:
+def _pick_fields(kind: Any, item: PlainMapping) -> Any:
     return {name: item.get(name) for name in kind.__annotations__}
 
 
-def _interpreter_output(item: Mapping[str, Any]) -> CodeInterpreterLogResult | CodeInterpreterFileResult:
+def _interpreter_output(item: PlainMapping) -> CodeInterpreterLogResult | CodeInterpreterFileResult:
     if item.get("type") == "logs":
         return {"type": "logs", "logs": str(item.get("logs", ""))}
-    files = cast("list[dict[str, Any]]", item.get("files") or [{"url": item["url"]}] if "url" in item else [])
+    files = cast("list[PlainDict]", item.get("files") or [{"url": item["url"]}] if "url" in item else [])
     return {"type": "files", "files": files}
 
 
@@ -243,7 +244,7 @@ class ProviderSetting(Generic[T]):
         model.additional_params[self._name] = value
 
 
-BUILTIN_TOOLS: Mapping[str, Mapping[str, Any]] = {
+BUILTIN_TOOLS: Mapping[str, PlainMapping] = {
     "web_search": {"type": "web_search_preview"},
     "file_search": {"type": "file_search"},
     "code_interpreter": {"type": "code_interpreter", "container": {"type": "auto"}},
@@ -266,7 +267,7 @@ _LAST_MESSAGE: ContextVar[object] = ContextVar("crewgraph_responses_answer", def
 class Responses:
     """Settings of a model for the Responses API, and the state of its chain of responses."""
 
-    tools: Sequence[Mapping[str, Any]] = ()
+    tools: Sequence[PlainMapping] = ()
     """OpenAI's built-in tools, in the API's format."""
 
     initial_response_id: str | None = None
@@ -287,7 +288,7 @@ class Responses:
     reasoning: list[dict[str, object]] | None = field(default=None, compare=False)
     """The reasoning of the last response, if it is chained."""
 
-    def extend_payload(self, payload: dict[str, Any]) -> dict[str, object]:
+    def extend_payload(self, payload: PlainDict) -> dict[str, object]:
         """Return a request body with the previous response and the built-in tools added."""
         extended = {name: value for name, value in payload.items() if name not in _UNSUPPORTED}
         if self.tools:
@@ -301,7 +302,7 @@ class Responses:
 
     def record_answer(self, message: object) -> None:
         """Store what the next request needs from an answer, a LangChain message."""
-        metadata: Mapping[str, Any] = getattr(message, "response_metadata", None) or {}
+        metadata: PlainMapping = getattr(message, "response_metadata", None) or {}
         if self.chains:
             self.last_id = metadata.get("id") or self.last_id
         if self.chains_reasoning:
@@ -317,14 +318,14 @@ class Responses:
     def result(self, reply: Reply) -> ResponsesAPIResult:
         """Combine a reply with the built-in tool results of the last answer in this context."""
         message = _LAST_MESSAGE.get()
-        metadata: Mapping[str, Any] = getattr(message, "response_metadata", None) or {}
+        metadata: PlainMapping = getattr(message, "response_metadata", None) or {}
         return responses_result(reply, _content_items(message), metadata.get("id"))
 
 
 def _content_items(message: object) -> list[dict[str, object]]:
     content: object = getattr(message, "content", None)
     parts = cast("list[object]", content) if isinstance(content, list) else []
-    return [cast("dict[str, Any]", part) for part in parts if isinstance(part, dict)]
+    return [cast("PlainDict", part) for part in parts if isinstance(part, dict)]
 
 
 class ResponsesMixin:
@@ -402,4 +403,4 @@ class ResponsesMixin:
 
 def _builtin_tool(tool: Any) -> Mapping[str, object]:
     """Return a built-in tool in the API's format, from its name or a dict."""
-    return cast("Mapping[str, Any]", tool) if isinstance(tool, Mapping) else BUILTIN_TOOLS.get(tool, {"type": tool})
+    return cast("PlainMapping", tool) if isinstance(tool, Mapping) else BUILTIN_TOOLS.get(tool, {"type": tool})

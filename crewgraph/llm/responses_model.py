@@ -7,6 +7,7 @@ from langchain_openai.chat_models.base import BaseChatOpenAI
 from pydantic import Field
 
 from crewgraph.llm.responses import Responses
+from crewgraph.schema import PlainDict
 
 __all__ = ["chaining_class"]
 
@@ -17,7 +18,7 @@ class _Chaining(BaseChatOpenAI):
     def _get_request_payload(
         self, input_: Any, *, stop: list[str] | None = None, **kwargs: object
     ) -> dict[str, object]:
-        payload = cast("dict[str, Any]", super()._get_request_payload(input_, stop=stop, **kwargs))
+        payload = cast("PlainDict", super()._get_request_payload(input_, stop=stop, **kwargs))
         return self.responses.extend_payload(payload)
 
 

@@ -16,6 +16,7 @@ from crewgraph.core.messages import Usage
 from crewgraph.errors import ModelError
 from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.conversation import read_messages, text_of
+from crewgraph.schema import PlainDict, PlainMapping
 
 __all__ = ["Entry", "Script", "ScriptedLLM", "ScriptedRequest", "ToolUse"]
 
@@ -25,7 +26,7 @@ class ToolUse:
     """A tool call in a script."""
 
     name: str
-    args: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    args: PlainMapping = field(default_factory=dict[str, Any])
     thought: str = "I should use a tool."
     """The thought before the call, in the text protocol."""
 
@@ -34,8 +35,8 @@ class ToolUse:
 class ScriptedRequest:
     """A request that the model received."""
 
-    messages: list[dict[str, Any]]
-    tools: list[dict[str, Any]]
+    messages: list[PlainDict]
+    tools: list[PlainDict]
 
     @property
     def text(self) -> str:
@@ -108,10 +109,10 @@ class ScriptedLLM(BaseLLM):
 
     def call(
         self,
-        messages: str | list[dict[str, Any]],
-        tools: list[dict[str, Any]] | None = None,
+        messages: str | list[PlainDict],
+        tools: list[PlainDict] | None = None,
         callbacks: list[Any] | None = None,
-        available_functions: dict[str, Any] | None = None,
+        available_functions: PlainDict | None = None,
         from_task: object | None = None,
         from_agent: object | None = None,
         response_model: object | None = None,
@@ -130,9 +131,9 @@ class ScriptedLLM(BaseLLM):
     async def acall(
         self,
         messages: str | list[dict[str, object]],
-        tools: list[dict[str, Any]] | None = None,
+        tools: list[PlainDict] | None = None,
         callbacks: list[Any] | None = None,
-        available_functions: dict[str, Any] | None = None,
+        available_functions: PlainDict | None = None,
         from_task: Any | None = None,
         from_agent: object | None = None,
         response_model: object | None = None,
@@ -159,7 +160,7 @@ class ScriptedLLM(BaseLLM):
         return text
 
     def _record_request(
-        self, messages: str | list[dict[str, object]], tools: list[dict[str, Any]] | None
+        self, messages: str | list[dict[str, object]], tools: list[PlainDict] | None
     ) -> tuple[ScriptedRequest, int]:
         entries = [{"role": "user", "content": messages}] if isinstance(messages, str) else [dict(m) for m in messages]
         request = ScriptedRequest(entries, list(tools or ()))
@@ -207,13 +208,13 @@ def _tool_uses(entry: Entry) -> list[ToolUse]:
     if isinstance(entry, (ToolUse, Mapping)):
         return [_tool_use(entry)]
     if isinstance(entry, (list, tuple)) and entry:
-        return [_tool_use(use) for use in cast("Sequence[ToolUse | Mapping[str, Any]]", entry)]
+        return [_tool_use(use) for use in cast("Sequence[ToolUse | PlainMapping]", entry)]
     raise ModelError(
         f"A script may contain strings, tool calls, exceptions and functions of the messages, not a `{type(entry).__name__}`."
     )
 
 
-def _tool_use(entry: ToolUse | Mapping[str, Any]) -> ToolUse:
+def _tool_use(entry: ToolUse | PlainMapping) -> ToolUse:
     if isinstance(entry, ToolUse):
         return entry
     if "name" not in entry:

@@ -1,9 +1,9 @@
 """Base class of models that wrap another model."""
 
-from collections.abc import Mapping
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from crewgraph.core.protocols import Model
+from crewgraph.schema import PlainMapping
 
 __all__ = ["ModelWrapper"]
 
@@ -22,7 +22,7 @@ class ModelWrapper(Generic[M]):
         return self.model.name
 
     @property
-    def identity(self) -> Mapping[str, Any]:
+    def identity(self) -> PlainMapping:
         """Name and parameters as plain data."""
         return self.model.identity
 

@@ -14,7 +14,7 @@ from crewgraph.llm.structure import read_structure
 from crewgraph.memory.analysis import ConsolidationPlan, ExtractedMemories, MemoryAnalysis, QueryAnalysis, QueryGaps
 from crewgraph.memory.records import MemoryRecord, ScopeInfo, utc_now
 from crewgraph.prompts.book import Book, english
-from crewgraph.schema import model_outline
+from crewgraph.schema import PlainDict, model_outline
 
 __all__ = [
     "CallOperation",
@@ -132,7 +132,7 @@ def gaps_program(query: str, contents: Sequence[str], llm: object, book: Book) -
 
 def _ask_model(llm: object, system: str, user: str, schema: type[_M], book: Book) -> Program[_M | None]:
     """Ask the model for a structured reply, retrying an unreadable one; None, with a warning, if it fails."""
-    messages: list[dict[str, Any]] = [{"role": "system", "content": system}, {"role": "user", "content": user}]
+    messages: list[PlainDict] = [{"role": "system", "content": system}, {"role": "user", "content": user}]
     problem = ""
     try:
         model = as_llm(llm)

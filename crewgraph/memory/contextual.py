@@ -5,6 +5,7 @@ from typing import Any, cast
 
 from crewgraph.core.loops.bridge import call
 from crewgraph.prompts.book import Book, english
+from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import shorten
 
 __all__ = ["MAX_ENTRY_LENGTH", "MAX_LATEST", "ContextualMemory", "format_memories", "memory_query", "memory_texts"]
@@ -84,7 +85,7 @@ def memory_texts(kind: str, search_results: object) -> list[str]:
         search_results: entries, as texts or as dicts with a text.
     """
     results: Any = (
-        cast("dict[str, Any]", search_results).get("results") if isinstance(search_results, dict) else search_results
+        cast("PlainDict", search_results).get("results") if isinstance(search_results, dict) else search_results
     )
     texts: Iterable[str] = (text for entry in cast("Sequence[Any]", results or ()) for text in _texts(kind, entry))
     return list(dict.fromkeys(filter(None, (shorten(text.strip(), MAX_ENTRY_LENGTH) for text in texts))))
@@ -95,10 +96,10 @@ def _texts(kind: str, result: Any) -> list[str]:
         return [result]
     if not isinstance(result, Mapping):
         return [str(result.format() if callable(getattr(result, "format", None)) else result)]
-    entry = cast("Mapping[str, Any]", result)
+    entry = cast("PlainMapping", result)
     if kind == "long_term_memory":
         metadata: object = entry.get("metadata") or {}
-        suggestions: Any = cast("Mapping[str, Any]", metadata).get("suggestions") or ()
+        suggestions: Any = cast("PlainMapping", metadata).get("suggestions") or ()
         return [suggestions] if isinstance(suggestions, str) else [str(text) for text in suggestions]
     return [str(next((entry[name] for name in ("content", "context", "memory", "text") if entry.get(name)), ""))]
 

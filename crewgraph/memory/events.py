@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from crewgraph.core.replay import is_replayed
 from crewgraph.lazy import lazy_module
-from crewgraph.schema import Metadata
+from crewgraph.schema import Metadata, PlainDict
 
 if TYPE_CHECKING:
     from crewgraph import events
@@ -29,7 +29,7 @@ def save_with_events(
     kind: str,
     value: str | None,
     metadata: Metadata | None,
-    save: Callable[[], dict[str, Any] | None],
+    save: Callable[[], PlainDict | None],
 ) -> None:
     """Run `save` and emit its started, completed and failed events.
 

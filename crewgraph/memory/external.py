@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 from crewgraph.errors import StorageError
 from crewgraph.memory.short_term import StoredMemory
 from crewgraph.memory.storage import Mem0Storage
-from crewgraph.schema import Metadata
+from crewgraph.schema import Metadata, PlainDict
 
 __all__ = ["ExternalMemory"]
 
@@ -89,5 +89,5 @@ class ExternalMemory(StoredMemory):
             self.storage = self.create_storage(self.crew, self.embedder_config)
 
 
-def _mem0(crew: object, config: dict[str, Any]) -> Mem0Storage:
+def _mem0(crew: object, config: PlainDict) -> Mem0Storage:
     return Mem0Storage("external", crew, config)

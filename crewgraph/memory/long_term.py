@@ -8,7 +8,7 @@ from crewgraph.memory.events import save_with_events, search_with_events
 from crewgraph.memory.items import LongTermMemoryItem
 from crewgraph.memory.short_term import StoredMemory
 from crewgraph.memory.storage import LTMSQLiteStorage, LTMStorage
-from crewgraph.schema import Metadata
+from crewgraph.schema import Metadata, PlainDict
 
 __all__ = ["LongTermMemory"]
 
@@ -48,7 +48,7 @@ class LongTermMemory(StoredMemory):
         fields = {**result.metadata, "agent": result.agent, "expected_output": result.expected_output}
         fields.setdefault("quality", result.quality)
 
-        def work() -> dict[str, Any]:
+        def work() -> PlainDict:
             call(
                 self.storage.save,
                 task_description=result.task,
@@ -74,7 +74,7 @@ class LongTermMemory(StoredMemory):
         query: str | None = None,
         limit: int | None = None,
         score_threshold: float | None = None,
-    ) -> list[dict[str, Any]]:
+    ) -> list[PlainDict]:
         """The results of a task, latest first: dicts with `metadata`, `datetime` and `score`.
 
         Args:
@@ -89,12 +89,10 @@ class LongTermMemory(StoredMemory):
         """
         description, count = (query or "") if task is None else task, latest_n if limit is None else limit
 
-        def work() -> list[dict[str, Any]]:
+        def work() -> list[PlainDict]:
             results: Any = call(self.storage.load, description, count)
             return [
-                result
-                for result in cast("list[dict[str, Any]]", results or [])
-                if _is_good_enough(result, score_threshold)
+                result for result in cast("list[PlainDict]", results or []) if _is_good_enough(result, score_threshold)
             ]
 
         return search_with_events(self, self.kind, description, count, score_threshold, work)
@@ -107,7 +105,7 @@ class LongTermMemory(StoredMemory):
         query: str | None = None,
         limit: int | None = None,
         score_threshold: float | None = None,
-    ) -> list[dict[str, Any]]:
+    ) -> list[PlainDict]:
         """Async `search`."""
         options: dict[str, Any] = {"query": query, "limit": limit, "score_threshold": score_threshold}
         return await in_thread(
@@ -115,7 +113,7 @@ class LongTermMemory(StoredMemory):
         )
 
 
-def _is_good_enough(result: dict[str, Any], least: float | None) -> bool:
+def _is_good_enough(result: PlainDict, least: float | None) -> bool:
     return least is None or (result.get("score") is not None and result["score"] >= least)
 
 

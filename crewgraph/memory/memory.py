@@ -20,7 +20,7 @@ from crewgraph.memory.backend import resolve_memory_storage
 from crewgraph.memory.query import RecordFilter
 from crewgraph.memory.records import MemoryConfig, MemoryMatch, MemoryRecord, ScopeInfo, join_scope_paths, scope_parts
 from crewgraph.prompts.book import Book, english
-from crewgraph.schema import Metadata
+from crewgraph.schema import Metadata, PlainDict, PlainMapping
 
 if TYPE_CHECKING:
     from langchain_core.retrievers import BaseRetriever
@@ -214,7 +214,7 @@ class MemoryReads(ABC):
             A retriever whose documents have `score`, `scope`, `categories`, `id`, `source` and `importance` in their metadata,
             beside the record's own.
         """
-        arguments: dict[str, Any] = {"limit": limit, "depth": depth, **words}
+        arguments: PlainDict = {"limit": limit, "depth": depth, **words}
         documents = match_documents
 
         def search(query: str) -> Any:
@@ -700,7 +700,7 @@ class Memory(MemoryWrites, MemoryConfig):
     @classmethod
     def _warn_unknown_fields(cls, data: object) -> object:
         if isinstance(data, Mapping):
-            fields = cast("Mapping[str, Any]", data)
+            fields = cast("PlainMapping", data)
             unknown = [name for name in fields if name not in cls.model_fields]
             if unknown:
                 names = ", ".join(f"`{name}`" for name in unknown)
@@ -817,7 +817,7 @@ class Memory(MemoryWrites, MemoryConfig):
 
     def _update_program(self, record_id: str, *values: Any) -> object:
         self._refuse_read_only("update")
-        changes: dict[str, Any] = dict(
+        changes: PlainDict = dict(
             zip(("content", "scope", "categories", "metadata", "importance"), values, strict=True)
         )
         return update_program(self, self._root(), record_id, changes)

@@ -1,14 +1,15 @@
 """Programs that inspect, change and delete records."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from langchain_core.documents import Document
 
 from crewgraph.core.operations import Program
 from crewgraph.memory.query import RecordFilter
 from crewgraph.memory.records import MemoryMatch, MemoryRecord, ScopeInfo, join_scope_paths, scope_parts, utc_now
+from crewgraph.schema import PlainMapping
 
 if TYPE_CHECKING:
     from crewgraph.memory.memory import Memory
@@ -81,7 +82,7 @@ def deletion_program(memory: "Memory", record_filter: RecordFilter) -> Program[i
     return (yield from memory.records.deleting((yield from memory.records.listing(record_filter))))
 
 
-def update_program(memory: "Memory", root: str, record_id: str, changes: Mapping[str, Any]) -> Program[MemoryRecord]:
+def update_program(memory: "Memory", root: str, record_id: str, changes: PlainMapping) -> Program[MemoryRecord]:
     """Change a record.
 
     Raises:

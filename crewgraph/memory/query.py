@@ -1,11 +1,11 @@
 """Filters of records."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from crewgraph.memory.records import MemoryRecord, naive_utc
+from crewgraph.schema import PlainMapping
 
 __all__ = ["RecordFilter"]
 
@@ -18,7 +18,7 @@ class RecordFilter:
     categories: Sequence[str] | None = None
     """At least one of these; empty means no condition."""
 
-    metadata: Mapping[str, Any] | None = None
+    metadata: PlainMapping | None = None
     """All of these values."""
 
     older_than: datetime | None = None

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import NAMESPACE_URL, uuid4, uuid5
@@ -15,6 +15,7 @@ from crewgraph.memory.analyze import consolidation_program, placement_program
 from crewgraph.memory.events import MEMORY_CALLER, emit_memory_event
 from crewgraph.memory.query import RecordFilter
 from crewgraph.memory.records import MemoryRecord, join_scope_paths, utc_now
+from crewgraph.schema import PlainDict, PlainMapping
 
 if TYPE_CHECKING:
     from crewgraph.memory.memory import Memory
@@ -39,7 +40,7 @@ class SaveRequest:
 
     scope: str | None = None
     categories: Sequence[str] | None = None
-    metadata: Mapping[str, Any] | None = None
+    metadata: PlainMapping | None = None
     importance: float | None = None
     source: str | None = None
     private: bool = False
@@ -50,7 +51,7 @@ class SaveRequest:
         """Whether nothing is left for a model to decide."""
         return self.scope is not None and self.categories is not None and self.importance is not None
 
-    def event(self) -> dict[str, Any]:
+    def event(self) -> PlainDict:
         """The fields of its events."""
         value = self.contents[0] if len(self.contents) == 1 else f"{len(self.contents)} memories"
         fields = {"value": value, "metadata": dict(self.metadata) if self.metadata else None, "source_type": _SOURCE}

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 from crewgraph.errors import StorageError
 from crewgraph.extras import require
 from crewgraph.lazy import lazy
-from crewgraph.schema import Metadata
+from crewgraph.schema import Metadata, PlainDict
 from crewgraph.settings import private_file, storage_dir
 from crewgraph.text import slug
 
@@ -48,7 +48,7 @@ class Storage:
         """Save a text with its metadata."""
         raise NotImplementedError(f"`{type(self).__name__}` has no `save(value, metadata)` of its own")
 
-    def search(self, query: str, limit: int, score_threshold: float) -> "dict[str, Any] | list[Any]":
+    def search(self, query: str, limit: int, score_threshold: float) -> "PlainDict | list[Any]":
         """The entries most similar to a text, best first, each a dict with its text as `content`.
 
         Args:
@@ -81,7 +81,7 @@ class Mem0Storage(Storage):
         MissingExtra: Mem0 is not installed.
     """
 
-    def __init__(self, type: str, crew: object = None, config: dict[str, Any] | None = None) -> None:
+    def __init__(self, type: str, crew: object = None, config: PlainDict | None = None) -> None:
         self.type, self.crew, self.config = type, crew, config or {}
         self._mem0: Any = require("mem0", extra="mem0", purpose='a memory with the provider "mem0"')
         self._memory: Any = None
@@ -121,9 +121,7 @@ class Mem0Storage(Storage):
         if who:
             filters = who[0] if len(who) == 1 else {"OR": who}
         response = self.memory.search(query, top_k=limit, threshold=score_threshold, filters=filters)
-        results: Any = (
-            cast("dict[str, Any]", response).get("results", []) if isinstance(response, dict) else response or []
-        )
+        results: Any = cast("PlainDict", response).get("results", []) if isinstance(response, dict) else response or []
         return [{**result, "content": result.get("memory", "")} for result in results]
 
     def reset(self) -> None:
@@ -134,7 +132,7 @@ class Mem0Storage(Storage):
             self.memory.reset()
 
     @property
-    def _owner(self) -> dict[str, Any]:
+    def _owner(self) -> PlainDict:
         return {name: self.config[name] for name in _OWNER_KEYS if self.config.get(name)}
 
     @property
@@ -146,7 +144,7 @@ def _conversation(messages: list[object]) -> list[dict[str, object]]:
     """The user's and the assistant's messages, without system messages."""
     return [
         {"role": message["role"], "content": message["content"]}
-        for message in cast("list[dict[str, Any]]", messages)
+        for message in cast("list[PlainDict]", messages)
         if message.get("role") in ("user", "assistant")
         and isinstance(message.get("content"), str)
         and message["content"]
@@ -234,7 +232,7 @@ class RAGStorage(Storage):
             self.namespace.put(_key(text, plain_metadata), text, plain_metadata)
 
     def search(  # pyright: ignore[reportIncompatibleMethodOverride]
-        self, query: str, limit: int = 5, filter: dict[str, Any] | None = None, score_threshold: float = 0.6
+        self, query: str, limit: int = 5, filter: PlainDict | None = None, score_threshold: float = 0.6
     ) -> list[Any]:
         """The entries most similar to a text, best first: dicts with `id`, `content`, `metadata` and `score`.
 
@@ -319,7 +317,7 @@ class LTMStorage:
         entry = {"of": task_digest, "metadata": metadata, "datetime": datetime, "score": score}
         self.namespace.put(_digest(f"{task_digest} {datetime} {metadata.get('agent', '')}"), task_description, entry)
 
-    def load(self, task_description: str, latest_n: int) -> list[dict[str, Any]]:
+    def load(self, task_description: str, latest_n: int) -> list[PlainDict]:
         """The results of a task, latest first.
 
         Raises:
@@ -395,7 +393,7 @@ class LTMSQLiteStorage:
                 (*row, score),
             )
 
-    def load(self, task_description: str, latest_n: int) -> list[dict[str, Any]]:
+    def load(self, task_description: str, latest_n: int) -> list[PlainDict]:
         """The results of a task, latest first.
 
         Raises:
@@ -449,7 +447,7 @@ def resolve_storage(kind: str, storage: object, crew: object, embedder_config: o
     if storage is not None:
         return storage
     if isinstance(embedder_config, dict):
-        config = cast("dict[str, Any]", embedder_config)
+        config = cast("PlainDict", embedder_config)
         if config.get("provider") == "mem0":
             return Mem0Storage(kind, crew, config.get("config") or {})
     return RAGStorage(type=kind, embedder_config=embedder_config, crew=crew, path=path)

@@ -29,6 +29,7 @@ from crewgraph.project.roles import (
     project_cache,
     resolve_awaitable,
 )
+from crewgraph.schema import PlainDict, PlainMapping
 
 __all__ = [
     "AGENTS",
@@ -194,7 +195,7 @@ def read_yaml(path: Path, label: str) -> tuple[dict[str, Any], dict[str, int]]:
         try:
             root = loader.get_single_node()
             lines = _entry_lines(root, label)  # first: constructing merges what `<<` names into the nodes
-            data = cast(dict[str, Any] | None, None if root is None else loader.construct_document(root))
+            data = cast(PlainDict | None, None if root is None else loader.construct_document(root))
         finally:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
@@ -209,7 +210,7 @@ def read_yaml(path: Path, label: str) -> tuple[dict[str, Any], dict[str, int]]:
             f"{label}:{line}: invalid YAML: the file contains a control character; remove it"
         ) from error
     entries = {
-        name: ConfigSection(cast(dict[str, Any], values), name=name, place=label, lines=lines.get(name))
+        name: ConfigSection(cast(PlainDict, values), name=name, place=label, lines=lines.get(name))
         if isinstance(values, dict)
         else values
         for name, values in (data or {}).items()
@@ -442,7 +443,7 @@ class ConfigurationAttribute:
             return Configuration({}, project, kind, f"{missing}: it")
         if source is not None and not isinstance(source, Mapping):
             raise DefinitionError(f"{place} is {source!r:.60}; set it to the path of a YAML file or to a dict")
-        entries = _sections(cast("Mapping[str, Any]", source or {}), place)
+        entries = _sections(cast("PlainMapping", source or {}), place)
         _validate(cls, entries, {}, kind, place)
         return Configuration(entries, project, kind, place)
 
@@ -468,7 +469,7 @@ def load_configurations(project: object) -> None:
 
 def _sections(entries: Mapping[str, object], place: str) -> dict[str, object]:
     return {
-        name: ConfigSection(cast(Mapping[str, Any], values), name=name, place=place)
+        name: ConfigSection(cast(PlainMapping, values), name=name, place=place)
         if isinstance(values, Mapping)
         else values
         for name, values in entries.items()
@@ -495,8 +496,8 @@ def _shape_faults(name: str, entry: object, place: str) -> Iterator[Fault]:
         return
     for key in _TEXT_KEYS:
         value = entry.get(key)
-        if isinstance(value, dict) and list(cast(dict[str, Any], value).values()) == [None]:
-            [placeholder] = cast(dict[str, Any], value)
+        if isinstance(value, dict) and list(cast(PlainDict, value).values()) == [None]:
+            [placeholder] = cast(PlainDict, value)
             problem = f"YAML reads the leading `{{{placeholder}}}` as a mapping."
             remedy = f"Quote the text: `{key}: '{{{placeholder}}}'`."
             yield Fault(where=f"{entry.where(key)}: `{key}` of `{name}`", what=problem, remedy=remedy, code="no_text")

@@ -10,6 +10,7 @@ from crewgraph.errors import DefinitionError
 from crewgraph.project.configuration import AGENTS, TASKS, ConfigurationAttribute, Kind
 from crewgraph.project.decorators import CollectedAttribute, collect_agents, collect_tasks, decorate
 from crewgraph.project.roles import class_directory, inherited_roles, roles_of
+from crewgraph.schema import PlainDict
 from crewgraph.tools.mcp.server import ServerReference, parse_reference
 from crewgraph.tools.mcp.tool import MCPTool, load_tools
 
@@ -36,7 +37,7 @@ def get_mcp_tools(self: Any, *names: str) -> list[MCPTool]:
     params: object = getattr(self, "mcp_server_params", None)
     if not params:
         return []
-    own = cast("dict[str, Any]", vars(self))
+    own = cast("PlainDict", vars(self))
     if _TOOLS_ATTRIBUTE not in own:
         servers = list(cast("Sequence[Any]", params)) if isinstance(params, (list, tuple)) else [params]
         seconds = getattr(self, "mcp_connect_timeout", None)
@@ -106,7 +107,7 @@ def _prepare(cls: Any, folder: Path) -> None:
     cls.is_crew_class = True
     if "base_directory" not in vars(cls):
         cls.base_directory = folder
-    members = {**cast("dict[str, Any]", vars(cls))}
+    members = {**cast("PlainDict", vars(cls))}
     for name, member in members.items():
         if inspect.isfunction(member) and not roles_of(member):
             # An override keeps the roles of the method it overrides; otherwise it would run again for each task that uses it.

@@ -11,7 +11,6 @@ from langgraph.errors import GraphBubbleUp
 from crewgraph.compiler.flow.running import Parked
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.core.operations import Operation, Program
-from crewgraph.core.plain import PlainDict
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.crew.pending import PendingCrew
@@ -30,6 +29,7 @@ from crewgraph.hooks.registry import adispatch, dispatch, has_hooks
 from crewgraph.lazy import lazy
 from crewgraph.runtime.console import agent_console, crew_console, crew_log, flow_console
 from crewgraph.runtime.run_target import RunPlace
+from crewgraph.schema import PlainDict
 
 if TYPE_CHECKING:
     from crewgraph.compiler.flow.run import FlowRun
@@ -105,7 +105,7 @@ def _is_hooked(owner: "Crew | Flow") -> bool:
     return has_hooks(owner if isinstance(owner, Crew) else None, *EXECUTION_BOUNDARY_POINTS)
 
 
-def _owner_field(owner: "Crew | Flow") -> dict[str, Any]:
+def _owner_field(owner: "Crew | Flow") -> PlainDict:
     return {"crew": owner} if isinstance(owner, Crew) else {"flow": owner}
 
 

@@ -18,7 +18,7 @@ from crewgraph.core.plain import NotPlain, plain
 from crewgraph.core.replay import is_traced
 from crewgraph.errors import DefinitionError, ToolFailed
 from crewgraph.lazy import lazy
-from crewgraph.schema import call_arguments, validated
+from crewgraph.schema import JsonSchema, PlainDict, call_arguments, validated
 from crewgraph.tools.arguments import Refusal, read_arguments
 from crewgraph.tools.base import BaseTool, Tool, approval_of, keep_always, tool
 from crewgraph.tools.failure import ReportedFailure, ToolFailure
@@ -51,7 +51,7 @@ else:
 _Steps = Generator[Any, Any, Any]
 
 
-def traced(spec: ToolSpec, args: dict[str, Any], config: "RunnableConfig", work: Callable[[Context], Any]) -> Any:
+def traced(spec: ToolSpec, args: PlainDict, config: "RunnableConfig", work: Callable[[Context], Any]) -> Any:
     """Execute a tool call inside a LangChain callback run.
 
     Args:
@@ -73,7 +73,7 @@ def traced(spec: ToolSpec, args: dict[str, Any], config: "RunnableConfig", work:
 
 
 async def atraced(
-    spec: ToolSpec, args: dict[str, Any], config: "RunnableConfig", work: Callable[[Context], Awaitable[Any]]
+    spec: ToolSpec, args: PlainDict, config: "RunnableConfig", work: Callable[[Context], Awaitable[Any]]
 ) -> Any:
     """Async version of `traced`."""
     if not is_traced(config):
@@ -98,7 +98,7 @@ async def atraced(
 def _steps(
     manager: Any,
     spec: ToolSpec,
-    args: dict[str, Any],
+    args: PlainDict,
     config: "RunnableConfig",
     work: Callable[[Context], object],
 ) -> _Steps:
@@ -125,7 +125,7 @@ class AdaptedTool(ABC):
     def __init__(
         self,
         source: Any,
-        schema: type[BaseModel] | dict[str, Any],
+        schema: type[BaseModel] | JsonSchema,
         result_as_answer: bool,
     ) -> None:
         self.source = source
@@ -172,12 +172,12 @@ class AdaptedTool(ABC):
         renamed.spec = {**self.spec, "name": name}
         return renamed
 
-    def prepare(self, written: object) -> dict[str, Any] | Refusal:
+    def prepare(self, written: object) -> PlainDict | Refusal:
         """Parse the arguments that a model wrote; return valid plain data, or a refusal."""
         return read_arguments(self.spec, self.schema, written)
 
     @abstractmethod
-    def run(self, args: dict[str, Any], config: "RunnableConfig") -> Any:
+    def run(self, args: PlainDict, config: "RunnableConfig") -> Any:
         """Execute the tool and return plain data.
 
         Raises:
@@ -188,7 +188,7 @@ class AdaptedTool(ABC):
         """
 
     @abstractmethod
-    async def arun(self, args: dict[str, Any], config: "RunnableConfig") -> Any:
+    async def arun(self, args: PlainDict, config: "RunnableConfig") -> Any:
         """Async version of `run`."""
 
     def shown(self, result: Any) -> Rendered:
@@ -223,7 +223,7 @@ class _FunctionTool(AdaptedTool):
             self._function = source.func
         self._accepted_names = _parameters(self._function)
 
-    def run(self, args: dict[str, Any], config: "RunnableConfig") -> object:
+    def run(self, args: PlainDict, config: "RunnableConfig") -> object:
         arguments = self._claim_arguments(args)
 
         def work(context: Context) -> object:
@@ -231,7 +231,7 @@ class _FunctionTool(AdaptedTool):
 
         return traced(self.spec, args, config, work)
 
-    async def arun(self, args: dict[str, Any], config: "RunnableConfig") -> object:
+    async def arun(self, args: PlainDict, config: "RunnableConfig") -> object:
         arguments = self._claim_arguments(args)
 
         async def work(context: Context) -> object:
@@ -249,7 +249,7 @@ class _FunctionTool(AdaptedTool):
             return self.source._render(result)  # pyright: ignore[reportPrivateUsage]
         return self.source.format_output_for_agent(result), []
 
-    async def _acall(self, arguments: dict[str, Any]) -> Any:
+    async def _acall(self, arguments: PlainDict) -> Any:
         if self._afunction is not None:
             try:
                 return await self._afunction(**arguments)
@@ -257,7 +257,7 @@ class _FunctionTool(AdaptedTool):
                 pass
         return await acall(self._function, **arguments)
 
-    def _claim_arguments(self, args: dict[str, Any]) -> dict[str, object]:
+    def _claim_arguments(self, args: PlainDict) -> dict[str, object]:
         arguments = call_arguments(validated(self._model, args))
         if self._accepted_names is not None:  # drop defaults that the function does not accept
             arguments = {
@@ -283,18 +283,18 @@ class _LangChainTool(AdaptedTool):
         self._is_async_only, self._wants_call_id = is_async_only(source), wants_call_id(source)
         self._is_async = getattr(source, "coroutine", None) is not None or _overrides_arun(source)
 
-    def run(self, args: dict[str, Any], config: "RunnableConfig") -> object:
+    def run(self, args: PlainDict, config: "RunnableConfig") -> object:
         if self._is_async_only:
             return wait_for(self.arun(args, config))
         return self._unwrap(self.source.invoke(self._invoke_input(args), config))
 
-    async def arun(self, args: dict[str, Any], config: "RunnableConfig") -> object:
+    async def arun(self, args: PlainDict, config: "RunnableConfig") -> object:
         if self._is_async:
             return self._unwrap(await self.source.ainvoke(self._invoke_input(args), config))
         work = partial(self.source.invoke, self._invoke_input(args), config)
         return self._unwrap(await in_thread(work))
 
-    def _invoke_input(self, args: dict[str, Any]) -> dict[str, object]:
+    def _invoke_input(self, args: PlainDict) -> dict[str, object]:
         """Return the input for LangChain: a whole tool call if the tool needs the id of its call."""
         if not self._wants_call_id:
             return args

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from crewgraph.core.messages import ToolSpec
-from crewgraph.schema import schema_outline, validated
+from crewgraph.schema import PlainDict, PlainMapping, schema_outline, validated
 from crewgraph.text import extract_json, shorten
 
 __all__ = ["Refusal", "read_arguments"]
@@ -28,7 +28,7 @@ class Refusal:
 
 def read_arguments(
     spec: ToolSpec, schema: type[BaseModel] | Mapping[str, object], written: object
-) -> dict[str, Any] | Refusal:
+) -> PlainDict | Refusal:
     """Parse the arguments that a model wrote for a tool.
 
     Text is parsed as JSON or as a Python literal; for a tool with a single argument, other text is that argument.
@@ -61,7 +61,7 @@ def _read(parameters: Mapping[str, object], written: object) -> dict[str, object
     if isinstance(written, str):
         return _read_text(parameters, written.strip())
     if isinstance(written, dict):
-        return cast(dict[str, Any], written)
+        return cast(PlainDict, written)
     return _sole_argument(parameters, written)
 
 
@@ -73,18 +73,18 @@ def _read_text(parameters: Mapping[str, object], text: str) -> dict[str, object]
     except (RecursionError, ValueError):
         value = extract_json(text) if text[0] in "{`" else None
         if isinstance(value, dict):
-            return cast(dict[str, Any], value)
+            return cast(PlainDict, value)
         if text[0] == "{":  # meant as JSON: passed on as plain text, it would be a wrong argument
             return Refusal(f"the arguments must be a JSON object, not {_quoted(text)}")
         return _sole_argument(parameters, text)
     if isinstance(value, dict):
-        return cast(dict[str, Any], value)
+        return cast(PlainDict, value)
     if isinstance(value, str):  # JSON within JSON
         return _read_text(parameters, value.strip()) if value.strip()[:1] == "{" else _sole_argument(parameters, value)
     return _sole_argument(parameters, value, text)
 
 
-def _sole_argument(parameters: Mapping[str, Any], value: Any, text: str | None = None) -> dict[str, Any] | Refusal:
+def _sole_argument(parameters: Mapping[str, Any], value: Any, text: str | None = None) -> PlainDict | Refusal:
     """Use a value without a name as the only argument, or the only required one."""
     names = list(parameters.get("properties", {}))
     required = list(parameters.get("required", []))
@@ -99,7 +99,7 @@ def _sole_argument(parameters: Mapping[str, Any], value: Any, text: str | None =
     return {candidates[0]: value}
 
 
-def _name_errors(parameters: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[str]:
+def _name_errors(parameters: Mapping[str, Any], arguments: PlainMapping) -> list[str]:
     known = parameters.get("properties", {})
     additional = parameters.get("additionalProperties", False)
     unknown = [] if additional is True or isinstance(additional, dict) else [n for n in arguments if n not in known]

@@ -17,7 +17,7 @@ from crewgraph.core.messages import ToolSpec
 from crewgraph.deprecations import warn_deprecated
 from crewgraph.errors import DefinitionError
 from crewgraph.extras import load
-from crewgraph.schema import from_signature
+from crewgraph.schema import PlainDict, from_signature
 from crewgraph.tools.failure import ToolFailurePolicy
 from crewgraph.tools.langchain import arguments_of, is_async_only, is_langchain_tool, langchain_tool
 from crewgraph.tools.results import Rendered, restore_result, result_schema_of, result_text
@@ -95,7 +95,7 @@ def approval_of(tool: Any) -> bool | Callable[..., Any]:
     approval: object = getattr(tool, _APPROVAL, None)
     if approval is None:
         metadata = getattr(tool, "metadata", None)
-        approval = cast("dict[str, Any]", metadata).get(_APPROVAL) if isinstance(metadata, dict) else None
+        approval = cast("PlainDict", metadata).get(_APPROVAL) if isinstance(metadata, dict) else None
     if isinstance(approval, bool) or callable(approval):
         return approval
     if approval is None:

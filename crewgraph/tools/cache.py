@@ -7,6 +7,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
+from crewgraph.schema import PlainDict
+
 __all__ = ["CACHE_TOOL", "CacheHandler", "ToolCalling", "ToolsHandler"]
 
 
@@ -64,7 +66,7 @@ class ToolCalling(BaseModel):
     tool_name: str = Field(..., description="The name of the tool to call")
     """The name of the tool."""
 
-    arguments: dict[str, Any] | None = Field(..., description="Its arguments by name")
+    arguments: PlainDict | None = Field(..., description="Its arguments by name")
     """The arguments by name."""
 
 

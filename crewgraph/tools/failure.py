@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from crewgraph.errors import RunError
 from crewgraph.lazy import lazy, lazy_module
+from crewgraph.schema import PlainDict
 
 if TYPE_CHECKING:
     from crewgraph.events import tool as tool_events
@@ -93,7 +94,7 @@ class ToolFailure(BaseModel):
     retryable: bool = False
     """Whether the same call may succeed later."""
 
-    details: dict[str, Any] = Field(default_factory=dict[str, Any])
+    details: PlainDict = Field(default_factory=dict[str, Any])
     """Further data for programs."""
 
     def as_agent_message(self) -> str:
@@ -108,7 +109,7 @@ class ToolFailureRecord(BaseModel):
 
     tool_name: str
     failure: ToolFailure
-    tool_args: dict[str, Any] | str | None = None
+    tool_args: PlainDict | str | None = None
     agent_role: str | None = None
     task_name: str | None = None
     task_id: str | None = None
@@ -201,7 +202,7 @@ def reportable_failure(
 
 
 def record_of(
-    failure: ToolFailure, tool_name: str, tool_args: dict[str, Any] | str | None, agent: object, task: object
+    failure: ToolFailure, tool_name: str, tool_args: PlainDict | str | None, agent: object, task: object
 ) -> ToolFailureRecord:
     """Return the record of a failure and its call."""
     task_id = getattr(task, "id", None)
@@ -239,7 +240,7 @@ def handle_tool_failure(
     failure: ToolFailure,
     *,
     tool_name: str,
-    tool_args: dict[str, Any] | str | None = None,
+    tool_args: PlainDict | str | None = None,
     tool: object = None,
     agent: object = None,
     task: object = None,

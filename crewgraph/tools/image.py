@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 
 from crewgraph.errors import ToolFailed
 from crewgraph.prompts.book import english
+from crewgraph.schema import PlainDict
 from crewgraph.tools.base import BaseTool
 from crewgraph.tools.results import MAX_IMAGE_BYTES, Rendered
 
@@ -45,7 +46,7 @@ class AddImageTool(BaseTool):
     args_schema: type[BaseModel] = AddImageToolSchema
     cache_function: Callable[..., bool] = _never
 
-    def _run(self, image_url: str, action: str | None = None, **kwargs: object) -> dict[str, Any]:
+    def _run(self, image_url: str, action: str | None = None, **kwargs: object) -> PlainDict:
         """Return a user message with a text and the image, in OpenAI's format.
 
         Raises:
@@ -56,7 +57,7 @@ class AddImageTool(BaseTool):
         return {"role": "user", "content": [{"type": "text", "text": text}, image]}
 
     def _render(self, result: Any) -> Rendered:
-        return _CAPTION, cast("list[dict[str, Any]]", result["content"])
+        return _CAPTION, cast("list[PlainDict]", result["content"])
 
 
 def _texts() -> dict[str, str]:

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from crewgraph.core.messages import ToolSpec
 from crewgraph.errors import DefinitionError
 from crewgraph.extras import load
-from crewgraph.schema import call_arguments, json_schema, validated
+from crewgraph.schema import PlainDict, call_arguments, json_schema, validated
 
 if TYPE_CHECKING:
     from langchain_core.tools import StructuredTool
@@ -53,14 +53,14 @@ def as_langchain_tool(source: Any) -> Any:
     )
 
 
-def arguments_of(tool: Any) -> type[BaseModel] | dict[str, Any]:
+def arguments_of(tool: Any) -> type[BaseModel] | PlainDict:
     """Return the arguments of a LangChain tool as a pydantic model, or as a JSON schema if it has only that.
 
     Arguments that LangChain injects are excluded.
     """
     schema: object = tool.tool_call_schema
     if isinstance(schema, dict):
-        return cast(dict[str, Any], schema)
+        return cast(PlainDict, schema)
     if isinstance(schema, type) and issubclass(schema, BaseModel):
         return schema
     return cast(Any, schema).schema()  # a pydantic 1 model

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from crewgraph.core.plain import plain
 from crewgraph.deprecations import user_stacklevel
+from crewgraph.schema import PlainDict, PlainMapping
 
 __all__ = [
     "MAX_IMAGE_BYTES",
@@ -78,7 +79,7 @@ def restore_result(schema: type[BaseModel] | None, result: Any) -> Any:
     try:
         return schema.model_validate(result)
     except ValidationError:
-        return cast("dict[str, Any]", result)
+        return cast("PlainDict", result)
 
 
 MAX_IMAGE_BYTES = 5_000_000
@@ -107,7 +108,7 @@ def render_blocks(blocks: Iterable[Mapping[str, object]]) -> Rendered:
     return "\n".join(texts), images
 
 
-def _read_block(block: Mapping[str, Any]) -> tuple[str, dict[str, object] | None]:
+def _read_block(block: PlainMapping) -> tuple[str, dict[str, object] | None]:
     kind = block.get("type")
     if kind == "text":
         return str(block.get("text", "")), None
@@ -116,7 +117,7 @@ def _read_block(block: Mapping[str, Any]) -> tuple[str, dict[str, object] | None
     if kind == "resource_link":
         return " ".join(str(block[key]) for key in ("name", "uri", "description") if block.get(key)), None
     if kind == "resource":
-        resource: Mapping[str, Any] = block.get("resource") or {}
+        resource: PlainMapping = block.get("resource") or {}
         if "text" in resource:
             return str(resource["text"]), None
         return _render_bytes(resource.get("blob"), resource.get("mimeType"), str(resource.get("uri") or ""))

@@ -14,7 +14,16 @@ from pydantic import BaseModel, ValidationError
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import ToolSpec
 from crewgraph.errors import DefinitionError, LimitReached, ToolFailed
-from crewgraph.schema import call_arguments, flat_schema, from_signature, json_schema, schema_outline, validated
+from crewgraph.schema import (
+    JsonSchema,
+    PlainDict,
+    call_arguments,
+    flat_schema,
+    from_signature,
+    json_schema,
+    schema_outline,
+    validated,
+)
 from crewgraph.tools.failure import ToolFailurePolicy
 from crewgraph.tools.results import result_schema_of, result_text
 
@@ -191,7 +200,7 @@ class CrewStructuredTool:
         return cls(title, text, schema, func, return_direct, **kwargs)
 
     @property
-    def args(self) -> dict[str, Any]:
+    def args(self) -> PlainDict:
         """The JSON schema of each argument."""
         return self.spec["parameters"].get("properties", {})
 
@@ -218,7 +227,7 @@ class CrewStructuredTool:
         """Return whether no use is left."""
         return self.max_usage_count is not None and self.current_usage_count >= self.max_usage_count
 
-    def invoke(self, input: str | dict[str, Any], config: dict[str, Any] | None = None, **kwargs: object) -> Any:
+    def invoke(self, input: str | PlainDict, config: PlainDict | None = None, **kwargs: object) -> Any:
         """Call the function and count the use.
 
         Args:
@@ -237,7 +246,7 @@ class CrewStructuredTool:
         claim_use(self)
         return call(self.func, **(arguments | kwargs))
 
-    async def ainvoke(self, input: str | dict[str, Any], config: dict[str, Any] | None = None, **kwargs: object) -> Any:
+    async def ainvoke(self, input: str | PlainDict, config: PlainDict | None = None, **kwargs: object) -> Any:
         """Async version of `invoke`; sync functions run in a thread."""
         arguments = self._arguments(input)
         claim_use(self)
@@ -273,7 +282,7 @@ def _check_parameters(name: str, func: Callable[..., object], schema: type[BaseM
             )
 
 
-def tool_spec(title: str, description: str, schema: type[BaseModel] | dict[str, Any]) -> ToolSpec:
+def tool_spec(title: str, description: str, schema: type[BaseModel] | JsonSchema) -> ToolSpec:
     """Return a tool as models see it, with a name that all providers accept."""
     parameters: dict[str, object] = {"type": "object", "properties": {}}
     parameters |= flat_schema(schema) if isinstance(schema, dict) else json_schema(schema)

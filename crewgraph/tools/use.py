@@ -1,13 +1,14 @@
 """Guards tool calls: every error of a tool becomes a text that the model can act on."""
 
 import logging
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from crewgraph.core.cancellation import is_control_flow
 from crewgraph.core.messages import ToolSpec
 from crewgraph.errors import ToolFailed
+from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import shorten
 from crewgraph.tools.adapt import AdaptedTool
 from crewgraph.tools.arguments import Refusal
@@ -40,7 +41,7 @@ class Outcome(TypedDict):
     blocked: NotRequired[bool]
     """Whether a hook blocked the call."""
 
-    failure: NotRequired[dict[str, Any]]
+    failure: NotRequired[PlainDict]
     """If it failed: the `ToolFailure` as plain data."""
 
 
@@ -73,19 +74,19 @@ class GuardedTool:
         """Whether a call must not be repeated if a crash leaves its outcome unknown."""
         return self.tool.once
 
-    def prepare(self, written: object) -> dict[str, Any] | Refusal:
+    def prepare(self, written: object) -> PlainDict | Refusal:
         """Parse the arguments that a model wrote; return them, or a refusal."""
         with self._watch() as outcome:
             return self.tool.prepare(written)
         return Refusal(outcome["result"])  # a validator raised something other than ValueError
 
-    def run(self, args: dict[str, Any], config: "RunnableConfig") -> Outcome:
+    def run(self, args: PlainDict, config: "RunnableConfig") -> Outcome:
         """Execute the tool."""
         with self._watch() as outcome:
             outcome["result"] = self.tool.run(args, config)
         return outcome
 
-    async def arun(self, args: dict[str, Any], config: "RunnableConfig") -> Outcome:
+    async def arun(self, args: PlainDict, config: "RunnableConfig") -> Outcome:
         """Execute the tool in an async run."""
         with self._watch() as outcome:
             outcome["result"] = await self.tool.arun(args, config)
@@ -135,7 +136,7 @@ def _describe(name: str, error: Exception) -> str:
     return f"`{name}` failed: {error_type}: {message}" if message else f"`{name}` failed: {error_type}"
 
 
-def unknown_tool_message(written: str, tools: Mapping[str, Any]) -> str:
+def unknown_tool_message(written: str, tools: PlainMapping) -> str:
     """Return the text for a model that called an unknown tool."""
     requested = shorten(written.strip(), 100)
     if not tools:

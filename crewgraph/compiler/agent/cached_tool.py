@@ -15,6 +15,7 @@ from crewgraph.core.operations import Operation, Program, adrive, drive
 from crewgraph.core.plain import plain
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
+from crewgraph.schema import PlainDict
 from crewgraph.tools.adapt import AdaptedTool
 from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.cache import CacheHandler
@@ -70,23 +71,23 @@ class CachedTool:
         """Whether a call whose outcome is unknown after a crash must not be repeated."""
         return self._tool.once
 
-    def prepare(self, raw_args: object) -> dict[str, Any] | Refusal:
+    def prepare(self, raw_args: object) -> PlainDict | Refusal:
         """Return the validated arguments, or what is wrong with them."""
         return self._tool.prepare(raw_args)
 
-    def run(self, args: dict[str, Any], config: "RunnableConfig") -> Outcome:
+    def run(self, args: PlainDict, config: "RunnableConfig") -> Outcome:
         """Return the cached result, or call the tool."""
         return drive(self._run_cached(args, config))
 
-    async def arun(self, args: dict[str, Any], config: "RunnableConfig") -> Outcome:
+    async def arun(self, args: PlainDict, config: "RunnableConfig") -> Outcome:
         """Async version of `run`."""
         return await adrive(self._run_cached(args, config))
 
-    def cached(self, args: dict[str, Any]) -> Outcome | None:
+    def cached(self, args: PlainDict) -> Outcome | None:
         """Return the cached result, if there is one."""
         return drive(self._lookup(_cache_key(args)))
 
-    async def acached(self, args: dict[str, Any]) -> Outcome | None:
+    async def acached(self, args: PlainDict) -> Outcome | None:
         """Async version of `cached`."""
         return await adrive(self._lookup(_cache_key(args)))
 
@@ -94,7 +95,7 @@ class CachedTool:
         result = yield from self._call_handler("read", self._handler.read, self.name, key)
         return None if result is None else Outcome(ok=True, result=result, from_cache=True)
 
-    def _run_cached(self, args: dict[str, Any], config: "RunnableConfig") -> Program[Outcome]:
+    def _run_cached(self, args: PlainDict, config: "RunnableConfig") -> Program[Outcome]:
         key = _cache_key(args)
         cached = yield from self._lookup(key)
         if cached is not None:
@@ -104,7 +105,7 @@ class CachedTool:
             yield from self._call_handler("add", self._handler.add, self.name, key, outcome["result"])
         return outcome
 
-    def _is_cacheable(self, args: dict[str, Any], result: Any) -> Program[bool]:
+    def _is_cacheable(self, args: PlainDict, result: Any) -> Program[bool]:
         predicate = self.tool.cache_function
         if result is None:  # `read` returns None for a miss
             return False
@@ -123,7 +124,7 @@ class CachedTool:
             return None
 
 
-def _cache_key(args: dict[str, Any]) -> str:
+def _cache_key(args: PlainDict) -> str:
     return encoded(args).decode("utf-8", "surrogatepass")
 
 
@@ -142,7 +143,7 @@ class _CrewCache:
 
 
 class _ToolUse(Operation):
-    def __init__(self, tool: GuardedTool, args: dict[str, Any], config: "RunnableConfig") -> None:
+    def __init__(self, tool: GuardedTool, args: PlainDict, config: "RunnableConfig") -> None:
         self.tool, self.args, self.config = tool, args, config
 
     def run(self) -> Outcome:

@@ -14,6 +14,7 @@ from crewgraph.definitions.agent.delegation_tools import CoworkerTool, find_cowo
 from crewgraph.errors import OutputInvalid, TimeLimitReached
 from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.prompts.book import Book
+from crewgraph.schema import PlainDict
 from crewgraph.text import extract_json
 from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.failure import ToolFailure, ToolFailureReason
@@ -66,11 +67,9 @@ class Delegation(EventTool):
     def prepare(self, raw_args: dict[str, object] | str) -> dict[str, object] | Refusal:
         """Return the validated arguments, or what is wrong with them."""
         parsed = extract_json(raw_args) if isinstance(raw_args, str) else raw_args
-        return super().prepare(
-            normalize_coworker(cast("dict[str, Any]", parsed)) if isinstance(parsed, dict) else raw_args
-        )
+        return super().prepare(normalize_coworker(cast("PlainDict", parsed)) if isinstance(parsed, dict) else raw_args)
 
-    def effect(self, args: dict[str, Any]) -> Scope:
+    def effect(self, args: PlainDict) -> Scope:
         """Return the effect of running the coworker."""
         self.team.count += 1
         allowed = self.team.count <= self.team.max_delegations
@@ -84,7 +83,7 @@ class Delegation(EventTool):
     def _roles(self) -> Sequence[str]:
         return [self.team.role_of(agent) for agent in self.source.agents]
 
-    def _body(self, begin: Mark, args: dict[str, Any], allowed: bool) -> Body[ToolOutcome]:
+    def _body(self, begin: Mark, args: PlainDict, allowed: bool) -> Body[ToolOutcome]:
         yield begin
         started, hooks = (yield Notify(partial(self.report_start, args))), self.hooks
         if not hooks:
@@ -97,7 +96,7 @@ class Delegation(EventTool):
         outcome = yield hook("after_tool_call", hooks.after, hooks.aafter, args, outcome, result["result"])
         return self.raise_if_fatal(args, (yield Notify(partial(self.report_end, args, started, result, outcome))))
 
-    def _delegate(self, args: dict[str, Any], allowed: bool) -> Body[Done]:
+    def _delegate(self, args: PlainDict, allowed: bool) -> Body[Done]:
         book, roles = self.team.book, self._roles
         if not allowed:
             return _failed(

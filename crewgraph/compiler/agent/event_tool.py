@@ -24,6 +24,7 @@ from crewgraph.events.tool import ToolUsageErrorEvent, ToolUsageFinishedEvent, T
 from crewgraph.hooks.points import HookAborted, InterceptionPoint, tool_key
 from crewgraph.hooks.registry import adispatch, dispatch, hooks_at
 from crewgraph.hooks.tool_hooks import ToolCallHookContext, after_tool_call_reducer, before_tool_call_reducer
+from crewgraph.schema import PlainDict
 from crewgraph.text import extract_json
 from crewgraph.tools.adapt import AdaptedTool
 from crewgraph.tools.arguments import Refusal
@@ -68,19 +69,19 @@ class FailingTool:
         """How the failure is handled."""
         return resolve_tool_failure_policy(self.tool, self.agent, self.task, self.crew)
 
-    def record(self, args: dict[str, Any] | str, failure: dict[str, object]) -> ToolFailureRecord | None:
+    def record(self, args: PlainDict | str, failure: dict[str, object]) -> ToolFailureRecord | None:
         """Return a record of the failure and its call; None if the failure is ignored."""
         if self.policy is ToolFailurePolicy.IGNORE:
             return None
         return record_of(ToolFailure.model_validate(failure), tool_key(self.name), args, self.agent, self.task)
 
-    def report(self, args: dict[str, Any] | str, failure: dict[str, object]) -> None:
+    def report(self, args: PlainDict | str, failure: dict[str, object]) -> None:
         """Emit the event of the failure, unless it is ignored."""
         record = self.record(args, failure)
         if record is not None:
             emit_failure(record, self.policy, self.tool, self.agent, self.task)
 
-    def raise_if_fatal(self, args: dict[str, Any] | str, failure: dict[str, object]) -> None:
+    def raise_if_fatal(self, args: PlainDict | str, failure: dict[str, object]) -> None:
         """End the task if the policy is to raise.
 
         Raises:
@@ -98,7 +99,7 @@ _PRE, _POST = InterceptionPoint.PRE_TOOL_CALL, InterceptionPoint.POST_TOOL_CALL
 class HookedToolUse(TypedDict):
     """What the hooks before a call decided, as plain data."""
 
-    args: dict[str, Any]
+    args: PlainDict
     """The arguments to call the tool with."""
 
     blocked: NotRequired[str]
@@ -120,7 +121,7 @@ class ToolHooks:
     def __bool__(self) -> bool:
         return bool(hooks_at(_PRE, self.crew) or hooks_at(_POST, self.crew))
 
-    def before(self, args: dict[str, Any]) -> HookedToolUse:
+    def before(self, args: PlainDict) -> HookedToolUse:
         """Run the hooks before a call."""
         context = self._context(args)
         try:
@@ -129,7 +130,7 @@ class ToolHooks:
             return self._blocked(args, aborted)
         return self._use_of(args, context)
 
-    async def abefore(self, args: dict[str, Any]) -> HookedToolUse:
+    async def abefore(self, args: PlainDict) -> HookedToolUse:
         """Async version of `before`."""
         context = self._context(args)
         try:
@@ -138,7 +139,7 @@ class ToolHooks:
             return self._blocked(args, aborted)
         return self._use_of(args, context)
 
-    def after(self, args: dict[str, Any], outcome: ToolOutcome, raw: object) -> ToolOutcome:
+    def after(self, args: PlainDict, outcome: ToolOutcome, raw: object) -> ToolOutcome:
         """Run the hooks after a call; return the outcome as they leave it."""
         context = self._context(args, outcome["text"], raw)
         try:
@@ -147,7 +148,7 @@ class ToolHooks:
             return self._withheld(outcome, aborted)
         return self._with_result(outcome, context)
 
-    async def aafter(self, args: dict[str, Any], outcome: ToolOutcome, raw: object) -> ToolOutcome:
+    async def aafter(self, args: PlainDict, outcome: ToolOutcome, raw: object) -> ToolOutcome:
         """Async version of `after`."""
         context = self._context(args, outcome["text"], raw)
         try:
@@ -156,18 +157,18 @@ class ToolHooks:
             return self._withheld(outcome, aborted)
         return self._with_result(outcome, context)
 
-    def _context(self, args: dict[str, Any], result: str | None = None, raw: object = None) -> ToolCallHookContext:
+    def _context(self, args: PlainDict, result: str | None = None, raw: object = None) -> ToolCallHookContext:
         source = self.tool.source
         tool = source.to_structured_tool() if isinstance(source, BaseTool) else source
         return ToolCallHookContext(
             tool_key(self.tool.name), deepcopy(args), tool, self.agent, self.task, self.crew, result, raw
         )
 
-    def _use_of(self, args: dict[str, Any], context: ToolCallHookContext) -> HookedToolUse:
+    def _use_of(self, args: PlainDict, context: ToolCallHookContext) -> HookedToolUse:
         changed = plain(context.tool_input)
-        return HookedToolUse(args=cast("dict[str, Any]", changed) if isinstance(changed, dict) else args)
+        return HookedToolUse(args=cast("PlainDict", changed) if isinstance(changed, dict) else args)
 
-    def _blocked(self, args: dict[str, Any], aborted: HookAborted) -> HookedToolUse:
+    def _blocked(self, args: PlainDict, aborted: HookAborted) -> HookedToolUse:
         return HookedToolUse(
             args=args, blocked=f"`{self.tool.name}` was not called: a hook has blocked it ({aborted.reason})."
         )
@@ -212,15 +213,15 @@ class EventTool:
         """Whether results are cached."""
         return isinstance(self.tool, CachedTool)
 
-    def cached(self, args: dict[str, Any]) -> ToolOutcome | None:
+    def cached(self, args: PlainDict) -> ToolOutcome | None:
         """Return the cached outcome, if there is one; it is reported as a call."""
         return self._report_cached(args, self.tool.cached(args)) if isinstance(self.tool, CachedTool) else None
 
-    async def acached(self, args: dict[str, Any]) -> ToolOutcome | None:
+    async def acached(self, args: PlainDict) -> ToolOutcome | None:
         """Async version of `cached`."""
         return self._report_cached(args, await self.tool.acached(args)) if isinstance(self.tool, CachedTool) else None
 
-    def _report_cached(self, args: dict[str, Any], result: Done | None) -> ToolOutcome | None:
+    def _report_cached(self, args: PlainDict, result: Done | None) -> ToolOutcome | None:
         if result is None or self.hooks:  # hooks run with the call itself
             return None
         return self.report_end(args, self.report_start(args), result)
@@ -230,14 +231,14 @@ class EventTool:
         args = self.tool.prepare(raw_args)
         if isinstance(args, Refusal) and self.hooks:
             parsed = extract_json(raw_args) if isinstance(raw_args, str) else raw_args
-            return cast("dict[str, Any]", parsed) if isinstance(parsed, dict) else args
+            return cast("PlainDict", parsed) if isinstance(parsed, dict) else args
         return args
 
-    def effect(self, args: dict[str, Any]) -> Effect:
+    def effect(self, args: PlainDict) -> Effect:
         """Return the effect of calling the tool with these arguments."""
         return ToolCall(tool=self, args=args)
 
-    def run(self, args: dict[str, Any], config: "RunnableConfig") -> ToolOutcome:
+    def run(self, args: PlainDict, config: "RunnableConfig") -> ToolOutcome:
         started, hooks = self.report_start(args), self.hooks
         if not hooks:
             return self.raise_if_fatal(args, self.report_end(args, started, self.tool.run(args, config)))
@@ -247,7 +248,7 @@ class EventTool:
         outcome = hooks.after(args, self.outcome_of(result), result["result"])
         return self.raise_if_fatal(args, self.report_end(args, started, result, outcome))
 
-    async def arun(self, args: dict[str, Any], config: "RunnableConfig") -> ToolOutcome:
+    async def arun(self, args: PlainDict, config: "RunnableConfig") -> ToolOutcome:
         started, hooks = self.report_start(args), self.hooks
         if not hooks:
             return self.raise_if_fatal(args, self.report_end(args, started, await self.tool.arun(args, config)))
@@ -278,7 +279,7 @@ class EventTool:
         failure = ToolFailure(message=use["refused"], reason=ToolFailureReason.INVALID_INPUT)
         return Done(ok=False, result=use["refused"], failure=failure.model_dump(mode="json"))
 
-    def report_start(self, args: dict[str, Any]) -> datetime:
+    def report_start(self, args: PlainDict) -> datetime:
         """Emit the event of the call's start; return the time."""
         if crewai_event_bus.wants(ToolUsageStartedEvent) and not is_replayed():
             crewai_event_bus.emit(self.agent, ToolUsageStartedEvent(**self._event_fields(args)))
@@ -297,7 +298,7 @@ class EventTool:
         return {**outcome, "shown": shown} if shown else outcome
 
     def report_end(
-        self, args: dict[str, Any], started: datetime, result: Done, outcome: ToolOutcome | None = None
+        self, args: PlainDict, started: datetime, result: Done, outcome: ToolOutcome | None = None
     ) -> ToolOutcome:
         """Emit the event of the call's end, with the outcome as hooks left it; return that outcome."""
         outcome = outcome or self.outcome_of(result)
@@ -322,7 +323,7 @@ class EventTool:
             self.failing_tool.report(args, outcome["failure"])
         return outcome
 
-    def raise_if_fatal(self, args: dict[str, Any], outcome: ToolOutcome) -> ToolOutcome:
+    def raise_if_fatal(self, args: PlainDict, outcome: ToolOutcome) -> ToolOutcome:
         """Return the outcome, unless it is a failure that ends the task.
 
         Raises:
@@ -337,7 +338,7 @@ class EventTool:
         """The handling of its failures."""
         return FailingTool(self.tool.tool.source, self.name, self.agent, self.task, self.crew)
 
-    def _event_fields(self, args: dict[str, Any]) -> dict[str, Any]:
+    def _event_fields(self, args: PlainDict) -> dict[str, Any]:
         return {
             "tool_name": self.tool.tool.title,
             "tool_args": args,

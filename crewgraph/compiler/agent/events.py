@@ -46,6 +46,7 @@ from crewgraph.events.people import (
     LLMGuardrailStartedEvent,
 )
 from crewgraph.events.tool import ToolUsageErrorEvent
+from crewgraph.schema import PlainDict
 
 __all__ = ["AgentReport", "KickoffReport", "KnowledgeReport"]
 
@@ -126,7 +127,7 @@ class AgentReport:
             self._agent.record_tool_use(step)
         self._emit(AgentStepEvent, agent=self._agent, task=self._task, step=step, iteration=number)
 
-    def tool_refused(self, tool: str, args: dict[str, Any] | str, text: str) -> None:
+    def tool_refused(self, tool: str, args: PlainDict | str, text: str) -> None:
         """A requested tool could not be called."""
         self._emit(
             ToolUsageErrorEvent,

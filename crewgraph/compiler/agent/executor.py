@@ -32,6 +32,7 @@ from crewgraph.llm.base import accepted_arguments
 from crewgraph.llm.conversation import openai_messages, text_of
 from crewgraph.llm.usage import UsageLedger, read_usage
 from crewgraph.overrides import override_of
+from crewgraph.schema import Metadata, PlainDict, PlainMapping
 from crewgraph.tools.arguments import Refusal
 
 __all__ = ["Executor", "UsageCallback", "create_executor", "may_have_executor", "run_executor"]
@@ -88,7 +89,7 @@ class UsageCallback(BaseCallbackHandler):
 
 
 def _model_name(serialized: dict[str, object] | None, kwargs: dict[str, Any]) -> str:
-    metadata: dict[str, Any] = kwargs.get("metadata") or {}
+    metadata: Metadata = kwargs.get("metadata") or {}
     parameters: dict[str, object] = kwargs.get("invocation_params") or {}
     name = metadata.get("ls_model_name") or parameters.get("model_name") or parameters.get("model")
     return str(name or kwargs.get("name") or (serialized or {}).get("name") or "model")
@@ -305,7 +306,7 @@ def _answer_text(returned: object) -> str | None:
         return str(returned.text)
     if isinstance(returned, BaseModel):
         return returned.model_dump_json()
-    return _answer_of_state(cast("Mapping[str, Any]", returned)) if isinstance(returned, Mapping) else None
+    return _answer_of_state(cast("PlainMapping", returned)) if isinstance(returned, Mapping) else None
 
 
 def _answer_of_state(state: Mapping[str, object]) -> str | None:
@@ -331,7 +332,7 @@ def _quoted(names: Sequence[str]) -> str:
 
 def run_executor(executor: Executor, messages: Sequence[Message], context: str, usage: UsageLedger) -> Body[str]:
     """Run an executor on a conversation and return its answer; its usage is added to `usage`."""
-    result: dict[str, Any] = yield Call(
+    result: PlainDict = yield Call(
         function=executor.run,
         afunction=executor.arun,
         args=(executor.build_input(messages, context),),

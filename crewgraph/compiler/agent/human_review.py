@@ -5,7 +5,7 @@ import os
 import selectors
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextvars import ContextVar, Token
 from inspect import isbuiltin
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
@@ -18,6 +18,7 @@ from crewgraph.definitions.task.task import Task
 from crewgraph.lazy import lazy
 from crewgraph.llm.conversation import openai_messages, read_messages
 from crewgraph.prompts.book import english
+from crewgraph.schema import PlainMapping
 from crewgraph.text import printable
 
 if TYPE_CHECKING:
@@ -275,7 +276,7 @@ class WorkInReview:
         text = self._binding.book.slice("human_feedback", human_feedback=feedback)
         return {"role": "user", "content": text}
 
-    def _finish(self, result: Mapping[str, Any]) -> AgentFinish:
+    def _finish(self, result: PlainMapping) -> AgentFinish:
         self.messages[:] = result["messages"]
         answer = cast(str, result["answer"])
         return AgentFinish(thought="", output=answer, text=answer)

@@ -6,7 +6,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from pydantic import BaseModel
 
@@ -31,6 +30,7 @@ from crewgraph.definitions.task.task import Task
 from crewgraph.llm.conversation import openai_messages
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
+from crewgraph.schema import PlainMapping
 from crewgraph.text import shorten
 
 __all__ = ["continue_body", "kickoff_body"]
@@ -43,7 +43,7 @@ _Output = tuple[LiteAgentOutput, str | None]
 
 
 def kickoff_body(
-    structure: type[BaseModel] | None, binding: AgentBinding, state: Mapping[str, Any]
+    structure: type[BaseModel] | None, binding: AgentBinding, state: PlainMapping
 ) -> Body[dict[str, object]]:
     """Answer the messages in the state; the update holds the output as plain data, in the agent's channel."""
     return {binding.slug: (yield from _Kickoff(binding, structure, state[INPUTS]).run())}
@@ -52,7 +52,7 @@ def kickoff_body(
 class _Kickoff:
     """One kickoff of an agent."""
 
-    def __init__(self, binding: AgentBinding, structure: type[BaseModel] | None, inputs: Mapping[str, Any]) -> None:
+    def __init__(self, binding: AgentBinding, structure: type[BaseModel] | None, inputs: PlainMapping) -> None:
         self.binding, self.structure, self.messages = binding, structure, inputs["messages"]
         self.book, self.usage, self.report = binding.book, UsageLedger(), KickoffReport(binding)
         role, files = binding.agent.written("role"), files_in(inputs)

@@ -5,7 +5,7 @@ A model assesses results (quality, suggestions, entities) and extracts statement
 
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -23,7 +23,7 @@ from crewgraph.llm.usage import UsageLedger
 from crewgraph.memory.analysis import ExtractedMemories
 from crewgraph.memory.items import EntityMemoryItem, LongTermMemoryItem, extract_entities
 from crewgraph.prompts.book import Book
-from crewgraph.schema import model_outline
+from crewgraph.schema import Metadata, PlainDict, PlainMapping, model_outline
 
 __all__ = ["Assessment", "MemoryFailed", "Recollection", "assess_output", "extract_memories", "save_extracted"]
 
@@ -157,7 +157,7 @@ def _call_memory(
     """Call a verb of a memory as one effect, and count the requests it makes."""
     call = OngoingCall()
     builtin = is_builtin(memory, verb)
-    outcome: dict[str, Any] = yield Call(
+    outcome: PlainDict = yield Call(
         function=getattr(memory, verb),
         afunction=getattr(memory, f"a{verb}") if builtin else None,
         args=args,
@@ -205,7 +205,7 @@ class Recollection:
         """
         if not self._memories:
             return ()
-        result: dict[str, Any] = yield Call(
+        result: PlainDict = yield Call(
             function=search_memories,
             args=(self._memories, self._user, description, context, self._book, limit),
             name="search",
@@ -229,7 +229,7 @@ class Recollection:
         self,
         briefing: Briefing,
         answer: str,
-        messages: Sequence[Mapping[str, Any]],
+        messages: Sequence[PlainMapping],
         model: Model | None,
         usage: UsageLedger,
         stage: str,
@@ -322,7 +322,7 @@ class Recollection:
             yield from self._save("entity_memory", None, {"entity_count": len(entities)}, entities, about)
 
     def _save(
-        self, kind: str, value: str | None, metadata: dict[str, Any], item: Any = None, about: Any = None
+        self, kind: str, value: str | None, metadata: Metadata, item: Any = None, about: Any = None
     ) -> Body[None]:
         """Save a text, or an item in place of it; `about` identifies the effect."""
         try:

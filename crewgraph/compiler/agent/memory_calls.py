@@ -24,6 +24,7 @@ from crewgraph.memory.contextual import MAX_LATEST, format_memories, memory_quer
 from crewgraph.memory.events import MEMORY_CALLER, emit_memory_event, save_with_events, search_with_events
 from crewgraph.memory.storage import RUN_STORE, RAGStorage
 from crewgraph.prompts.book import Book
+from crewgraph.schema import Metadata, PlainDict
 
 __all__ = [
     "CREW_WITHOUT_MEMORY",
@@ -57,7 +58,7 @@ class Memories:
         return not (self.long_term is self.short_term is self.entity is self.external is self.unified is None)
 
     @property
-    def kinds(self) -> dict[str, Any]:
+    def kinds(self) -> PlainDict:
         """The memories by kind, in the order in which they appear in prompts."""
         memories = {
             "long_term_memory": self.long_term,
@@ -213,7 +214,7 @@ def _search(kind: str, memory: Any, description: str, query: str) -> Callable[[]
     )
 
 
-def save_memory(memory: Any, kind: str, value: str | None, metadata: dict[str, Any], item: Any = None) -> None:
+def save_memory(memory: Any, kind: str, value: str | None, metadata: Metadata, item: Any = None) -> None:
     """Save a text or an item.
 
     Args:

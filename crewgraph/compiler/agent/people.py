@@ -6,7 +6,7 @@ A `HumanInputProvider`, if one is set, sees the opening messages and the answer 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast
+from typing import cast
 
 from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.compiler.agent.human_review import HumanInputProvider, WorkInReview
@@ -17,6 +17,7 @@ from crewgraph.definitions.agent.last_run import AgentFinish
 from crewgraph.definitions.task.task import Task
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
+from crewgraph.schema import PlainDict, PlainMapping
 
 __all__ = ["APPROVAL", "FEEDBACK", "Asker", "Reviewer", "feedback_on"]
 
@@ -57,7 +58,7 @@ class Asker:
             details: what the question is about, as plain data; None values are left out.
         """
         fields = {name: value for name, value in details.items() if value is not None}
-        question: dict[str, Any] = {"kind": kind, "text": text, "task": self.task, "agent": self.agent, **fields}
+        question: PlainDict = {"kind": kind, "text": text, "task": self.task, "agent": self.agent, **fields}
         return Ask(
             question,
             stage=stage,
@@ -81,7 +82,7 @@ def feedback_on(answer: str, asker: Asker) -> Body[str]:
 def _parse_feedback(reply: object) -> str | None:
     """Parse a reply: empty to accept the answer, None if it is neither a text nor True."""
     if isinstance(reply, Mapping):
-        reply = cast("Mapping[str, Any]", reply).get(FEEDBACK)
+        reply = cast("PlainMapping", reply).get(FEEDBACK)
     if reply is True:
         return ""
     return reply.strip() if isinstance(reply, str) else None
@@ -120,7 +121,7 @@ class Reviewer:
         conversation: list[Message] = [*messages, {"role": "assistant", "content": answer}]
         work = WorkInReview(self.binding, self.task, conversation)
         finish = AgentFinish(thought="", output=answer, text=answer)
-        handled: Mapping[str, Any] = yield Call(
+        handled: PlainMapping = yield Call(
             function=self.provider.handle_feedback,
             afunction=getattr(self.provider, "handle_feedback_async", None),
             args=(finish, work),

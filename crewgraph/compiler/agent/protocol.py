@@ -7,11 +7,11 @@ The text protocol is `Thought:`, then `Action:` and `Action Input:`, then (from 
 import json
 import re
 from dataclasses import dataclass
-from typing import Any
 
 from crewgraph.core.messages import Content, Reply
 from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
 from crewgraph.errors import OutputInvalid
+from crewgraph.schema import PlainDict
 
 __all__ = [
     "FINAL_ANSWER_ACTION",
@@ -45,7 +45,7 @@ class Action:
     """A request to call one tool."""
 
     tool: str
-    args: dict[str, Any] | str
+    args: PlainDict | str
     call_id: str | None = None
     """The id of a native tool call; None in the text protocol."""
 

@@ -27,6 +27,7 @@ from crewgraph.llm.capabilities import context_window_of
 from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
+from crewgraph.schema import PlainDict
 from crewgraph.text import extract_json
 from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.structured import prompt_text
@@ -127,7 +128,7 @@ def _parse_verdict(reply: object) -> bool | str | dict[str, object] | None:
     return _verdict_of_text(reply.strip()) if isinstance(reply, str) else None
 
 
-def _verdict_of_dict(reply: dict[str, Any]) -> bool | str | dict[str, object] | None:
+def _verdict_of_dict(reply: PlainDict) -> bool | str | dict[str, object] | None:
     if (
         isinstance(reply.get("args"), dict)
         and set(reply) <= {"args", "approved"}
@@ -174,7 +175,7 @@ def repair_arguments(
         return None  # the agent is shown the error and may correct the arguments itself
     usage.answered(model, reply)
     parsed = extract_json(final_text(reply))
-    args = tool.prepare(cast(dict[str, Any], parsed)) if isinstance(parsed, dict) else None
+    args = tool.prepare(cast(PlainDict, parsed)) if isinstance(parsed, dict) else None
     return None if args is None or isinstance(args, Refusal) else PreparedCall(tool, args)
 
 
@@ -196,13 +197,11 @@ class LoopObserver(Protocol):
         """The agent took its step `number`."""
         ...
 
-    def tool_refused(self, tool: str, args: dict[str, Any] | str, text: str) -> None:
+    def tool_refused(self, tool: str, args: PlainDict | str, text: str) -> None:
         """A requested tool could not be called, for the reason in `text`."""
         ...
 
-    def tool_failed(
-        self, tool: str, args: dict[str, Any] | str, failure: dict[str, object], is_used: bool
-    ) -> Body[None]:
+    def tool_failed(self, tool: str, args: PlainDict | str, failure: dict[str, object], is_used: bool) -> Body[None]:
         """A tool failed, with a `ToolFailure` as plain data; `is_used` tells whether it was run."""
         ...
 

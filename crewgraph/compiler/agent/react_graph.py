@@ -16,6 +16,7 @@ from crewgraph.core.protocols import Model
 from crewgraph.errors import CompileError
 from crewgraph.llm.conversation import read_messages
 from crewgraph.prompts.book import Book
+from crewgraph.schema import PlainDict
 
 __all__ = ["react_graph"]
 
@@ -73,7 +74,7 @@ class _Steps:
             await self._model.acomplete(_as_messages(messages), self._tools.specs, (), config), is_last, messages
         )
 
-    def use(self, call: dict[str, Any], config: RunnableConfig) -> dict[str, Any]:
+    def use(self, call: PlainDict, config: RunnableConfig) -> PlainDict:
         """Run a requested tool call."""
         prepared = self._prepare(call)
         return _tool_update(call, prepared.perform(config) if isinstance(prepared, ToolCall) else prepared)
@@ -83,14 +84,14 @@ class _Steps:
         prepared = self._prepare(call)
         return _tool_update(call, await prepared.aperform(config) if isinstance(prepared, ToolCall) else prepared)
 
-    def _prepare(self, call: dict[str, Any]) -> ToolCall | ToolOutcome:
+    def _prepare(self, call: PlainDict) -> ToolCall | ToolOutcome:
         prepared = self._tools.prepare_call(call["name"], call["args"])
         if not isinstance(prepared, PreparedCall):
             return prepared
         assert isinstance(prepared.effect, ToolCall)  # none of its tools runs a body
         return prepared.effect
 
-    def answer(self, state: MessagesState) -> dict[str, Any]:
+    def answer(self, state: MessagesState) -> PlainDict:
         """Return a tool's result as the answer."""
         final = next(message for message in reversed(state["messages"]) if _is_final(message))
         return {"messages": [AIMessage(final.content)]}
@@ -151,7 +152,7 @@ def _model_update(reply: Reply, is_last: bool, sent: Sequence[BaseMessage]) -> d
     return {"messages": [*sent[-1:], message] if is_last else [message]}
 
 
-def _as_dict(args: dict[str, Any] | str) -> dict[str, object]:
+def _as_dict(args: PlainDict | str) -> dict[str, object]:
     return args if isinstance(args, dict) else {"arguments": args}
 
 

@@ -34,6 +34,7 @@ from crewgraph.definitions.placeholders import split_at_slot
 from crewgraph.errors import TimeLimitReached
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.overrides import override_of
+from crewgraph.schema import PlainDict
 from crewgraph.text import extract_json
 from crewgraph.tools.failure import ToolFailureRecord
 from crewgraph.tools.memory import RecallMemoryTool, RememberTool
@@ -267,7 +268,7 @@ class AgentRunner:
         """See `LoopObserver`."""
         self._report.step(step, number)
 
-    def tool_refused(self, tool: str, args: dict[str, Any] | str, text: str) -> None:
+    def tool_refused(self, tool: str, args: PlainDict | str, text: str) -> None:
         """See `LoopObserver`."""
         self._report.tool_refused(tool, args, text)
 
@@ -294,9 +295,7 @@ class AgentRunner:
             return  # already in a memory
         yield from self.recollection.save_observation(tool, self._role, result)
 
-    def tool_failed(
-        self, tool: str, args: dict[str, Any] | str, failure: dict[str, object], is_used: bool
-    ) -> Body[None]:
+    def tool_failed(self, tool: str, args: PlainDict | str, failure: dict[str, object], is_used: bool) -> Body[None]:
         """See `LoopObserver`; unless the tool was run (`is_used`), emits its event, too."""
         found_tool = self.resources.tools.find(tool)
         source = found_tool.tool.tool.source if isinstance(found_tool, EventTool) else None

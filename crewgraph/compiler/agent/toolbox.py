@@ -4,11 +4,12 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NotRequired, Protocol, TypedDict
+from typing import NotRequired, Protocol, TypedDict
 
 from crewgraph.core.effects import Effect
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.protocols import Tool
+from crewgraph.schema import PlainDict
 from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.failure import ToolFailure, ToolFailureReason
 from crewgraph.tools.structured import prompt_text
@@ -30,7 +31,7 @@ class ToolOutcome(TypedDict):
     blocked: NotRequired[bool]
     """Whether a hook blocked the call; neither the model nor the tool is at fault then."""
 
-    failure: NotRequired[dict[str, Any]]
+    failure: NotRequired[PlainDict]
     """The `ToolFailure` as plain data, if the call failed."""
 
     shown: NotRequired[list[dict[str, object]]]
@@ -54,15 +55,15 @@ class PreparedTool(Tool, Protocol):
         """Return the validated arguments, or what is wrong with them."""
         ...
 
-    def effect(self, args: dict[str, Any]) -> Effect:
+    def effect(self, args: PlainDict) -> Effect:
         """Return the effect of calling the tool; its result is a `ToolOutcome`."""
         ...
 
-    def cached(self, args: dict[str, Any]) -> ToolOutcome | None:
+    def cached(self, args: PlainDict) -> ToolOutcome | None:
         """Return the cached outcome for these arguments, if there is one."""
         ...
 
-    async def acached(self, args: dict[str, Any]) -> ToolOutcome | None:
+    async def acached(self, args: PlainDict) -> ToolOutcome | None:
         """Async version of `cached`."""
         ...
 
@@ -72,7 +73,7 @@ class PreparedCall:
     """A tool with the validated arguments of one call."""
 
     tool: PreparedTool
-    args: dict[str, Any]
+    args: PlainDict
 
     @property
     def effect(self) -> Effect:
@@ -104,7 +105,7 @@ class Toolbox:
         """Names, descriptions and arguments of the tools, for prompts."""
         return "\n\n".join(prompt_text(spec) for spec in self.specs)
 
-    def prepare_call(self, name: str, raw_args: dict[str, Any] | str) -> PreparedCall | ToolOutcome:
+    def prepare_call(self, name: str, raw_args: PlainDict | str) -> PreparedCall | ToolOutcome:
         """Return the call that a model requested, or the outcome that tells the model why there is none."""
         tool = self.find(name)
         if tool is None:

@@ -25,6 +25,7 @@ from crewgraph.llm.capabilities import input_modalities
 from crewgraph.memory.memory import MemoryReads
 from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
+from crewgraph.schema import PlainMapping
 from crewgraph.text import slug
 from crewgraph.tools.memory import create_memory_tools
 from crewgraph.tools.use import GuardedTool
@@ -125,7 +126,7 @@ class AgentResources:
         self.memories = memories_of(self.agent, self.crew)
         self._is_loaded = True
 
-    def _add_task_files(self, files: Mapping[str, Any]) -> Body[None]:
+    def _add_task_files(self, files: PlainMapping) -> Body[None]:
         """Record the task's input files as they are now."""
         records: dict[str, FileRecord] = yield Call(
             function=extension("files.record"),

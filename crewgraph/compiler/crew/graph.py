@@ -1,6 +1,6 @@
 """The graph of a crew: tasks in order, asynchronous ones in parallel branches, conditional ones behind conditional edges."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -23,6 +23,7 @@ from crewgraph.definitions.crew.validation import title, validate_crew
 from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.definitions.task.task import ConditionalTask
 from crewgraph.errors import CompileError
+from crewgraph.schema import Metadata, PlainMapping
 
 __all__ = ["Granularity", "TaskNode", "crew_graph", "node_task", "parallel_group", "task_metadata", "wire_sequential"]
 
@@ -107,7 +108,7 @@ class _ReadSchema:
     schema: Any
 
 
-def task_metadata(assignment: TaskBinding) -> dict[str, Any]:
+def task_metadata(assignment: TaskBinding) -> Metadata:
     """Return the metadata of a task's runs in traces and streams."""
     crew = assignment.crew.name if assignment.crew is not None else None
     return {"crew_name": crew, "task": assignment.slug, "agent_role": assignment.agent.template("role")}
@@ -178,7 +179,7 @@ def _condition(assignment: TaskBinding, before: TaskBinding, skip: str) -> Any:
     """Return the function of a conditional edge, which evaluates the condition on the output before the task."""
     task = assignment.task
 
-    def evaluate(state: Mapping[str, Any]) -> Any:
+    def evaluate(state: PlainMapping) -> Any:
         assert isinstance(task, ConditionalTask)
         try:
             return task.should_execute(TaskOutput.from_plain(state[before.slug], before.task.output_pydantic))

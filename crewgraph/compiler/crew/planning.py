@@ -6,7 +6,6 @@ Plans of agents for their own tasks are in `compiler.agent.plan`.
 import logging
 from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 from crewgraph.compiler.agent.models import first_llm, model_of
 from crewgraph.compiler.agent.prompt import Opening
@@ -28,6 +27,7 @@ from crewgraph.errors import OutputInvalid
 from crewgraph.llm.conversation import openai_messages
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
+from crewgraph.schema import PlainMapping
 from crewgraph.text import shorten
 
 __all__ = ["crew_plan_body", "crew_plan_key", "planning_binding"]
@@ -69,7 +69,7 @@ def crew_plan_key(crew: Crew) -> Hashable:
     return (id(first_llm(crew, crew.planning_llm)), id(crew.texts), crew.verbose) if crew.planning else None
 
 
-def _request(tasks: Sequence[TaskBinding], inputs: Mapping[str, Any], book: Book) -> str:
+def _request(tasks: Sequence[TaskBinding], inputs: PlainMapping, book: Book) -> str:
     """Return the planner's prompt: all tasks and their agents, the placeholders filled.
 
     Raises:
@@ -79,7 +79,7 @@ def _request(tasks: Sequence[TaskBinding], inputs: Mapping[str, Any], book: Book
     return book.slice("planning_task", tasks="\n\n".join(lines))
 
 
-def _task_lines(number: int, assignment: TaskBinding, inputs: Mapping[str, Any], book: Book) -> str:
+def _task_lines(number: int, assignment: TaskBinding, inputs: PlainMapping, book: Book) -> str:
     task = assignment.task.rendered_texts(inputs)
     agent = (assignment.task.agent or assignment.agent).rendered_texts(inputs)
     return book.slice(
@@ -118,7 +118,7 @@ def crew_plan_body(
 
 
 def _make_plan(
-    planning: TaskBinding, tasks: Sequence[TaskBinding], state: Mapping[str, Any], report: TaskReport
+    planning: TaskBinding, tasks: Sequence[TaskBinding], state: PlainMapping, report: TaskReport
 ) -> Body[TaskOutput]:
     briefing = _briefing(planning, _request(tasks, state.get(INPUTS) or {}, planning.book))
     model = model_of(planning.agent.llm, planning.agent, planning.task, planning.crew)

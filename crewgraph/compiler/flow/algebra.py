@@ -13,6 +13,7 @@ from typing_extensions import TypedDict  # typing's own has no JSON schema befor
 from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.definitions.flow.method import Condition, is_met, label_of
 from crewgraph.errors import FlowLoopError
+from crewgraph.schema import PlainDict
 
 __all__ = [
     "Execution",
@@ -65,7 +66,7 @@ class Progress(TypedDict):
     ran: dict[str, tuple[int, int]]
     """Of the methods that may repeat: the last round, and how often they ran."""
 
-    results: dict[str, Any]
+    results: PlainDict
     """The results that other executions still need, and the last one."""
 
     last: str | None

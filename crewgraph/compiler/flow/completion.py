@@ -12,6 +12,7 @@ from typing_extensions import TypedDict
 from crewgraph.compiler.flow.algebra import GraphState, GraphUpdate, Progress
 from crewgraph.compiler.flow.record import TAG
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult
+from crewgraph.schema import PlainMapping
 
 __all__ = ["Completion", "Done", "enclosing_thread", "extra_updates", "forked_values", "of_run", "threads_of"]
 
@@ -26,7 +27,7 @@ class Completion(TypedDict):
     """Executions that completed together, as plain data."""
 
     done: Sequence[Done]
-    state: Mapping[str, Any]
+    state: PlainMapping
     """The changes of the state."""
 
     marked: NotRequired[bool]
@@ -83,7 +84,7 @@ def forked_values(values: GraphState, run: str) -> dict[str, object]:
     for channel in ("feedback", "outputs", "unsaved"):
         if (value := of_run(values, channel)) is not None:
             update[channel] = _with_run(progress, value)
-    saved: Mapping[str, Any] | None = values.get("saved")
+    saved: PlainMapping | None = values.get("saved")
     if saved is not None and saved["progress"]["run"] == values["progress"]["run"]:
         update["saved"] = {**saved, "progress": {**saved["progress"], "run": run}}
     return update

@@ -40,6 +40,7 @@ from crewgraph.definitions.flow.method import texts_in_code
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import CompileError
+from crewgraph.schema import PlainDict
 
 __all__ = ["FlowForm", "FlowGraph", "ShownAsFlow", "draw_graph", "edges_of"]
 
@@ -107,10 +108,10 @@ _WHOLE = "flow"
 class _Channels(TypedDict, total=False):
     """The state of the graph."""
 
-    inputs: dict[str, Any]
+    inputs: PlainDict
     """The inputs of the run."""
 
-    state: Annotated[dict[str, Any], apply_changes]
+    state: Annotated[PlainDict, apply_changes]
     """The flow's state, as plain data."""
 
     progress: Progress
@@ -122,13 +123,13 @@ class _Channels(TypedDict, total=False):
     answers: dict[str, object]
     """The answers for methods that will run again."""
 
-    feedback: dict[str, Any]
+    feedback: PlainDict
     """The feedback on outputs, with the run's id."""
 
-    outputs: dict[str, Any]
+    outputs: PlainDict
     """The results of a declared flow's methods, with the run's id."""
 
-    saved: dict[str, Any]
+    saved: PlainDict
     """State and progress as of the last method that is persisted, where only some are."""
 
     unsaved: dict[str, object] | None
@@ -141,11 +142,11 @@ class _Channels(TypedDict, total=False):
 class _InputSchema(TypedDict, total=False):
     """The inputs of a run."""
 
-    inputs: dict[str, Any]
+    inputs: PlainDict
 
 
 class _OutputSchema(TypedDict, total=False):
-    state: dict[str, Any]
+    state: PlainDict
     output: Any
 
 
@@ -259,7 +260,7 @@ class FlowGraph(ShownAsFlow, InlineGraph):
 
     def _opened(self, value: Any, config: RunnableConfig | None) -> tuple[Any, RunnableConfig]:
         """Return the input of the run, and a config that holds its live state."""
-        configurable: dict[str, Any] = dict((config or {}).get("configurable") or {})
+        configurable: PlainDict = dict((config or {}).get("configurable") or {})
         run: FlowRun | None = configurable.get(RUN)
         if run is None or run.flow is not self.flow:
             run = self._run_in(ensure_config(config))

@@ -15,7 +15,6 @@ from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.compiler.flow.record import from_record, to_record
 from crewgraph.compiler.flow.running import Running
 from crewgraph.compiler.flow.state_changes import CommittedState
-from crewgraph.core.plain import PlainDict
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.state import state_fields, state_id, state_source
@@ -23,6 +22,7 @@ from crewgraph.definitions.run_options import Inputs
 from crewgraph.errors import StorageError
 from crewgraph.events.lineage import Lineage
 from crewgraph.llm.usage import UsageLedger
+from crewgraph.schema import PlainDict
 
 __all__ = ["FlowRun"]
 

@@ -4,9 +4,9 @@ from contextvars import ContextVar
 from itertools import count
 from typing import TYPE_CHECKING, Any, cast
 
-from crewgraph.core.plain import PlainDict
 from crewgraph.definitions.flow.state import CURRENT_WRITER
 from crewgraph.lazy import lazy
+from crewgraph.schema import PlainDict
 
 if TYPE_CHECKING:
     from crewgraph.compiler.flow.completion import threads_of

@@ -8,6 +8,7 @@ from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.definitions.flow.feedback import FEEDBACK_SUFFIX, PendingFeedbackContext
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.errors import StorageError
+from crewgraph.schema import PlainDict
 
 __all__ = ["backends_of", "clear_pending", "load_state", "save_pending", "save_state"]
 
@@ -51,7 +52,7 @@ def save_state(run: FlowRun, method: str) -> None:
         print(f"Flow state is saved: {run.flow_id}, after `{method}`")  # noqa: T201 - `verbose` asks for it
 
 
-def load_state(flow: "Flow", flow_id: str) -> dict[str, Any] | None:
+def load_state(flow: "Flow", flow_id: str) -> PlainDict | None:
     """Return the state of an id from the first backend that holds one.
 
     Raises:

@@ -12,9 +12,9 @@ import ormsgpack
 from pydantic import BaseModel, ValidationError
 
 from crewgraph.compiler.flow.record import TAG, is_text, to_record
-from crewgraph.core.plain import PlainDict
 from crewgraph.definitions.flow.state import Writer, read_with_retries, state_fields, track_writes
 from crewgraph.errors import StateInvalid, StorageError
+from crewgraph.schema import PlainDict, PlainMapping
 
 __all__ = ["ANEW", "GONE", "CommittedState", "PlainForm", "apply_changes", "merge_changes", "validated_field"]
 
@@ -23,14 +23,14 @@ ANEW = "$anew"
 GONE = "$gone"
 
 
-def apply_changes(before: dict[str, object] | None, changed: Mapping[str, Any]) -> dict[str, object]:
+def apply_changes(before: dict[str, object] | None, changed: PlainMapping) -> dict[str, object]:
     """Apply changes to a state."""
     gone: Sequence[str] = changed.get(GONE, ())
     merged = changed if ANEW in changed else {**(before or {}), **changed}
     return {name: value for name, value in merged.items() if name not in gone and name not in (ANEW, GONE)}
 
 
-def merge_changes(first: dict[str, Any], then: Mapping[str, Any]) -> None:
+def merge_changes(first: PlainDict, then: PlainMapping) -> None:
     """Add changes to earlier ones."""
     if GONE not in first and GONE not in then:
         first.update(then)

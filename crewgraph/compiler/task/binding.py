@@ -1,7 +1,7 @@
 """Tasks bound to their agents, tools and context, with a name in the graph."""
 
 import warnings
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from crewgraph.definitions.crew.validation import title
 from crewgraph.definitions.task.task import NotSpecified, Task
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import StorageError
+from crewgraph.schema import PlainMapping
 from crewgraph.text import slug
 from crewgraph.tools.mcp.tool import resolver_identity
 from crewgraph.tools.use import GuardedTool
@@ -216,7 +217,7 @@ def _context(task: Task, earlier: Sequence[Task], bindings: Sequence[TaskBinding
     return tuple(slugs.get(id(other), other) for other in task.context or ())
 
 
-def context_outputs(assignment: TaskBinding, state: Mapping[str, Any]) -> str:
+def context_outputs(assignment: TaskBinding, state: PlainMapping) -> str:
     """Return the outputs of others that are a task's context, as one text.
 
     Raises:

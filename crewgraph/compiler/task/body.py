@@ -30,6 +30,7 @@ from crewgraph.hooks.points import InterceptionPoint, StepContext
 from crewgraph.hooks.registry import adispatch, dispatch, has_hooks
 from crewgraph.llm.usage import UsageLedger, total
 from crewgraph.overrides import override_of, overrides_any
+from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import shorten
 
 __all__ = ["HookedTask", "answer_body", "plan_body", "skipped_output", "task_body", "task_body_without_override"]
@@ -99,7 +100,7 @@ def _encode_context(step: StepContext) -> str:
     return step.payload if isinstance(step.payload, str) else ""
 
 
-def task_body(assignment: TaskBinding, state: Mapping[str, Any]) -> Body[dict[str, object]]:
+def task_body(assignment: TaskBinding, state: PlainMapping) -> Body[dict[str, object]]:
     """Execute a task; the update holds its output as plain data, in the task's channel."""
     execution = _TaskExecution(assignment, state)
     override = _execution_override(assignment)
@@ -123,7 +124,7 @@ def answer_body(assignment: TaskBinding, state: Mapping[str, object]) -> Body[di
     return {assignment.slug: {"answer": answer, "usage": execution.usage.to_plain()}}
 
 
-def plan_body(assignment: TaskBinding, state: Mapping[str, Any]) -> Body[dict[str, object]]:
+def plan_body(assignment: TaskBinding, state: PlainMapping) -> Body[dict[str, object]]:
     """Make only the agent's plan; the update holds the plan and the usage."""
     execution = _TaskExecution(assignment, state)
     plan = yield from execution.make_runner(execution.brief()).plan()
@@ -170,7 +171,7 @@ class _TaskExecution:
     runner: TaskRunner
     """The agent at work, after `make_runner`."""
 
-    def __init__(self, assignment: TaskBinding, state: Mapping[str, Any]) -> None:
+    def __init__(self, assignment: TaskBinding, state: PlainMapping) -> None:
         self.assignment, self.task, self.crew = assignment, assignment.task, assignment.crew
         self.book = assignment.book
         self.usage = UsageLedger()
@@ -203,7 +204,7 @@ class _TaskExecution:
             structure=task.output_pydantic,
         )
 
-    def run(self) -> Body[dict[str, Any]]:
+    def run(self) -> Body[PlainDict]:
         """Execute the task, from its first event to its last; return the output as plain data."""
         try:
             yield Notify(partial(self.report.begin, self.brief()))
@@ -243,7 +244,7 @@ class _TaskExecution:
         """Run the hooks after the task; return the output as they leave it."""
         return HookedTask(self.task, self.assignment.agent, self.crew).after(output)
 
-    def run_override(self, override: Any) -> Body[dict[str, Any]]:
+    def run_override(self, override: Any) -> Body[PlainDict]:
         """Run the user's override of the task's verb in place of the whole execution."""
         briefing = self.brief()
         arguments = {
@@ -252,7 +253,7 @@ class _TaskExecution:
             "tools": list(self.assignment.given_tools),
         }
         yield Notify(partial(self.report.show_texts, briefing))
-        plain: dict[str, Any] = yield Call(
+        plain: PlainDict = yield Call(
             function=override,
             keywords=arguments,
             name="execute_sync",

@@ -8,7 +8,6 @@ import json
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -23,6 +22,7 @@ from crewgraph.definitions.task.task import Task
 from crewgraph.errors import StorageError
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
+from crewgraph.schema import PlainMapping
 
 __all__ = ["CURRENT_TASK", "ONGOING", "TRIGGER", "Briefing", "OngoingTask", "briefing_of", "standalone_briefing"]
 
@@ -51,7 +51,7 @@ class Briefing:
     """The files of the run, by name."""
 
 
-def briefing_of(assignment: TaskBinding, state: Mapping[str, Any], book: Book) -> Briefing:
+def briefing_of(assignment: TaskBinding, state: PlainMapping, book: Book) -> Briefing:
     """Render the texts of a task and its agent for a run with this state; without inputs, texts stay as they are.
 
     Raises:
@@ -82,7 +82,7 @@ def briefing_of(assignment: TaskBinding, state: Mapping[str, Any], book: Book) -
     )
 
 
-def _with_plan(description: str, assignment: TaskBinding, state: Mapping[str, Any]) -> str:
+def _with_plan(description: str, assignment: TaskBinding, state: PlainMapping) -> str:
     """Append the crew's plan for the task to its description."""
     crew = assignment.crew
     if assignment.plan_number is None or crew is None or PLANNING not in state:
@@ -116,7 +116,7 @@ def standalone_briefing(task: Task, agent: BaseAgent | None, context: str) -> Br
     )
 
 
-def _trigger(task: Task, crew: Crew | None, inputs: Mapping[str, Any]) -> str:
+def _trigger(task: Task, crew: Crew | None, inputs: PlainMapping) -> str:
     payload = inputs.get(TRIGGER)
     allowed = task.allow_crewai_trigger_context
     if allowed is None:  # by default, only the first task gets it

@@ -24,6 +24,7 @@ from crewgraph.events.agent import (
     AgentExecutionStartedEvent,
 )
 from crewgraph.events.task import TaskCompletedEvent, TaskFailedEvent, TaskOutputUnstructuredEvent, TaskStartedEvent
+from crewgraph.schema import PlainDict
 
 __all__ = ["NOTES", "RunNotes", "TaskNote", "TaskReport", "record_task_note"]
 
@@ -33,7 +34,7 @@ class TaskNote:
     """A task that was done in this process, in this run."""
 
     ended: datetime
-    messages: list[dict[str, Any]]
+    messages: list[PlainDict]
     """The conversation, as the model last saw it."""
 
 

@@ -1,6 +1,6 @@
 """An agent working on a task: through an override of its verb, the built-in loop, or its executor."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -30,6 +30,7 @@ from crewgraph.llm.conversation import openai_messages
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.overrides import override_of, overrides_any
 from crewgraph.prompts.book import Book
+from crewgraph.schema import PlainDict, PlainMapping
 
 __all__ = ["TaskRunner"]
 
@@ -54,7 +55,7 @@ class TaskRunner:
         report: TaskReport,
         usage: UsageLedger,
         book: Book,
-        inputs: Mapping[str, Any] | None = None,
+        inputs: PlainMapping | None = None,
         depth: int = 0,
     ) -> None:
         self.resources = AgentResources(assignment, book, assignment.task, briefing.files, self._with_delegation)
@@ -266,7 +267,7 @@ class TaskRunner:
         """Call an override; return its answer, and whether people have reviewed it, as it called our version."""
         ongoing = OngoingTask(self._task, self._briefing)
         context = with_rejection(self._briefing.context, refused, self._book)
-        outcome: dict[str, Any] = yield Call(
+        outcome: PlainDict = yield Call(
             function=partial(_after_setup, self._definition, override),
             keywords={"task": self._task, "context": context, "tools": self.resources.given_tools},
             name="execute_task",

@@ -1,7 +1,7 @@
 """A task as a subgraph with a node per step: model, tools, guardrail and finish, all running the same body."""
 
 import operator
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Annotated, Any
 
@@ -16,6 +16,7 @@ from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.compiler.task.body import task_body
 from crewgraph.core.saving import InlineGraph
 from crewgraph.core.steps import PENDING, STEPS, StepNode, Stepper
+from crewgraph.schema import PlainMapping
 
 __all__ = ["STAGES", "step_graph"]
 
@@ -83,9 +84,9 @@ def _state(assignment: TaskBinding, sources: Collection[str]) -> Any:
 
 
 def _route(targets: Sequence[str]) -> RunnableCallable:
-    def route(state: Mapping[str, Any]) -> str:
+    def route(state: PlainMapping) -> str:
         # After an edit of the state, the pending stage may be done already: any step finds out what comes next.
-        pending: Mapping[str, Any] = state.get(PENDING) or {}
+        pending: PlainMapping = state.get(PENDING) or {}
         return next((target for target in targets if target == pending.get("stage")), targets[0])
 
     return RunnableCallable(route, name="route", trace=False)

@@ -21,7 +21,7 @@ from crewgraph.llm.structure import read_structure
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
-from crewgraph.schema import model_outline
+from crewgraph.schema import PlainDict, model_outline
 
 __all__ = ["UNSTRUCTURED", "Structured", "convert_text", "is_structured", "structure_output"]
 
@@ -77,7 +77,7 @@ def structure_output(
     if task.output_json is not None:
         fields: Any = instance.model_dump(mode="json")
         if isinstance(fields, dict):
-            return Structured(json_dict=cast(dict[str, Any], fields))
+            return Structured(json_dict=cast(PlainDict, fields))
         return Structured(
             problem=f"`output_json` gives dicts, and `{schema.__name__}` is none; give it as `output_pydantic`"
         )
@@ -107,7 +107,7 @@ def _convert_with_class(
     instructions = book.slice("conversion_system", schema=model_outline(schema))
     counted = OngoingCall()
     try:
-        outcome: dict[str, Any] = yield Call(
+        outcome: PlainDict = yield Call(
             function=partial(_run_converter, converter_class, task.output_json is not None),
             keywords={"llm": as_llm(llm), "text": text, "model": schema, "instructions": instructions},
             name=converter_class.__name__,

@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NotRequired, TypedDict, cast
+from typing import NotRequired, TypedDict, cast
+
+from crewgraph.schema import PlainMapping
 
 __all__ = ["SETTLED", "RemoteAnswer", "TaskProgress", "message_text"]
 
@@ -40,7 +42,7 @@ class TaskProgress:
         self._last_parts: list[Mapping[str, object]] = []
         self._status: list[Mapping[str, object]] = []
 
-    def take(self, result: Mapping[str, Any]) -> None:
+    def take(self, result: PlainMapping) -> None:
         """Apply one result: a message, a task, or an update of one."""
         kind = result.get("kind") or ("task" if "status" in result else "message")
         self.context_id = result.get("contextId") or self.context_id
@@ -50,14 +52,14 @@ class TaskProgress:
             return
         self.task_id = result.get("id" if kind == "task" else "taskId") or self.task_id
         if kind == "artifact-update":
-            self._add(cast("Mapping[str, Any]", result.get("artifact") or {}), bool(result.get("append")))
+            self._add(cast("PlainMapping", result.get("artifact") or {}), bool(result.get("append")))
             return
-        status = cast("Mapping[str, Any]", result.get("status") or {})
+        status = cast("PlainMapping", result.get("status") or {})
         self.state = str(status.get("state") or self.state)
         self._status = _parts(status.get("message"))
-        for artifact in cast("Sequence[Mapping[str, Any]]", result.get("artifacts") or ()):
+        for artifact in cast("Sequence[PlainMapping]", result.get("artifacts") or ()):
             self._add(artifact, append=False)
-        history = cast("Sequence[Mapping[str, Any]]", result.get("history") or ())
+        history = cast("Sequence[PlainMapping]", result.get("history") or ())
         replies = [message for message in history if message.get("role") == "agent"]
         self._last_parts = _parts(replies[-1]) if replies else self._last_parts
 
@@ -86,10 +88,10 @@ class TaskProgress:
 
 
 def _parts(holder: object) -> list[Mapping[str, object]]:
-    return list(cast("Mapping[str, Any]", holder).get("parts") or ()) if isinstance(holder, Mapping) else []
+    return list(cast("PlainMapping", holder).get("parts") or ()) if isinstance(holder, Mapping) else []
 
 
-def message_text(parts: Sequence[Mapping[str, Any]]) -> str:
+def message_text(parts: Sequence[PlainMapping]) -> str:
     """Return message parts as text: data as JSON, files by URI or name."""
     return "\n".join(filter(None, map(_text, parts)))
 
@@ -101,6 +103,6 @@ def _text(part: Mapping[str, object]) -> str:
         return json.dumps(part["data"], ensure_ascii=False)
     file = part.get("file")
     if isinstance(file, Mapping):
-        fields = cast("Mapping[str, Any]", file)
+        fields = cast("PlainMapping", file)
         return f"[file {fields.get('uri') or fields.get('name') or fields.get('mimeType') or 'without a name'}]"
     return ""

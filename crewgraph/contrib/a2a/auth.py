@@ -6,13 +6,14 @@ import ssl
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 from urllib.parse import quote, urlencode
 
 from pydantic import BaseModel, ConfigDict, Field, FilePath, PrivateAttr, model_validator
 
 from crewgraph.errors import RemoteAgentError
 from crewgraph.extras import load
+from crewgraph.schema import PlainDict
 
 if TYPE_CHECKING:
     import httpx
@@ -228,7 +229,7 @@ class _OAuth2(ClientAuthScheme):
                 body = response.json()
             except ValueError:
                 body = None
-        token = cast("dict[str, Any]", body) if isinstance(body, dict) else {}
+        token = cast("PlainDict", body) if isinstance(body, dict) else {}
         if not isinstance(token.get("access_token"), str):
             raise RemoteAgentError(
                 f"`{self.token_url.partition('?')[0]}` issued no token (status {response.status_code}). Check "

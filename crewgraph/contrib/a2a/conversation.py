@@ -26,6 +26,7 @@ from crewgraph.events.a2a import (
     A2AResponseReceivedEvent,
 )
 from crewgraph.prompts.book import Book
+from crewgraph.schema import PlainDict
 from crewgraph.tools.use import Outcome as Done
 
 __all__ = ["BoundRemoteAgent"]
@@ -40,7 +41,7 @@ class _Conversation:
     number: int
     turns: int = 0
     last: RemoteAnswer | None = None
-    history: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    history: list[PlainDict] = field(default_factory=list[dict[str, Any]])
     """The messages of both sides, in the protocol's form."""
 
 
@@ -52,7 +53,7 @@ class BoundRemoteAgent(EventTool):
     book: Book
     conversations: list[_Conversation] = field(default_factory=list[_Conversation])
 
-    def effect(self, args: dict[str, Any]) -> Scope:
+    def effect(self, args: PlainDict) -> Scope:
         """Return the effect of sending a message and waiting for the answer."""
         mark = Mark(stage="tools", shown={"what": f"a call of the tool `{self.name}`", "tool": self.name, "args": args})
         conversation = self._conversation(str(args.get("conversation") or ""))
@@ -68,9 +69,7 @@ class BoundRemoteAgent(EventTool):
             return self.conversations[-1]
         return next((item for item in self.conversations if str(item.number) == number.strip()), None)
 
-    def _body(
-        self, mark: Mark, args: dict[str, Any], conversation: _Conversation | None, turn: int
-    ) -> Body[ToolOutcome]:
+    def _body(self, mark: Mark, args: PlainDict, conversation: _Conversation | None, turn: int) -> Body[ToolOutcome]:
         yield mark
         started, hooks = (yield Notify(partial(self.report_start, args))), self.hooks
         if not hooks:
@@ -165,7 +164,7 @@ class BoundRemoteAgent(EventTool):
             status = "completed" if done["ok"] else "failed"
             self._emit(A2AConversationCompletedEvent, fields, status=status, final_result=result, total_turns=turn)
 
-    def _emit_sent(self, message: dict[str, Any], fields: dict[str, object]) -> None:
+    def _emit_sent(self, message: PlainDict, fields: dict[str, object]) -> None:
         text = message["parts"][0]["text"]
         emit_a2a_event(self.agent, A2AMessageSentEvent, fields, message=text, message_id=message["messageId"])
 

@@ -5,6 +5,8 @@ from typing import Annotated, Any, Protocol, runtime_checkable
 
 from pydantic import BeforeValidator
 
+from crewgraph.schema import Metadata
+
 __all__ = ["A2AExtension", "ConversationState", "ExtensionRegistry", "ValidatedA2AExtension"]
 
 _METHODS = (
@@ -45,7 +47,7 @@ class A2AExtension(Protocol):
         """Return the remote agent's answer as the agent's model should see it."""
         ...
 
-    def prepare_message_metadata(self, conversation_state: ConversationState | None) -> dict[str, Any]:
+    def prepare_message_metadata(self, conversation_state: ConversationState | None) -> Metadata:
         """Return metadata to send with a message."""
         ...
 
@@ -98,7 +100,7 @@ class ExtensionRegistry:
             agent_response = extension.process_response(agent_response, extension_states.get(type(extension)))
         return agent_response
 
-    def prepare_all_metadata(self, extension_states: dict[type[Any], ConversationState]) -> dict[str, Any]:
+    def prepare_all_metadata(self, extension_states: dict[type[Any], ConversationState]) -> Metadata:
         """Merge the message metadata of all extensions; later ones win."""
         metadata: dict[str, object] = {}
         for extension in self._extensions:

@@ -21,6 +21,7 @@ from crewgraph.events.a2a import (
     A2AStreamingChunkEvent,
     A2AStreamingStartedEvent,
 )
+from crewgraph.schema import PlainDict, PlainMapping
 
 __all__ = ["afetch_card", "afollow_task", "asend_message", "fetch_card", "follow_task", "send_message"]
 
@@ -65,7 +66,7 @@ class _Session:
             self._card = await self._client.card(fields)
         return self._card
 
-    async def send(self, card: Mapping[str, Any], message: Mapping[str, Any], fields: EventFields) -> RemoteAnswer:
+    async def send(self, card: PlainMapping, message: PlainMapping, fields: EventFields) -> RemoteAnswer:
         """Send a message; return the answer, or the state of the task that it started."""
         updates = self._remote.updates
         if isinstance(updates, StreamingConfig) and supports_streaming(card):
@@ -149,7 +150,7 @@ class _Session:
             "the task was cancelled. Raise its `timeout` or that of `updates` to give it more time."
         )
 
-    async def _poll(self, card: Mapping[str, Any], task: str, fields: EventFields) -> Mapping[str, object]:
+    async def _poll(self, card: PlainMapping, task: str, fields: EventFields) -> Mapping[str, object]:
         updates = self._remote.updates
         if isinstance(updates, PushNotificationConfig) and updates.result_store is not None:
             stored = await updates.result_store.get_result(task)
@@ -183,11 +184,11 @@ class _TaskEvents:
         """Return the event fields with the ids known so far."""
         return {**self.fields, "context_id": progress.context_id, "task_id": progress.task_id}
 
-    def emit_result(self, result: Mapping[str, Any], progress: TaskProgress) -> None:
+    def emit_result(self, result: PlainMapping, progress: TaskProgress) -> None:
         """Emit the events of one streamed result."""
-        artifact: Mapping[str, Any] | None = result.get("artifact")
-        status: Mapping[str, Any] = result.get("status") or {}
-        holder: Mapping[str, Any] = artifact or status.get("message") or result
+        artifact: PlainMapping | None = result.get("artifact")
+        status: PlainMapping = result.get("status") or {}
+        holder: PlainMapping = artifact or status.get("message") or result
         chunk = message_text(list(holder.get("parts") or ()))
         more = {"chunk": chunk, "chunk_index": self._chunks, "final": bool(result.get("final") or progress.is_settled)}
         self._chunks += 1
@@ -260,7 +261,7 @@ def _session_for(remote: RemoteAgent) -> Generator[_Session]:
         session.close()
 
 
-def fetch_card(remote: RemoteAgent, fields: EventFields) -> dict[str, Any]:
+def fetch_card(remote: RemoteAgent, fields: EventFields) -> PlainDict:
     """Return a remote agent's card.
 
     Raises:
@@ -270,7 +271,7 @@ def fetch_card(remote: RemoteAgent, fields: EventFields) -> dict[str, Any]:
         return _loop.run(session.card(fields))
 
 
-async def afetch_card(remote: RemoteAgent, fields: EventFields) -> dict[str, Any]:
+async def afetch_card(remote: RemoteAgent, fields: EventFields) -> PlainDict:
     """Async version of `fetch_card`."""
     with _session_for(remote) as session:
         return await _loop.arun(session.card(fields))
@@ -312,7 +313,7 @@ async def afollow_task(
         )
 
 
-async def _answer_or_lost(coroutine: Coroutine[Any, Any, RemoteAnswer], request: Mapping[str, Any]) -> RemoteAnswer:
+async def _answer_or_lost(coroutine: Coroutine[Any, Any, RemoteAnswer], request: PlainMapping) -> RemoteAnswer:
     """Return the answer; turn a failure into one, since the journal records failures like answers."""
     try:
         return await coroutine

@@ -12,6 +12,7 @@ from crewgraph.errors import ToolFailed
 from crewgraph.lazy import lazy
 from crewgraph.overrides import overridable
 from crewgraph.prompts.book import Book, english
+from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import extract_json, shorten
 from crewgraph.tools.base import BaseTool
 
@@ -50,7 +51,7 @@ class RemoteAgentTool(BaseTool):
     remote: RemoteAgent = Field(exclude=True, repr=False)
     """Configuration of the remote agent."""
 
-    card: dict[str, Any] = Field(exclude=True, repr=False)
+    card: PlainDict = Field(exclude=True, repr=False)
     """Its agent card."""
 
     args_schema: type[BaseModel] = RemoteAgentToolSchema
@@ -95,8 +96,8 @@ class RemoteAgentTool(BaseTool):
         }
 
     def message(
-        self, text: str, message_id: str, previous: RemoteAnswer | None = None, history: Sequence[dict[str, Any]] = ()
-    ) -> dict[str, Any]:
+        self, text: str, message_id: str, previous: RemoteAnswer | None = None, history: Sequence[PlainDict] = ()
+    ) -> PlainDict:
         """Build a message in the protocol's form.
 
         Args:
@@ -120,7 +121,7 @@ class RemoteAgentTool(BaseTool):
             metadata |= extension.prepare_message_metadata(extension.extract_state_from_history(history))
         return {**message, "metadata": metadata} if metadata else message
 
-    def read(self, text: str, history: Sequence[dict[str, Any]] = ()) -> str:
+    def read(self, text: str, history: Sequence[PlainDict] = ()) -> str:
         """Return an answer's text as the agent's model sees it.
 
         Args:
@@ -148,7 +149,7 @@ def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else str(dump()) if callable(dump) else str(value)
 
 
-def reply_message(answer: RemoteAnswer) -> dict[str, Any]:
+def reply_message(answer: RemoteAnswer) -> PlainDict:
     """Return an answer as a message in the protocol's form."""
     message: dict[str, object] = {
         "kind": "message",
@@ -189,7 +190,7 @@ def remote_tools(
 def _remote_tool(remote: RemoteAgent, card: dict[str, object], taken: set[str], book: Book) -> RemoteAgentTool:
     base = f"Ask {' '.join(str(card['name']).split())}"
     name = next(free for n in range(1, len(taken) + 2) if (free := base if n == 1 else f"{base} {n}") not in taken)
-    skills = cast("list[Mapping[str, Any]]", card.get("skills") or [])
+    skills = cast("list[PlainMapping]", card.get("skills") or [])
     can = "; ".join(f"{skill.get('name')}: {skill.get('description')}" for skill in skills)
     description = book.filled(
         "tools", "remote_agent", name=str(card["name"]), about=str(card.get("description") or ""), can=can

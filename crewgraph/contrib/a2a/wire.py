@@ -20,6 +20,7 @@ from crewgraph.events.a2a import (
     A2AEventBase,
 )
 from crewgraph.events.bus import crewai_event_bus
+from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import shorten
 
 __all__ = [
@@ -80,18 +81,18 @@ def _is_local(host: str) -> bool:
         return False
 
 
-def parse_card(value: Any, endpoint: str) -> dict[str, Any]:
+def parse_card(value: Any, endpoint: str) -> PlainDict:
     """Validate a card that a server returned and keep the fields that crewgraph uses.
 
     Raises:
         RemoteAgentError: If it is not a card, points to another host, or offers no JSON-RPC.
     """
     where = f"the remote agent at `{public_url(endpoint)}`"
-    if not isinstance(value, Mapping) or not isinstance(cast("Mapping[str, Any]", value).get("name"), str):
+    if not isinstance(value, Mapping) or not isinstance(cast("PlainMapping", value).get("name"), str):
         raise RemoteAgentError(
             f"{where} returned no agent card, that is a JSON object with a `name`. Check the endpoint."
         )
-    fields = cast("Mapping[str, Any]", value)
+    fields = cast("PlainMapping", value)
     card = {name: fields[name] for name in (*_CARD_FIELDS, *_CARD_DETAILS) if name in fields}
     rpc_url(card, endpoint)
     return card
@@ -104,7 +105,7 @@ def rpc_url(card: Mapping[str, object], endpoint: str) -> str:
         RemoteAgentError: If there is none, or it is on another host than the card.
     """
     where = f"the remote agent at `{public_url(endpoint)}`"
-    interfaces = cast("list[Mapping[str, Any]]", card.get("additionalInterfaces") or [])
+    interfaces = cast("list[PlainMapping]", card.get("additionalInterfaces") or [])
     offered = [(str(card.get("preferredTransport") or "JSONRPC"), str(card.get("url") or ""))]
     offered += [(str(item.get("transport")), str(item.get("url") or "")) for item in interfaces]
     address = next((url for transport, url in offered if transport == "JSONRPC" and url), None)
@@ -126,7 +127,7 @@ def rpc_url(card: Mapping[str, object], endpoint: str) -> str:
 
 def supports_streaming(card: Mapping[str, object]) -> bool:
     """Return whether a card announces streaming."""
-    return bool(cast("Mapping[str, Any]", card.get("capabilities") or {}).get("streaming"))
+    return bool(cast("PlainMapping", card.get("capabilities") or {}).get("streaming"))
 
 
 _MAX_REDIRECTS = 3
@@ -150,7 +151,7 @@ class RemoteClient:
         """Close the connections."""
         await self._client.aclose()
 
-    async def card(self, fields: EventFields) -> dict[str, Any]:
+    async def card(self, fields: EventFields) -> PlainDict:
         """Fetch the remote agent's card.
 
         Raises:
@@ -210,7 +211,7 @@ class RemoteClient:
         extensions = self._remote.requested_extensions
         return {"X-A2A-Extensions": ", ".join(extensions)} if extensions else {}
 
-    def _body(self, method: str, params: Mapping[str, object]) -> dict[str, Any]:
+    def _body(self, method: str, params: Mapping[str, object]) -> PlainDict:
         body = {"jsonrpc": "2.0", "id": uuid4().hex, "method": method, "params": params}
         max_size = self._remote.transport.jsonrpc.max_request_size
         if max_size is not None and (size := len(json.dumps(body).encode())) > max_size:
@@ -237,7 +238,7 @@ class RemoteClient:
         return self._result(value)
 
     async def stream(
-        self, card: Mapping[str, Any], method: str, params: Mapping[str, Any], fields: EventFields
+        self, card: PlainMapping, method: str, params: PlainMapping, fields: EventFields
     ) -> AsyncGenerator[Any]:
         """Send a request and yield its results as they arrive.
 
@@ -266,10 +267,10 @@ class RemoteClient:
     def _result(self, value: Any) -> object:
         if not isinstance(value, Mapping):
             raise RemoteAgentError(f"{self._where} sent an answer that is not JSON-RPC.")
-        response = cast("Mapping[str, Any]", value)
+        response = cast("PlainMapping", value)
         error = response.get("error")
         if isinstance(error, Mapping):
-            details = cast("Mapping[str, Any]", error)
+            details = cast("PlainMapping", error)
             raise RemoteAgentError(
                 f"{self._where} refused: {shorten(str(details.get('message') or 'no reason given'), _MAX_ERROR_LENGTH)} "
                 f"(code {details.get('code')})."

@@ -23,6 +23,7 @@ from crewgraph.contrib.conversations.state import (
 from crewgraph.contrib.conversations.turns import TURN, Turn
 from crewgraph.definitions.flow.state import state_id
 from crewgraph.errors import DefinitionError
+from crewgraph.schema import PlainDict, PlainMapping
 
 __all__ = ["Conversation"]
 
@@ -41,7 +42,7 @@ class Conversation:
         self._flow = flow
 
     @property
-    def messages(self) -> list[dict[str, Any]]:
+    def messages(self) -> list[PlainDict]:
         """The messages, in the form that models take."""
         return get_conversation_messages(self._flow)
 
@@ -50,7 +51,7 @@ class Conversation:
         append_message(self._flow, role, content, **extra)
 
     def append_agent_result(
-        self, agent: str, result: Any, visibility: ConversationEventVisibility, metadata: Mapping[str, Any]
+        self, agent: str, result: Any, visibility: ConversationEventVisibility, metadata: PlainMapping
     ) -> None:
         """Add the result of an agent to `events` and to the agent's thread; see `Flow.append_agent_result`."""
         flow = self._flow
@@ -83,13 +84,13 @@ class Conversation:
         """Classify a text as one of the outcomes; see `Flow.classify_intent`."""
         return classify_intent(text, outcomes, llm, self._flow.conversation_messages if context is None else context)
 
-    def agent_context(self, agent: str) -> list[dict[str, Any]]:
+    def agent_context(self, agent: str) -> list[PlainDict]:
         """Return the messages, followed by those in an agent's thread."""
         threads: dict[str, list[object]] = state_field(self._flow.state, "agent_threads") or {}
         thread = [message_to_llm_dict(message) for message in threads.get(agent, [])]
         return [*self._flow.conversation_messages, *thread]
 
-    def router_context(self) -> dict[str, Any]:
+    def router_context(self) -> PlainDict:
         """Return the data by which a route is chosen."""
         state = self._flow.state
         events: list[ConversationEvent] = state_field(state, "events") or []
@@ -101,7 +102,7 @@ class Conversation:
             "last_intent": state_field(state, "last_intent"),
         }
 
-    def can_answer_from_history(self, context: Mapping[str, Any]) -> bool:
+    def can_answer_from_history(self, context: PlainMapping) -> bool:
         """Return whether the history contains the answer."""
         return routes.can_answer_from_history(self._flow, context)
 
@@ -133,7 +134,7 @@ class Conversation:
         intents: Sequence[str] | None,
         intent_llm: object,
         keywords: Mapping[str, Any],
-    ) -> dict[str, Any]:
+    ) -> PlainDict:
         """Return the arguments of the kickoff that runs a turn.
 
         Raises:

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Callable
-from typing import Any, cast
+from typing import cast
 
 from pydantic import ConfigDict
 
@@ -19,7 +19,7 @@ from crewgraph.llm.resolve import as_model
 from crewgraph.prompts.book import Book
 from crewgraph.runtime.agent.standalone import reply_program
 from crewgraph.runtime.crew.kickoff import akickoff_crew, kickoff_crew
-from crewgraph.schema import text_fields_model
+from crewgraph.schema import PlainDict, text_fields_model
 from crewgraph.text import shorten
 from crewgraph.tools.base import BaseTool
 
@@ -155,7 +155,7 @@ class CrewChat:
     def _book(self) -> Book:
         return self.crew.texts.book
 
-    def start_crew(self, inputs: dict[str, str]) -> dict[str, Any]:
+    def start_crew(self, inputs: dict[str, str]) -> PlainDict:
         """Report the start of the crew and return the inputs of its kickoff, with the chat history among them."""
         if self.on_crew_start is not None:
             self.on_crew_start(inputs)

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 from crewgraph.definitions.placeholders import CHAT_HISTORY
 from crewgraph.errors import DefinitionError, Fault
 from crewgraph.prompts.book import Book
+from crewgraph.schema import PlainMapping
 
 __all__ = ["ChatInputField", "ChatInputs", "with_history"]
 
@@ -49,7 +50,7 @@ def with_history(description: str, history: object, book: Book) -> str:
     """
     lines = "\n".join(
         f"{str(message['role']).capitalize()}: {message['content']}"
-        for message in cast(list[Mapping[str, Any]], _messages(history))
+        for message in cast(list[PlainMapping], _messages(history))
         if isinstance(message, Mapping) and "role" in message and "content" in message  # pyright: ignore[reportUnnecessaryIsInstance]
     )
     return f"{description}\n\n{book.slice('conversation_history_instruction')}\n\n{lines}"

@@ -22,6 +22,7 @@ from crewgraph.llm.conversation import text_of
 from crewgraph.llm.llm import LLM
 from crewgraph.llm.resolve import as_model
 from crewgraph.prompts.book import english
+from crewgraph.schema import PlainDict, PlainMapping
 
 if TYPE_CHECKING:
     from crewgraph.definitions.flow.flow import Flow
@@ -54,7 +55,7 @@ class ConversationalInputs(TypedDict, total=False):
     id: NotRequired[str]
     """Id of the conversation."""
 
-    user_message: NotRequired[str | dict[str, Any]]
+    user_message: NotRequired[str | PlainDict]
     """The user's message."""
 
     last_intent: NotRequired[str]
@@ -64,7 +65,7 @@ class ConversationalInputs(TypedDict, total=False):
 def state_field(state: object, name: str, default: object = None) -> Any:
     """Return a field of a state, which may be a model or a dict."""
     if isinstance(state, dict):
-        return cast("dict[str, Any]", state).get(name, default)
+        return cast("PlainDict", state).get(name, default)
     return getattr(state, name, default)
 
 
@@ -129,7 +130,7 @@ def append_message(flow: "Flow", role: ConversationMessageRole, content: str, **
     emit_message(flow, state, add_message(flow, state, role, content, **extra))
 
 
-def get_conversation_messages(flow: "Flow") -> list[dict[str, Any]]:
+def get_conversation_messages(flow: "Flow") -> list[PlainDict]:
     """Return a flow's messages in the form that models take."""
     state = flow.state
     has_messages = not isinstance(state, dict) or "messages" in state
@@ -151,7 +152,7 @@ def receive_user_message(flow: "Flow", text: str, *, outcomes: Sequence[str] | N
 def prepare_conversational_turn(
     flow: "Flow",
     *,
-    user_message: str | dict[str, Any] | None = None,
+    user_message: str | PlainDict | None = None,
     intents: Sequence[str] | None = None,
     intent_llm: Any = None,
     config: ConversationalConfig | None = None,
@@ -187,11 +188,11 @@ def get_conversational_config(flow: object) -> ConversationalConfig | None:
 
 
 def normalize_kickoff_inputs(
-    inputs: dict[str, Any] | None,
+    inputs: PlainDict | None,
     *,
-    user_message: str | dict[str, Any] | None = None,
+    user_message: str | PlainDict | None = None,
     session_id: str | None = None,
-) -> dict[str, Any] | None:
+) -> PlainDict | None:
     """Return the inputs with the conversation's id and the user's message added; None if all arguments are None."""
     if inputs is None and user_message is None and session_id is None:
         return None
@@ -203,7 +204,7 @@ def normalize_kickoff_inputs(
     return merged
 
 
-def input_history_to_messages(entries: Sequence[Any]) -> list[dict[str, Any]]:
+def input_history_to_messages(entries: Sequence[Any]) -> list[PlainDict]:
     """Convert input requests to messages: requests become the assistant's, responses the user's."""
     messages: list[dict[str, object]] = []
     for entry in entries:
@@ -216,7 +217,7 @@ def input_history_to_messages(entries: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 def _entry_field(entry: object, name: str) -> object:
-    return cast("Mapping[str, Any]", entry).get(name) if isinstance(entry, Mapping) else getattr(entry, name, None)
+    return cast("PlainMapping", entry).get(name) if isinstance(entry, Mapping) else getattr(entry, name, None)
 
 
 def _holds_models(state: object) -> bool:

@@ -23,7 +23,7 @@ from crewgraph.definitions.flow.method import is_conversational_only
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.events.flow import ConversationRouteSelectedEvent
 from crewgraph.prompts.book import english
-from crewgraph.schema import model_outline
+from crewgraph.schema import PlainDict, PlainMapping, model_outline
 from crewgraph.text import extract_json
 
 __all__ = [
@@ -124,7 +124,7 @@ def _parse_route(reply: str, router: RouterConfig) -> str:
     data = extract_json(reply)
     if not isinstance(data, dict):
         return reply.strip().strip("`'\".")
-    values = cast("dict[str, Any]", data)
+    values = cast("PlainDict", data)
     if router.response_format is not None:
         try:
             return str(getattr(router.response_format.model_validate(values), router.intent_field, ""))
@@ -157,7 +157,7 @@ def _first_line(function: Any) -> str:
     return next((line for line in lines if line), "")
 
 
-def can_answer_from_history(flow: Any, context: Mapping[str, Any]) -> bool:
+def can_answer_from_history(flow: Any, context: PlainMapping) -> bool:
     """Return whether the history contains the answer; see `Flow.can_answer_from_history`."""
     config: ConversationConfig | None = flow.conversational_config
     llm = getattr(config, "answer_from_history_llm", None)

@@ -6,6 +6,8 @@ from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from crewgraph.schema import Metadata, PlainDict, PlainMapping
+
 __all__ = [
     "AgentMessage",
     "ChatState",
@@ -31,7 +33,7 @@ class ConversationMessage(BaseModel):
 
     role: ConversationMessageRole
 
-    content: str | list[dict[str, Any]] | None
+    content: str | list[PlainDict] | None
     """Text, or content parts in the form that models take."""
 
     name: str | None = None
@@ -40,13 +42,13 @@ class ConversationMessage(BaseModel):
     tool_call_id: str | None = None
     """Id of the tool call that this result answers."""
 
-    tool_calls: list[dict[str, Any]] | None = None
+    tool_calls: list[PlainDict] | None = None
     """Tool calls that the message requests."""
 
-    files: dict[str, Any] | None = None
+    files: PlainDict | None = None
     """Attached files by name."""
 
-    metadata: dict[str, Any] = Field(default_factory=dict)
+    metadata: Metadata = Field(default_factory=dict)
     """Metadata, which models do not see."""
 
 
@@ -55,14 +57,14 @@ class AgentMessage(BaseModel):
 
     role: ConversationMessageRole | str = "assistant"
     content: Any
-    metadata: dict[str, Any] = Field(default_factory=dict)
+    metadata: Metadata = Field(default_factory=dict)
 
 
 class ConversationEvent(BaseModel):
     """An event of a conversation that is not a message."""
 
     type: str
-    payload: dict[str, Any] = Field(default_factory=dict)
+    payload: PlainDict = Field(default_factory=dict)
 
     agent_name: str | None = None
     """The agent that the event belongs to."""
@@ -108,7 +110,7 @@ class ChatState(BaseModel):
     id: str = Field(default_factory=lambda: str(uuid4()))
     """Id of the conversation."""
 
-    messages: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
+    messages: list[PlainDict] = Field(default_factory=list[dict[str, Any]])
     """The messages, in the form that models take."""
 
     last_user_message: str | None = None
@@ -121,14 +123,14 @@ class ChatState(BaseModel):
     """Free for programs: whether one-time setup of the conversation is done."""
 
 
-def message_to_llm_dict(message: object) -> dict[str, Any]:
+def message_to_llm_dict(message: object) -> PlainDict:
     """Return a message in the form that models take.
 
     Args:
         message: A `ConversationMessage`, a dict, or the text of a user message.
     """
     if isinstance(message, Mapping):
-        return dict(cast("Mapping[str, Any]", message))
+        return dict(cast("PlainMapping", message))
     if not isinstance(message, BaseModel):
         return {"role": getattr(message, "role", "user"), "content": getattr(message, "content", str(message))}
     fields = {name: getattr(message, name) for name in type(message).model_fields if name != "metadata"}

@@ -15,6 +15,7 @@ from crewgraph.events.flow import (
     ConversationTurnFailedEvent,
     ConversationTurnStartedEvent,
 )
+from crewgraph.schema import PlainDict, PlainMapping
 
 __all__ = ["TURN", "TURNS", "Turn", "TurnExtension"]
 
@@ -35,17 +36,17 @@ class Turn(TypedDict):
 class TurnExtension:
     """Runs a flow as a conversation; see `RunExtension`."""
 
-    def state_before(self, flow: Any, shown: object, inputs: Mapping[str, Any]) -> Any:
+    def state_before(self, flow: Any, shown: object, inputs: PlainMapping) -> Any:
         """Return the state of the conversation to continue; None if it is the one shown, or the flow has held none yet."""
         shown_id, flow_id = state_id(shown), str(inputs["id"])
         if shown_id == flow_id or not messages_in(flow, shown):
             return None
-        stored_states = cast("dict[str, Any]", vars(flow).setdefault("_other_conversations", {}))
+        stored_states = cast("PlainDict", vars(flow).setdefault("_other_conversations", {}))
         stored_states[shown_id] = shown
         state = stored_states.pop(flow_id, None)
         return flow._fresh_state() if state is None else create_state(state, flow.flow_name)
 
-    def begin(self, flow: Any, state: object, inputs: Mapping[str, Any]) -> None:
+    def begin(self, flow: Any, state: object, inputs: PlainMapping) -> None:
         """Add the user's message to the initial state of a turn."""
         message = inputs[TURN]["message"]
         add_message(flow, state, "user", message)
@@ -59,7 +60,7 @@ class TurnExtension:
         if isinstance(value, str) and "assistant" not in answers:
             flow.append_assistant_message(value)
 
-    def replaces(self, run: FlowRun, values: Mapping[str, Any]) -> bool:
+    def replaces(self, run: FlowRun, values: PlainMapping) -> bool:
         """Return whether a message differs from that of the unfinished turn.
 
         Raises:

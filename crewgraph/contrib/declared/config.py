@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field, field_serializer, model_validator
 from crewgraph.contrib.declared.crew import PythonReferenceDefinition
 from crewgraph.definitions.base import UnknownKeyword
 from crewgraph.deprecations import user_stacklevel
+from crewgraph.schema import PlainDict
 
 __all__ = [
     "DeclarationModel",
@@ -28,7 +29,7 @@ class DeclarationModel(BaseModel):
         if isinstance(values, dict):
             aliases = (field.alias for field in cls.model_fields.values() if field.alias is not None)
             title = str(cls.model_config.get("title") or cls.__name__).removesuffix("Definition")
-            warn_unknown_keys(cast("dict[str, Any]", values), (*cls.model_fields, *aliases), title)
+            warn_unknown_keys(cast("PlainDict", values), (*cls.model_fields, *aliases), title)
         return cast(Any, values)
 
 

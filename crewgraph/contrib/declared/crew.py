@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from crewgraph.definitions.agent.planning import PlanningConfig
+from crewgraph.schema import PlainDict
 
 __all__ = [
     "AgentDefinition",
@@ -58,9 +59,9 @@ class CrewAgentDefinition(BaseModel):
     max_iter: int | None = None
     max_rpm: int | None = None
     max_execution_time: int | None = None
-    tools: list[str | dict[str, Any]] | None = None
+    tools: list[str | PlainDict] | None = None
     apps: list[str] | None = None
-    mcps: list[str | dict[str, Any]] | None = None
+    mcps: list[str | PlainDict] | None = None
 
     @field_validator("settings", mode="before")
     @classmethod
@@ -71,7 +72,7 @@ class CrewAgentDefinition(BaseModel):
 class AgentDefinition(CrewAgentDefinition):
     """A standalone agent with its prompt."""
 
-    input: str | list[dict[str, Any]]
+    input: str | list[PlainDict]
     response_format: PythonReferenceDefinition | None = None
 
     @field_validator("input", mode="before")
@@ -111,7 +112,7 @@ class CrewDefinition(BaseModel):
 
     agents: dict[str, CrewAgentDefinition]
     tasks: list[CrewTaskDefinition]
-    inputs: dict[str, Any] = Field(default_factory=dict)
+    inputs: PlainDict = Field(default_factory=dict)
     manager_agent: str | PythonReferenceDefinition | None = None
 
     @field_validator("agents", mode="before")

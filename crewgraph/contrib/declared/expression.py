@@ -11,6 +11,7 @@ from pydantic_core import to_jsonable_python
 from crewgraph.contrib.declared.cel import TemplatePart, evaluate_expression, parse_expression, split_template
 from crewgraph.definitions.flow.state import CURRENT_WRITER, state_fields, state_id
 from crewgraph.errors import ExpressionError
+from crewgraph.schema import PlainDict, PlainMapping
 
 __all__ = ["Expression", "ExpressionData", "flow_context", "flow_outputs"]
 
@@ -28,17 +29,13 @@ class Expression:
             values.
     """
 
-    def __init__(
-        self, value: ExpressionData, *, context: dict[str, Any] | None = None, now: datetime | None = None
-    ) -> None:
+    def __init__(self, value: ExpressionData, *, context: PlainDict | None = None, now: datetime | None = None) -> None:
         self.value = value
         self.context = context
         self._now = now
 
     @classmethod
-    def from_flow(
-        cls, value: ExpressionData, flow: object, *, local_context: dict[str, Any] | None = None
-    ) -> "Expression":
+    def from_flow(cls, value: ExpressionData, flow: object, *, local_context: PlainDict | None = None) -> "Expression":
         """Create an expression over a flow's `state` and the `outputs` of its methods.
 
         Args:
@@ -48,7 +45,7 @@ class Expression:
         """
         return cls(value, context=flow_context(flow, local_context or {}))
 
-    def evaluate(self, context: dict[str, Any] | None = None) -> Any:
+    def evaluate(self, context: PlainDict | None = None) -> Any:
         """Evaluate the expression to plain data.
 
         Args:
@@ -59,7 +56,7 @@ class Expression:
         """
         return _value(self._text(), self._scope(context))
 
-    def render_template(self, context: dict[str, Any] | None = None) -> Any:
+    def render_template(self, context: PlainDict | None = None) -> Any:
         """Return the data with every `${...}` replaced by its value.
 
         A text that is a single expression becomes its value, of any type. In other texts, values that are not text are
@@ -110,7 +107,7 @@ class Expression:
         return scope if self._now is None else {**scope, "now": self._now}
 
 
-def flow_context(flow: Any, local: Mapping[str, Any]) -> dict[str, Any]:
+def flow_context(flow: Any, local: PlainMapping) -> PlainDict:
     """Return the names in scope for a flow's expressions, with their values as plain data.
 
     Args:
@@ -123,7 +120,7 @@ def flow_context(flow: Any, local: Mapping[str, Any]) -> dict[str, Any]:
     return to_jsonable_python(context, serialize_unknown=True, bytes_mode="base64", inf_nan_mode="constants")
 
 
-def flow_outputs(flow: Any) -> dict[str, Any]:
+def flow_outputs(flow: Any) -> PlainDict:
     """Return the latest outputs of a flow's methods by name, from the current run, else from the last one."""
     writer: Any = CURRENT_WRITER.get()
     run: Any = writer.run if writer is not None and writer.run.flow is flow else flow.last_run()
@@ -155,7 +152,7 @@ def _render(value: Any, scope: Mapping[str, object]) -> object:
     if isinstance(value, list):
         return [_render(item, scope) for item in cast("list[Any]", value)]
     if isinstance(value, Mapping):
-        return {key: _render(item, scope) for key, item in cast("Mapping[str, Any]", value).items()}
+        return {key: _render(item, scope) for key, item in cast("PlainMapping", value).items()}
     return value
 
 
@@ -180,5 +177,5 @@ def _texts(value: Any, place: str) -> Iterator[tuple[str, str]]:
         for number, item in enumerate(cast("list[Any]", value)):
             yield from _texts(item, f"{place}[{number}]")
     elif isinstance(value, Mapping):
-        for key, item in cast("Mapping[str, Any]", value).items():
+        for key, item in cast("PlainMapping", value).items():
             yield from _texts(item, f"{place}.{key}")

@@ -4,7 +4,7 @@ import json
 import logging
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import ConfigDict, Field, PrivateAttr, model_validator
 
@@ -17,6 +17,7 @@ from crewgraph.contrib.declared.state import FlowStateDefinition
 from crewgraph.definitions.flow.method import events_of
 from crewgraph.errors import DefinitionError
 from crewgraph.extras import load
+from crewgraph.schema import PlainDict
 
 __all__ = ["FlowConfigDefinition", "FlowDeclaration", "log_flow_definition_issues"]
 
@@ -28,14 +29,14 @@ class FlowConfigDefinition(DeclarationModel):
 
     tracing: bool | None = None
     stream: bool = False
-    memory: dict[str, Any] | None = None
+    memory: PlainDict | None = None
     input_provider: str | None = None
     """Provider of answers to `ask`, as "module:Class"."""
 
     suppress_flow_events: bool = False
     max_method_calls: int = 100
     defer_trace_finalization: bool = False
-    checkpoint: bool | dict[str, Any] | None = None
+    checkpoint: bool | PlainDict | None = None
 
 
 class FlowDeclaration(DeclarationModel):
@@ -99,7 +100,7 @@ class FlowDeclaration(DeclarationModel):
 
     @classmethod
     def from_declaration(
-        cls, *, contents: "FlowDeclaration | str | dict[str, Any] | None" = None, path: Path | str | None = None
+        cls, *, contents: "FlowDeclaration | str | PlainDict | None" = None, path: Path | str | None = None
     ) -> "FlowDeclaration":
         """Read a declaration.
 
@@ -131,7 +132,7 @@ class FlowDeclaration(DeclarationModel):
         """Return instructions for models that write declarations; see `authoring_skill`."""
         return authoring_skill(skips, examples_format)
 
-    def to_dict(self, *, exclude_none: bool = True) -> dict[str, Any]:
+    def to_dict(self, *, exclude_none: bool = True) -> PlainDict:
         """Return the declaration as plain data, which `from_declaration` accepts.
 
         Args:

@@ -29,6 +29,7 @@ from crewgraph.definitions.flow.persistence import persist
 from crewgraph.errors import DefinitionError
 from crewgraph.memory.memory import Memory
 from crewgraph.runtime.flow.persistence import SQLiteFlowPersistence
+from crewgraph.schema import PlainDict
 
 __all__ = ["Backends", "build_flow_class", "constructor_arguments", "declared_topology", "flow_from_declaration"]
 
@@ -49,7 +50,7 @@ _SELF = Signature([Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)])
 
 def flow_from_declaration(
     base: type[Flow],
-    contents: FlowDeclaration | str | dict[str, Any] | None,
+    contents: FlowDeclaration | str | PlainDict | None,
     path: Path | str | None,
     keywords: Mapping[str, Any],
 ) -> Flow:
@@ -80,7 +81,7 @@ def build_flow_class(declared: FlowDeclaration, base: type[Flow], backends: Back
         ScriptRefused: If it contains a script and scripts are not allowed.
     """
     config, root = declared.config, declared.source_dir
-    members: dict[str, Any] = {
+    members: PlainDict = {
         "__doc__": declared.description,
         "__module__": base.__module__,
         "name": declared.name,
@@ -99,10 +100,10 @@ def build_flow_class(declared: FlowDeclaration, base: type[Flow], backends: Back
     return flow_class
 
 
-def constructor_arguments(declared: FlowDeclaration) -> dict[str, Any]:
+def constructor_arguments(declared: FlowDeclaration) -> PlainDict:
     """Return the constructor arguments that a declaration sets."""
     config = declared.config
-    arguments: dict[str, Any] = {"checkpoint": config.checkpoint, "tracing": config.tracing}
+    arguments: PlainDict = {"checkpoint": config.checkpoint, "tracing": config.tracing}
     if config.memory is not None:
         warn_unknown_keys(config.memory, Memory.model_fields, "config.memory")
         known = {key: value for key, value in config.memory.items() if key in Memory.model_fields}
@@ -265,7 +266,7 @@ def _model(ref: str, root: Path | None) -> type[BaseModel]:
     return model
 
 
-def _initial_state(model: type[BaseModel], values: dict[str, Any], flow: str) -> BaseModel:
+def _initial_state(model: type[BaseModel], values: PlainDict, flow: str) -> BaseModel:
     """Return a state with these values; required fields may be missing, since they are inputs."""
     try:
         return model.model_validate(values)

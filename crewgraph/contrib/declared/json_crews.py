@@ -18,6 +18,7 @@ from crewgraph.definitions.task.task import ConditionalTask, Task
 from crewgraph.errors import DefinitionError, Fault
 from crewgraph.llm.resolve import llm_from_name
 from crewgraph.project.roles import display_path
+from crewgraph.schema import PlainDict, PlainMapping
 
 __all__ = [
     "JSONParts",
@@ -43,7 +44,7 @@ class JSONParts:
             raise DefinitionError(f"{place}: `settings` of `{name}` must be an object")
         fields = {key: value for key, value in values.items() if key not in ("settings", "type")}
         kind = self._kind(values.get("type") or "Agent", {"Agent": Agent}, BaseAgent, f"{place}: `{name}`")
-        return kind(config=self._section(kind, fields | cast("dict[str, Any]", settings), name, place))
+        return kind(config=self._section(kind, fields | cast("PlainDict", settings), name, place))
 
     def task(
         self,
@@ -71,9 +72,9 @@ class JSONParts:
         """Return the class that a `type` names: a built-in one, or a subclass from the project."""
         if isinstance(value, str) and value in kinds:
             return kinds[value]
-        if not isinstance(value, Mapping) or list(cast("Mapping[str, Any]", value)) != ["python"]:
+        if not isinstance(value, Mapping) or list(cast("PlainMapping", value)) != ["python"]:
             raise DefinitionError(f"{where} has an unknown `type`; available: {', '.join(kinds)}")
-        kind = self._python.attribute(str(cast("Mapping[str, Any]", value)["python"]), where)
+        kind = self._python.attribute(str(cast("PlainMapping", value)["python"]), where)
         if not isinstance(kind, type) or not issubclass(kind, base):
             raise DefinitionError(f"{where}: `type` names {kind!r:.60}, which is not a subclass of `{base.__name__}`")
         return kind
@@ -100,7 +101,7 @@ class JSONParts:
             return [self._value("", item, where) for item in values]
         if not isinstance(value, dict):
             return value
-        values = cast("dict[str, Any]", value)
+        values = cast("PlainDict", value)
         if list(values) == ["python"]:
             return self._python.attribute(str(values["python"]), where)
         return llm_from_name(values) if key in _LLM_FIELDS else values
@@ -123,7 +124,7 @@ _SUFFIXES = (".jsonc", ".json")
 _FILE_NAME = re.compile(r"[\w-]+")
 
 
-def load_crew(source: str | Path, agents_dir: str | Path | None = None) -> tuple[Crew, dict[str, Any]]:
+def load_crew(source: str | Path, agents_dir: str | Path | None = None) -> tuple[Crew, PlainDict]:
     """Load a crew from a JSON file, which may contain comments.
 
     `agents` lists names of files in the folder agents/ next to it; each object in `tasks` names its agent. References to
@@ -153,7 +154,7 @@ def load_crew_from_definition(
     *,
     source: str | Path = "<inline crew>",
     project_root: str | Path | None = None,
-) -> tuple[Crew, dict[str, Any]]:
+) -> tuple[Crew, PlainDict]:
     """Build a crew from the contents of a crew file, with its agents inline.
 
     Args:
@@ -172,7 +173,7 @@ def load_crew_from_definition(
     agents: object = values.get("agents")
     if not isinstance(agents, dict) or not agents:
         raise DefinitionError(f"{place}: `agents` must be an object that maps names to agents")
-    definitions = cast("dict[str, Any]", agents)
+    definitions = cast("PlainDict", agents)
     values["agents"] = [name for name in definitions if name != values.get("manager_agent")]
     python = PythonNames(Path(project_root) if project_root is not None else Path.cwd())
     return _Team(python, place, lambda name: _inline_agent(name, definitions, place)).crew(values)
@@ -210,7 +211,7 @@ def load_agent_from_definition(
     return JSONParts(python).agent(values, str(values.get("role") or "agent"), place), model
 
 
-def _plain(definition: BaseModel | Mapping[str, object]) -> dict[str, Any]:
+def _plain(definition: BaseModel | Mapping[str, object]) -> PlainDict:
     """Return the keys that a definition sets."""
     return (
         definition.model_dump(exclude_none=True, exclude_unset=True)
@@ -246,7 +247,7 @@ class _Team(JSONParts):
         self._place = place
         self._find_agent = find_agent
 
-    def crew(self, values: dict[str, object]) -> tuple[Crew, dict[str, Any]]:
+    def crew(self, values: dict[str, object]) -> tuple[Crew, PlainDict]:
         place = self._place
         inputs: object = values.pop("inputs", None) or {}
         if not isinstance(inputs, dict):
@@ -257,7 +258,7 @@ class _Team(JSONParts):
         for number, item in enumerate(_list(values, "tasks", place)):
             if not isinstance(item, dict):
                 raise DefinitionError(f"{place}: `tasks[{number}]` must be an object")
-            fields = cast("dict[str, Any]", item)
+            fields = cast("PlainDict", item)
             name = str(fields.get("name") or f"tasks[{number}]")
             ordered.append(self.task(fields, name, place, agents, tasks))
             tasks[name] = ordered[-1]
@@ -266,7 +267,7 @@ class _Team(JSONParts):
             values["manager_agent"] = agents.get(name) or self._agent(name)
         fields = self.fields(Crew, values, place)
         try:
-            return Crew(agents=list(agents.values()), tasks=ordered, **fields), cast("dict[str, Any]", inputs)
+            return Crew(agents=list(agents.values()), tasks=ordered, **fields), cast("PlainDict", inputs)
         except ValidationError as error:
             error.add_note(f"in {place}")
             raise
@@ -280,7 +281,7 @@ _FindAgent = Callable[[Any], tuple[dict[str, Any], str]]
 """Maps an agent's name to its definition and the place to report in errors."""
 
 
-def _inline_agent(name: Any, agents: Mapping[str, Any], place: str) -> tuple[dict[str, object], str]:
+def _inline_agent(name: Any, agents: PlainMapping, place: str) -> tuple[dict[str, object], str]:
     if not isinstance(name, str) or not isinstance(agents.get(name), dict):
         raise DefinitionError(f"{place}: `agents` has no agent {name!r}")
     return agents[name], f"{place}: agents"

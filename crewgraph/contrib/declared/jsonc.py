@@ -4,9 +4,10 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from crewgraph.errors import DefinitionError
+from crewgraph.schema import PlainDict
 
 __all__ = ["read_jsonc", "strip_jsonc_comments"]
 
@@ -22,7 +23,7 @@ def strip_jsonc_comments(text: str) -> str:
     return text
 
 
-def read_jsonc(path: Path, label: str) -> dict[str, Any]:
+def read_jsonc(path: Path, label: str) -> PlainDict:
     """Read the object in a JSON file.
 
     Args:
@@ -46,7 +47,7 @@ def read_jsonc(path: Path, label: str) -> dict[str, Any]:
         raise DefinitionError(f"{label}: `{error}` occurs twice in one object; keep one of them") from None
     if not isinstance(data, dict):
         raise DefinitionError(f"{label}: the file must hold one object, `{{...}}`")
-    return cast("dict[str, Any]", data)
+    return cast("PlainDict", data)
 
 
 class _DuplicateKey(Exception):

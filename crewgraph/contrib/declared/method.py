@@ -16,6 +16,7 @@ from crewgraph.contrib.declared.actions import (
 from crewgraph.contrib.declared.config import DeclarationModel, plain_model
 from crewgraph.contrib.declared.names import reference_of
 from crewgraph.definitions.flow.method import AndCondition, Condition, FlowCondition, OrCondition
+from crewgraph.schema import Metadata, PlainDict
 
 __all__ = [
     "FlowDefinitionCondition",
@@ -39,7 +40,7 @@ class FlowHumanFeedbackDefinition(DeclarationModel):
     emit: list[str] | None = None
     llm: Any = None
     default_outcome: str | None = None
-    metadata: dict[str, Any] | None = None
+    metadata: Metadata | None = None
     provider: Any = None
     """A feedback provider, or its class as "module:Class"."""
 
@@ -95,10 +96,10 @@ class FlowMethodDefinition(DeclarationModel):
         | Annotated[FlowEachActionDefinition, Tag("each")],
         Discriminator(_call),
     ]
-    start: bool | str | dict[str, Any] | None = None
+    start: bool | str | PlainDict | None = None
     """Whether runs start with the method, or the condition that starts it again."""
 
-    listen: str | dict[str, Any] | None = None
+    listen: str | PlainDict | None = None
     """The condition that triggers the method."""
 
     router: bool = False

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from crewgraph.definitions.flow.state import FlowState
 from crewgraph.errors import DefinitionError
-from crewgraph.schema import flat_schema
+from crewgraph.schema import JsonSchema, PlainDict, flat_schema
 
 __all__ = [
     "FlowDictStateDefinition",
@@ -26,7 +26,7 @@ class FlowDictStateDefinition(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     type: Literal["dict"] = "dict"
-    default: dict[str, Any] | None = None
+    default: PlainDict | None = None
     """The initial contents."""
 
 
@@ -39,10 +39,10 @@ class FlowPydanticStateDefinition(BaseModel):
     ref: str | None = None
     """The model, as "module:Class"."""
 
-    json_schema: dict[str, Any] | None = None
+    json_schema: JsonSchema | None = None
     """JSON schema of its fields, used if the model cannot be imported."""
 
-    default: dict[str, Any] | None = None
+    default: PlainDict | None = None
     """Initial values of its fields."""
 
 
@@ -52,10 +52,10 @@ class FlowJsonSchemaStateDefinition(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     type: Literal["json_schema"] = "json_schema"
-    json_schema: dict[str, Any]
+    json_schema: JsonSchema
     """JSON schema of an object with the fields."""
 
-    default: dict[str, Any] | None = None
+    default: PlainDict | None = None
     """Initial values of the fields."""
 
 
@@ -68,7 +68,7 @@ class FlowUnknownStateDefinition(BaseModel):
     ref: str | None = None
     """Its type, as "module:Class"."""
 
-    default: dict[str, Any] | None = None
+    default: PlainDict | None = None
     """The initial contents of the dict."""
 
 

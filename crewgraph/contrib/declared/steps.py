@@ -26,7 +26,7 @@ from crewgraph.definitions.agent.lite_agent import LiteAgentOutput
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.task.output import CrewOutput
 from crewgraph.errors import DefinitionError, ExpressionError, ScriptRefused
-from crewgraph.schema import call_arguments, validated
+from crewgraph.schema import PlainDict, PlainMapping, call_arguments, validated
 from crewgraph.settings import flag
 from crewgraph.tools.base import BaseTool
 
@@ -73,7 +73,7 @@ def bind_to_flow(function: Callable[..., Any], flow: object) -> Callable[..., An
     return MethodType(function, flow) if isfunction(function) else function
 
 
-def render_keywords(template: Mapping[str, Any], flow: object, local: Local) -> dict[str, Any]:
+def render_keywords(template: PlainMapping, flow: object, local: Local) -> dict[str, Any]:
     """Render the values under `with` or `inputs`, replacing `${...}` with values."""
     return Expression.from_flow({**template}, flow, local_context={**local}).render_template()
 
@@ -221,7 +221,7 @@ def compile_script(code: str, place: str) -> Callable[..., Any]:
         function, body = module.body[0], ast.parse(code).body
         if isinstance(function, ast.FunctionDef) and body:
             function.body = body
-        names: dict[str, Any] = {"__name__": "crewgraph_flow_script"}
+        names: PlainDict = {"__name__": "crewgraph_flow_script"}
         exec(compile(module, f"<{place}.code>", "exec"), names)
     except SyntaxError as error:
         raise DefinitionError(f"{place}.code is not valid Python: {error}") from error

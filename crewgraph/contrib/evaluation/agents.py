@@ -39,6 +39,7 @@ from crewgraph.events import (
     crewai_event_bus,
 )
 from crewgraph.events.bus import EventBus, is_replaying
+from crewgraph.schema import PlainDict
 
 __all__ = ["AgentEvaluator", "EventSubscriptions", "create_default_evaluator"]
 
@@ -156,7 +157,7 @@ class AgentEvaluator:
     def evaluate(
         self,
         agent: Any,
-        execution_trace: dict[str, Any],
+        execution_trace: PlainDict,
         final_output: object,
         state: ExecutionState,
         task: Any = None,
@@ -174,7 +175,7 @@ class AgentEvaluator:
         steps = len(execution_trace.get("llm_calls") or ()) + len(execution_trace.get("tool_uses") or ())
         result = AgentEvaluationResult(agent_id=str(agent.id), task_id=task_id, complexity=max(steps, 1))
         state.current_agent_id, state.current_task_id = result.agent_id, task_id
-        subject: dict[str, Any] = {
+        subject: PlainDict = {
             "agent_role": str(agent.role),
             "agent_id": result.agent_id,
             "task_id": None if task is None else task_id,

@@ -11,6 +11,7 @@ from crewgraph.contrib.evaluation.results import (
 )
 from crewgraph.definitions.crew.evaluation import mean
 from crewgraph.lazy import lazy
+from crewgraph.schema import PlainMapping
 
 if TYPE_CHECKING:
     from crewgraph.observe.table import show_table
@@ -120,7 +121,7 @@ class ExperimentResultsDisplay:
         ]
         show_table("Experiment", 1, ["What", "Value"], [rows])
 
-    def comparison_summary(self, comparison: Mapping[str, Any], baseline_timestamp: str) -> None:
+    def comparison_summary(self, comparison: PlainMapping, baseline_timestamp: str) -> None:
         """Print the changes since another run.
 
         Args:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, cast
 from crewgraph.contrib.evaluation.results import EvaluationScore, MetricCategory
 from crewgraph.llm.resolve import as_llm
 from crewgraph.prompts.book import Book, english
+from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import extract_json, shorten
 
 __all__ = [
@@ -54,7 +55,7 @@ class BaseEvaluator(ABC):
 
     @abstractmethod
     def evaluate(
-        self, agent: Any, execution_trace: dict[str, Any], final_output: object, task: object = None
+        self, agent: Any, execution_trace: PlainDict, final_output: object, task: object = None
     ) -> EvaluationScore:
         """Evaluate an agent's work.
 
@@ -69,7 +70,7 @@ class BaseEvaluator(ABC):
 _MAX_EXCERPT = 200
 
 
-def extract_json_from_llm_response(text: str) -> dict[str, Any]:
+def extract_json_from_llm_response(text: str) -> PlainDict:
     """Return the JSON object in a model's reply, which may be surrounded by text or fenced.
 
     Raises:
@@ -78,7 +79,7 @@ def extract_json_from_llm_response(text: str) -> dict[str, Any]:
     data = extract_json(text)
     if not isinstance(data, dict):
         raise ValueError(f"there is no JSON object in the reply {shorten(text, _MAX_EXCERPT)!r}")
-    return cast("dict[str, Any]", data)
+    return cast("PlainDict", data)
 
 
 def parse_score(reply: str) -> EvaluationScore:
@@ -92,7 +93,7 @@ def parse_score(reply: str) -> EvaluationScore:
         return EvaluationScore(score=None, feedback=problem, raw_response=reply)
 
 
-def _score(data: Mapping[str, Any]) -> float | None:
+def _score(data: PlainMapping) -> float | None:
     for name in ("overall_score", "score"):
         if name in data:
             return None if data[name] is None else float(data[name])
@@ -102,9 +103,9 @@ def _score(data: Mapping[str, Any]) -> float | None:
     return sum(parts) / len(parts)
 
 
-def _parts(data: Mapping[str, object]) -> Mapping[str, Any]:
+def _parts(data: Mapping[str, object]) -> PlainMapping:
     parts = data.get("scores")
-    return cast("Mapping[str, Any]", parts) if isinstance(parts, Mapping) else {}
+    return cast("PlainMapping", parts) if isinstance(parts, Mapping) else {}
 
 
 def _feedback(data: Mapping[str, object]) -> str:
@@ -147,7 +148,7 @@ class ModelEvaluator(BaseEvaluator):
         return self._category
 
     def evaluate(
-        self, agent: object, execution_trace: dict[str, Any], final_output: object, task: object = None
+        self, agent: object, execution_trace: PlainDict, final_output: object, task: object = None
     ) -> EvaluationScore:
         """Ask the model for a score; see `BaseEvaluator.evaluate`.
 

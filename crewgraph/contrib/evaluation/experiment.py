@@ -19,6 +19,7 @@ from crewgraph.definitions.crew.evaluation import mean
 from crewgraph.definitions.crew.pending import PendingCrew
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import RunError
+from crewgraph.schema import PlainMapping
 
 __all__ = [
     "ExperimentRunner",
@@ -158,7 +159,7 @@ class _AwaitEvaluation(Operation):
         await self.evaluator.afinish()
 
 
-def _run_inputs(crew: object, agents: Sequence[object], inputs: Mapping[str, Any]) -> Program[None]:
+def _run_inputs(crew: object, agents: Sequence[object], inputs: PlainMapping) -> Program[None]:
     if crew is not None:
         output = yield _Kickoff(crew, (inputs,), {})
         if isinstance(output, PendingCrew):
@@ -168,7 +169,7 @@ def _run_inputs(crew: object, agents: Sequence[object], inputs: Mapping[str, Any
         yield _Kickoff(agent, (), inputs)
 
 
-def _parse_case(number: int, case: Mapping[str, Any]) -> ExperimentResult:
+def _parse_case(number: int, case: PlainMapping) -> ExperimentResult:
     """Validate a case and return its result as not passed."""
     for name in ("inputs", "expected_score"):
         if name not in case:
@@ -257,7 +258,7 @@ def assert_experiment_successfully(experiment_results: ExperimentResults, baseli
     assert_experiment_no_regression(experiment_results.compare_with_baseline(baseline_filepath=path))
 
 
-def assert_experiment_no_regression(comparison_result: Mapping[str, Any]) -> None:
+def assert_experiment_no_regression(comparison_result: PlainMapping) -> None:
     """Assert that no case has regressed, and warn about cases that are missing.
 
     Args:

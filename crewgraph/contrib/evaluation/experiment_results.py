@@ -10,6 +10,7 @@ from typing import Any, cast
 from pydantic import BaseModel
 
 from crewgraph.contrib.evaluation.display import ExperimentResultsDisplay
+from crewgraph.schema import Metadata, PlainDict, PlainMapping
 
 __all__ = ["ExperimentResult", "ExperimentResults", "append_run", "compare_runs", "latest_baseline"]
 
@@ -20,7 +21,7 @@ class ExperimentResult(BaseModel):
     identifier: str
     """The case's name, the same in every run."""
 
-    inputs: dict[str, Any]
+    inputs: PlainDict
     """Inputs of the crew or the agent."""
 
     score: float | dict[str, float]
@@ -32,7 +33,7 @@ class ExperimentResult(BaseModel):
     passed: bool
     """Whether the score reached the minimum."""
 
-    agent_evaluations: dict[str, Any] | None = None
+    agent_evaluations: PlainDict | None = None
     """`AgentAggregatedEvaluationResult` by agent role; None if the case could not be run."""
 
 
@@ -44,14 +45,14 @@ class ExperimentResults:
         metadata: JSON data that describes the experiment.
     """
 
-    def __init__(self, results: list[ExperimentResult], metadata: dict[str, Any] | None = None) -> None:
+    def __init__(self, results: list[ExperimentResult], metadata: Metadata | None = None) -> None:
         self.results = results
-        self.metadata: dict[str, Any] = metadata or {}
+        self.metadata: Metadata = metadata or {}
         self.timestamp = datetime.now(UTC)
         """Time of the experiment."""
         self.display = ExperimentResultsDisplay()
 
-    def to_json(self, filepath: str | None = None) -> dict[str, Any]:
+    def to_json(self, filepath: str | None = None) -> PlainDict:
         """Return the experiment as JSON data, without the evaluations of agents.
 
         Args:
@@ -68,7 +69,7 @@ class ExperimentResults:
 
     def compare_with_baseline(
         self, baseline_filepath: str, save_current: bool = True, print_summary: bool = False
-    ) -> dict[str, Any]:
+    ) -> PlainDict:
         """Compare with the latest run in a file.
 
         Args:
@@ -97,7 +98,7 @@ class ExperimentResults:
         return comparison
 
 
-def latest_baseline(path: Path) -> dict[str, Any] | None:
+def latest_baseline(path: Path) -> PlainDict | None:
     """Return the latest run in a file, or None.
 
     Raises:
@@ -108,7 +109,7 @@ def latest_baseline(path: Path) -> dict[str, Any] | None:
     return runs[-1] if runs else None
 
 
-def append_run(path: Path, run: Mapping[str, Any]) -> None:
+def append_run(path: Path, run: PlainMapping) -> None:
     """Append a run to a file, replacing the file atomically.
 
     Raises:
@@ -125,7 +126,7 @@ def append_run(path: Path, run: Mapping[str, Any]) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def compare_runs(baseline: Mapping[str, Any], now: Mapping[str, bool]) -> dict[str, Any]:
+def compare_runs(baseline: PlainMapping, now: Mapping[str, bool]) -> PlainDict:
     """Compare the cases of two runs.
 
     Args:
@@ -145,7 +146,7 @@ def compare_runs(baseline: Mapping[str, Any], now: Mapping[str, bool]) -> dict[s
     }
 
 
-def _runs(path: Path) -> list[dict[str, Any]]:
+def _runs(path: Path) -> list[PlainDict]:
     try:
         text = path.read_text("utf-8")
     except FileNotFoundError:
@@ -156,7 +157,7 @@ def _runs(path: Path) -> list[dict[str, Any]]:
         raise _not_runs(path, f"it is not JSON: {error}") from error
     runs: list[Any] = cast("list[Any]", data if isinstance(data, list) else [data] if data else [])
     for run in runs:
-        results: Any = cast("dict[str, Any]", run).get("results") if isinstance(run, dict) else None
+        results: Any = cast("PlainDict", run).get("results") if isinstance(run, dict) else None
         if not isinstance(results, list) or not all(_is_case(case) for case in cast("list[Any]", results)):
             raise _not_runs(path, "a run is an object whose `results` each have `identifier` and `passed`")
     return runs

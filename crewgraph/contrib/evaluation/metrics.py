@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from crewgraph.contrib.evaluation.evaluator import ModelEvaluator, NothingToEvaluate, bullet_list
 from crewgraph.contrib.evaluation.results import MetricCategory
+from crewgraph.schema import PlainMapping
 from crewgraph.text import shorten
 
 __all__ = [
@@ -89,7 +90,7 @@ def _required_uses(trace: Mapping[str, object]) -> Sequence[_Use]:
     return uses
 
 
-def _tool_uses(trace: Mapping[str, Any]) -> Sequence[_Use]:
+def _tool_uses(trace: PlainMapping) -> Sequence[_Use]:
     return trace.get("tool_uses", ())
 
 
@@ -123,8 +124,8 @@ class ReasoningEfficiencyEvaluator(ModelEvaluator):
 
     _category = MetricCategory.REASONING_EFFICIENCY
 
-    def _facts(self, agent: object, trace: Mapping[str, Any], task: object) -> str:
-        calls: Sequence[Mapping[str, Any]] = trace.get("llm_calls") or []
+    def _facts(self, agent: object, trace: PlainMapping, task: object) -> str:
+        calls: Sequence[PlainMapping] = trace.get("llm_calls") or []
         if len(calls) < 2:
             raise NothingToEvaluate("The agent needed no more than one request: there is no way to judge.")
         texts = [_text(call.get("response")) for call in calls]

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from enum import Enum
-from typing import Any
 
 from pydantic import BaseModel, Field
 
 from crewgraph.definitions.crew.evaluation import mean
+from crewgraph.schema import PlainDict
 
 __all__ = [
     "AgentAggregatedEvaluationResult",
@@ -124,12 +124,12 @@ class ExecutionState:
     """Id of the task being evaluated."""
 
     def __init__(self) -> None:
-        self.traces: dict[str, Any] = {}
+        self.traces: PlainDict = {}
         self.iteration = 1
         """Number of the iteration, from 1."""
         self.iterations_results: dict[int, dict[str, list[AgentEvaluationResult]]] = {}
         """Results by iteration and agent role."""
-        self.agent_evaluators: dict[str, Any] = {}
+        self.agent_evaluators: PlainDict = {}
 
 
 def aggregate_results(

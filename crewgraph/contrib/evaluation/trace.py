@@ -28,6 +28,7 @@ from crewgraph.events import (
     ToolValidateInputErrorEvent,
 )
 from crewgraph.events.bus import EventBus, is_replaying
+from crewgraph.schema import PlainMapping
 
 __all__ = ["LITE_TASK", "EvaluationTraceCallback", "create_evaluation_callbacks"]
 
@@ -123,7 +124,7 @@ class EvaluationTraceCallback(BaseEventListener):
     def on_tool_use(
         self,
         tool_name: str,
-        tool_args: Mapping[str, Any] | str,
+        tool_args: PlainMapping | str,
         result: Any,
         success: bool = True,
         error_type: str | None = None,
@@ -131,7 +132,7 @@ class EvaluationTraceCallback(BaseEventListener):
         """Record a tool call."""
         _record_tool_use(self._current(), tool_name, tool_args, result, success, error_type)
 
-    def on_llm_call_start(self, messages: object, tools: Sequence[Mapping[str, Any]] | None = None) -> None:
+    def on_llm_call_start(self, messages: object, tools: Sequence[PlainMapping] | None = None) -> None:
         """Record the start of a model call."""
         if self._current() is not None:
             self.current_llm_call = _call(messages, tools)

@@ -10,6 +10,7 @@ from crewgraph.contrib.files.file import BaseFile, ImageFile
 from crewgraph.contrib.files.source import BINARY, FileChanged, FilePath, FileTooLargeError, FileUrl
 from crewgraph.core.files import FileRecord, is_file_mark
 from crewgraph.core.messages import Message
+from crewgraph.schema import PlainDict
 
 __all__ = ["content_of", "expand", "record_files"]
 
@@ -114,7 +115,7 @@ def _parts(message: Message) -> Sequence[Any]:
     return content if isinstance(content, list) else ()
 
 
-def _block(name: str, record: FileRecord) -> dict[str, Any]:
+def _block(name: str, record: FileRecord) -> PlainDict:
     kind = record["type"]
     if "url" in record:
         return {"type": "image_url", "image_url": {"url": record["url"]}}

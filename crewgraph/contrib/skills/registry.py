@@ -19,6 +19,7 @@ from crewgraph.contrib.skills.skill import (
     load_skill_metadata,
 )
 from crewgraph.errors import DefinitionError
+from crewgraph.schema import PlainDict
 from crewgraph.settings import storage_dir
 
 __all__ = [
@@ -129,7 +130,7 @@ def _read_metadata(folder: Path) -> dict[str, object]:
         data: object = json.loads((folder / _METADATA_FILE).read_text("utf-8"))
     except (OSError, ValueError):
         return {}
-    return cast(dict[str, Any], data) if isinstance(data, dict) else {}
+    return cast(PlainDict, data) if isinstance(data, dict) else {}
 
 
 def _archive_files(archive: bytes, ref: str) -> Iterator[tuple[str, bytes]]:

@@ -10,6 +10,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from crewgraph.errors import DefinitionError
+from crewgraph.schema import PlainDict
 from crewgraph.text import shorten
 
 __all__ = [
@@ -92,7 +93,7 @@ class SkillFrontmatter(BaseModel):
         """Accept the tools as space-separated text."""
         if not isinstance(values, dict):
             return values
-        fields = cast(dict[str, Any], values)
+        fields = cast(PlainDict, values)
         return {key: _split(value) if key in _TOOL_KEYS else value for key, value in fields.items()}
 
 
@@ -171,7 +172,7 @@ class SkillParseError(DefinitionError):
     """A `SKILL.md` is invalid; the message names the line."""
 
 
-def parse_frontmatter(content: str, where: str = SKILL_FILENAME) -> tuple[dict[str, Any], str]:
+def parse_frontmatter(content: str, where: str = SKILL_FILENAME) -> tuple[PlainDict, str]:
     """Return the raw front matter of a file and the text below it.
 
     Args:
@@ -203,7 +204,7 @@ def parse_frontmatter(content: str, where: str = SKILL_FILENAME) -> tuple[dict[s
         raise SkillParseError(
             f"{where}:1: the front matter is not a mapping; it needs `name: ...` and `description: ...`."
         )
-    return cast(dict[str, Any], values), content[end.end() :].strip()
+    return cast(PlainDict, values), content[end.end() :].strip()
 
 
 def _fences(content: str, where: str) -> tuple[re.Match[str], re.Match[str]]:

@@ -7,6 +7,7 @@ from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
 from crewgraph.contrib.snapshots.providers import BaseProvider, JsonProvider, SqliteProvider, detect_provider
 from crewgraph.definitions.checkpoints import CheckpointSettings, apply_from_checkpoint, validate_checkpoint
+from crewgraph.schema import PlainDict
 
 __all__ = ["CheckpointConfig", "CheckpointEventType", "apply_checkpoint", "as_config", "config_of"]
 
@@ -152,7 +153,7 @@ _PROVIDERS: dict[str, type[BaseProvider]] = {"json": JsonProvider, "sqlite": Sql
 def _provider(value: Any) -> object:
     if not isinstance(value, dict):
         return value
-    kind: Any = cast("dict[str, Any]", value).get("provider_type", "json")
+    kind: Any = cast("PlainDict", value).get("provider_type", "json")
     if kind not in _PROVIDERS:
         raise ValueError(f"unknown `provider_type` {kind!r}; available: {', '.join(_PROVIDERS)}")
     return _PROVIDERS[kind]()

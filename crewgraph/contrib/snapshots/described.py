@@ -18,6 +18,7 @@ from crewgraph.definitions.placeholders import TemplatedDefinition
 from crewgraph.errors import DefinitionError
 from crewgraph.former_names import current_name
 from crewgraph.llm.base import BaseLLM
+from crewgraph.schema import PlainDict, PlainMapping
 
 __all__ = ["describe_definition", "recreate_definition"]
 
@@ -44,7 +45,7 @@ _RUN_FIELDS = frozenset(
 )
 
 
-def describe_definition(definition: Any) -> dict[str, Any]:
+def describe_definition(definition: Any) -> PlainDict:
     """Describe a definition and everything it refers to as plain data.
 
     Objects that can be imported by name (classes, functions, `@tool` tools) are stored as that name. Others (a lambda, an open
@@ -55,7 +56,7 @@ def describe_definition(definition: Any) -> dict[str, Any]:
     return {"top": top, "things": writer.things}
 
 
-def recreate_definition(plain: Mapping[str, Any]) -> Any:
+def recreate_definition(plain: PlainMapping) -> Any:
     """Recreate the definition that `describe_definition` described.
 
     Imports the modules that it names.
@@ -68,7 +69,7 @@ def recreate_definition(plain: Mapping[str, Any]) -> Any:
 
 class _Writer:
     def __init__(self) -> None:
-        self.things: list[dict[str, Any]] = []
+        self.things: list[PlainDict] = []
         self._indices: dict[int, int] = {}
         self._references: list[Any] = []  # keeps objects alive, so that ids stay unique
 
@@ -93,7 +94,7 @@ class _Writer:
             return {_REF: self._thing(value, where)}
         return {_LOST: f"`{where}` ({kind.__name__})"}
 
-    def _mapping(self, value: Mapping[Any, Any], where: str) -> dict[str, Any]:
+    def _mapping(self, value: Mapping[Any, Any], where: str) -> PlainDict:
         items = [(key, self.plain(item, f"{where}[{key!r}]")) for key, item in value.items()]
         if all(isinstance(key, str) and not key.startswith("$") for key, _ in items):
             return dict(items)
@@ -114,7 +115,7 @@ class _Writer:
         return index
 
 
-def _arguments(value: "BaseModel | BaseLLM | Flow") -> dict[str, Any]:
+def _arguments(value: "BaseModel | BaseLLM | Flow") -> PlainDict:
     if isinstance(value, Flow):  # the class is the definition, and the state belongs to the run
         return {"name": value.name} if isinstance(value.name, str) else {}
     return _fields(value) if isinstance(value, BaseModel) else _attributes(value)
@@ -149,7 +150,7 @@ def _attributes(value: BaseLLM) -> dict[str, Any]:
 
 
 class _Reader:
-    def __init__(self, things: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, things: Sequence[PlainMapping]) -> None:
         self._things, self._objects = things, dict[int, Any]()
 
     def value(self, plain: Any) -> Any:
@@ -157,7 +158,7 @@ class _Reader:
             return [self.value(item) for item in cast("list[Any]", plain)]
         if not isinstance(plain, dict):
             return plain
-        fields = cast("dict[str, Any]", plain)
+        fields = cast("PlainDict", plain)
         if _NAME in fields:
             return _import(fields[_NAME])
         if _LOST in fields:

@@ -29,6 +29,7 @@ from crewgraph.events.stream_context import CONTEXT_LISTENERS
 from crewgraph.events.task import TaskCompletedEvent
 from crewgraph.runtime.run_hooks import SnapshotOrigin
 from crewgraph.runtime.run_target import RunPlace
+from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
 __all__ = [
@@ -89,7 +90,7 @@ class SnapshotRecorder:
         self,
         config: CheckpointConfig,
         entity: object,
-        point: Callable[[], dict[str, Any]],
+        point: Callable[[], PlainDict],
         origin: tuple[str, str | None],
         concerns: Callable[[Any, BaseEvent], bool] | None = None,
     ) -> None:
@@ -192,7 +193,7 @@ class CrewRecording(Recording):
         crew: Crew,
         place: RunPlace,
         tasks: Sequence[TaskBinding],
-        inputs: Mapping[str, Any],
+        inputs: PlainMapping,
         origin: SnapshotOrigin | None,
     ) -> None:
         branch, parent, outputs = origin or ("main", None, {})
@@ -210,7 +211,7 @@ class _CrewProgress:
     """The progress of a crew's run."""
 
     def __init__(
-        self, place: RunPlace, tasks: Sequence[TaskBinding], inputs: Mapping[str, Any], outputs: Mapping[str, object]
+        self, place: RunPlace, tasks: Sequence[TaskBinding], inputs: PlainMapping, outputs: Mapping[str, object]
     ) -> None:
         self._place, self._inputs, self._outputs = place, dict(inputs), dict(outputs)
         self._tasks = {id(binding.task): binding for binding in tasks}
@@ -220,7 +221,7 @@ class _CrewProgress:
         if isinstance(event, TaskCompletedEvent) and (binding := self._tasks.get(id(event.task))) is not None:
             self._outputs[binding.slug] = binding.labelled(event.output.to_plain())
 
-    def point(self) -> dict[str, Any]:
+    def point(self) -> PlainDict:
         """Return the run's identity and current progress."""
         return {
             "thread_id": self._place.shown_thread,
@@ -323,7 +324,7 @@ class _AgentRecorder(SnapshotRecorder):
 
 
 def agent_kickoff(
-    agent: BaseAgent, start: KickoffPoint | None, inputs: Mapping[str, Any]
+    agent: BaseAgent, start: KickoffPoint | None, inputs: PlainMapping
 ) -> tuple[RunPlace | None, Recording | None]:
     """Return where a standalone kickoff is stored and what records its snapshots; None for either that is not configured.
 

@@ -33,6 +33,7 @@ from crewgraph.runtime.runs.metadata import FORKED_FROM
 from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.runtime.runs.stored_run import StoredCrewRun
 from crewgraph.runtime.streaming.crew_audience import CrewAudience
+from crewgraph.schema import PlainDict, PlainMapping
 
 __all__ = ["restore", "restore_into"]
 
@@ -63,13 +64,13 @@ def restore_into(entity: Any, config: CheckpointSettings) -> None:
         entity.start_next_with(KickoffPoint(run["thread_id"], run["database"], branch, parent))
 
 
-def _point_in(config: CheckpointConfig, kind: str) -> tuple[dict[str, Any], str, str | None]:
+def _point_in(config: CheckpointConfig, kind: str) -> tuple[PlainDict, str, str | None]:
     """Return a snapshot's run, branch and id."""
 
-    def point_of(document: Mapping[str, Any]) -> tuple[dict[str, Any], str, str | None]:
+    def point_of(document: PlainMapping) -> tuple[PlainDict, str, str | None]:
         return run_in(document, kind), document["branch"], document["checkpoint_id"]
 
-    return cast("tuple[dict[str, Any], str, str | None]", read_snapshot(config, point_of))
+    return cast("tuple[PlainDict, str, str | None]", read_snapshot(config, point_of))
 
 
 def _restored_agent(kind: type[BaseAgent], config: CheckpointConfig, branch: str | None) -> BaseAgent:
@@ -89,14 +90,14 @@ def _restored_crew(kind: type[Crew], config: CheckpointConfig, branch: str | Non
 
 def _restored(
     kind: type[Any], config: CheckpointConfig, branch: str | None, entity: str
-) -> tuple[Any, RuntimeState, dict[str, Any], str | None]:
+) -> tuple[Any, RuntimeState, PlainDict, str | None]:
     """Return the restored object with its state, its run, and the parent of the next snapshot."""
 
-    def state_and_run(document: Mapping[str, object]) -> tuple[RuntimeState, dict[str, Any]]:
+    def state_and_run(document: Mapping[str, object]) -> tuple[RuntimeState, PlainDict]:
         run = run_in(document, entity)
         return RuntimeState.from_document(document), run
 
-    state, run = cast("tuple[RuntimeState, dict[str, Any]]", read_snapshot(config, state_and_run))
+    state, run = cast("tuple[RuntimeState, PlainDict]", read_snapshot(config, state_and_run))
     restored = next(entity for entity in state.root if isinstance(entity, kind))
     parent = state.parent_id
     if branch is not None:
@@ -104,18 +105,18 @@ def _restored(
     return restored, state, run, parent
 
 
-def _crew_start(run: Mapping[str, Any], branch: str, parent: str | None, *, forks: bool) -> Any:
+def _crew_start(run: PlainMapping, branch: str, parent: str | None, *, forks: bool) -> Any:
     return partial(_continued_crew, _CrewPoint(run, branch, parent, forks=forks))
 
 
 class _CrewPoint:
     """The point from which a crew continues."""
 
-    def __init__(self, run: Mapping[str, Any], branch: str, parent: str | None, *, forks: bool) -> None:
+    def __init__(self, run: PlainMapping, branch: str, parent: str | None, *, forks: bool) -> None:
         self.thread_id: str | None = run["thread_id"]
         self.database: str | None = run["database"]
-        self.inputs: dict[str, Any] = run["inputs"]
-        self.outputs: dict[str, Any] = run["outputs"]
+        self.inputs: PlainDict = run["inputs"]
+        self.outputs: PlainDict = run["outputs"]
         self.branch, self.parent, self.forks = branch, parent, forks
 
     def saver(self, crew: Crew, checkpointer: Any) -> object:
@@ -137,7 +138,7 @@ class _CrewPoint:
 def _continued_crew(
     point: _CrewPoint,
     crew: Crew,
-    inputs: Mapping[str, Any] | None,
+    inputs: PlainMapping | None,
     options: RunOptions,
     audience: CrewAudience | None,
 ) -> Program[CrewOutput]:
@@ -162,16 +163,14 @@ def _is_at(point: _CrewPoint, stored: Any) -> bool:
     return set(done) <= set(point.outputs)
 
 
-def _begin(run: CrewRun, point: _CrewPoint, audience: CrewAudience | None, inputs: Mapping[str, Any]) -> CrewRun:
+def _begin(run: CrewRun, point: _CrewPoint, audience: CrewAudience | None, inputs: PlainMapping) -> CrewRun:
     run.origin = (point.branch, point.parent, point.outputs)
     if audience is not None:
         audience.start(run.crew.name, run.place.shown_thread, inputs, run.tasks, run.planning)
     return run
 
 
-def _branched(
-    run: CrewRun, point: _CrewPoint, inputs: dict[str, Any], audience: CrewAudience | None
-) -> Program[CrewOutput]:
+def _branched(run: CrewRun, point: _CrewPoint, inputs: PlainDict, audience: CrewAudience | None) -> Program[CrewOutput]:
     """Start a new run from the snapshot's outputs."""
     run = _begin(run, point, audience, inputs)
     last = run.tasks[-1]
@@ -201,7 +200,7 @@ def _branched(
 class _FlowPoint:
     """The point from which a flow continues."""
 
-    run: Mapping[str, Any]
+    run: PlainMapping
     forks: bool
 
 
@@ -220,7 +219,7 @@ def _restored_flow(kind: "type[Flow]", config: CheckpointConfig, branch: str | N
     return flow
 
 
-def _continue_flow(flow: "Flow", run: Mapping[str, Any], origin: tuple[str, str | None], *, forks: bool) -> None:
+def _continue_flow(flow: "Flow", run: PlainMapping, origin: tuple[str, str | None], *, forks: bool) -> None:
     database = run["database"]
     if own_saver(flow) is None and database is not None and Path(database).is_file():
         flow.checkpointer = saver_at(Path(database))
@@ -228,7 +227,7 @@ def _continue_flow(flow: "Flow", run: Mapping[str, Any], origin: tuple[str, str 
     flow.start_next_with(partial(_continued_flow, _FlowPoint(run, forks)))
 
 
-def _continued_flow(point: _FlowPoint, flow: "Flow", inputs: Mapping[str, Any]) -> Program[Any]:
+def _continued_flow(point: _FlowPoint, flow: "Flow", inputs: PlainMapping) -> Program[Any]:
     thread_id, done = str(point.run["thread_id"]), int(point.run["executions"])
     steps = yield from flow_steps(flow, thread_id)
     reached, last_step = 0, None

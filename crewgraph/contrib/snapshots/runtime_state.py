@@ -2,7 +2,6 @@
 
 import json
 import time
-from collections.abc import Mapping
 from typing import Any, Self, cast
 from uuid import uuid4
 
@@ -25,6 +24,7 @@ from crewgraph.events.checkpoint import (
     CheckpointStartedEvent,
 )
 from crewgraph.events.event_record import EventRecord
+from crewgraph.schema import PlainDict, PlainMapping
 
 __all__ = ["RuntimeState", "document_of", "read_snapshot", "run_in"]
 
@@ -46,7 +46,7 @@ class RuntimeState(RootModel[list[Any]]):
     _branch: str = PrivateAttr(default="main")
     _trigger: str | None = PrivateAttr(default=None)
     _event_record: EventRecord = PrivateAttr(default_factory=EventRecord)
-    _runs: list[dict[str, Any] | None] = PrivateAttr(default_factory=list[dict[str, Any] | None])
+    _runs: list[PlainDict | None] = PrivateAttr(default_factory=list[dict[str, Any] | None])
 
     @property
     def event_record(self) -> EventRecord:
@@ -76,13 +76,13 @@ class RuntimeState(RootModel[list[Any]]):
         """Let the next checkpoint follow `parent_id` on `branch`."""
         self._branch, self._parent_id = branch, parent_id
 
-    def set_progress(self, runs: list[dict[str, Any] | None], trigger: str | None = None) -> Self:
+    def set_progress(self, runs: list[PlainDict | None], trigger: str | None = None) -> Self:
         """Set the run and progress of each entity, and the event that triggers the checkpoint; return self."""
         self._runs, self._trigger = runs, trigger
         return self
 
     @property
-    def runs(self) -> list[dict[str, Any] | None]:
+    def runs(self) -> list[PlainDict | None]:
         """The run and progress of each entity; None for an entity without a run."""
         return [*self._runs, *([None] * (len(self.root) - len(self._runs)))]
 
@@ -147,7 +147,7 @@ class RuntimeState(RootModel[list[Any]]):
         """Async version of `from_checkpoint`."""
         return cls.from_checkpoint(config, **kwargs)
 
-    def _begin(self, location: str) -> tuple[float, dict[str, Any]]:
+    def _begin(self, location: str) -> tuple[float, PlainDict]:
         fields: dict[str, Any] = {
             "provider": type(self._provider).__name__,
             "trigger": self._trigger,
@@ -177,16 +177,16 @@ class RuntimeState(RootModel[list[Any]]):
     def _read(cls, data: object, handler: ModelWrapValidatorHandler[Self]) -> Self:
         if not isinstance(data, dict) or "entities" not in data:
             return handler(data)
-        return cls.from_document(cast("dict[str, Any]", data))
+        return cls.from_document(cast("PlainDict", data))
 
     @classmethod
-    def from_document(cls, document: Mapping[str, Any]) -> Self:
+    def from_document(cls, document: PlainMapping) -> Self:
         """Restore the state that a document describes.
 
         Raises:
             DefinitionError: If a name in it cannot be imported.
         """
-        entities: list[dict[str, Any]] = document["entities"]
+        entities: list[PlainDict] = document["entities"]
         state = cls([recreate_definition(entity["definition"]) for entity in entities])
         state._runs = [entity.get("run") for entity in entities]
         state._branch, state._parent_id = document.get("branch") or "main", document.get("checkpoint_id")
@@ -196,7 +196,7 @@ class RuntimeState(RootModel[list[Any]]):
         return state
 
 
-def document_of(state: RuntimeState) -> dict[str, Any]:
+def document_of(state: RuntimeState) -> PlainDict:
     """Return the state as plain data."""
     return {
         "crewgraph_format": _FORMAT,
@@ -253,7 +253,7 @@ def read_snapshot(config: CheckpointConfig, convert: Any) -> Any:
     return result
 
 
-def _document(path: str, provider: BaseProvider | None) -> dict[str, Any]:
+def _document(path: str, provider: BaseProvider | None) -> PlainDict:
     reader = provider or JsonProvider()
     document: object = json.loads(reader.from_checkpoint(path))
     if not isinstance(document, dict) or "crewgraph_format" not in document:
@@ -261,12 +261,12 @@ def _document(path: str, provider: BaseProvider | None) -> dict[str, Any]:
             f"{path!r} is not a crewgraph checkpoint. CrewAI's checkpoints contain its objects and cannot be read; run the "
             "crew again"
         )
-    fields = cast("dict[str, Any]", document)
+    fields = cast("PlainDict", document)
     # The document lacks its own id, which only the provider knows.
     return {**fields, "checkpoint_id": None if provider is None else provider.extract_id(path)}
 
 
-def run_in(document: Mapping[str, Any], kind: str) -> dict[str, Any]:
+def run_in(document: PlainMapping, kind: str) -> PlainDict:
     """Return the run of the first entity of a kind.
 
     Raises:

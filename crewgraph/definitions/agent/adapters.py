@@ -11,7 +11,7 @@ from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.fields import CallbackField
 from crewgraph.errors import DefinitionError
 from crewgraph.prompts.book import english
-from crewgraph.schema import model_outline
+from crewgraph.schema import PlainDict, model_outline
 from crewgraph.text import extract_json
 from crewgraph.tools.adapt import as_tool
 from crewgraph.tools.langchain import as_langchain_tool
@@ -47,7 +47,7 @@ class BaseAgentAdapter(BaseAgent, ABC):
 
     _agent_config: dict[str, object] | None = PrivateAttr(default=None)
 
-    def __init__(self, agent_config: dict[str, Any] | None = None, **kwargs: Any) -> None:
+    def __init__(self, agent_config: PlainDict | None = None, **kwargs: Any) -> None:
         """Create the agent.
 
         Args:
@@ -153,7 +153,7 @@ class LangGraphAgentAdapter(BaseAgentAdapter):
         tools: list[Any] | None = None,
         llm: object = None,
         max_iterations: int = 10,
-        agent_config: dict[str, Any] | None = None,
+        agent_config: PlainDict | None = None,
         **kwargs: object,
     ) -> None:
         """Create the agent.

@@ -10,6 +10,7 @@ from crewgraph.lazy import lazy
 from crewgraph.overrides import overridable
 from crewgraph.prompts.book import Book, english
 from crewgraph.prompts.i18n import I18N
+from crewgraph.schema import PlainMapping
 from crewgraph.tools.base import BaseTool
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class _DelegationSchema(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _normalize(cls, values: Any) -> object:
-        return normalize_coworker(cast("Mapping[str, Any]", values)) if isinstance(values, Mapping) else values
+        return normalize_coworker(cast("PlainMapping", values)) if isinstance(values, Mapping) else values
 
 
 class DelegateWorkToolSchema(_DelegationSchema):

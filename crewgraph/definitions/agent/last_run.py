@@ -8,6 +8,7 @@ from pydantic import PrivateAttr
 
 from crewgraph.definitions.base import Definition
 from crewgraph.lazy import lazy
+from crewgraph.schema import PlainDict
 from crewgraph.text import extract_json
 from crewgraph.tools.cache import ToolCalling, ToolsHandler
 from crewgraph.tools.failure import ToolFailureRecord
@@ -64,7 +65,7 @@ class LastRun(Definition):
     def record_tool_use(self, step: "AgentAction") -> None:
         """Store a step as the last use of a tool."""
         parsed: object = extract_json(step.tool_input)
-        arguments = cast("dict[str, Any]", parsed) if isinstance(parsed, dict) else None
+        arguments = cast("PlainDict", parsed) if isinstance(parsed, dict) else None
         self._tools_handler.last_used_tool = ToolCalling(tool_name=step.tool, arguments=arguments)
 
 

@@ -32,6 +32,7 @@ from crewgraph.definitions.task.task import Task
 from crewgraph.lazy import lazy
 from crewgraph.llm.usage import UsageMetrics
 from crewgraph.prompts.i18n import I18N
+from crewgraph.schema import PlainDict
 from crewgraph.text import placeholders
 
 if TYPE_CHECKING:
@@ -193,12 +194,12 @@ class Crew(CrewAbilities, CrewCheckpoints, MemoryFields, SkillFields):
     def _read_config(cls, values: object) -> object:
         if not isinstance(values, dict):
             return values
-        fields = cast(dict[str, Any], values)
+        fields = cast(PlainDict, values)
         config: object = fields.get("config")
         if isinstance(config, (str, bytes)):
             config = _parse_config(config)
         if isinstance(config, dict):
-            members = cast(dict[str, Any], config)
+            members = cast(PlainDict, config)
             fields = {**fields, "config": members, **_build_members(members)}
         return _resolve_manager(fields) if isinstance(fields.get("manager_agent"), str) else fields
 
@@ -352,14 +353,14 @@ def _parse_config(config: str | bytes) -> object:
     return parsed  # pyright: ignore[reportUnknownVariableType]
 
 
-def _build_members(config: dict[str, Any]) -> dict[str, object]:
+def _build_members(config: PlainDict) -> dict[str, object]:
     """Create the agents and tasks of a configuration."""
     if not config.get("agents") or not config.get("tasks"):
         raise PydanticCustomError("missing_keys_in_config", "`config` needs both `agents` and `tasks`, lists of dicts.")
     agents = [Agent(**fields) for fields in config["agents"]]
     by_role = {agent.role: agent for agent in agents}
     tasks: list[Task] = []
-    for fields in cast(list[dict[str, Any]], config["tasks"]):
+    for fields in cast(list[PlainDict], config["tasks"]):
         role: Any = fields.get("agent")
         if role is not None and role not in by_role:
             raise ValueError(f"a task in `config` names the agent {role!r}; there are {', '.join(map(repr, by_role))}")

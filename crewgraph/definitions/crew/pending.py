@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from crewgraph.definitions.task.output import CrewOutput
+from crewgraph.schema import PlainMapping
 from crewgraph.text import shorten
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class CrewQuestion:
     def from_plain(cls, id: str, value: Any) -> "CrewQuestion":
         """Create the question from the value passed to LangGraph's `interrupt`."""
         if isinstance(value, Mapping):
-            data = cast("Mapping[str, Any]", value)
+            data = cast("PlainMapping", value)
             if data.get("kind") in ("feedback", "approval") and isinstance(data.get("text"), str):
                 names = ("kind", "text", "task", "agent", "tool", "args", "answer", "refused")
                 return cls(id=id, **{name: data[name] for name in names if name in data})

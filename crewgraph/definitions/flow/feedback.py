@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from crewgraph.definitions.flow.method import ensure_metadata, mark_uncalled
 from crewgraph.errors import DefinitionError
-from crewgraph.schema import Metadata
+from crewgraph.schema import Metadata, PlainDict
 
 __all__ = [
     "FEEDBACK_SUFFIX",
@@ -96,7 +96,7 @@ class HumanFeedbackPending(Exception, metaclass=_PendingMeta):
     The `PendingFlow` that `kickoff` then returns is also an instance of this class.
     """
 
-    def __init__(self, context: Any, callback_info: dict[str, Any] | None = None, message: str | None = None) -> None:
+    def __init__(self, context: Any, callback_info: PlainDict | None = None, message: str | None = None) -> None:
         """Pause a run.
 
         Args:

@@ -15,6 +15,7 @@ from types import CodeType
 from typing import Any, ClassVar, Literal, TypeVar, cast, get_args, get_origin
 
 from crewgraph.errors import DefinitionError
+from crewgraph.schema import PlainMapping
 
 __all__ = [
     "AndCondition",
@@ -124,7 +125,7 @@ def parse_condition(given: Any, where: str) -> Condition:
     if isinstance(given, str) and given:
         return given
     if isinstance(given, Mapping):
-        read = _parse_mapping(cast("Mapping[str, Any]", given), where)
+        read = _parse_mapping(cast("PlainMapping", given), where)
         if read is not None:
             return read
     elif callable(given) and isinstance(name := getattr(given, "__name__", None), str) and name != "<lambda>":
@@ -134,7 +135,7 @@ def parse_condition(given: Any, where: str) -> Condition:
     )
 
 
-def _parse_mapping(given: Mapping[str, Any], where: str) -> FlowCondition | None:
+def _parse_mapping(given: PlainMapping, where: str) -> FlowCondition | None:
     """The form that CrewAI's `and_` and `or_` return."""
     kind = _CONDITION_TYPES.get(str(given.get("type", "OR")).upper())
     parts: object = given.get("conditions") or given.get("methods")

@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field
 
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.errors import DefinitionError
+from crewgraph.schema import PlainDict
 
 __all__ = [
     "CURRENT_WRITER",
@@ -172,7 +173,7 @@ def state_fields(state: Any) -> dict[str, Any]:
     """The fields of a state; they may be changed beside."""
     if isinstance(state, BaseModel):
         return read_with_retries(lambda: {**state.__dict__, **(state.__pydantic_extra__ or {})})
-    return read_with_retries(lambda: dict(cast("dict[str, Any]", state)))
+    return read_with_retries(lambda: dict(cast("PlainDict", state)))
 
 
 def state_source(flow: type[Any]) -> Any:
@@ -208,7 +209,7 @@ def create_state(source: object, flow: str) -> Any:
                 "defaults, or give the flow `initial_state=`."
             ) from error
     elif isinstance(source, dict):
-        made = StateDict(deepcopy(cast("dict[str, Any]", source)))
+        made = StateDict(deepcopy(cast("PlainDict", source)))
     elif isinstance(source, BaseModel):
         made = deepcopy(source)
     else:
@@ -216,7 +217,7 @@ def create_state(source: object, flow: str) -> Any:
             f"the state of flow `{flow}` is {source!r:.80}; give a pydantic model, its class, or a dict."
         )
     if isinstance(made, dict):
-        cast("dict[str, Any]", made).setdefault("id", str(uuid4()))
+        cast("PlainDict", made).setdefault("id", str(uuid4()))
         return cast("Any", made)
     if not getattr(made, "id", None):
         object.__setattr__(made, "id", str(uuid4()))  # also where the model has no such field
@@ -230,7 +231,7 @@ def is_incomplete(state: object) -> bool:
 
 def state_id(state: Any) -> str:
     """The `id` in a state."""
-    return str(cast("dict[str, Any]", state)["id"] if isinstance(state, dict) else state.id)
+    return str(cast("PlainDict", state)["id"] if isinstance(state, dict) else state.id)
 
 
 def with_new_id(state: Any) -> Any:
@@ -249,7 +250,7 @@ def with_inputs(state: Any, inputs: Inputs, flow: str) -> Any:
         DefinitionError: the values do not fit the state's model.
     """
     if isinstance(state, dict):
-        cast("dict[str, Any]", state).update(inputs)
+        cast("PlainDict", state).update(inputs)
         return cast("Any", state)
     kind = cast("type[BaseModel]", type(state))
     open_ended = kind.model_config.get("extra") == "allow"
@@ -258,7 +259,7 @@ def with_inputs(state: Any, inputs: Inputs, flow: str) -> Any:
         made = kind.model_validate({**_current_values(state), **fields}, by_alias=False, by_name=True)
     except ValueError as error:
         raise DefinitionError(f"the inputs do not fit the state `{kind.__name__}` of flow `{flow}`: {error}") from error
-    held = cast("dict[str, Any]", state.__dict__)
+    held = cast("PlainDict", state.__dict__)
     for name, value in held.items():
         if name not in vars(made):
             object.__setattr__(made, name, value)

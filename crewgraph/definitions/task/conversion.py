@@ -14,7 +14,7 @@ from crewgraph.llm.resolve import as_llm
 from crewgraph.llm.structure import read_structure
 from crewgraph.overrides import overridable
 from crewgraph.prompts.book import english
-from crewgraph.schema import model_outline
+from crewgraph.schema import PlainDict, model_outline
 
 __all__ = [
     "Converter",
@@ -247,5 +247,5 @@ async def async_convert_with_instructions(
     return await in_thread(convert_with_instructions, result, model, is_json_output, agent, converter_cls)
 
 
-def _as_requested(instance: BaseModel, is_json_output: bool) -> dict[str, Any] | BaseModel:
+def _as_requested(instance: BaseModel, is_json_output: bool) -> PlainDict | BaseModel:
     return instance.model_dump(mode="json") if is_json_output else instance

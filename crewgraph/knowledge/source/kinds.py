@@ -16,12 +16,12 @@ from crewgraph.knowledge.source.langchain import (
 )
 from crewgraph.knowledge.source.text_files import CSVKnowledgeSource, JSONKnowledgeSource, MarkdownKnowledgeSource
 from crewgraph.knowledge.source.url import URLKnowledgeSource
-from crewgraph.schema import Metadata
+from crewgraph.schema import Metadata, PlainDict, PlainMapping
 
 __all__ = ["SourceKinds", "as_sources"]
 
 
-_BY_SUFFIX: dict[str, Any] = {
+_BY_SUFFIX: PlainDict = {
     ".txt": TextFileKnowledgeSource,
     ".md": MarkdownKnowledgeSource,
     ".markdown": MarkdownKnowledgeSource,
@@ -84,7 +84,7 @@ def _as_source(value: Any) -> BaseKnowledgeSource:
     if isinstance(value, str):
         return StringKnowledgeSource(content=value)
     if isinstance(value, Mapping):
-        return _source_from_dict(dict(cast(Mapping[str, Any], value)))
+        return _source_from_dict(dict(cast(PlainMapping, value)))
     if is_retriever(value):
         return RetrieverKnowledgeSource(retriever=value)
     if is_loader(value):

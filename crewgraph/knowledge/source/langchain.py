@@ -11,6 +11,7 @@ from crewgraph.core.plain import plain
 from crewgraph.errors import SourceError
 from crewgraph.knowledge.passage import Passage, SearchResult
 from crewgraph.knowledge.source.base import BaseKnowledgeSource
+from crewgraph.schema import PlainDict
 
 __all__ = ["DocumentsKnowledgeSource", "RetrieverKnowledgeSource", "is_document", "is_loader", "is_retriever"]
 
@@ -89,7 +90,7 @@ def _results(documents: Sequence[object], limit: int) -> list[SearchResult]:
 
 
 def _result(document: Any) -> SearchResult:
-    metadata = cast(dict[str, Any], plain(document.metadata))
+    metadata = cast(PlainDict, plain(document.metadata))
     score = next((metadata[name] for name in _SCORES if isinstance(metadata.get(name), (int, float))), 1.0)
     key = str(getattr(document, "id", None) or digest(document.page_content, metadata))
     return {"id": key, "content": document.page_content, "metadata": metadata, "score": float(score)}

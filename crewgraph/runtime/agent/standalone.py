@@ -23,7 +23,6 @@ from crewgraph.core.effects import Body
 from crewgraph.core.messages import Message
 from crewgraph.core.node import BodyNode
 from crewgraph.core.operations import Program, adrive, drive
-from crewgraph.core.plain import PlainDict
 from crewgraph.core.plain import plain as plain_data
 from crewgraph.core.saving import InlineGraph
 from crewgraph.definitions.agent.agent import Agent, BaseAgent
@@ -47,6 +46,7 @@ from crewgraph.runtime.crew.results import recorded_files
 from crewgraph.runtime.execution import ReadState, Run, WaitForListeners
 from crewgraph.runtime.run_hooks import agent_observers, observed
 from crewgraph.runtime.run_target import RunPlace, place_in_flow, place_in_graph
+from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import shorten
 
 __all__ = [
@@ -248,7 +248,7 @@ def _judgement(guardrail: ModelGuardrail, output: TaskOutput) -> Program[tuple[b
 def run_standalone(
     name: str,
     node: str,
-    body: Callable[[Mapping[str, Any]], Body[PlainDict]],
+    body: Callable[[PlainMapping], Body[PlainDict]],
     notes: RunNotes | None = None,
     inputs: Inputs | None = None,
     binding: AgentBinding | None = None,

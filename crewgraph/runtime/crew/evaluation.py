@@ -11,7 +11,6 @@ from crewgraph.compiler.agent.models import first_llm, model_of
 from crewgraph.compiler.crew.marking import mark_outputs
 from crewgraph.core.effects import Body
 from crewgraph.core.operations import Program, adrive, drive
-from crewgraph.core.plain import PlainDict
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.agent import Agent
 from crewgraph.definitions.crew.crew import Crew
@@ -33,6 +32,7 @@ from crewgraph.runtime.console import crew_console
 from crewgraph.runtime.crew.kickoff import emit_crew_event, failure_text, kickoff_program, validate_inputs
 from crewgraph.runtime.crew.training import checked_rounds
 from crewgraph.runtime.execution import CallBack, WaitForListeners
+from crewgraph.schema import PlainDict
 
 if TYPE_CHECKING:
     from crewgraph.observe.table import show_table

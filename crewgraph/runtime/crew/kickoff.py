@@ -63,6 +63,7 @@ from crewgraph.runtime.runs.index import crew_question
 from crewgraph.runtime.runs.metadata import CREW_GRANULARITY, crew_labels
 from crewgraph.runtime.runs.retention import Retention
 from crewgraph.runtime.streaming.crew_audience import CrewAudience
+from crewgraph.schema import PlainDict, PlainMapping
 
 __all__ = [
     "CrewRun",
@@ -209,7 +210,7 @@ def _resume(
     return (yield from run.execute(resume_value, state.values.get(INPUTS) or {}))
 
 
-def validate_inputs(inputs: object) -> dict[str, Any]:
+def validate_inputs(inputs: object) -> PlainDict:
     """Return the inputs as a dict.
 
     Raises:
@@ -261,7 +262,7 @@ class CrewRun:
         """The tasks, preceded by the planning task, if any."""
         return list(self.tasks) if self.planning is None else [self.planning, *self.tasks]
 
-    def with_stored_granularity(self, metadata: Mapping[str, Any] | None) -> "CrewRun":
+    def with_stored_granularity(self, metadata: PlainMapping | None) -> "CrewRun":
         """Return this run in the granularity that it was stored with."""
         granularity: str = (metadata or {}).get(CREW_GRANULARITY, "task")
         if granularity == self.granularity:
@@ -322,7 +323,7 @@ class CrewRun:
         place, crew, notes = self.place, self.crew, RunNotes(crew=self.crew)
         saver = place.checkpointer if place.detached else None
         retention = Retention(crew.keep_history, f"crew `{crew.name}`", saver or None, place.thread_id)
-        written: Mapping[str, Any] = {}
+        written: PlainMapping = {}
 
         def start(value: object) -> Run:
             nonlocal written

@@ -14,7 +14,6 @@ from crewgraph.compiler.task.events import RunNotes
 from crewgraph.core.files import FILES, FileRecord, files_in
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation, Program
-from crewgraph.core.plain import PlainDict
 from crewgraph.core.pregel import written_since_start
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.definitions.task.output import CrewOutput, TaskOutput
@@ -22,7 +21,7 @@ from crewgraph.definitions.task.task import Task
 from crewgraph.errors import OutputInvalid, RunError, StorageError, UnknownTask
 from crewgraph.extensions import extension
 from crewgraph.llm.usage import total
-from crewgraph.schema import trusted
+from crewgraph.schema import PlainDict, PlainMapping, trusted
 
 __all__ = [
     "all_with_files",
@@ -119,7 +118,7 @@ def _as_output(outputs: list[TaskOutput], plan: TaskOutput | None, thread_id: st
     return trusted(CrewOutput, fields)
 
 
-def _output(task: TaskBinding, written: Mapping[str, Any], notes: RunNotes) -> TaskOutput:
+def _output(task: TaskBinding, written: PlainMapping, notes: RunNotes) -> TaskOutput:
     output = TaskOutput.from_plain(written[task.slug], task.task.output_pydantic)
     if task.slug in notes.tasks:
         output.messages = notes.tasks[task.slug].messages
@@ -127,7 +126,7 @@ def _output(task: TaskBinding, written: Mapping[str, Any], notes: RunNotes) -> T
 
 
 def execution_logs(
-    tasks: Sequence[TaskBinding], written: Mapping[str, Any], inputs: Inputs, notes: RunNotes
+    tasks: Sequence[TaskBinding], written: PlainMapping, inputs: Inputs, notes: RunNotes
 ) -> list[dict[str, object]]:
     """Return an entry for each task with an output; `was_replayed` is true for outputs from before the run was resumed."""
     return [
@@ -146,7 +145,7 @@ def execution_logs(
     ]
 
 
-def check_stored(tasks: Sequence[TaskBinding], values: Mapping[str, Any], thread_id: str | None) -> None:
+def check_stored(tasks: Sequence[TaskBinding], values: PlainMapping, thread_id: str | None) -> None:
     """Check what a checkpoint holds, before anything is built on it.
 
     Raises:
@@ -198,7 +197,7 @@ def task_index(reference: object, tasks: Sequence[TaskBinding], outputs: Mapping
     return _single_match([], f"task `{name:.80}`", tasks)
 
 
-def _names_of_tasks(outputs: Mapping[str, Mapping[str, Any]]) -> Iterator[Callable[[TaskBinding], Sequence[object]]]:
+def _names_of_tasks(outputs: Mapping[str, PlainMapping]) -> Iterator[Callable[[TaskBinding], Sequence[object]]]:
     """Yield functions that return the names of a task, most specific kind first."""
 
     def stored(task: TaskBinding, key: str) -> object:

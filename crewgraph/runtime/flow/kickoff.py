@@ -26,7 +26,6 @@ from crewgraph.compiler.flow.single_node import WHOLE
 from crewgraph.compiler.flow.state_changes import ANEW
 from crewgraph.core.cancellation import RunAbandoned
 from crewgraph.core.operations import Program, Saving, adrive, drive
-from crewgraph.core.plain import PlainDict
 from crewgraph.definitions.flow.checkpoints import run_extension, state_inputs
 from crewgraph.definitions.flow.feedback import PendingFlow
 from crewgraph.definitions.flow.flow import Flow
@@ -41,6 +40,7 @@ from crewgraph.runtime.run_target import own_saver
 from crewgraph.runtime.runs.metadata import FLOW_GRANULARITY, FLOW_NAME, has_single_node
 from crewgraph.runtime.runs.retention import Retention
 from crewgraph.runtime.runs.storage import checkpointer_for
+from crewgraph.schema import PlainDict
 
 __all__ = [
     "akickoff_flow",

@@ -5,7 +5,6 @@ import sqlite3
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError, to_jsonable_python
@@ -13,6 +12,7 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 from crewgraph.definitions.flow.feedback import PendingFeedbackContext
 from crewgraph.definitions.flow.persistence import FlowPersistence
 from crewgraph.errors import DefinitionError, StorageError
+from crewgraph.schema import PlainDict
 from crewgraph.settings import private_file, storage_dir
 
 __all__ = ["SQLiteFlowPersistence"]
@@ -78,7 +78,7 @@ class SQLiteFlowPersistence(FlowPersistence):
                 (flow_uuid, method_name, _to_json(state_data, flow_uuid)),
             )
 
-    def load_state(self, flow_uuid: str) -> dict[str, Any] | None:
+    def load_state(self, flow_uuid: str) -> PlainDict | None:
         """Return the last saved state of an id; None without one."""
         with self._connected() as connection:
             row = connection.execute("SELECT state FROM saved_states WHERE flow = ?", (flow_uuid,)).fetchone()

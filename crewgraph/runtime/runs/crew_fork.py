@@ -16,7 +16,6 @@ from crewgraph.compiler.crew.graph import parallel_group
 from crewgraph.compiler.crew.state import INPUTS, PLANNING
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.core.operations import Program, Saving, adrive, drive
-from crewgraph.core.plain import PlainDict
 from crewgraph.core.resources import RunResources
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.crew.history import CrewStep
@@ -34,6 +33,7 @@ from crewgraph.runtime.runs.crew_history import restore_output
 from crewgraph.runtime.runs.index import latest_run
 from crewgraph.runtime.runs.metadata import FORKED_FROM
 from crewgraph.runtime.runs.stored_run import StoredCrewRun, read_stored_run
+from crewgraph.schema import PlainDict
 
 __all__ = ["ForkRequest", "ForkStart", "afork_crew", "fork_crew", "override_output", "without_usage"]
 

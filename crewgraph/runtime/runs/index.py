@@ -14,7 +14,6 @@ from crewgraph.compiler.task.binding import bind_tasks
 from crewgraph.core.journal import CHANNEL, appended_in
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation, Program, adrive, drive
-from crewgraph.core.plain import PlainDict
 from crewgraph.core.pregel import has_next, leads_on
 from crewgraph.core.questions import ANSWER, own_id, questions_in
 from crewgraph.definitions.crew.crew import Crew
@@ -26,6 +25,7 @@ from crewgraph.runtime.execution import require_async_methods
 from crewgraph.runtime.runs.metadata import CREW_NAME, FLOW_NAME, crew_labels, has_single_node
 from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.runtime.runs.stored_run import StoredCrewRun, StoredRun
+from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.storage.checkpoints.listing import LatestCheckpoint
 from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
@@ -271,7 +271,7 @@ def _flow_info(plan: "TriggerPlan | None", latest: LatestCheckpoint) -> RunInfo:
     if plan is not None and _PROGRESS in values and has_single_node(stored.metadata):
         values = with_journal(plan, values, appended_in(stored.pending_writes or ()))
     # Without progress only the inputs are stored, and no method has begun.
-    progress: Mapping[str, Any] = values.get(_PROGRESS) or {"inflight": True, "last": None}
+    progress: PlainMapping = values.get(_PROGRESS) or {"inflight": True, "last": None}
     parked: Mapping[str, PlainDict] = values.get(_PARKED) or {}
     questions = tuple(question_of(question, partial(from_record, classes={})) for question in parked.values())
     is_open = progress["inflight"] or of_run(values, _UNSAVED)

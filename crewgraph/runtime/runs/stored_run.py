@@ -11,7 +11,6 @@ from langgraph.checkpoint.base import CheckpointTuple
 from crewgraph.compiler.crew.graph import node_task
 from crewgraph.compiler.crew.state import INPUTS, PLANNING, TASK
 from crewgraph.core.operations import Operation, Program, Saving, drive
-from crewgraph.core.plain import PlainDict
 from crewgraph.core.pregel import coming, given_to, leads_on
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.errors import RunError
@@ -25,6 +24,7 @@ from crewgraph.runtime.runs.metadata import (
     lineage,
     stored_crew_name,
 )
+from crewgraph.schema import PlainDict, PlainMapping
 
 if TYPE_CHECKING:
     from crewgraph.compiler.flow.completion import enclosing_thread
@@ -49,7 +49,7 @@ class StoredRun:
         return str(self.address["thread_id"])
 
     @property
-    def address(self) -> Mapping[str, Any]:
+    def address(self) -> PlainMapping:
         """The checkpoint's `thread_id`, `checkpoint_ns` and `checkpoint_id`."""
         return self.checkpoint.config.get("configurable") or {}
 
@@ -68,15 +68,15 @@ class StoredRun:
         return enclosing_thread(self.thread_id)
 
     @property
-    def metadata(self) -> Mapping[str, Any]:
-        return cast("Mapping[str, Any]", self.checkpoint.metadata)
+    def metadata(self) -> PlainMapping:
+        return cast("PlainMapping", self.checkpoint.metadata)
 
     @property
     def _stored(self) -> Mapping[str, object]:
         return self.checkpoint.checkpoint["channel_values"]
 
     @property
-    def _versions(self) -> Mapping[str, Any]:
+    def _versions(self) -> PlainMapping:
         return self.checkpoint.checkpoint["channel_versions"]
 
 

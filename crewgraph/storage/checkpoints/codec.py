@@ -14,6 +14,7 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
+from crewgraph.schema import PlainMapping
 from crewgraph.storage.checkpoints.schema import damaged_checkpoints
 from crewgraph.storage.checkpoints.threads import ChannelHistory, Key, NewCheckpoint, StoredCheckpoint
 from crewgraph.storage.checkpoints.values import Typed
@@ -71,7 +72,7 @@ class Codec:
         """
         return None if value is None else self._serde.dumps_typed(value)
 
-    def metadata(self, kind: str, head: bytes) -> Mapping[str, Any]:
+    def metadata(self, kind: str, head: bytes) -> PlainMapping:
         """Decode the metadata of a stored checkpoint."""
         return self._head((kind, head), "a checkpoint").metadata
 
@@ -146,7 +147,7 @@ def parse_config(config: RunnableConfig) -> tuple[str, str, str | None]:
     Raises:
         ValueError: the config names no thread.
     """
-    names: Mapping[str, Any] = config.get("configurable") or {}
+    names: PlainMapping = config.get("configurable") or {}
     if "thread_id" not in names:
         raise ValueError('A checkpointer needs a thread: pass config={"configurable": {"thread_id": ...}}.')
     return str(names["thread_id"]), names.get("checkpoint_ns") or "", names.get("checkpoint_id") or None

@@ -5,11 +5,12 @@
 
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple
 
+from crewgraph.schema import PlainMapping
 from crewgraph.storage.checkpoints.codec import Codec
 from crewgraph.storage.checkpoints.threads import Key, StoredCheckpoint, Threads
 
@@ -55,8 +56,8 @@ class CheckpointListing:
         return []
 
     def _load_keys(self) -> list[Key]:
-        names: Mapping[str, Any] = (self._config or {}).get("configurable") or {}
-        before: Mapping[str, Any] = (self._before or {}).get("configurable") or {}
+        names: PlainMapping = (self._config or {}).get("configurable") or {}
+        before: PlainMapping = (self._before or {}).get("configurable") or {}
         thread = names.get("thread_id")
         return self._threads.keys(
             None if thread is None else str(thread),

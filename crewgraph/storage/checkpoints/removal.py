@@ -7,11 +7,11 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from typing import Any
 
 from crewgraph.errors import StorageError
+from crewgraph.schema import PlainMapping
 from crewgraph.storage.checkpoints.threads import Threads
 from crewgraph.storage.checkpoints.versions import Versions
 from crewgraph.storage.database import MEMORY, Database
@@ -32,7 +32,7 @@ _INSERT_WRITE = (
 class Removal:
     """Removes and copies the checkpoints of a database."""
 
-    def __init__(self, threads: Threads, metadata: Callable[[str, bytes], Mapping[str, Any]]) -> None:
+    def __init__(self, threads: Threads, metadata: Callable[[str, bytes], PlainMapping]) -> None:
         self._threads = threads
         self._metadata = metadata
 

@@ -17,6 +17,7 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
+from crewgraph.schema import PlainDict
 from crewgraph.storage.checkpoints.codec import Codec, config_for_key, parse_config
 from crewgraph.storage.checkpoints.listing import CheckpointListing, LatestCheckpoint, LatestCheckpoints, NameFilter
 from crewgraph.storage.checkpoints.removal import Removal, apply_retention
@@ -123,7 +124,7 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
         self,
         config: RunnableConfig | None,
         *,
-        filter: dict[str, Any] | None = None,
+        filter: PlainDict | None = None,
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> Iterator[CheckpointTuple]:
@@ -145,7 +146,7 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
     def latest(
         self,
         *,
-        filter: dict[str, Any] | None = None,
+        filter: PlainDict | None = None,
         threads: NameFilter = _accept_all,
         channels: NameFilter = _accept_all,
     ) -> Iterator[LatestCheckpoint]:
@@ -307,7 +308,7 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
         self,
         config: RunnableConfig | None,
         *,
-        filter: dict[str, Any] | None = None,
+        filter: PlainDict | None = None,
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:

@@ -11,12 +11,13 @@ import os
 import sqlite3
 import time
 from collections.abc import Generator, Sequence
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 from langgraph.store.base import GetOp, IndexConfig, ListNamespacesOp, Result, SearchOp
 
 from crewgraph.errors import EmbedderError, StorageError
+from crewgraph.schema import PlainDict
 from crewgraph.storage.database import Database
 from crewgraph.storage.store.entries import (
     StoredEntry,
@@ -114,7 +115,7 @@ def store_embedder(embedder: object, index: IndexConfig | None) -> StoreEmbedder
     """
     if embedder is False:
         return None
-    config: dict[str, Any] = dict(index or {})
+    config: PlainDict = dict(index or {})
     source = config.get("embed") if embedder is None else embedder
     if isinstance(source, str) and "/" not in source:
         source = source.replace(":", "/", 1)  # "openai:text-embedding-3-small", as LangGraph writes it

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, cast
 
 from langgraph.store.base import GetOp, Item, ListNamespacesOp, SearchItem, SearchOp
 
+from crewgraph.schema import PlainMapping
 from crewgraph.storage.store.plan import NewEntry
 from crewgraph.storage.store.schema import (
     Namespace,
@@ -85,7 +86,7 @@ def _field(json: str, name: str, expected: object, depth: int) -> Condition:
 def _operators(expected: object) -> Mapping[str, object] | None:
     if not isinstance(expected, Mapping):
         return None
-    operators = cast("Mapping[str, Any]", expected)
+    operators = cast("PlainMapping", expected)
     return operators if any(str(key).startswith("$") for key in operators) else None
 
 
@@ -127,7 +128,7 @@ def _at(json: str, name: str | int, expected: object, depth: int, *, exactly: bo
 def _equals(expected: object, depth: int, *, exactly: bool) -> Condition:
     j = _alias(depth)
     if isinstance(expected, Mapping):
-        return _object(cast("Mapping[str, Any]", expected), depth, exactly=exactly)
+        return _object(cast("PlainMapping", expected), depth, exactly=exactly)
     if isinstance(expected, (list, tuple)):
         return _array(cast("Sequence[Any]", expected), depth, exactly=exactly)
     if expected is not None and not isinstance(expected, (str, int, float)):

@@ -29,6 +29,7 @@ from langgraph.store.base import (
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation, Program, adrive, drive
 from crewgraph.errors import CrewgraphError, StorageError
+from crewgraph.schema import PlainMapping
 from crewgraph.settings import storage_dir
 from crewgraph.storage.store.faiss_store import FaissStore
 from crewgraph.storage.vectors.embedder import NamedEmbedder
@@ -151,7 +152,7 @@ class Entry:
     text: str
     """The text that is searched."""
 
-    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    metadata: PlainMapping = field(default_factory=dict[str, Any])
     """JSON data. In the store its keys are those of the value, beside `text`."""
 
     below: tuple[str, ...] = ()
@@ -213,11 +214,11 @@ class StoreNamespace:
         # Where the storage folder is, is asked each time.
         return store_for(self._storage, self._file, self._resolved_embedder)
 
-    def put(self, key: str, text: str, metadata: Mapping[str, Any] | None = None) -> None:
+    def put(self, key: str, text: str, metadata: PlainMapping | None = None) -> None:
         """Store an entry, replacing one with the same key."""
         self.put_many([Entry(key, text, metadata or {})])
 
-    async def aput(self, key: str, text: str, metadata: Mapping[str, Any] | None = None) -> None:
+    async def aput(self, key: str, text: str, metadata: PlainMapping | None = None) -> None:
         """Async `put`."""
         await self.aput_many([Entry(key, text, metadata or {})])
 
@@ -253,17 +254,17 @@ class StoreNamespace:
         query: str,
         limit: int = 3,
         score_threshold: float | None = None,
-        filter: Mapping[str, Any] | None = None,
+        filter: PlainMapping | None = None,
         below: tuple[str, ...] = (),
     ) -> list[FoundEntry]:
         """Async `search`."""
         return await adrive(self.searching(query, limit, score_threshold, filter, below))
 
-    def entries(self, filter: Mapping[str, Any] | None = None, below: tuple[str, ...] = ()) -> list[FoundEntry]:
+    def entries(self, filter: PlainMapping | None = None, below: tuple[str, ...] = ()) -> list[FoundEntry]:
         """All entries, optionally filtered by metadata or by path."""
         return drive(self.listing(filter, below))
 
-    async def aentries(self, filter: Mapping[str, Any] | None = None, below: tuple[str, ...] = ()) -> list[FoundEntry]:
+    async def aentries(self, filter: PlainMapping | None = None, below: tuple[str, ...] = ()) -> list[FoundEntry]:
         """Async `entries`."""
         return await adrive(self.listing(filter, below))
 
@@ -390,12 +391,12 @@ class _BatchOperation(Operation):
         return await store.abatch(self.ops)
 
 
-def _encode_metadata(metadata: Mapping[str, Any]) -> dict[str, object]:
+def _encode_metadata(metadata: PlainMapping) -> dict[str, object]:
     """Metadata as part of a value, where `text` is taken."""
     return {f"{key}_" if key.rstrip("_") == _TEXT else key: value for key, value in metadata.items()}
 
 
-def _decode_metadata(value: Mapping[str, Any]) -> dict[str, object]:
+def _decode_metadata(value: PlainMapping) -> dict[str, object]:
     return {key[:-1] if key.rstrip("_") == _TEXT else key: part for key, part in value.items() if key != _TEXT}
 
 

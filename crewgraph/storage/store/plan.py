@@ -1,7 +1,7 @@
 """A validated batch: reads see the store as it was before the batch, and the last put of a key wins."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
 from langgraph.store.base import (
@@ -15,6 +15,7 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 
+from crewgraph.schema import PlainMapping
 from crewgraph.storage.store.schema import path_of
 
 __all__ = ["WHOLE_VALUE", "BatchPlan", "NewEntry", "texts_to_embed"]
@@ -115,7 +116,7 @@ def _new_entry(path: str, key: str, op: PutOp, fields: Sequence[str]) -> NewEntr
     return NewEntry(path, key, text, texts_to_embed(op.value, own_fields), _encode(own_fields), op.ttl)
 
 
-def _encode_value(value: Mapping[str, Any], path: str, key: str) -> str:
+def _encode_value(value: PlainMapping, path: str, key: str) -> str:
     try:
         text = _encode(value if isinstance(value, dict) else dict(value))
         text.encode()

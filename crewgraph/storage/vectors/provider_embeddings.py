@@ -15,6 +15,7 @@ from langchain_core.embeddings import Embeddings
 from crewgraph.core.loops.transport import LoopTransport
 from crewgraph.errors import EmbedderError
 from crewgraph.extras import load, require
+from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.storage.vectors.embedder import CheckedEmbeddings, NamedEmbedder, ThreadedEmbeddings, shared_embedder
 from crewgraph.storage.vectors.providers import EMBEDDING_PROVIDERS, EmbeddingProvider
 
@@ -199,7 +200,7 @@ def _embeddings(provider: EmbeddingProvider, arguments: dict[str, object], name:
             return ThreadedEmbeddings(_class_of(provider)(**_nested_arguments(provider, arguments)))
 
 
-def _class_arguments(provider: EmbeddingProvider, config: Mapping[str, Any]) -> dict[str, object]:
+def _class_arguments(provider: EmbeddingProvider, config: PlainMapping) -> dict[str, object]:
     """The arguments of the provider's class, from a configuration and the environment."""
     unknown = sorted(set(config) - set(provider.arguments))
     if unknown:
@@ -220,7 +221,7 @@ def _class_arguments(provider: EmbeddingProvider, config: Mapping[str, Any]) -> 
     return arguments
 
 
-def _with_key(provider: EmbeddingProvider, arguments: dict[str, Any]) -> dict[str, object]:
+def _with_key(provider: EmbeddingProvider, arguments: PlainDict) -> dict[str, object]:
     if provider.key is None or arguments.get(provider.key):
         return arguments
     address = arguments.get("base_url")
@@ -239,7 +240,7 @@ def _class_of(provider: EmbeddingProvider) -> Any:
     return getattr(require(provider.module, extra=provider.extra, purpose=purpose), provider.class_name)
 
 
-def _nested_arguments(provider: EmbeddingProvider, arguments: dict[str, Any]) -> dict[str, object]:
+def _nested_arguments(provider: EmbeddingProvider, arguments: PlainDict) -> dict[str, object]:
     """Move arguments to where the class expects them."""
     arguments = dict(arguments)
     match provider.name:
@@ -254,7 +255,7 @@ def _nested_arguments(provider: EmbeddingProvider, arguments: dict[str, Any]) ->
     return arguments
 
 
-def _openai(arguments: Mapping[str, Any]) -> Any:
+def _openai(arguments: PlainMapping) -> Any:
     unplaced = {"api_version", "azure_deployment"}  # Azure's, and of no account without it
     arguments_sent = {word: value for word, value in arguments.items() if word not in unplaced}
     if _OPENAI_HOST not in arguments_sent.get("base_url", _OPENAI_HOST):
@@ -291,7 +292,7 @@ def _azure(arguments: Mapping[str, object]) -> Any:
     )
 
 
-def _ollama(arguments: Mapping[str, Any]) -> Embeddings:
+def _ollama(arguments: PlainMapping) -> Embeddings:
     arguments = dict(arguments)
     address = _ollama_address(arguments.pop("base_url", None) or _OLLAMA)
     key, timeout = arguments.pop("api_key", None), arguments.pop("timeout", None)
@@ -321,7 +322,7 @@ def _ollama_address(url: str) -> str:
     return f"{address}:11434" if parts.scheme == "http" and parts.port is None and not parts.path else address
 
 
-def _client() -> dict[str, Any]:
+def _client() -> PlainDict:
     """Send texts, not token ids, which only OpenAI accepts and which would need a download of the vocabulary."""
     make = load("openai").DefaultAsyncHttpxClient
     return {"check_embedding_ctx_length": False, "http_async_client": make(transport=LoopTransport(make))}
@@ -346,7 +347,7 @@ def _name(provider: EmbeddingProvider, arguments: Mapping[str, object]) -> str:
 _NAMED_ELSEWHERE = {"dimensions", "url"}
 
 
-def _identity_address(provider: EmbeddingProvider, arguments: Mapping[str, Any]) -> str | None:
+def _identity_address(provider: EmbeddingProvider, arguments: PlainMapping) -> str | None:
     """The address of a self-hosted server or a deployment, which may serve any model; without credentials."""
     match provider.name:
         case "openai":

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, cast
+from typing import cast
 
 from langchain_core.embeddings import Embeddings
 
 from crewgraph.errors import EmbedderError
+from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.storage.vectors.embedder import (
     CheckedEmbeddings,
     FunctionEmbeddings,
@@ -48,7 +49,7 @@ def embedder_of(source: object = None) -> NamedEmbedder:
     if isinstance(source, str):
         return _from_name(source)
     if isinstance(source, Mapping):
-        return _from_config(cast("Mapping[str, Any]", source))
+        return _from_config(cast("PlainMapping", source))
     inner = None if isinstance(source, type) else getattr(source, "embedder", None)
     return inner if isinstance(inner, NamedEmbedder) else _from_object(source)
 
@@ -67,7 +68,7 @@ def _from_name(name: str) -> NamedEmbedder:
     return _from_config({"provider": provider, "config": {key: model} if model else {}})
 
 
-def _from_config(embedder_config: Mapping[str, Any]) -> NamedEmbedder:
+def _from_config(embedder_config: PlainMapping) -> NamedEmbedder:
     unknown = sorted(set(embedder_config) - {"provider", "config"})
     if unknown or not isinstance(embedder_config.get("provider"), str):
         raise EmbedderError(
@@ -77,7 +78,7 @@ def _from_config(embedder_config: Mapping[str, Any]) -> NamedEmbedder:
     config: object = embedder_config.get("config") or {}
     if not isinstance(config, Mapping):
         raise EmbedderError(f"The `config` of an embedder must be a dict, not a `{type(config).__name__}`.")
-    return _from_provider(embedder_config["provider"], dict(cast("Mapping[str, Any]", config)))
+    return _from_provider(embedder_config["provider"], dict(cast("PlainMapping", config)))
 
 
 def _from_provider(provider: str, config: dict[str, object]) -> NamedEmbedder:
@@ -99,7 +100,7 @@ def _local_size(config: Mapping[str, object]) -> int:
     return int(size)
 
 
-def _from_custom_config(config: dict[str, Any]) -> NamedEmbedder:
+def _from_custom_config(config: PlainDict) -> NamedEmbedder:
     function, name = config.pop("embedding_callable", None), config.pop("name", None)
     if function is None or (config and not isinstance(function, type)):
         problem = f"and this one has also {sorted(config)}" if function is not None else f"not {sorted(config)}"
@@ -117,7 +118,7 @@ def _from_object(source: object, name: str | None = None, config: Mapping[str, o
     )
 
 
-def _as_embeddings(source: object, config: Mapping[str, Any]) -> Embeddings:
+def _as_embeddings(source: object, config: PlainMapping) -> Embeddings:
     if isinstance(source, type):
         try:
             source = source(**config)

@@ -16,6 +16,7 @@ from crewgraph.events.mcp import (
     MCPToolExecutionFailedEvent,
     MCPToolExecutionStartedEvent,
 )
+from crewgraph.schema import PlainDict
 from crewgraph.tools.mcp.server import MCPServer
 
 __all__ = ["connection_events", "execution_events"]
@@ -45,7 +46,7 @@ def connection_events(server: MCPServer, agent: object) -> Generator[None]:
 
 
 @contextmanager
-def execution_events(server: MCPServer, tool: str, args: dict[str, Any]) -> Generator[dict[str, Any]]:
+def execution_events(server: MCPServer, tool: str, args: PlainDict) -> Generator[PlainDict]:
     """Emit events around a tool call; the block stores the result under "result" of the yielded dict."""
     fields = {**_server_fields(server), "tool_name": tool, "tool_args": args}
     _emit(server, MCPToolExecutionStartedEvent, fields)

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator
 
 from crewgraph.errors import DefinitionError
+from crewgraph.schema import PlainDict, PlainMapping
 
 __all__ = [
     "MCPServer",
@@ -43,7 +44,7 @@ class ToolFilterContext(BaseModel):
     server_name: str
     """The name of the server, derived from its address or command."""
 
-    run_context: dict[str, Any] | None = None
+    run_context: PlainDict | None = None
     """Always None: agents have the same tools in every run."""
 
 
@@ -65,7 +66,7 @@ class StaticToolFilter:
         self.allowed_tool_names = None if allowed_tool_names is None else set(allowed_tool_names)
         self.blocked_tool_names = set(blocked_tool_names or ())
 
-    def __call__(self, tool: dict[str, Any]) -> bool:
+    def __call__(self, tool: PlainDict) -> bool:
         """Return whether to offer a tool."""
         name = tool.get("name")
         return name not in self.blocked_tool_names and (
@@ -75,19 +76,19 @@ class StaticToolFilter:
 
 def create_static_tool_filter(
     allowed_tool_names: list[str] | None = None, blocked_tool_names: list[str] | None = None
-) -> Callable[[dict[str, Any]], bool]:
+) -> Callable[[PlainDict], bool]:
     """Return a filter by tool names; see `StaticToolFilter`."""
     return StaticToolFilter(allowed_tool_names, blocked_tool_names)
 
 
 def create_dynamic_tool_filter(
-    filter_func: Callable[[ToolFilterContext, dict[str, Any]], bool],
-) -> Callable[[ToolFilterContext, dict[str, Any]], bool]:
+    filter_func: Callable[[ToolFilterContext, PlainDict], bool],
+) -> Callable[[ToolFilterContext, PlainDict], bool]:
     """Return the function itself, a filter that depends on the agent."""
     return filter_func
 
 
-def is_offered(tool_filter: ToolFilter | None, context: ToolFilterContext, tool: dict[str, Any]) -> bool:
+def is_offered(tool_filter: ToolFilter | None, context: ToolFilterContext, tool: PlainDict) -> bool:
     """Return whether a filter offers a tool."""
     if tool_filter is None:
         return True
@@ -122,11 +123,11 @@ class MCPServer(BaseModel, ABC):
     execution_timeout: float = Field(default=60, gt=0)
     """Timeout in seconds for each tool call."""
 
-    _cached_tools: list[dict[str, Any]] | None = PrivateAttr(default=None)
+    _cached_tools: list[PlainDict] | None = PrivateAttr(default=None)
 
     @property
     @abstractmethod
-    def connection(self) -> dict[str, Any]:
+    def connection(self) -> PlainDict:
         """The connection parameters for langchain-mcp-adapters."""
 
     @property
@@ -161,11 +162,11 @@ class MCPServer(BaseModel, ABC):
         return hashlib.blake2b(encoded, digest_size=16).hexdigest()
 
     @property
-    def cached_tools(self) -> list[dict[str, Any]] | None:
+    def cached_tools(self) -> list[PlainDict] | None:
         """The tools, if they were listed and `cache_tools_list` is set."""
         return self._cached_tools
 
-    def cache_tools(self, tools: list[dict[str, Any]]) -> None:
+    def cache_tools(self, tools: list[PlainDict]) -> None:
         """Store the tools if `cache_tools_list` is set."""
         if self.cache_tools_list:
             self._cached_tools = tools
@@ -186,7 +187,7 @@ class MCPServerStdio(MCPServer):
     """Environment variables of the program; of this process it inherits only a few harmless ones, such as PATH and HOME."""
 
     @property
-    def connection(self) -> dict[str, Any]:
+    def connection(self) -> PlainDict:
         return {"transport": "stdio", "command": self.command, "args": list(self.args), "env": self.env}
 
     @property
@@ -312,7 +313,7 @@ def parse_reference(server: Any) -> ServerReference:
     if isinstance(server, str):
         return _from_address(server)
     if isinstance(server, Mapping):
-        return ServerReference(_from_fields(cast(Mapping[str, Any], server)))
+        return ServerReference(_from_fields(cast(PlainMapping, server)))
     if isinstance(command := getattr(server, "command", None), str):
         args, env = getattr(server, "args", None), getattr(server, "env", None)
         return ServerReference(MCPServerStdio(command=command, args=list(args or ()), env=env))

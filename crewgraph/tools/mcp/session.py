@@ -12,6 +12,7 @@ from crewgraph.core.loops.threads import LoopThread
 from crewgraph.core.resources import enclosing_resources
 from crewgraph.errors import MCPServerError
 from crewgraph.extras import require
+from crewgraph.schema import PlainDict
 from crewgraph.tools.mcp.server import MCPServer
 
 __all__ = ["MCPSession", "acall_tool", "cached_tools", "call_tool", "list_tools"]
@@ -33,7 +34,7 @@ class _ConnectionLost(Exception):
     """The connection was lost before the request reached the server."""
 
 
-def cached_tools(server: MCPServer) -> list[dict[str, Any]] | None:
+def cached_tools(server: MCPServer) -> list[PlainDict] | None:
     """Return the tools of a server if they were listed before, in this run or, with `cache_tools_list`, in this process."""
     resources = enclosing_resources()
     if server.cached_tools is not None or resources is None:
@@ -41,7 +42,7 @@ def cached_tools(server: MCPServer) -> list[dict[str, Any]] | None:
     return resources.of(server.key, lambda: MCPSession(server)).cached_tools
 
 
-def list_tools(server: MCPServer) -> list[dict[str, Any]]:
+def list_tools(server: MCPServer) -> list[PlainDict]:
     """Return the tools of a server with name, description and inputSchema.
 
     Raises:
@@ -54,7 +55,7 @@ def list_tools(server: MCPServer) -> list[dict[str, Any]]:
     return tools
 
 
-def call_tool(server: MCPServer, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+def call_tool(server: MCPServer, tool: str, arguments: PlainDict) -> PlainDict:
     """Call a tool and return the server's `CallToolResult` as plain data.
 
     Raises:
@@ -64,7 +65,7 @@ def call_tool(server: MCPServer, tool: str, arguments: dict[str, Any]) -> dict[s
         return _loop.run(session.call(tool, arguments))
 
 
-async def acall_tool(server: MCPServer, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+async def acall_tool(server: MCPServer, tool: str, arguments: PlainDict) -> PlainDict:
     """Async version of `call_tool`."""
     with _SessionScope(server) as session:
         return await _loop.arun(session.call(tool, arguments))
@@ -102,7 +103,7 @@ class MCPSession:
         self._tools: list[dict[str, object]] | None = None
 
     @property
-    def cached_tools(self) -> list[dict[str, Any]] | None:
+    def cached_tools(self) -> list[PlainDict] | None:
         """The tools of the server if they were listed before."""
         return self._tools
 
@@ -118,16 +119,16 @@ class MCPSession:
             if self._connection is not None:
                 await self._connection.close()
 
-    async def tools(self) -> list[dict[str, Any]]:
+    async def tools(self) -> list[PlainDict]:
         """Return the tools of the server, which are listed once."""
         if self._tools is None:
             self._tools = await self._request(_list_all_tools, self._server.connect_timeout, "list its tools")
         return self._tools
 
-    async def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    async def call(self, tool: str, arguments: PlainDict) -> PlainDict:
         """Call a tool and return the result as plain data."""
 
-        async def send(session: Any) -> dict[str, Any]:
+        async def send(session: Any) -> PlainDict:
             return (await session.call_tool(tool, arguments)).model_dump(mode="json", by_alias=True, exclude_none=True)
 
         return await self._request(send, self._server.execution_timeout, f"carry out `{tool}`")
@@ -273,8 +274,8 @@ class _Connection:
             )
 
 
-async def _list_all_tools(session: Any) -> list[dict[str, Any]]:
-    tools: list[dict[str, Any]] = []
+async def _list_all_tools(session: Any) -> list[PlainDict]:
+    tools: list[PlainDict] = []
     cursor: str | None = None
     while True:
         page = await session.list_tools(cursor)

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Container, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from pydantic import Field
 from crewgraph.errors import MCPServerError, ToolFailed
 from crewgraph.lazy import lazy_module
 from crewgraph.overrides import overridable, override_of
-from crewgraph.schema import from_json_schema
+from crewgraph.schema import PlainDict, PlainMapping, from_json_schema
 from crewgraph.text import shorten
 from crewgraph.tools.base import BaseTool
 from crewgraph.tools.mcp.server import MCPServer, ServerReference, ToolFilterContext, is_offered, parse_reference
@@ -30,13 +30,13 @@ __all__ = [
 ]
 
 
-def read_result(answer: Mapping[str, Any]) -> Any:
+def read_result(answer: PlainMapping) -> Any:
     """Reduce the result of a tool call to a text, or to content blocks if it has images.
 
     Args:
         answer: A `CallToolResult` as plain data.
     """
-    blocks: list[dict[str, Any]] = list(answer.get("content") or ())
+    blocks: list[PlainDict] = list(answer.get("content") or ())
     structured = answer.get("structuredContent")
     if structured is not None and not any(block.get("type") in ("text", "image", "resource") for block in blocks):
         blocks = [{"type": "text", "text": json.dumps(structured, ensure_ascii=False)}, *blocks]
@@ -76,7 +76,7 @@ class MCPTool(BaseTool):
         return outcome["result"]
 
     @contextmanager
-    def _report_events(self, arguments: dict[str, Any]) -> Generator[dict[str, Any]]:
+    def _report_events(self, arguments: PlainDict) -> Generator[PlainDict]:
         try:
             with events.execution_events(self.server, self.original_tool_name, arguments) as outcome:
                 yield outcome
@@ -90,7 +90,7 @@ class MCPTool(BaseTool):
     def _render(self, result: Any) -> Rendered:
         return render_blocks(result) if is_blocks(result) else super()._render(result)
 
-    def _read_answer(self, answer: dict[str, Any]) -> Any:
+    def _read_answer(self, answer: PlainDict) -> Any:
         result = read_result(answer)
         if not answer.get("isError"):
             return result
@@ -98,7 +98,7 @@ class MCPTool(BaseTool):
         raise ToolFailed(f"`{self.name}` failed: {shorten(message, 2000) or 'the server does not say why'}")
 
 
-def describe_tools(reference: ServerReference, agent: Any) -> list[dict[str, Any]]:
+def describe_tools(reference: ServerReference, agent: Any) -> list[PlainDict]:
     """List the tools that a server reference offers to an agent.
 
     Raises:
@@ -120,7 +120,7 @@ def describe_tools(reference: ServerReference, agent: Any) -> list[dict[str, Any
     return matches
 
 
-def _list_tools(server: MCPServer, agent: Any) -> list[dict[str, Any]]:
+def _list_tools(server: MCPServer, agent: Any) -> list[PlainDict]:
     cached = cached_tools(server)
     if cached is not None:
         return cached
@@ -134,7 +134,7 @@ def _normalized(name: str) -> str:
 
 def build_tools(
     references: Sequence[ServerReference],
-    descriptions: Sequence[Sequence[Mapping[str, Any]]],
+    descriptions: Sequence[Sequence[PlainMapping]],
     taken_names: Iterable[str] = (),
 ) -> list[MCPTool]:
     """Create tools from the descriptions of their servers.
@@ -167,7 +167,7 @@ def load_tools(servers: Sequence[Any], agent: Any) -> list[MCPTool]:
     return build_tools(references, [describe_tools(server, agent) for server in references])
 
 
-def _build_tool(server: MCPServer, description: Mapping[str, Any], taken: Container[str]) -> MCPTool:
+def _build_tool(server: MCPServer, description: PlainMapping, taken: Container[str]) -> MCPTool:
     name = str(description["name"])
     return MCPTool(
         name=name if name not in taken else f"{server.name}_{name}",

@@ -1,9 +1,8 @@
 """Execution of an agent's plan: steps run in order or in parallel, are observed, and are replanned where needed."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from crewgraph.compiler.agent.dialogue import Dialogue
 from crewgraph.compiler.agent.plan.planner import AgentPlan, Planner, make_plan, task_text
@@ -18,7 +17,7 @@ from crewgraph.definitions.agent.planning import PlanningConfig, PlanStep, StepO
 from crewgraph.errors import OutputInvalid
 from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.prompts.book import Book
-from crewgraph.schema import model_outline
+from crewgraph.schema import PlainDict, PlainMapping, model_outline
 from crewgraph.text import shorten
 
 __all__ = ["PlanExecution", "PlanOutcome", "execute_plan", "observe_step", "plan_notes"]
@@ -201,9 +200,7 @@ def _run_step(config: PlanningConfig, context: ReActContext, dialogue: Dialogue,
     return {"ok": True, "text": text}
 
 
-def _assess_step(
-    execution: PlanExecution, todos: TodoList, step: TodoItem, outcome: dict[str, Any]
-) -> Body[str | None]:
+def _assess_step(execution: PlanExecution, todos: TodoList, step: TodoItem, outcome: PlainDict) -> Body[str | None]:
     """Record the result of a step.
 
     Returns:
@@ -235,7 +232,7 @@ def _assess_step(
 
 
 def observe_step(
-    planner: Planner, task: str, step: TodoItem, outcome: Mapping[str, Any], todos: TodoList, report: AgentPlanReport
+    planner: Planner, task: str, step: TodoItem, outcome: PlainMapping, todos: TodoList, report: AgentPlanReport
 ) -> Body[StepObservation]:
     """Let a model assess the result of a step; fall back to the step's own status if its reply cannot be parsed.
 
@@ -267,7 +264,7 @@ def observe_step(
 
 
 def _observation_messages(
-    planner: Planner, task: str, step: TodoItem, outcome: Mapping[str, Any], todos: TodoList
+    planner: Planner, task: str, step: TodoItem, outcome: PlainMapping, todos: TodoList
 ) -> list[Message]:
     book = planner.book
     finished = [item for item in todos.items if item.status in ("completed", "failed")]

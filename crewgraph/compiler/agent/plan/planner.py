@@ -18,6 +18,7 @@ from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.planning import PlanningConfig, PlanStep
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book, fill_placeholders
+from crewgraph.schema import PlainMapping
 from crewgraph.text import extract_json
 
 __all__ = ["AgentPlan", "Planner", "make_plan", "task_text"]
@@ -231,7 +232,7 @@ def _parse_plan(reply: Reply, config: PlanningConfig | None) -> AgentPlan:
 def _plan_of_fields(value: Any, max_steps: int) -> AgentPlan | None:
     if not isinstance(value, Mapping):
         return None
-    fields = cast(Mapping[str, Any], value)
+    fields = cast(PlainMapping, value)
     if not isinstance(fields.get("plan"), str):
         return None
     ready = str(fields.get("ready")).lower() == "true"
