@@ -160,7 +160,7 @@ def _outline(schema: Mapping[str, Any], definitions: _Schemas, indent: str) -> s
         return " or ".join(json.dumps(value, ensure_ascii=False) for value in schema["enum"])
     if choices := schema.get("anyOf") or schema.get("oneOf") or schema.get("allOf"):
         return " or ".join(dict.fromkeys(_outline(choice, definitions, indent) for choice in choices))
-    kind: Any = schema.get("type", "anything")
+    kind = schema.get("type", "anything")
     if isinstance(kind, list):
         return " or ".join(str(name) for name in cast(list[Any], kind))
     if kind == "array":

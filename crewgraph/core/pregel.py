@@ -93,7 +93,7 @@ def place_of(config: RunnableConfig) -> Place:
     conf: PlainMapping = config.get("configurable") or {}
     thread = str(conf.get(_THREAD, ""))
     task, again = str(conf.get(_TASK, "")), bool(conf.get(_RESUMING))
-    saver: BaseCheckpointSaver[Any] | None = conf.get(_SAVER) or None
+    saver = conf.get(_SAVER) or None
     if saver is None:
         return Place(saver=None, durability=None, task=task, again=again, thread=thread, home=None, above=())
     checkpoints: Mapping[str, object] = conf.get(_MAP) or {}

@@ -43,7 +43,7 @@ def question_id(task: str, here: str, key: str) -> str:
 
 def own_id(asked: Interrupt) -> str | None:
     """Return the id of a question that a body asked; None for an `interrupt` of user code."""
-    value: Any = asked.value
+    value = asked.value
     question: Mapping[str, object] = cast("PlainMapping", value) if isinstance(value, Mapping) else {}
     return str(question["id"]) if set(question) >= _OWN else None
 

@@ -231,10 +231,10 @@ def _is_as_expected() -> bool:
     for method, loop in ((_STREAM, SyncPregelLoop), (_ASTREAM, AsyncPregelLoop)):
         if not isinstance(method, FunctionType) or loop.__name__ not in method.__code__.co_names:
             return False
-        put: Any = getattr(loop, "_checkpointer_put_after_previous", None)
+        put = getattr(loop, "_checkpointer_put_after_previous", None)
         if vars(main).get(loop.__name__) is not loop or put is None or tuple(inspect.signature(put).parameters) != _PUT:
             return False
-    enter: Any = SyncPregelLoop.__enter__
+    enter = SyncPregelLoop.__enter__
     return (
         isinstance(enter, FunctionType)
         and "BackgroundExecutor" in enter.__code__.co_names

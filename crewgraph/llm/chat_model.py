@@ -221,7 +221,7 @@ class ChatModel:
         return {"stop": stop_words} if stop and self._takes_stop else {}
 
     def _reply(self, answer: Any, stop: Sequence[str], *, structured: bool) -> Reply:
-        raw: Any = cast("PlainDict", answer).get("raw") if isinstance(answer, dict) else None
+        raw = cast("PlainDict", answer).get("raw") if isinstance(answer, dict) else None
         message = cast("Any", answer) if raw is None else raw
         reply = _read_message(message)
         if len(self._names) > 1 and (answered_by := _answering_model(message, self._names)) != self.name:
@@ -416,7 +416,7 @@ def _read_message(answer: Any) -> Reply:
 
 
 def _request(call: PlainMapping, number: int) -> ToolRequest:
-    args: Any = call.get("args")
+    args = call.get("args")
     return {
         "id": call.get("id") or f"call_{number}",
         "name": call.get("name") or "",

@@ -79,7 +79,7 @@ def pop_fallbacks(kwargs: dict[str, Any]) -> list[Any]:
     Raises:
         ValueError: It is not a list.
     """
-    fallbacks: Any = kwargs.pop("fallbacks", None)
+    fallbacks = kwargs.pop("fallbacks", None)
     if fallbacks is None:
         return []
     if isinstance(fallbacks, (str, bytes, Mapping)) or not isinstance(fallbacks, Sequence):
@@ -292,7 +292,7 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
             self.interceptor,
         )
         with _building:
-            built: tuple[Any, ChatModel] | None = vars(self).get("_built")
+            built = vars(self).get("_built")
             if built is None or built[0] != state:
                 chat_model = open_chat_model(target, self._connection_settings(target, settings))
                 adapter = ChatModel(

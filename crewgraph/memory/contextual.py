@@ -84,9 +84,7 @@ def memory_texts(kind: str, search_results: object) -> list[str]:
         kind: the kind of memory; for the long-term memory the texts are its suggestions.
         search_results: entries, as texts or as dicts with a text.
     """
-    results: Any = (
-        cast("PlainDict", search_results).get("results") if isinstance(search_results, dict) else search_results
-    )
+    results = cast("PlainDict", search_results).get("results") if isinstance(search_results, dict) else search_results
     texts: Iterable[str] = (text for entry in cast("Sequence[Any]", results or ()) for text in _texts(kind, entry))
     return list(dict.fromkeys(filter(None, (shorten(text.strip(), MAX_ENTRY_LENGTH) for text in texts))))
 
@@ -99,7 +97,7 @@ def _texts(kind: str, result: Any) -> list[str]:
     entry = cast("PlainMapping", result)
     if kind == "long_term_memory":
         metadata: object = entry.get("metadata") or {}
-        suggestions: Any = cast("PlainMapping", metadata).get("suggestions") or ()
+        suggestions = cast("PlainMapping", metadata).get("suggestions") or ()
         return [suggestions] if isinstance(suggestions, str) else [str(text) for text in suggestions]
     return [str(next((entry[name] for name in ("content", "context", "memory", "text") if entry.get(name)), ""))]
 

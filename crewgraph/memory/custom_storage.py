@@ -118,7 +118,7 @@ class BackendRecords:
 
     def _call_backend(self, method: str, *args: Any, **kwargs: object) -> Program[Any]:
         function: Callable[..., object] = getattr(self.backend, method)
-        twin: Callable[..., Any] | None = getattr(self.backend, f"a{method}", None)
+        twin = getattr(self.backend, f"a{method}", None)
         operation = CallOperation(lambda: function(*args, **kwargs), twin=twin and (lambda: twin(*args, **kwargs)))
         return (yield from self._guarded(operation, method))
 

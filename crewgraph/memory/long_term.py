@@ -90,7 +90,7 @@ class LongTermMemory(StoredMemory):
         description, count = (query or "") if task is None else task, latest_n if limit is None else limit
 
         def work() -> list[PlainDict]:
-            results: Any = call(self.storage.load, description, count)
+            results = call(self.storage.load, description, count)
             return [
                 result for result in cast("list[PlainDict]", results or []) if _is_good_enough(result, score_threshold)
             ]

@@ -147,7 +147,7 @@ def _resolve_item(project: object, item: Any, reference: ConfigReference) -> lis
     """Return the objects for a name: one object, or all tools of a `@tool` method that returns several."""
     if not isinstance(item, str) or item not in names_with_role(type(project), reference.role):
         return [item]
-    member: Any = getattr(project, item)
+    member = getattr(project, item)
     if reference.role is Role.callback:
         return [_resolve_callback(project, item, member)]
     value = member if isinstance(member, type) else resolve_awaitable(member())

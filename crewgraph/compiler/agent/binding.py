@@ -85,7 +85,7 @@ def granted_tools(agent: BaseAgent, coworkers: Sequence[BaseAgent]) -> list[Any]
         ("get_platform_tools", agent.apps),
         ("get_mcp_tools", agent.mcps),
     )
-    granted: list[Any] = list(agent.get_delegation_tools(coworkers)) if coworkers else []
+    granted = list(agent.get_delegation_tools(coworkers)) if coworkers else []
     for method, setting in sources:
         override = override_of(agent, method) if setting else None
         if override is not None:

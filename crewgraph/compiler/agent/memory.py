@@ -168,7 +168,7 @@ def _call_memory(
         enter=partial(ONGOING.set, call),
         encode=lambda result: {"found": result if verb == "extract_memories" else None, "used": call.used},
     )
-    name: Any = getattr(getattr(memory, "model", None), "model", None)
+    name = getattr(getattr(memory, "model", None), "model", None)
     for tokens in outcome["used"]:
         usage.count(name if isinstance(name, str) else type(memory).__name__, tokens)
     return outcome["found"]

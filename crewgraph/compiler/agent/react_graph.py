@@ -43,7 +43,7 @@ def react_graph(model: Model, tools: Toolbox, max_requests: int, book: Book, whe
             "Use another model, or an `Agent`, which can also call tools by a text protocol."
         )
     steps = _Steps(model, tools, max_requests, book)
-    graph: StateGraph[Any] = StateGraph(MessagesState)
+    graph = StateGraph(MessagesState)
     graph.add_node("model", _Node("model", steps.ask, steps.aask))
     graph.add_node("tools", _Node("tools", steps.use, steps.ause))
     graph.add_node("answer", steps.answer)

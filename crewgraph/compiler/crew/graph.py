@@ -288,7 +288,7 @@ def crew_graph(
     tasks = tasks or bind_tasks(crew)
     planning, form = planning or planning_binding(crew, tasks), form or Granularity()
     outputs = [assignment.slug for assignment in tasks]
-    graph: StateGraph[Any] = StateGraph(
+    graph = StateGraph(
         schema("CrewState", [INPUTS, *([PLANNING] if planning else []), *outputs]),
         input_schema=schema("CrewInput", [INPUTS]),
         output_schema=schema("CrewResult", outputs),

@@ -122,7 +122,7 @@ def interrupts(running: Running) -> Generator[None]:
     try:
         yield
     except GraphInterrupt as stop:
-        pending: Sequence[Any] = stop.args[0] if stop.args else ()
+        pending = stop.args[0] if stop.args else ()
         if not pending:
             raise
         raise parked_question(running, f"{_INTERRUPT}{len(answers)}", pending[0].value) from None

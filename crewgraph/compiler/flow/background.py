@@ -71,7 +71,7 @@ class _ThreadWork(futures.Future[Any]):
 
 async def _to_its_end(work: Callable[[], object]) -> object:
     """Run a blocking method. After a cancellation it is notified and still waited for: a thread cannot be stopped."""
-    thread: asyncio.Future[Any] | None = None
+    thread = None
     value: object
     try:
         with giving_up():

@@ -163,7 +163,7 @@ class FlowForm:
     def of(cls, definition: FlowDefinition, granularity: str) -> "FlowForm":
         """Return the form of a definition."""
         plan = TriggerPlan(definition)
-        graph: Any = StateGraph(_Channels, output_schema=_OutputSchema)
+        graph = StateGraph(_Channels, output_schema=_OutputSchema)
         if granularity == _WHOLE:
             graph.add_node(WHOLE, WholeNode())
             graph.add_conditional_edges(START, _whole, [WHOLE, END])

@@ -46,7 +46,7 @@ def step_graph(
     """
     stages = _needed_stages(assignment)
     stepper = Stepper(partial(task_body, assignment), stages, stored=stored)
-    graph: StateGraph[Any] = StateGraph(
+    graph = StateGraph(
         _state(assignment, sources),
         input_schema=schema(f"{assignment.slug}_input", [INPUTS, *sources]),
         output_schema=schema(f"{assignment.slug}_result", [assignment.slug]),

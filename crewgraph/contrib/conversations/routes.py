@@ -203,7 +203,7 @@ def _append_answer(flow: Any, text: str) -> str:
 
 
 def _prompt_messages(prompt: str, flow: Any) -> list[Message]:
-    history: list[Any] = flow.conversation_messages
+    history = flow.conversation_messages
     return [{"role": "system", "content": prompt}, *history] if prompt else list(history)
 
 

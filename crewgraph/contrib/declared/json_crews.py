@@ -201,7 +201,7 @@ def load_agent_from_definition(
     """
     values, place = _plain(definition), str(source)
     python = PythonNames(Path(project_root) if project_root is not None else Path.cwd())
-    response_format: Any = values.pop("response_format", None)
+    response_format = values.pop("response_format", None)
     values.pop("input", None)
     model = (
         None

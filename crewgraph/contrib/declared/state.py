@@ -125,7 +125,7 @@ def state_model(schema: _Schema, flow: str) -> type[BaseModel]:
 
 def _model(schema: _Schema, name: str, base: type[BaseModel]) -> type[BaseModel]:
     required = schema.get("required", ())
-    fields: dict[str, Any] = {
+    fields = {
         field: _field(cast("_Schema", value), f"{name}_{field}", field in required)
         for field, value in schema.get("properties", {}).items()
     }

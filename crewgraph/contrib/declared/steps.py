@@ -130,7 +130,7 @@ def _agent(action: FlowAgentActionDefinition, place: str, root: Path | None) -> 
     agent, response_format = load_agent_from_definition(action.with_, source=f"{place}.with", project_root=root)
 
     def ask(flow: object, local: Local, *_: object) -> LiteAgentOutput:
-        prompt: Any = Expression.from_flow(action.with_.input, flow, local_context={**local}).render_template()  # pyright: ignore[reportArgumentType]
+        prompt = Expression.from_flow(action.with_.input, flow, local_context={**local}).render_template()  # pyright: ignore[reportArgumentType]
         if type(prompt) not in (str, list):
             raise ExpressionError(
                 f"{place}.with.input: {prompt!r:.80} is not text; write text around it: 'Number ${{state.n}}'"

@@ -33,7 +33,7 @@ __all__ = ["declaration_of"]
 
 def declaration_of(flow: type[Any]) -> FlowDeclaration:
     """Return the declaration of a flow class; its methods become references to functions of its module."""
-    defined: Any = getattr(flow, "_definition", None)
+    defined = getattr(flow, "_definition", None)
     methods: dict[str, FlowMethod] = dict(defined.methods) if defined is not None else {}
     doc = vars(flow).get("__doc__")
     return FlowDeclaration(

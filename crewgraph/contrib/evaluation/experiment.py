@@ -130,7 +130,7 @@ class _Kickoff(Operation):
         self.runnable, self.args, self.kwargs = runnable, args, kwargs
 
     def run(self) -> Any:
-        output: Any = self.runnable.kickoff(*self.args, **self.kwargs)
+        output = self.runnable.kickoff(*self.args, **self.kwargs)
         if not isinstance(output, StreamingOutputBase):
             return output
         for _ in (stream := cast("StreamingOutputBase[Any]", output)):
@@ -138,7 +138,7 @@ class _Kickoff(Operation):
         return stream.result
 
     async def arun(self) -> Any:
-        output: Any = await self.runnable.akickoff(*self.args, **self.kwargs)
+        output = await self.runnable.akickoff(*self.args, **self.kwargs)
         if not isinstance(output, StreamingOutputBase):
             return output
         async for _ in (stream := cast("StreamingOutputBase[Any]", output)):

@@ -153,7 +153,7 @@ _PROVIDERS: dict[str, type[BaseProvider]] = {"json": JsonProvider, "sqlite": Sql
 def _provider(value: Any) -> object:
     if not isinstance(value, dict):
         return value
-    kind: Any = cast("PlainDict", value).get("provider_type", "json")
+    kind = cast("PlainDict", value).get("provider_type", "json")
     if kind not in _PROVIDERS:
         raise ValueError(f"unknown `provider_type` {kind!r}; available: {', '.join(_PROVIDERS)}")
     return _PROVIDERS[kind]()

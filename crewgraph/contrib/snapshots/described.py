@@ -89,7 +89,7 @@ class _Writer:
     def _name_or_reference(self, value: Any, where: str) -> Any:
         if (name := _name(value)) is not None:
             return {_NAME: name}
-        kind: Any = value.__class__
+        kind = value.__class__
         if issubclass(kind, _DESCRIBED) and _loaded(_qualified_name(kind)) is kind:
             return {_REF: self._thing(value, where)}
         return {_LOST: f"`{where}` ({kind.__name__})"}
@@ -124,7 +124,7 @@ def _arguments(value: "BaseModel | BaseLLM | Flow") -> PlainDict:
 def _fields(value: BaseModel) -> dict[str, Any]:
     """Return the fields that were set on a model."""
     of_runs: frozenset[str] = _RUN_FIELDS if isinstance(value, Definition) else frozenset()
-    fields: dict[str, Any] = {**(value.model_extra or {})}
+    fields = {**(value.model_extra or {})}
     for name, field in type(value).model_fields.items():
         item = getattr(value, name)
         if name in of_runs or field.exclude or (name not in value.model_fields_set and _is_default(item, field)):
@@ -217,7 +217,7 @@ def _name(value: Any) -> str | None:
 
 def _loaded(name: str) -> Any:
     module, _, path = name.partition(":")
-    value: Any = sys.modules.get(module)
+    value = sys.modules.get(module)
     for part in path.split("."):
         value = getattr(value, part, None)
     return value

@@ -298,8 +298,7 @@ class FlowRecording(Recording):
 
 def _plain(state: Any) -> dict[str, object]:
     """Return a state as plain data for inspection; the stored run holds the full state."""
-    values: Any = state.model_dump(mode="json") if isinstance(state, BaseModel) else brief(dict(state or {}))
-    return values
+    return state.model_dump(mode="json") if isinstance(state, BaseModel) else brief(dict(state or {}))
 
 
 @dataclass(frozen=True)

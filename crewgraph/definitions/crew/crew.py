@@ -361,7 +361,7 @@ def _build_members(config: PlainDict) -> dict[str, object]:
     by_role = {agent.role: agent for agent in agents}
     tasks: list[Task] = []
     for fields in cast(list[PlainDict], config["tasks"]):
-        role: Any = fields.get("agent")
+        role = fields.get("agent")
         if role is not None and role not in by_role:
             raise ValueError(f"a task in `config` names the agent {role!r}; there are {', '.join(map(repr, by_role))}")
         tasks.append(Task.model_validate({**fields, "agent": by_role.get(role or "")}))

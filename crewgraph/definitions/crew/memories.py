@@ -121,7 +121,7 @@ class CrewMemories(CrewKnowledge):
 
     def active_memory(self, field: str) -> Any:
         """Return the memory that a run uses; None if there is none, or it was created automatically and `memory` is off."""
-        memory: Any = getattr(self, field)
+        memory = getattr(self, field)
         return None if isinstance(memory, StoredMemory) and memory.is_automatic and not self._memory_enabled else memory
 
     @property

@@ -89,7 +89,7 @@ class FlowCheckpoints(NextRun):
             return inputs
         if not load_flow_state(cast("Flow", self), state_id):
             raise RunError(f"no state is kept under `{state_id}`; look at the `id`, and at where it was kept")
-        state: Any = self.state
+        state = self.state
         values: Mapping[str, object] = dict(state)
         self.take_state(self._fresh_state())
         return {**{name: value for name, value in values.items() if name != "id"}, **inputs}

@@ -176,7 +176,7 @@ class Flow(
     @property
     def flow_name(self) -> str:
         """The flow's name, else that of its class."""
-        name: Any = self.name  # may be a method of a subclass
+        name = self.name  # may be a method of a subclass
         return name if isinstance(name, str) else type(self).__name__
 
     @property

@@ -91,7 +91,7 @@ class StateDict(dict[Any, Any]):
 
     def update(self, *others: object, **more: object) -> None:
         """Set several fields."""
-        values: dict[Any, object] = dict(*others, **more)
+        values = dict(*others, **more)
         _record_writes(self, *values)
         super().update(values)
 

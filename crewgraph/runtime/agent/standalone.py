@@ -267,7 +267,7 @@ def run_standalone(
     """
     outer = place_in_flow() or place_in_graph()
     place = place_to_ask(outer or own_place or _UNSTORED, [] if binding is None else [binding])
-    graph: StateGraph[Any] = StateGraph(schema("AloneState", [INPUTS, node]))
+    graph = StateGraph(schema("AloneState", [INPUTS, node]))
     graph.add_node(node, BodyNode(node, body, stored=place.checkpointer is not False))
     graph.add_edge(START, node)
     graph.add_edge(node, END)

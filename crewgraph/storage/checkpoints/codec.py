@@ -84,7 +84,7 @@ class Codec:
         """
         key, versions = stored.key, stored.versions
         head = self._head(stored.head, f"checkpoint `{key.id}`")
-        checkpoint: Any = head.more | {
+        checkpoint = head.more | {
             "v": head.v,
             "ts": head.ts,
             "id": key.id,

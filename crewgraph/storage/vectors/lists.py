@@ -42,7 +42,7 @@ def _one_thread() -> Generator[None]:
 
 def nearest_centres(centres: Vectors, rows: Vectors) -> NDArray[np.int64]:
     """The number of the nearest centre of each row."""
-    quantizer: Any = _faiss.IndexFlatIP(centres.shape[1])
+    quantizer = _faiss.IndexFlatIP(centres.shape[1])
     quantizer.add(centres)
     with _blas_lock, _one_thread():
         return quantizer.search(rows, 1)[1][:, 0]
