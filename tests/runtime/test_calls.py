@@ -59,7 +59,7 @@ def own_calls(work: Callable[[], object], into: list[tuple[str, str]] | None = N
         work()
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # pyright: ignore[reportArgumentType]
+        threading.setprofile(None)
     return calls
 
 
@@ -115,9 +115,12 @@ def test_a_tool_cycle_costs_what_it_uses():
 
 
 def test_a_method_of_a_flow_costs_what_it_uses():
-    methods: dict[str, Any] = {"m0": start()(lambda self: None)}
+    def method() -> Callable[[Any], None]:
+        return lambda self: None
+
+    methods: dict[str, Any] = {"m0": start()(method())}
     for number in range(1, 20):
-        methods[f"m{number}"] = listen(f"m{number - 1}")(lambda self: None)
+        methods[f"m{number}"] = listen(f"m{number - 1}")(method())
     chain: Any = type("Chain", (Flow,), methods)
     for _ in range(2):
         chain().kickoff(checkpointer=False)

@@ -41,7 +41,10 @@ def sound(place: str) -> str:
 
 
 def a_guardrail(lake: Lake) -> None:
-    lake.task.guardrail = lambda output: (len(lake.asked) > 2, "measure again")
+    def asks_twice(output: object) -> tuple[bool, str]:
+        return len(lake.asked) > 2, "measure again"
+
+    lake.task.guardrail = asks_twice
 
 
 def a_structure(lake: Lake) -> None:
@@ -110,7 +113,11 @@ def an_override(lake: Lake) -> None:
 
 
 def an_executor(lake: Lake) -> None:
-    lake.agent.agent_executor = lambda inputs: lake.noted.append(inputs) or {"output": "9"}
+    def executor(inputs: Any) -> dict[str, str]:
+        lake.noted.append(inputs)
+        return {"output": "9"}
+
+    lake.agent.agent_executor = executor
 
 
 def a_coworker(lake: Lake) -> None:
@@ -124,34 +131,49 @@ def prompts_of_its_own(lake: Lake) -> None:
     lake.crew.prompt_file = str(path)
 
 
-def a_note(lake: Lake) -> bool:
+def is_noted(lake: Lake) -> bool:
     return bool(lake.noted)
 
 
+def is_structured(lake: Lake) -> bool:
+    return lake.task.output.pydantic == Depth(metres=7)
+
+
+def is_written(lake: Lake) -> bool:
+    return (lake.folder / "depth.txt").read_text() == '{"metres": 7}'
+
+
+def is_answered(lake: Lake) -> bool:
+    return lake.task.output.raw == '{"metres": 7}'
+
+
 def asked(text: str) -> Callable[[Lake], bool]:
-    return lambda lake: text in lake.asked[-1]
+    def is_asked(lake: Lake) -> bool:
+        return text in lake.asked[-1]
+
+    return is_asked
 
 
 @pytest.mark.parametrize(
     ("switch", "works"),
     [
         (a_guardrail, asked("measure again")),
-        (a_structure, lambda lake: lake.task.output.pydantic == Depth(metres=7)),
-        (a_file, lambda lake: Path("depth.txt").read_text() == '{"metres": 7}'),
+        (a_structure, is_structured),
+        (a_file, is_written),
         (a_tool, asked("sound")),
         (a_tool_of_the_task, asked("sound")),
-        (a_callback, a_note),
-        (a_callback_of_the_crew, a_note),
-        (a_step_callback, a_note),
+        (a_callback, is_noted),
+        (a_callback_of_the_crew, is_noted),
+        (a_step_callback, is_noted),
         (a_template, asked("Templated: ")),
         (a_date, asked("on 20")),
         (markdown, asked("Markdown")),
         (another_text, asked("Measure the pond")),
-        (another_model, a_note),
-        (a_limit, lambda lake: lake.task.output.raw == '{"metres": 7}'),
+        (another_model, is_noted),
+        (a_limit, is_answered),
         (training_data, asked("Use a line.")),
-        (an_override, a_note),
-        (an_executor, a_note),
+        (an_override, is_noted),
+        (an_executor, is_noted),
         (a_coworker, asked("Diver")),
         (prompts_of_its_own, asked("WANTED: A depth")),
     ],
