@@ -142,8 +142,6 @@ from crewgraph.events.skill import (
     SkillActivatedEvent,
     SkillDiscoveryCompletedEvent,
     SkillDiscoveryStartedEvent,
-    SkillDownloadCompletedEvent,
-    SkillDownloadStartedEvent,
     SkillEvent,
     SkillLoadedEvent,
     SkillLoadFailedEvent,
@@ -151,7 +149,6 @@ from crewgraph.events.skill import (
 )
 from crewgraph.events.task import (
     TaskCompletedEvent,
-    TaskEvaluationEvent,
     TaskFailedEvent,
     TaskOutputUnstructuredEvent,
     TaskStartedEvent,
@@ -285,8 +282,6 @@ __all__ = [
     "SkillActivatedEvent",
     "SkillDiscoveryCompletedEvent",
     "SkillDiscoveryStartedEvent",
-    "SkillDownloadCompletedEvent",
-    "SkillDownloadStartedEvent",
     "SkillEvent",
     "SkillLoadFailedEvent",
     "SkillLoadedEvent",
@@ -295,7 +290,6 @@ __all__ = [
     "StepObservationFailedEvent",
     "StepObservationStartedEvent",
     "TaskCompletedEvent",
-    "TaskEvaluationEvent",
     "TaskFailedEvent",
     "TaskOutputUnstructuredEvent",
     "TaskStartedEvent",

@@ -18,7 +18,6 @@ __all__ = [
     "A2AMessageSentEvent",
     "A2APollingStartedEvent",
     "A2APollingStatusEvent",
-    "A2APushNotificationReceivedEvent",
     "A2APushNotificationRegisteredEvent",
     "A2APushNotificationTimeoutEvent",
     "A2AResponseReceivedEvent",
@@ -272,15 +271,6 @@ class A2APollingStatusEvent(AboutConversation):
 
     poll_count: int
     """The number of polls."""
-
-
-class A2APushNotificationReceivedEvent(AboutConversation):
-    """A remote agent has pushed a progress report."""
-
-    type: str = "a2a_push_notification_received"
-
-    state: str
-    """Its state."""
 
 
 class A2APushNotificationRegisteredEvent(AboutConversation):

@@ -130,7 +130,7 @@ class LiteAgentExecutionErrorEvent(_LiteAgentEvent):
 
 
 class AgentLogsStartedEvent(BaseEvent):
-    """An agent's work is about to be shown."""
+    """An agent starts to work on a task; `verbose` tells whether it is to be shown."""
 
     type: str = "agent_logs_started"
 
@@ -138,19 +138,19 @@ class AgentLogsStartedEvent(BaseEvent):
     """The task of the agent."""
 
     verbose: bool = False
-    """Whether to print the agent."""
+    """Whether the agent or its crew is verbose."""
 
 
 class AgentLogsExecutionEvent(BaseEvent):
-    """A step of an agent's work is about to be shown."""
+    """An agent has taken a step; `verbose` tells whether it is to be shown."""
 
     type: str = "agent_logs_execution"
 
     formatted_answer: Any
-    """The step."""
+    """The step: an `AgentAction` or an `AgentFinish`."""
 
     verbose: bool = False
-    """Whether to print the agent."""
+    """Whether the agent or its crew is verbose."""
 
 
 class AgentEvaluationStartedEvent(BaseEvent):

@@ -8,8 +8,6 @@ __all__ = [
     "SkillActivatedEvent",
     "SkillDiscoveryCompletedEvent",
     "SkillDiscoveryStartedEvent",
-    "SkillDownloadCompletedEvent",
-    "SkillDownloadStartedEvent",
     "SkillEvent",
     "SkillLoadFailedEvent",
     "SkillLoadedEvent",
@@ -85,30 +83,3 @@ class SkillUsedEvent(SkillEvent):
 
     disclosure_level: int = 1
     """The disclosure level: how much of the skill was read."""
-
-
-class SkillDownloadStartedEvent(SkillEvent):
-    """A skill of a registry is about to be fetched; never emitted here, for nothing is."""
-
-    type: str = "skill_download_started"
-
-    registry_ref: str
-    """The requested skill, as `@org/name`."""
-
-    version: str | None = None
-    """The version that was asked for."""
-
-
-class SkillDownloadCompletedEvent(SkillEvent):
-    """A skill of a registry was fetched; never emitted here, for nothing is."""
-
-    type: str = "skill_download_completed"
-
-    registry_ref: str
-    """The requested skill, as `@org/name`."""
-
-    version: str | None = None
-    """The version that was fetched."""
-
-    cache_path: Path | None = None
-    """Where it is kept."""

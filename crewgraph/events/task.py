@@ -6,7 +6,6 @@ from crewgraph.events.base import BaseEvent
 
 __all__ = [
     "TaskCompletedEvent",
-    "TaskEvaluationEvent",
     "TaskFailedEvent",
     "TaskOutputUnstructuredEvent",
     "TaskStartedEvent",
@@ -57,15 +56,6 @@ class TaskFailedEvent(_TaskEvent):
 
     error_type: _Failure | None = None
     """The class of the failure."""
-
-
-class TaskEvaluationEvent(_TaskEvent):
-    """A task's output is judged."""
-
-    type: str = "task_evaluation"
-
-    evaluation_type: str
-    """What is judged."""
 
 
 class TaskOutputUnstructuredEvent(_TaskEvent):

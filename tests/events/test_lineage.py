@@ -53,17 +53,20 @@ OF_A_CREW = [
     "1 crew_kickoff_started - - -",
     "2 task_started 1 - -",
     "3 agent_execution_started 2 - -",
-    "4 llm_call_started 3 - -",
-    "5 llm_call_completed 3 4 -",
-    "6 tool_usage_started 3 - -",
-    "7 tool_usage_finished 3 6 -",
-    "8 agent_step 3 - -",
-    "9 llm_call_started 3 - -",
-    "10 llm_call_completed 3 9 -",
-    "11 agent_step 3 - -",
-    "12 agent_execution_completed 2 3 -",
-    "13 task_completed 1 2 -",
-    "14 crew_kickoff_completed - 1 -",
+    "4 agent_logs_started 3 - -",
+    "5 llm_call_started 3 - -",
+    "6 llm_call_completed 3 5 -",
+    "7 tool_usage_started 3 - -",
+    "8 tool_usage_finished 3 7 -",
+    "9 agent_step 3 - -",
+    "10 agent_logs_execution 3 - -",
+    "11 llm_call_started 3 - -",
+    "12 llm_call_completed 3 11 -",
+    "13 agent_step 3 - -",
+    "14 agent_logs_execution 3 - -",
+    "15 agent_execution_completed 2 3 -",
+    "16 task_completed 1 2 -",
+    "17 crew_kickoff_completed - 1 -",
 ]
 
 
@@ -102,7 +105,7 @@ def test_each_run_is_counted_from_1():
     with heard() as events:
         for _ in range(2):
             crew().kickoff(checkpointer=False)
-    assert [one.emission_sequence for one in events] == [*range(1, 15), *range(1, 15)]
+    assert [one.emission_sequence for one in events] == [*range(1, 18), *range(1, 18)]
 
 
 class Walk(Flow[Any]):
@@ -174,7 +177,7 @@ def test_two_runs_at_once_count_for_themselves():
             one.start()
         for one in threads:
             one.join()
-    assert sorted(one.emission_sequence or 0 for one in events) == sorted([*range(1, 15)] * 3)
+    assert sorted(one.emission_sequence or 0 for one in events) == sorted([*range(1, 18)] * 3)
 
 
 def test_scopes_are_kept_by_hand():

@@ -11,6 +11,8 @@ from modes import Mode
 from crewgraph import Crew, ScriptedLLM, TaskOutput, ToolUse
 from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
 from crewgraph.events import (
+    AgentLogsExecutionEvent,
+    AgentLogsStartedEvent,
     AgentStepEvent,
     BaseEvent,
     CrewKickoffCompletedEvent,
@@ -44,9 +46,11 @@ def busy() -> Crew:
 
 ATTEMPT = [
     "agent_execution_started",
+    "agent_logs_started",
     "llm_call_started",
     "llm_call_completed",
     "agent_step",
+    "agent_logs_execution",
     "agent_execution_completed",
     "llm_guardrail_started",
     "llm_guardrail_completed",
@@ -55,14 +59,17 @@ WHOLE_RUN = [
     "crew_kickoff_started",
     "task_started",
     "agent_execution_started",
+    "agent_logs_started",
     "llm_call_started",
     "llm_call_completed",
     "tool_usage_started",
     "tool_usage_finished",
     "agent_step",
+    "agent_logs_execution",
     "llm_call_started",
     "llm_call_completed",
     "agent_step",
+    "agent_logs_execution",
     "agent_execution_completed",
     "task_completed",
     "task_started",
@@ -210,3 +217,16 @@ def test_an_agents_work_is_told_by_the_agent_and_a_request_by_its_model(mode: Mo
     assert sources["llm_call_started"] is sources["llm_call_completed"] is llm
     assert sources["task_started"] is sources["task_completed"] is made.tasks[0]
     assert sources["crew_kickoff_started"] is made
+
+
+def test_the_logs_of_an_agent_say_whether_it_is_verbose(mode: Mode):
+    quiet, loud = agent(ScriptedLLM(["first"])), agent(ScriptedLLM(["second"]), role="speaker", verbose=True)
+    with heard() as events:
+        mode.kickoff(crew(task("one", quiet), task("two", loud)))
+    logs = [event for event in events if isinstance(event, (AgentLogsStartedEvent, AgentLogsExecutionEvent))]
+    assert [(event.type, event.agent_role, event.verbose) for event in logs] == [
+        ("agent_logs_started", quiet.role, False),
+        ("agent_logs_execution", quiet.role, False),
+        ("agent_logs_started", "speaker", True),
+        ("agent_logs_execution", "speaker", True),
+    ]

@@ -3,16 +3,20 @@
 import inspect
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self, TypeGuard, TypeVar, Union, cast
 
 from crewgraph import events
 from crewgraph.definitions.agent.agent import Agent
+from crewgraph.events.a2a import AboutConversation
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import CircularDependencyError, Depends, Handler, call_handler
 from crewgraph.events.llm import LLMEventBase
+from crewgraph.events.skill import SkillEvent
 from crewgraph.prompts.i18n import I18N
 
 __all__ = [
+    "A2APushNotificationReceivedEvent",
     "AgentMeta",
     "AsyncHandler",
     "AsyncHandlerSet",
@@ -22,8 +26,11 @@ __all__ = [
     "HandlerGraph",
     "LLMThinkingChunkEvent",
     "MCPConfigFetchFailedEvent",
+    "SkillDownloadCompletedEvent",
+    "SkillDownloadStartedEvent",
     "SyncHandler",
     "SyncHandlerSet",
+    "TaskEvaluationEvent",
     "Telemetry",
     "build_execution_plan",
     "i18n",
@@ -198,3 +205,53 @@ EventTypes: Any = _union[tuple(one for one in _EVENTS if one is not BaseEvent)]
 
 i18n = I18N()
 """The texts of prompts, as they are without a file."""
+
+
+class A2APushNotificationReceivedEvent(AboutConversation):
+    """A remote agent has pushed a progress report."""
+
+    type: str = "a2a_push_notification_received"
+
+    state: str
+    """Its state."""
+
+
+class SkillDownloadStartedEvent(SkillEvent):
+    """A skill of a registry is about to be fetched."""
+
+    type: str = "skill_download_started"
+
+    registry_ref: str
+    """The requested skill, as `@org/name`."""
+
+    version: str | None = None
+    """The version that was asked for."""
+
+
+class SkillDownloadCompletedEvent(SkillEvent):
+    """A skill of a registry was fetched."""
+
+    type: str = "skill_download_completed"
+
+    registry_ref: str
+    """The requested skill, as `@org/name`."""
+
+    version: str | None = None
+    """The version that was fetched."""
+
+    cache_path: Path | None = None
+    """Where it is kept."""
+
+
+class TaskEvaluationEvent(BaseEvent):
+    """A task's output is judged."""
+
+    type: str = "task_evaluation"
+
+    task: Any = None
+    """The task."""
+
+    _origin: ClassVar[str | None] = "task"
+
+    evaluation_type: str
+    """What is judged."""

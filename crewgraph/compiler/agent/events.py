@@ -14,6 +14,7 @@ from crewgraph.definitions.task.guardrail import HallucinationGuardrail, model_g
 from crewgraph.definitions.task.task import Task
 from crewgraph.events.agent import (
     AgentEvent,
+    AgentLogsExecutionEvent,
     AgentReasoningCompletedEvent,
     AgentReasoningFailedEvent,
     AgentReasoningStartedEvent,
@@ -126,6 +127,14 @@ class AgentReport:
         if isinstance(step, AgentAction):
             self._agent.record_tool_use(step)
         self._emit(AgentStepEvent, agent=self._agent, task=self._task, step=step, iteration=number)
+        if crewai_event_bus.wants(AgentLogsExecutionEvent):
+            self._emit(AgentLogsExecutionEvent, **self._log_fields, formatted_answer=step)
+
+    @property
+    def _log_fields(self) -> dict[str, object]:
+        crew = self._binding.crew
+        is_verbose = self._agent.verbose or (crew is not None and crew.verbose)
+        return {"from_agent": self._agent, "from_task": self._task, "verbose": is_verbose}
 
     def tool_refused(self, tool: str, args: PlainDict | str, text: str) -> None:
         """A requested tool could not be called."""

@@ -22,7 +22,9 @@ from crewgraph.events.agent import (
     AgentExecutionCompletedEvent,
     AgentExecutionErrorEvent,
     AgentExecutionStartedEvent,
+    AgentLogsStartedEvent,
 )
+from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.task import TaskCompletedEvent, TaskFailedEvent, TaskOutputUnstructuredEvent, TaskStartedEvent
 from crewgraph.schema import PlainDict
 
@@ -123,6 +125,8 @@ class TaskReport(AgentReport):
             tools=tools,
             task_prompt=str(messages[-1]["content"]),
         )
+        if crewai_event_bus.wants(AgentLogsStartedEvent):
+            self._emit(AgentLogsStartedEvent, **self._log_fields, task_description=self._task.description)
 
     def agent_completed(self, answer: str) -> None:
         """The agent has answered."""

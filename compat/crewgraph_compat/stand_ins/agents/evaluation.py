@@ -12,12 +12,13 @@ from crewgraph.definitions.crew.training import TrainedAgent
 from crewgraph.definitions.task.conversion import Converter
 from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.definitions.task.task import Task
-from crewgraph.events import CrewTestResultEvent, TaskEvaluationEvent, crewai_event_bus
+from crewgraph.events import CrewTestResultEvent, crewai_event_bus
 from crewgraph.llm.resolve import as_llm
 from crewgraph.llm.usage import total
 from crewgraph.prompts.book import english
 from crewgraph.runtime.crew.evaluation import show_scores
 from crewgraph.schema import model_outline
+from crewgraph_compat.stand_ins.events import TaskEvaluationEvent
 
 __all__ = ["CrewEvaluator", "Entity", "TaskEvaluation", "TaskEvaluationPydanticOutput", "TaskEvaluator"]
 

@@ -85,13 +85,13 @@ _A2A = {
         "A2AMessageSentEvent",
         "A2APollingStartedEvent",
         "A2APollingStatusEvent",
-        "A2APushNotificationReceivedEvent",
         "A2APushNotificationRegisteredEvent",
         "A2APushNotificationTimeoutEvent",
         "A2AResponseReceivedEvent",
         "A2AStreamingChunkEvent",
         "A2AStreamingStartedEvent",
     ),
+    **rows("crewgraph_compat.stand_ins.events", "A2APushNotificationReceivedEvent"),
     **rows(
         "crewgraph_compat.stand_ins.a2a_events",
         "A2AContentTypeNegotiatedEvent",
@@ -223,8 +223,8 @@ _REASONING = rows(
     "AgentReasoningStartedEvent",
     "ReasoningEvent",
 )
-_TASK = rows(
-    "crewgraph.events.task", "TaskCompletedEvent", "TaskEvaluationEvent", "TaskFailedEvent", "TaskStartedEvent"
+_TASK = rows("crewgraph.events.task", "TaskCompletedEvent", "TaskFailedEvent", "TaskStartedEvent") | rows(
+    "crewgraph_compat.stand_ins.events", "TaskEvaluationEvent"
 )
 _TOOL = rows(
     "crewgraph.events.tool",

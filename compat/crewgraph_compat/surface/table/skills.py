@@ -5,7 +5,7 @@ from crewgraph_compat.surface.table.rows import rows
 __all__ = ["MODULES"]
 
 _CACHE = rows("crewgraph.contrib.skills.registry", SkillCacheManager="SkillCache")
-_DOWNLOADS = rows("crewgraph.events.skill", "SkillDownloadCompletedEvent", "SkillDownloadStartedEvent")
+_DOWNLOADS = rows("crewgraph_compat.stand_ins.events", "SkillDownloadCompletedEvent", "SkillDownloadStartedEvent")
 _EVENTS = rows(
     "crewgraph.events.skill",
     "SkillActivatedEvent",
