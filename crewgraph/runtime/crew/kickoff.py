@@ -373,7 +373,7 @@ class CrewRun:
 def emit_crew_event(event: type[BaseEvent], source: Crew, **fields: Any) -> None:
     """Emit an event, if it has listeners."""
     if crewai_event_bus.wants(event):
-        crewai_event_bus.emit(source, event(**fields))
+        crewai_event_bus.emit_new(source, event, fields)
 
 
 def _config(crew: Crew, tasks: Sequence[TaskBinding], place: RunPlace) -> RunnableConfig:
