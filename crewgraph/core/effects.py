@@ -179,7 +179,7 @@ class Call(Recorded):
     span: str = ""
     """The name of its run in the trace; empty for none."""
 
-    given: Any = None
+    trace_input: Any = None
     """What the trace shows as its input."""
 
     aside: bool = False
@@ -194,12 +194,12 @@ class Call(Recorded):
 
     def perform(self, config: RunnableConfig) -> Any:
         if self.span and is_traced(config):
-            return spanned(self.span, self.given, config, self._called)
+            return spanned(self.span, self.trace_input, config, self._called)
         return self._called(config)
 
     async def aperform(self, config: RunnableConfig) -> object:
         if self.span and is_traced(config):
-            return await aspanned(self.span, self.given, config, self._acalled)
+            return await aspanned(self.span, self.trace_input, config, self._acalled)
         return await self._acalled(config)
 
     def _called(self, config: RunnableConfig) -> object:
@@ -241,7 +241,7 @@ class Notify(Effect):
     """Notifies the observers of a run; never recorded, repeated when the body runs again."""
 
     kind: ClassVar[str] = "notify"
-    tell: Callable[[], object]
+    notify: Callable[[], object]
 
 
 @dataclass(eq=False)
@@ -300,7 +300,7 @@ class Scope(Effect):
     kind: ClassVar[str] = "scope"
     name: str
     body: Callable[[], Body[object]]
-    given: Any = None
+    trace_input: Any = None
     """What the trace shows as its input."""
 
     metadata: Metadata = field(default_factory=dict[str, Any])

@@ -144,8 +144,8 @@ def _enter(effect: Enter, frame: _Frame) -> Program[None]:
 def _notify(effect: Notify, frame: _Frame, places: _EffectPaths) -> object:
     reported = REPORTED.get()
     if reported is None:
-        return effect.tell()
-    return report_once(effect.tell, f"{frame.journal.body}#{places.passing()}", reported)
+        return effect.notify()
+    return report_once(effect.notify, f"{frame.journal.body}#{places.passing()}", reported)
 
 
 def _as_effect_failure(error: Exception) -> EffectFailed:

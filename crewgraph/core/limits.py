@@ -77,7 +77,7 @@ class Meter:
             self.at = max(self.at, spent.get("at", 0.0))
 
     @property
-    def told(self) -> dict[str, object]:
+    def record_fields(self) -> dict[str, object]:
         """The "spent" item for a record or an output; empty if nothing was spent."""
         spent: dict[str, object] = {}
         if used := self._usage.entries:

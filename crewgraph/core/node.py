@@ -61,4 +61,4 @@ class BodyNode(Runnable[Any, Any]):
     def _update(self, input: Any, config: RunnableConfig) -> Program[object]:
         journal = Journal(config, stored=self._stored)
         update = yield from run_body(self._body(input), journal)
-        return with_spent(update, journal.spent.told) if self._seals else update
+        return with_spent(update, journal.spent.record_fields) if self._seals else update

@@ -155,7 +155,7 @@ class Perform(Operation):
         if self.meter is None:
             return {}
         self.meter.at = self.meter.clock
-        return self.meter.told
+        return self.meter.record_fields
 
     def _deadline(self) -> tuple[float | None, float | None]:
         """Return the deadline of the effect, and the same again if it is the deadline of the run."""
@@ -191,11 +191,11 @@ class Spanned(Operation):
         self.scope, self.config, self.program = scope, config, program
 
     def run(self) -> object:
-        return spanned(self.scope.name, self.scope.given, self._own(), lambda config: drive(self.program(config)))
+        return spanned(self.scope.name, self.scope.trace_input, self._own(), lambda config: drive(self.program(config)))
 
     async def arun(self) -> Any:
         return await aspanned(
-            self.scope.name, self.scope.given, self._own(), lambda config: adrive(self.program(config))
+            self.scope.name, self.scope.trace_input, self._own(), lambda config: adrive(self.program(config))
         )
 
     def _own(self) -> RunnableConfig:

@@ -24,12 +24,12 @@ def is_replayed() -> bool:
     return _AGAIN.get()
 
 
-def report_once(tell: Callable[[], T], place: str, told: set[str]) -> T:
+def report_once(notify: Callable[[], T], place: str, reported: set[str]) -> T:
     """Run the notification of a place in a body; during it, `is_replayed` tells whether it ran before."""
-    token = _AGAIN.set(place in told)
-    told.add(place)
+    token = _AGAIN.set(place in reported)
+    reported.add(place)
     try:
-        return tell()
+        return notify()
     finally:
         _AGAIN.reset(token)
 

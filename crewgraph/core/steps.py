@@ -144,7 +144,7 @@ class Stepper:
             yield from journal.load()
         stopped = yield from self._until(program, stage)
         if not isinstance(stopped, Boundary):
-            return {**with_spent(stopped, journal.spent.told), STEPS: journal.added, PENDING: None}
+            return {**with_spent(stopped, journal.spent.record_fields), STEPS: journal.added, PENDING: None}
         _suspended.put(self, [*journal.entries, *journal.added], (program, journal))
         return {STEPS: journal.added, PENDING: _pending_effects(stopped)}
 

@@ -21,24 +21,24 @@ from langchain_core.runnables.config import get_async_callback_manager_for_confi
 __all__ = ["aspanned", "closing_runs", "spanned"]
 
 
-def spanned(name: str, given: Any, config: RunnableConfig, work: Callable[[RunnableConfig], object]) -> object:
-    """Run `work` in a span called `name` that shows `given` as its input."""
+def spanned(name: str, trace_input: Any, config: RunnableConfig, work: Callable[[RunnableConfig], object]) -> object:
+    """Run `work` in a span called `name` that shows `trace_input` as its input."""
 
     def inner(_: object, config: RunnableConfig) -> Any:
         return work(config)
 
-    return RunnableLambda(inner, name=name).invoke(given, _named(name, config))
+    return RunnableLambda(inner, name=name).invoke(trace_input, _named(name, config))
 
 
 async def aspanned(
-    name: str, given: Any, config: RunnableConfig, work: Callable[[RunnableConfig], Awaitable[object]]
+    name: str, trace_input: Any, config: RunnableConfig, work: Callable[[RunnableConfig], Awaitable[object]]
 ) -> object:
     """Async face of `spanned`."""
 
     async def inner(_: object, config: RunnableConfig) -> Any:
         return await work(config)
 
-    return await RunnableLambda(inner, name=name).ainvoke(given, _named(name, config))
+    return await RunnableLambda(inner, name=name).ainvoke(trace_input, _named(name, config))
 
 
 def _named(name: str, config: RunnableConfig) -> RunnableConfig:

@@ -37,7 +37,7 @@ class Play:
 
     def perform(self, effect: Effect) -> Any:
         if isinstance(effect, Notify):
-            return effect.tell()
+            return effect.notify()
         if isinstance(effect, Enter):
             return None
         self.effects.append(effect.kind)

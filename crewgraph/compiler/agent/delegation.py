@@ -77,7 +77,7 @@ class Delegation(EventTool):
             stage="tools", shown={"what": f"a call of the tool `{self.name}`", "tool": self.name, "args": args}
         )
         body = partial(self._body, begin, args, allowed)
-        return Scope(name=self.source.name, body=body, given=args, stage=begin.stage, shown=begin.shown)
+        return Scope(name=self.source.name, body=body, trace_input=args, stage=begin.stage, shown=begin.shown)
 
     @property
     def _roles(self) -> Sequence[str]:

@@ -226,7 +226,7 @@ def _search(lookup: KnowledgeQuery, knowledge: Any, owner: str, query: str) -> B
             about=[owner, query, config.results_limit, config.score_threshold],
             encode=_encode_results,
             span="Knowledge: search",
-            given=query,
+            trace_input=query,
         )
     except EffectFailed as failure:
         if failure.type_name == "TimeLimitReached" or isinstance(failure.__cause__, SourceError):

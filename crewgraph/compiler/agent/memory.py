@@ -213,7 +213,7 @@ class Recollection:
             kind="memory",
             enter=self._user.enter,
             span="Memory: search",
-            given=description,
+            trace_input=description,
         )
         for kind, error in result["failed"].items():
             yield from self._report_failure(kind, "searched", error)

@@ -124,7 +124,7 @@ class AgentRunner:
                 yield Scope(
                     name=f"Agent: {self._role}",
                     body=work,
-                    given={"messages": list(messages)},
+                    trace_input={"messages": list(messages)},
                     metadata={"agent_role": self._role},
                     seconds=self._binding.seconds,
                 )

@@ -129,7 +129,7 @@ def _make_plan(
     reply: StructuredReply[CrewPlan] = yield Scope(
         name=f"Agent: {briefing.role}",
         body=lambda: request_structured(messages, CrewPlan, model, planning.book, usage),
-        given={"messages": messages},
+        trace_input={"messages": messages},
         metadata={"agent_role": briefing.role},
     )
     if reply.value is None:

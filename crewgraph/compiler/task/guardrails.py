@@ -154,7 +154,7 @@ def _judge(guards: Guards, number: int, retries: int, output: Out, attempt: Atte
             kind="guardrail",
             about=[number, retries, output.to_plain()],
             span=f"Guardrail: {name}",
-            given={"output": output.raw},
+            trace_input={"output": output.raw},
             encode=partial(_encode_verdict, kind=type(output), where=f"guardrail `{name}` of {guards.where}"),
         )
     )

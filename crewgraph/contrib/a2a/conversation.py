@@ -60,7 +60,7 @@ class BoundRemoteAgent(EventTool):
         if conversation is not None:
             conversation.turns += 1
         body = partial(self._body, mark, args, conversation, 0 if conversation is None else conversation.turns)
-        return Scope(name=self.source.name, body=body, given=args, stage=mark.stage, shown=mark.shown)
+        return Scope(name=self.source.name, body=body, trace_input=args, stage=mark.stage, shown=mark.shown)
 
     def _conversation(self, number: str) -> _Conversation | None:
         """Return the conversation with that number, a new one if it is empty, or None if there is none."""

@@ -26,8 +26,8 @@ def start_loop(name: str) -> asyncio.AbstractEventLoop:
     Args:
         name: the thread's name.
     """
-    if _Collector.noted not in gc.callbacks:
-        gc.callbacks.append(_Collector.noted)
+    if _Collector.on_phase not in gc.callbacks:
+        gc.callbacks.append(_Collector.on_phase)
     loop = asyncio.new_event_loop()
     loop.call_soon(_close_what_was_collected, loop)  # a loop puts its own hooks in place as it begins to run
     threading.Thread(target=loop.run_forever, name=name, daemon=True).start()
@@ -35,20 +35,20 @@ def start_loop(name: str) -> asyncio.AbstractEventLoop:
 
 
 class _Collector:
-    """Whether the garbage collector is at work, in whichever thread."""
+    """Tells whether the garbage collector runs, on any thread."""
 
     busy = False
 
     @staticmethod
-    def noted(phase: str, _: dict[str, int]) -> None:
+    def on_phase(phase: str, _: dict[str, int]) -> None:
         _Collector.busy = phase == "start"
 
 
 def _close_what_was_collected(loop: asyncio.AbstractEventLoop) -> None:
-    """Have async generators that nobody holds any more closed once the collector has gone through all it found.
+    """Close unreachable async generators only after the collector has visited all it found.
 
-    A stream that was left in the middle is such a cluster of generators. The loop would begin to close the outermost one while
-    the collector, in another thread, still comes to those inside, finds them at work and tells of a ValueError.
+    A stream that is abandoned midway leaves a cluster of nested generators. Otherwise the loop starts to close the outermost one
+    while the collector, on another thread, still visits the inner ones, finds them running and reports a ValueError.
     """
     hooks = sys.get_asyncgen_hooks()
     close = hooks.finalizer
@@ -95,7 +95,7 @@ class LoopThread:
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def run(self, work: Coroutine[object, object, T]) -> T:
-        """What some work gives; waited for on this thread, which is not the loop's."""
+        """Run a coroutine on the loop and return its result; blocks this thread, which must not be the loop's."""
         future = self.begin(work)
 
         def cancel() -> None:
@@ -109,5 +109,5 @@ class LoopThread:
             raise
 
     async def arun(self, work: Coroutine[object, object, T]) -> T:
-        """What some work gives; waited for on the running event loop, whichever that is."""
+        """Run a coroutine on the loop and return its result, from any running event loop."""
         return await asyncio.wrap_future(self.begin(work))
