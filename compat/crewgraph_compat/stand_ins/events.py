@@ -1,4 +1,4 @@
-"""Telemetry and events that programs name and crewgraph never emits, and handlers of events by hand."""
+"""Telemetry and events that programs name but crewgraph never emits, and event handlers for manual use."""
 
 import inspect
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -33,7 +33,7 @@ __all__ = [
 
 
 class Telemetry:
-    """What programs take apart so that nothing is sent; as it stands, nothing is, and all of its methods return None."""
+    """A telemetry client that sends nothing; all of its methods return None."""
 
     ready: bool = False
     trace_set: bool = False
@@ -52,7 +52,7 @@ class Telemetry:
 
 
 def _nothing(self: Telemetry, *_given: Any, **_named: Any) -> None:
-    """Nothing is sent."""
+    """Do nothing."""
 
 
 for _name in (
@@ -73,57 +73,57 @@ for _name in (
 
 
 class LLMThinkingChunkEvent(LLMEventBase):
-    """A piece of what a model thinks."""
+    """A chunk of a model's reasoning."""
 
     type: str = "llm_thinking_chunk"
 
     chunk: str
-    """The piece."""
+    """The text of the chunk."""
 
     response_id: str | None = None
-    """The answer that it belongs to."""
+    """The id of the response."""
 
 
 class MCPConfigFetchFailedEvent(BaseEvent):
-    """The settings of a server could not be had from the hosted platform."""
+    """The configuration of a server could not be fetched from the hosted platform."""
 
     type: str = "mcp_config_fetch_failed"
 
     slug: str
-    """The server's name there."""
+    """The name of the server on the platform."""
 
     error: str
-    """What went wrong."""
+    """The error message."""
 
     error_type: str | None = None
-    """The class of the failure."""
+    """The class of the error."""
 
 
 SyncHandler = Callable[..., None]
-"""Takes the source and the event, and perhaps the state of what runs."""
+"""A handler that takes the source and the event, and optionally the runtime state."""
 
 AsyncHandler = Callable[..., Coroutine[Any, Any, None]]
-"""The same, as an `async def`."""
+"""An asynchronous handler."""
 
 SyncHandlerSet = frozenset[SyncHandler]
-"""Some of these."""
+"""A set of synchronous handlers."""
 
 AsyncHandlerSet = frozenset[AsyncHandler]
-"""Some of these."""
+"""A set of asynchronous handlers."""
 
 _E = TypeVar("_E", bound=BaseEvent, contravariant=True)
 
 
 class EventHandler(Protocol[_E]):
-    """What an event can be brought to."""
+    """The signature of an event handler."""
 
     def __call__(self, source: Any, event: _E) -> Coroutine[Any, Any, None] | None:
-        """Something happened."""
+        """Handle an event."""
         ...
 
 
 def is_async_handler(handler: Any) -> TypeGuard[AsyncHandler]:
-    """Whether a handler is an `async def`, or an object with one as its `__call__`."""
+    """Return whether a handler is an `async def`, or an object whose `__call__` is one."""
     function: Any = handler
     while isinstance(function, partial):
         function = cast("Any", function).func
@@ -132,7 +132,7 @@ def is_async_handler(handler: Any) -> TypeGuard[AsyncHandler]:
 
 
 def is_call_handler_safe(handler: SyncHandler, source: Any, event: BaseEvent, state: Any = None) -> Exception | None:
-    """Call a handler; what it raises is returned."""
+    """Call a handler and return the exception that it raises, if any."""
     try:
         if call_handler(handler) is handler:
             handler(source, event)
@@ -144,11 +144,11 @@ def is_call_handler_safe(handler: SyncHandler, source: Any, event: BaseEvent, st
 
 
 ExecutionPlan = list[set[Handler]]
-"""Handlers in steps: those of one step need nothing but the steps before."""
+"""Handlers in stages: each stage depends only on earlier ones."""
 
 
 class HandlerGraph:
-    """Handlers and what they depend on.
+    """Handlers and their dependencies.
 
     Args:
         handlers: each handler to what it depends on; what is no key of it holds nobody up.
@@ -160,7 +160,7 @@ class HandlerGraph:
         }
 
     def get_execution_plan(self) -> ExecutionPlan:
-        """The steps.
+        """Return the stages in order.
 
         Raises:
             CircularDependencyError: handlers wait for one another.
@@ -179,7 +179,7 @@ class HandlerGraph:
 def build_execution_plan(
     handlers: Sequence[Handler], dependencies: Mapping[Handler, Sequence[Depends]]
 ) -> ExecutionPlan:
-    """The steps in which handlers are called.
+    """Return the stages in which handlers are called.
 
     Raises:
         CircularDependencyError: handlers wait for one another.
@@ -188,13 +188,13 @@ def build_execution_plan(
 
 
 AgentMeta: Any = type(Agent)
-"""The class of agents' classes."""
+"""The metaclass of agents."""
 
 _EVENTS = [one for one in vars(events).values() if isinstance(one, type) and issubclass(one, BaseEvent)]
 
 _union: Any = Union
 EventTypes: Any = _union[tuple(one for one in _EVENTS if one is not BaseEvent)]
-"""Any of the events."""
+"""Any event."""
 
 i18n = I18N()
-"""The texts of prompts, as they are without a file."""
+"""The default prompt texts."""

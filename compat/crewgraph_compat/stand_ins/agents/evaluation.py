@@ -1,4 +1,4 @@
-"""Scores of crews and tasks, given by hand."""
+"""Evaluation of crews and tasks by hand."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ class TaskEvaluationPydanticOutput(BaseModel):
 
 
 class CrewEvaluator:
-    """Marks each output of a crew's tasks, as their callback; `crew.test(...)` does it all.
+    """Score each task output of a crew as its task callback; `crew.test(...)` does this automatically.
 
     Args:
         crew: whose tasks.
@@ -53,11 +53,11 @@ class CrewEvaluator:
             task.callback = self.evaluate
 
     def set_iteration(self, iteration: int) -> None:
-        """Say which round it is, from 1."""
+        """Set the number of the current round, starting at 1."""
         self.iteration = iteration
 
     def evaluate(self, task_output: TaskOutput) -> None:
-        """Mark an output, and keep the mark with the round.
+        """Score an output and store the score with the current round.
 
         Raises:
             ValueError: no task of the crew has its description.
@@ -82,7 +82,7 @@ class CrewEvaluator:
         crewai_event_bus.emit(self.crew, event)
 
     def print_crew_evaluation_result(self, token_usage: list[dict[str, Any]] | None = None) -> None:
-        """Print the marks of all rounds as a table.
+        """Print the scores of all rounds as a table.
 
         Args:
             token_usage: not looked at: outputs tell what they used.
@@ -140,7 +140,7 @@ class TaskEvaluation(BaseModel):
 
 
 class TaskEvaluator:
-    """Asks an agent's model; runs with memory do it by themselves, and so does a training.
+    """Evaluate results with an agent's model. Runs with memory and training do this automatically.
 
     Args:
         original_agent: the agent that did the work, whose model judges.
@@ -151,7 +151,7 @@ class TaskEvaluator:
         self.llm = original_agent.llm
 
     def evaluate(self, task: Task, output: str) -> TaskEvaluation:
-        """What the model says of a result.
+        """Return the model's evaluation of a result.
 
         Raises:
             ConverterError: it wrote nothing that can be read.
@@ -162,7 +162,7 @@ class TaskEvaluator:
         return self._asked(text, "assessment_system", TaskEvaluation)
 
     def evaluate_training_data(self, training_data: Mapping[str, Any], agent_id: str) -> TrainedAgent:
-        """What is to be learned from a training.
+        """Return what an agent can learn from its training data.
 
         Args:
             training_data: by agents, of each by rounds: "initial_output", "human_feedback" and "improved_output".

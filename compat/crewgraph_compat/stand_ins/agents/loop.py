@@ -41,13 +41,13 @@ _OBSERVATION = "\nObservation:"
 
 
 class SummaryContent(TypedDict):
-    """A part of a summary."""
+    """One part of a summary."""
 
     content: str
 
 
 def has_reached_max_iterations(iterations: int, max_iterations: int) -> bool:
-    """Whether the iteration limit is reached."""
+    """Return whether the iteration limit is reached."""
     return iterations >= max_iterations
 
 
@@ -58,7 +58,7 @@ def enforce_rpm_limit(request_within_rpm_limit: Callable[[], bool] | None = None
 
 
 def is_inside_event_loop() -> bool:
-    """Whether this code runs on an event loop."""
+    """Return whether this code runs on an event loop."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -112,7 +112,7 @@ def get_llm_response(
 
 
 async def aget_llm_response(llm: Any, messages: list[Any], *args: Any, **kwargs: Any) -> Any:
-    """`get_llm_response`, beside the event loop."""
+    """Run `get_llm_response` without blocking the event loop."""
     return await in_thread(get_llm_response, llm, messages, *args, **kwargs)
 
 
@@ -125,7 +125,7 @@ def format_answer(answer: str) -> AgentAction | AgentFinish:
 
 
 def process_llm_response(answer: str, use_stop_words: bool) -> AgentAction | AgentFinish:
-    """The same; what a model made up behind an action of its is left out.
+    """Parse a reply like `format_answer`, dropping any tool result that the model made up after an action.
 
     Args:
         answer: the reply.
@@ -141,7 +141,7 @@ def handle_agent_action_core(
     step_callback: Callable[..., Any] | None = None,
     show_logs: Callable[..., Any] | None = None,
 ) -> AgentAction | AgentFinish:
-    """An action with what came of it, or the answer where a tool's result is one.
+    """Return the action with its result, or the final answer if the tool's result is one.
 
     Args:
         formatted_answer: the action; its `text` and `result` are changed.
@@ -170,7 +170,7 @@ def handle_output_parser_exception(
     printer: Any = None,
     verbose: bool = True,
 ) -> AgentAction:
-    """Tell the model what was wrong with its reply; an action without a tool, to go on with.
+    """Tell the model how its reply was malformed; return an action without a tool to continue with.
 
     Args:
         e: what was wrong.
@@ -224,7 +224,7 @@ def handle_max_iterations_exceeded(
 
 
 def is_context_length_exceeded(exception: Exception) -> bool:
-    """Whether a request failed because the conversation exceeds the context window."""
+    """Return whether a request failed because the conversation exceeds the context window."""
     return isinstance(exception, ContextLengthExceeded) or is_context_length(exception)
 
 
@@ -260,7 +260,7 @@ def handle_context_length(
 
 
 def summarize_messages(messages: list[Any], llm: Any, callbacks: Sequence[Any] = (), i18n: Any = None) -> None:
-    """Put a summary in the place of a conversation, behind its system messages.
+    """Replace a conversation after its system messages with a summary, in place.
 
     Args:
         messages: the conversation, changed in place.
@@ -284,7 +284,7 @@ def show_agent_logs(
     task_description: str | None = None,
     verbose: bool = False,
 ) -> None:
-    """Print what an agent is about to do, or has done, where it is to be printed."""
+    """Print an agent's task or step if logging is enabled."""
     if not verbose:
         return
     show = (printer or PRINTER).print
@@ -312,7 +312,7 @@ def execute_tool_and_check_finality(
     fingerprint_context: dict[str, str] | None = None,
     crew: Any = None,
 ) -> ToolResult:
-    """Use the tool of an action, and say whether its result is the answer.
+    """Run the tool of an action and report whether its result is the final answer.
 
     Args:
         agent_action: the action.
@@ -344,7 +344,7 @@ async def aexecute_tool_and_check_finality(
     fingerprint_context: dict[str, str] | None = None,
     crew: Any = None,
 ) -> ToolResult:
-    """`execute_tool_and_check_finality` on this event loop."""
+    """Run `execute_tool_and_check_finality` on the current event loop."""
     usage = ToolUsage(tools_handler, tools, task, function_calling_llm, agent, agent_action)
     calling = usage.parse_tool_calling(agent_action.text)
     return _result(usage, calling, await usage.ause(calling, agent_action.text))

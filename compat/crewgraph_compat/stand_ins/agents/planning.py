@@ -1,4 +1,4 @@
-"""Planning by hand: the plan of a crew, the steps of a plan, and the judgement of their outcomes."""
+"""Planning by hand: crew plans, the steps of a plan, and the assessment of their results."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +28,7 @@ __all__ = ["FUNCTION_SCHEMA", "CrewPlanner", "PlannerObserver", "StepExecutionCo
 
 
 class CrewPlanner:
-    """Has a model plan tasks; `Crew(planning=True)` does it in each run.
+    """Plan tasks with a model; `Crew(planning=True)` does this in each run.
 
     Args:
         tasks: the tasks.
@@ -40,7 +40,7 @@ class CrewPlanner:
         self.planning_agent_llm = planning_agent_llm or _first_llm(tasks)
 
     def _handle_crew_planning(self) -> CrewPlan:
-        """The plan.
+        """Create the plan.
 
         Raises:
             ValueError: the model wrote none that can be read.
@@ -93,7 +93,7 @@ def _first_llm(tasks: Sequence[Task]) -> Any:
 
 
 class PlannerObserver:
-    """Has a model look at what came of the steps of a plan; `Agent(planning_config=...)` does so in each run.
+    """Assess the results of plan steps with a model; `Agent(planning_config=...)` does this in each run.
 
     Args:
         agent: whose plan it is; the model is that of its `planning_config`, else its own.
@@ -111,7 +111,7 @@ class PlannerObserver:
         all_completed: list[TodoItem],
         remaining_todos: list[TodoItem],
     ) -> StepObservation:
-        """What the model makes of the outcome of a step; that it was done, where it gives no answer that can be read.
+        """Return the model's assessment of a step; an unreadable reply counts as success.
 
         Args:
             completed_step: the step.
@@ -132,7 +132,7 @@ class PlannerObserver:
         return StepObservation.model_validate(drive(run_standalone("Observation", "seen", body)))
 
     def apply_refinements(self, observation: StepObservation, remaining_todos: list[TodoItem]) -> list[TodoItem]:
-        """The steps to come in the words that the model suggests."""
+        """Return the remaining steps with the model's suggested wording."""
         by_number = {item.step_number: item for item in remaining_todos}
         for refinement in observation.suggested_refinements or ():
             if refinement.step_number in by_number:
@@ -141,7 +141,7 @@ class PlannerObserver:
 
     @staticmethod
     def heuristic_observation(*, step_success: bool, result: str = "") -> StepObservation:
-        """What is made of an outcome without a model."""
+        """Assess a step without a model."""
         return StepObservation(step_completed_successfully=step_success)
 
     def _planner(self, asked: str) -> Planner:
@@ -171,44 +171,44 @@ class PlannerObserver:
 
 @dataclass(frozen=True)
 class StepExecutionContext:
-    """What somebody who does one step knows of the whole."""
+    """The information available to an executor of a single step."""
 
     task_description: str
-    """The whole task."""
+    """The description of the whole task."""
 
     task_goal: str
-    """What is expected of it in the end."""
+    """The expected final output."""
 
     dependency_results: dict[int, str] = field(default_factory=dict[int, str])
-    """What came of the steps that it builds on, by their numbers."""
+    """The results of the steps it depends on, by step number."""
 
     def get_dependency_result(self, step_number: int) -> str | None:
-        """What came of a step; None where it is not among them."""
+        """Return the result of a step it depends on, or None."""
         return self.dependency_results.get(step_number)
 
 
 @dataclass
 class StepResult:
-    """What came of a step."""
+    """The result of a step."""
 
     success: bool
-    """Whether it was done."""
+    """Whether the step succeeded."""
 
     result: str
-    """What came of it; empty where it failed."""
+    """The output; empty if the step failed."""
 
     error: str | None = None
-    """Why it failed."""
+    """The error message if the step failed."""
 
     tool_calls_made: list[str] = field(default_factory=list[str])
     """The tools that were used, in order."""
 
     execution_time: float = 0.0
-    """How long it took, in seconds."""
+    """The duration in seconds."""
 
 
 class StepExecutor:
-    """Has an agent do one step of a plan; `Agent(planning=True)` does so in each run.
+    """Run a single plan step with an agent; `Agent(planning=True)` does this in each run.
 
     Args:
         llm: its model.
@@ -247,7 +247,7 @@ class StepExecutor:
         max_step_iterations: int = 15,
         step_timeout: int | None = None,
     ) -> StepResult:
-        """Do a step; a failure is a result that says so.
+        """Run a step; a failure is returned as a result.
 
         Args:
             todo: the step.
@@ -323,4 +323,4 @@ FUNCTION_SCHEMA: Final[dict[str, Any]] = {
         },
     },
 }
-"""A plan as a tool for models, in the form of OpenAI's clients."""
+"""The plan as a tool for models, in OpenAI format."""

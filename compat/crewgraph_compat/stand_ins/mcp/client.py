@@ -45,16 +45,16 @@ class BaseTransport(ABC):
     @property
     @abstractmethod
     def transport_type(self) -> TransportType:
-        """Which kind it is."""
+        """The kind of transport."""
 
     @property
     def connected(self) -> bool:
-        """Whether there is a connection."""
+        """Whether the transport is connected."""
         return self._streams is not None
 
     @property
     def read_stream(self) -> Any:
-        """What the server says.
+        """The stream of messages from the server.
 
         Raises:
             RuntimeError: there is no connection.
@@ -63,7 +63,7 @@ class BaseTransport(ABC):
 
     @property
     def write_stream(self) -> Any:
-        """What is said to it.
+        """The stream of messages to the server.
 
         Raises:
             RuntimeError: there is no connection.
@@ -85,7 +85,7 @@ class BaseTransport(ABC):
 
     @abstractmethod
     async def disconnect(self) -> None:
-        """Disconnect; in the task that connected."""
+        """Disconnect; call this in the task that connected."""
 
     async def __aenter__(self) -> Self:
         return await self.connect()
@@ -97,11 +97,11 @@ class BaseTransport(ABC):
 
 
 class _Opened(BaseTransport):
-    """A transport that the package `mcp` opens."""
+    """Base class of transports opened by the `mcp` package."""
 
     @abstractmethod
     def _opening(self) -> Any:
-        """What the package is to open: an asynchronous context."""
+        """Return the asynchronous context that opens the streams."""
 
     async def connect(self) -> Self:
         """Connect.
@@ -146,7 +146,7 @@ class StdioTransport(_Opened):
 
     @property
     def transport_type(self) -> TransportType:
-        """Which kind it is."""
+        """The kind of transport."""
         return TransportType.STDIO
 
     def _opening(self) -> Any:
@@ -171,7 +171,7 @@ class HTTPTransport(_Opened):
 
     @property
     def transport_type(self) -> TransportType:
-        """Which kind it is."""
+        """The kind of transport."""
         return TransportType.STREAMABLE_HTTP if self.streamable else TransportType.HTTP
 
     def _opening(self) -> Any:
@@ -199,7 +199,7 @@ class SSETransport(_Opened):
 
     @property
     def transport_type(self) -> TransportType:
-        """Which kind it is."""
+        """The kind of transport."""
         return TransportType.SSE
 
     def _opening(self) -> Any:
@@ -242,12 +242,12 @@ class MCPClient:
 
     @property
     def connected(self) -> bool:
-        """Whether there is a session."""
+        """Whether a session is open."""
         return self._session is not None and self.transport.connected
 
     @property
     def session(self) -> Any:
-        """The session of the package `mcp`.
+        """The session of the `mcp` package.
 
         Raises:
             RuntimeError: there is none.
@@ -257,7 +257,7 @@ class MCPClient:
         return self._session
 
     async def connect(self) -> Self:
-        """Begin a session.
+        """Open a session.
 
         Raises:
             MCPServerError: the server is not there, or does not answer in time (also ConnectionError).
@@ -283,14 +283,14 @@ class MCPClient:
         return self
 
     async def disconnect(self) -> None:
-        """End the session; in the task that began it."""
+        """Close the session; call this in the task that opened it."""
         self._session = None
         if self._open is not None:
             stack, self._open = self._open, None
             await stack.aclose()
 
     async def list_tools(self, use_cache: bool | None = None) -> list[dict[str, Any]]:
-        """The server's tools: "name", "original_name", "description" and "inputSchema" of each.
+        """Return the server's tools as dicts with "name", "original_name", "description" and "inputSchema".
 
         Args:
             use_cache: whether a list that was asked for before is good enough; None is `cache_tools_list`.
@@ -313,7 +313,7 @@ class MCPClient:
         return self._listed
 
     async def call_tool(self, tool_name: str, arguments: dict[str, Any] | None = None) -> Any:
-        """The text that a tool gave; the whole result where that is no text.
+        """Call a tool and return its text, or its whole result if that is not text.
 
         Raises:
             MCPServerError: it does not answer.
@@ -323,7 +323,7 @@ class MCPClient:
         return "\n".join(texts) if texts and len(texts) == len(result.content) else result
 
     async def call_tool_result(self, tool_name: str, arguments: dict[str, Any] | None = None) -> Any:
-        """What a tool gave, as the package `mcp` has it, with `isError`.
+        """Call a tool and return the result object of the `mcp` package, including `isError`.
 
         Raises:
             MCPServerError: it does not answer.
@@ -331,7 +331,7 @@ class MCPClient:
         return await self._asked("call_tool", self.execution_timeout, tool_name, arguments or {})
 
     async def list_prompts(self) -> list[dict[str, Any]]:
-        """The server's prompts: "name", "description" and "arguments" of each.
+        """Return the server's prompts as dicts with "name", "description" and "arguments".
 
         Raises:
             MCPServerError: it does not answer.
@@ -347,7 +347,7 @@ class MCPClient:
         ]
 
     async def get_prompt(self, prompt_name: str, arguments: dict[str, Any] | None = None) -> dict[str, Any]:
-        """A prompt: "name", "messages" and "arguments".
+        """Return a prompt as a dict with "name", "messages" and "arguments".
 
         Raises:
             MCPServerError: it does not answer.

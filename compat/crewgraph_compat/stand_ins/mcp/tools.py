@@ -1,4 +1,4 @@
-"""Tools of MCP servers, made and resolved by hand."""
+"""MCP tools created and resolved by hand."""
 
 from collections.abc import Callable
 from typing import Any, Final, cast
@@ -23,25 +23,25 @@ __all__ = [
 ]
 
 MCP_CONNECTION_TIMEOUT: Final = 15
-"""Seconds until a server must have answered; of crewgraph's descriptions of servers it is `connect_timeout`."""
+"""The connection timeout in seconds; crewgraph's server descriptions call it `connect_timeout`."""
 
 MCP_DISCOVERY_TIMEOUT: Final = 15
-"""Seconds until it must have listed its tools."""
+"""The timeout for listing tools, in seconds."""
 
 MCP_TOOL_EXECUTION_TIMEOUT: Final = 60
-"""Seconds until a tool must be done; of crewgraph's descriptions it is `execution_timeout`."""
+"""The timeout of a tool call in seconds; crewgraph's server descriptions call it `execution_timeout`."""
 
 MCP_MAX_RETRIES: Final = 3
-"""How often CrewAI asks again; here a lost connection is made anew once, and nothing is done twice."""
+"""CrewAI's number of retries; here a lost connection is reopened once, and no call is repeated."""
 
 MCP_RESOLVER_TIMEOUT: Final = 10
-"""Seconds until a server must have answered that is looked for by a resolver of CrewAI."""
+"""The connection timeout of CrewAI's resolver, in seconds."""
 
 _loop = LoopThread("crewgraph-mcp-clients")
 
 
 class MCPToolWrapper(MCPTool):
-    """A tool of an MCP server over HTTP, described by hand; `Agent(mcps=[...])` finds the tools of a server itself.
+    """A tool of an MCP server over HTTP, described by hand; `Agent(mcps=[...])` discovers a server's tools.
 
     Args:
         mcp_server_params: "url" and perhaps "headers", or "command", "args" and "env".
@@ -67,12 +67,12 @@ class MCPToolWrapper(MCPTool):
 
     @property
     def mcp_server_params(self) -> dict[str, Any]:
-        """Where the server is."""
+        """The parameters of the server."""
         return self._params
 
     @property
     def server_name(self) -> str:
-        """What stands before its name."""
+        """The prefix of the tool's name."""
         return self._named
 
     @property
@@ -81,7 +81,7 @@ class MCPToolWrapper(MCPTool):
 
 
 class MCPNativeTool(BaseTool):
-    """A tool of an MCP server, called through clients that are made for each call.
+    """A tool of an MCP server that creates a client for each call.
 
     Args:
         client_factory: makes a client: an object with `connect`, `call_tool` and `disconnect`, as `MCPClient`.
@@ -116,21 +116,21 @@ class MCPNativeTool(BaseTool):
 
     @property
     def original_tool_name(self) -> str:
-        """What the server calls it."""
+        """The tool's name on the server."""
         return self._original
 
     @property
     def server_name(self) -> str:
-        """What stands before its name."""
+        """The prefix of the tool's name."""
         return self._named
 
     @property
     def server_reference(self) -> str | None:
-        """How a user named the server."""
+        """The server as the user referred to it."""
         return self._reference
 
     def _run(self, **kwargs: Any) -> Any:
-        """Have it done.
+        """Call the tool.
 
         Raises:
             ToolFailed: the server says that it failed, or does not answer.
@@ -138,7 +138,7 @@ class MCPNativeTool(BaseTool):
         return _loop.run(self._done(kwargs))
 
     async def _arun(self, **kwargs: Any) -> Any:
-        """The same on an event loop."""
+        """Call the tool on an event loop."""
         return await _loop.arun(self._done(kwargs))
 
     async def _done(self, arguments: dict[str, Any]) -> Any:
@@ -161,7 +161,7 @@ def _taken(schema: dict[str, Any]) -> type[BaseModel]:
 
 
 def _read(answer: Any) -> Any:
-    """What a client gave, as tools give it: a text, or blocks where there are images."""
+    """Return a client's result as a tool result: a text, or content blocks if there are images."""
     if hasattr(answer, "model_dump"):
         answer = answer.model_dump(mode="json", by_alias=True, exclude_none=True)
     values = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}

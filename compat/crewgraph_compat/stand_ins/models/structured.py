@@ -1,4 +1,4 @@
-"""Structured answers of models, asked for by hand."""
+"""Structured model output, requested by hand."""
 
 import re
 from typing import Any, Generic, TypeVar
@@ -16,7 +16,7 @@ T = TypeVar("T", bound=BaseModel)
 
 
 class InternalInstructor(Generic[T]):
-    """Turns a text into a structure; CrewAI does it with the package instructor, here it is a `Converter`.
+    """Convert a text to a structure, as CrewAI does with the instructor package; here a `Converter` does it.
 
     Args:
         content: the text.
@@ -37,7 +37,7 @@ class InternalInstructor(Generic[T]):
             raise ValueError("a model has to be asked: give `llm=`, or `agent=`, whose model that is")
 
     def to_pydantic(self) -> T:
-        """The text as an instance of the structure.
+        """Return the text as an instance of the model.
 
         Raises:
             ConverterError: the model did not write it.
@@ -49,7 +49,7 @@ class InternalInstructor(Generic[T]):
         return converter
 
     def to_json(self) -> str:
-        """The same as JSON text."""
+        """Return the text as JSON."""
         return self.to_pydantic().model_dump_json(indent=2)
 
 
@@ -62,10 +62,10 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
 class TrainingConverter(Converter):
-    """Converts what is said in a training: in one request, else in one for each field."""
+    """Convert training feedback in one request, or else in one request per field."""
 
     def to_pydantic(self, current_attempt: int = 1) -> BaseModel:
-        """The text as an instance of the model.
+        """Return the text as an instance of the model.
 
         Raises:
             ConverterError: neither way gave what fits.

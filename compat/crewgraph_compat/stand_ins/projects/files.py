@@ -1,4 +1,4 @@
-"""Files of a project, crews in JSON, and paths that stay within a folder."""
+"""Project files, crews in JSON, and paths confined to a folder."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -38,14 +38,14 @@ __all__ = [
 
 
 JSON_PROJECT_EXTENSIONS: Final = (".jsonc", ".json")
-"""How the files of a crew in JSON end."""
+"""The file extensions of crews in JSON."""
 
 PYTHON_REF_KEY: Final = "python"
-"""The key of an object that names something of Python: `{"python": "module.attribute"}`."""
+"""The key of a reference to a Python object: `{"python": "module.attribute"}`."""
 
 
 class AgentConfig(TypedDict, total=False):
-    """An agent as agents.yaml holds it; any field of `Agent` may stand there."""
+    """An agent in agents.yaml; any field of `Agent` may be present."""
 
     role: str
     goal: str
@@ -88,7 +88,7 @@ class AgentConfig(TypedDict, total=False):
 
 
 class TaskConfig(TypedDict, total=False):
-    """A task as tasks.yaml holds it; any field of `Task` may stand there."""
+    """A task in tasks.yaml; any field of `Task` may be present."""
 
     name: str
     description: str
@@ -111,7 +111,7 @@ class TaskConfig(TypedDict, total=False):
 
 
 def load_yaml(config_path: Path) -> dict[str, Any]:
-    """The entries of a YAML file.
+    """Return the entries of a YAML file.
 
     Raises:
         DefinitionError: it cannot be read, is no YAML, or is no mapping of names to values.
@@ -120,7 +120,7 @@ def load_yaml(config_path: Path) -> dict[str, Any]:
 
 
 def parse_jsonc(text: str, source: str | Path = "<string>") -> Any:
-    """What a JSON text holds, with comments or without.
+    """Parse JSON that may contain comments.
 
     Raises:
         ValueError: it is no JSON.
@@ -132,7 +132,7 @@ def parse_jsonc(text: str, source: str | Path = "<string>") -> Any:
 
 
 def load_jsonc_file(source: str | Path) -> Any:
-    """What a JSON file holds, with comments or without.
+    """Parse a JSON file that may contain comments.
 
     Raises:
         FileNotFoundError: there is none.
@@ -142,39 +142,39 @@ def load_jsonc_file(source: str | Path) -> Any:
 
 
 def find_json_project_file(directory: str | Path, stem: str) -> Path | None:
-    """The file of a name in a folder, with comments before without; None where there is neither."""
+    """Return the .jsonc file with this stem, or else the .json file, or None."""
     candidates = (Path(directory) / f"{stem}{ending}" for ending in JSON_PROJECT_EXTENSIONS)
     return next((path for path in candidates if path.is_file()), None)
 
 
 def find_crew_json_file(project_root: str | Path = ".") -> Path | None:
-    """The file of the crew of a project; None where there is none."""
+    """Return the crew file of a project, or None."""
     return find_json_project_file(project_root, "crew")
 
 
 def close_mcp_server(self: Any, _instance: Any, outputs: Any) -> Any:
-    """The outputs: runs close what they open by themselves."""
+    """Return the outputs unchanged: runs close the connections they open."""
     return outputs
 
 
 @dataclass
 class JSONAgentDefinition:
-    """An agent's file."""
+    """The definition of an agent in a JSON file."""
 
     name: str
     path: Path
     definition: dict[str, Any]
-    """What it holds."""
+    """The contents of the file."""
 
     kwargs: dict[str, Any]
-    """The same, with the values of `settings` beside the others."""
+    """The contents, with the entries of `settings` moved to the top level."""
 
     agent_class: type[Any]
 
 
 @dataclass
 class JSONCrewProject:
-    """A crew's file and those of its agents."""
+    """A crew file with its agent files."""
 
     crew_path: Path
     agents_dir: Path
@@ -187,7 +187,7 @@ class JSONCrewProject:
 def load_json_crew_project(
     source: str | Path, agents_dir: Path | None = None, *, collect_errors: bool = False
 ) -> JSONCrewProject:
-    """The files of a crew; `crewgraph.project.load_crew` makes the crew.
+    """Load the files of a crew; `crewgraph.project.load_crew` creates the crew.
 
     Args:
         source: the crew's file.
@@ -212,7 +212,7 @@ def load_json_crew_project(
 
 
 def validate_crew_project(source: str | Path, agents_dir: Path | None = None) -> JSONCrewProject:
-    """The files of a crew, with all their faults told at once; see `load_json_crew_project`."""
+    """Validate the files of a crew and report all errors together; see `load_json_crew_project`."""
     return load_json_crew_project(source, agents_dir, collect_errors=True)
 
 
@@ -267,7 +267,7 @@ def _lacking(values: Mapping[str, Any], required: tuple[str, ...], where: str) -
 
 
 def safe_path_join(*parts: str, root: str | Path | None = None) -> str:
-    """Join parts to a path.
+    """Join path parts.
 
     Args:
         *parts: the parts.
@@ -286,7 +286,7 @@ def safe_path_join(*parts: str, root: str | Path | None = None) -> str:
 
 
 def validate_path_exists(path: str | Path, file_type: str = "file") -> str:
-    """The absolute path of what is there.
+    """Return the absolute path of an existing file or directory.
 
     Args:
         path: the path.
@@ -304,7 +304,7 @@ def validate_path_exists(path: str | Path, file_type: str = "file") -> str:
 
 
 def list_files(directory: str | Path, pattern: str = "*") -> list[str]:
-    """The files of a folder whose names match a pattern, sorted.
+    """Return the files in a folder that match a pattern, sorted.
 
     Raises:
         ValueError: there is no such folder.

@@ -1,4 +1,4 @@
-"""Providers of embeddings that are services."""
+"""Hosted embedding providers."""
 
 from typing import Any
 
@@ -53,7 +53,7 @@ class GeminiEmbeddings(ProvidedFunction):
 
 
 class HuggingFaceEmbeddings(ProvidedFunction):
-    """Hugging Face's embeddings, or those of a server of its kind."""
+    """Hugging Face's embeddings, also from a compatible server."""
 
     provider = "huggingface"
 
@@ -71,7 +71,7 @@ class RoboflowEmbeddings(ChromaFunction):
 
 
 def create_aws_session() -> Any:
-    """A session of AWS, with what the environment says.
+    """Create an AWS session from the environment.
 
     Raises:
         MissingExtra: boto3 is not installed.
@@ -136,7 +136,7 @@ class VertexAIProvider(BaseEmbeddingsProvider[Any]):
         default="us-central1",
     )
     region: str | None = environment_field("EMBEDDINGS_GOOGLE_VERTEX_REGION", "GOOGLE_VERTEX_REGION", default=None)
-    """The location, by its former name."""
+    """The former name of the location."""
 
     task_type: str = environment_field(
         "EMBEDDINGS_GOOGLE_VERTEX_TASK_TYPE", "GOOGLE_VERTEX_TASK_TYPE", default="RETRIEVAL_DOCUMENT"
@@ -147,7 +147,7 @@ class VertexAIProvider(BaseEmbeddingsProvider[Any]):
 
 
 class HuggingFaceProvider(BaseEmbeddingsProvider[Any]):
-    """Hugging Face, or with `url` a server of its kind."""
+    """Hugging Face, or a compatible server if `url` is set."""
 
     embedding_callable: type[Any] = HuggingFaceEmbeddings
     url: str | None = environment_field("EMBEDDINGS_HUGGINGFACE_URL", default=None)
@@ -205,7 +205,7 @@ def _said(name: str, default: Any = ...) -> Any:
 
 
 class WatsonXProvider(BaseEmbeddingsProvider[Any]):
-    """IBM watsonx; `model_id`, `url` and `api_key` have to be given."""
+    """IBM watsonx; requires `model_id`, `url` and `api_key`."""
 
     embedding_callable: type[Any] = WatsonXEmbeddingFunction
     model_id: str = _said("MODEL_ID")

@@ -1,4 +1,4 @@
-"""Outputs of tasks: of the latest run, in an SQLite file, and as one text."""
+"""Task outputs: those of the latest run, those in an SQLite file, and combined as one text."""
 
 import json
 import sqlite3
@@ -37,7 +37,7 @@ __all__ = [
 
 
 class TaskOutputStorageHandler:
-    """Reads the outputs of the latest run of a crew, which runs keep by themselves; `crew.runs` has all runs.
+    """Read the task outputs of a crew's latest run, which runs store automatically; `crew.runs` has all runs.
 
     What a program adds by itself is kept in the object alone, in the place of those.
     """
@@ -46,7 +46,7 @@ class TaskOutputStorageHandler:
         self._added: list[dict[str, Any]] | None = None
 
     def load(self) -> list[dict[str, Any]]:
-        """The outputs: "task_id", "expected_output", "output", "task_index", "inputs" and "was_replayed" of each."""
+        """Return the outputs as dicts with "task_id", "expected_output", "output", "task_index", "inputs" and "was_replayed"."""
         if self._added is not None:
             return self._added
         run = latest_crew_run()
@@ -65,7 +65,7 @@ class TaskOutputStorageHandler:
         self._added = [*(self._added or []), entry]
 
     def update(self, task_index: int, log: dict[str, Any]) -> None:
-        """Change an output; nothing where there is none with this number.
+        """Change an output; an unknown index is ignored.
 
         Args:
             task_index: its number.
@@ -85,23 +85,23 @@ class TaskOutputStorageHandler:
                 )
 
     def reset(self) -> None:
-        """Begin anew, with no outputs; runs stay kept."""
+        """Start over without outputs; stored runs are kept."""
         self._added = []
 
 
 @dataclass(frozen=True)
 class LatestRun:
-    """The run of a crew that was written last."""
+    """The most recently saved run of a crew."""
 
     key: str
-    """Which one it is, and as of when."""
+    """Identifies the run and its version."""
 
     at: datetime
     outputs: list[dict[str, Any]]
 
 
 def latest_crew_run() -> LatestRun | None:
-    """The latest run of a crew; None where none is kept."""
+    """Return the latest run of a crew, or None."""
     file = storage_dir() / DATABASE
     if not file.is_file():
         return None
@@ -144,7 +144,7 @@ def _entry(
 
 
 class DatabaseOperationError(Exception):
-    """Something could not be read from a database, or written into it.
+    """A database could not be read or written.
 
     Args:
         message: what.
@@ -157,7 +157,7 @@ class DatabaseOperationError(Exception):
 
 
 class DatabaseError:
-    """How such things are told."""
+    """The message templates of database errors."""
 
     INIT_ERROR: Final[str] = "the database cannot be made: {}"
     SAVE_ERROR: Final[str] = "outputs of tasks cannot be saved: {}"
@@ -167,12 +167,12 @@ class DatabaseError:
 
     @classmethod
     def format_error(cls, template: str, error: Exception) -> str:
-        """One of them, with what the database said."""
+        """Return the template filled with the database error."""
         return template.format(str(error))
 
 
 class AgentRepositoryError(Exception):
-    """An agent could not be read from a repository of agents; crewgraph has none, so it is never raised here."""
+    """An agent could not be read from a repository; never raised here, since crewgraph has no agent repository."""
 
 
 _FILE = "task_outputs.db"
@@ -188,14 +188,14 @@ _JSON = frozenset({"output", "inputs"})
 
 
 class KickoffTaskOutputsSQLiteStorage:
-    """Outputs of tasks in an SQLite file.
+    """Task outputs in an SQLite file.
 
     Without a file of one's own, they begin as what the latest run of a crew gave, which runs keep by themselves, and what is
     added, changed or removed holds until a crew runs again; `crew.runs` has all runs.
     """
 
     def __init__(self, db_path: str | None = None) -> None:
-        """Name the file.
+        """Open the file.
 
         Args:
             db_path: the file; crewgraph's own in its storage folder, if it is not given.
@@ -210,7 +210,7 @@ class KickoffTaskOutputsSQLiteStorage:
                 pass
 
     def load(self) -> list[dict[str, Any]]:
-        """The outputs by their numbers.
+        """Return the outputs ordered by index.
 
         Each has "task_id", "expected_output", "output", "task_index", "inputs", "was_replayed" and "timestamp".
 
@@ -232,7 +232,7 @@ class KickoffTaskOutputsSQLiteStorage:
         was_replayed: bool = False,
         inputs: dict[str, Any] | None = None,
     ) -> None:
-        """Add an output, in the place of one of the same task.
+        """Add an output, replacing an earlier one of the same task.
 
         Raises:
             DatabaseOperationError: it cannot be written.
@@ -241,7 +241,7 @@ class KickoffTaskOutputsSQLiteStorage:
             _insert(database, (str(task.id), task.expected_output, output, task_index, inputs or {}, was_replayed))
 
     def update(self, task_index: int, **kwargs: Any) -> None:
-        """Change what is kept of an output; a warning tells where none has this number.
+        """Change an output; an unknown index causes a warning.
 
         Args:
             task_index: its number.
@@ -263,7 +263,7 @@ class KickoffTaskOutputsSQLiteStorage:
             warnings.warn(f"no output of a task has the number {task_index}; nothing was changed", stacklevel=2)
 
     def delete_all(self) -> None:
-        """Remove all outputs; runs stay kept.
+        """Remove all outputs; stored runs are kept.
 
         Raises:
             DatabaseOperationError: it cannot be written.
@@ -273,7 +273,7 @@ class KickoffTaskOutputsSQLiteStorage:
 
     @contextmanager
     def _changed(self, told: str) -> Generator[sqlite3.Connection]:
-        """The file, with the outputs of the latest run in it, where that is what is changed."""
+        """Open the file for a change, first copying the outputs of the latest run into it if they are affected."""
         run = latest_crew_run() if self._is_of_runs else None
         with self._opened(told) as database:
             if self._is_of_runs and _taken(database) != _key(run):
@@ -317,7 +317,7 @@ def _rows(database: sqlite3.Connection) -> list[dict[str, Any]]:
 
 
 def _taken(database: sqlite3.Connection) -> str | None:
-    """The run that the outputs begin with; None where there is none yet."""
+    """Return the run whose outputs were copied into the file, or None."""
     result = database.execute("SELECT run FROM taken").fetchone()
     return None if result is None else str(result[0])
 
@@ -331,16 +331,16 @@ def _shown(run: LatestRun) -> str:
 
 
 DIVIDERS: Final = "\n\n----------\n\n"
-"""Stands between two outputs."""
+"""The separator between two outputs."""
 
 
 def aggregate_raw_outputs_from_task_outputs(task_outputs: Iterable[TaskOutput]) -> str:
-    """The raw texts of outputs, one after the other."""
+    """Join the raw texts of outputs."""
     return DIVIDERS.join(output.raw for output in task_outputs)
 
 
 def aggregate_raw_outputs_from_tasks(tasks: Iterable[Task] | Unspecified) -> str:
-    """The raw texts of the outputs that tasks have."""
+    """Join the raw texts of the outputs of tasks."""
     if isinstance(tasks, Unspecified):
         return ""
     outputs = (cast("Any", task.output) for task in tasks)

@@ -1,4 +1,4 @@
-"""Pydantic models from JSON schemas, and schemas of models in OpenAI's form or as text."""
+"""Pydantic models from JSON schemas, and model schemas in OpenAI format or as text."""
 
 from collections.abc import Mapping
 from datetime import date, datetime, time, timedelta
@@ -58,7 +58,7 @@ FORMAT_TYPE_MAP: Final[dict[str, Any]] = {
     "uuid4": UUID4,
     "uuid5": UUID5,
 }
-"""The types that stand for formats of texts."""
+"""The Python types of string formats."""
 
 _PLAIN: Final[dict[str, Any]] = {
     "string": str,
@@ -95,14 +95,14 @@ class JsonSchemaInfo(TypedDict):
 
 
 class ModelDescription(TypedDict):
-    """A model as OpenAI's `response_format` tells of it."""
+    """A model in OpenAI's `response_format`."""
 
     type: Literal["json_schema"]
     json_schema: JsonSchemaInfo
 
 
 def generate_model_description(model: type[BaseModel], *, strip_null_types: bool = True) -> ModelDescription:
-    """A model in that form.
+    """Return a model in OpenAI's `response_format`.
 
     Args:
         model: the model.
@@ -118,7 +118,7 @@ def generate_model_description(model: type[BaseModel], *, strip_null_types: bool
 
 
 def serialize_model_class(value: Any) -> Any:
-    """A model's class as its JSON schema; anything else as it is."""
+    """Return a model class as its JSON schema; other values are returned unchanged."""
     if isinstance(value, type) and issubclass(value, BaseModel):
         return value.model_json_schema()
     return cast("Any", value)
@@ -136,7 +136,7 @@ def create_model_from_schema(
     __validators__: dict[str, Any] | None = None,
     __cls_kwargs__: dict[str, Any] | None = None,
 ) -> type[BaseModel]:
-    """A model that validates what a JSON schema tells of.
+    """Create a model that validates a JSON schema.
 
     Args:
         json_schema: the schema of an object.
@@ -164,7 +164,7 @@ def create_model_from_schema(
 
 
 class _Made:
-    """Makes fields of schemas."""
+    """Create model fields from schemas."""
 
     def __init__(self, is_rich: bool) -> None:
         self._is_rich = is_rich
@@ -222,13 +222,13 @@ class _Made:
 
 
 class PydanticSchemaParser(BaseModel):
-    """Tells of a model's fields in a text."""
+    """Describe the fields of a model as text."""
 
     model: type[BaseModel]
     """The model."""
 
     def get_schema(self) -> str:
-        """A sketch of the JSON it wants, as our prompts hold it.
+        """Return an outline of the expected JSON, as used in prompts.
 
         Raises:
             DefinitionError: a field has a type that JSON cannot express.
