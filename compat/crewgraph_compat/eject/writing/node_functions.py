@@ -303,7 +303,7 @@ class HelperFunctions:
 
     Args:
         sheet: the program.
-        wording: by key, a text of the prompts.
+        wording: the prompt texts by key.
     """
 
     def __init__(self, sheet: ProgramText, wording: Callable[[str], str]) -> None:

@@ -87,12 +87,12 @@ class A2UIClientExtension:
     """Let an agent and a remote agent exchange surfaces.
 
     Args:
-        catalog_id: the catalog of components; the standard one where None.
-        allowed_components: those that may be used; all where None.
-        version: of A2UI.
+        catalog_id: the component catalog; None selects the standard one.
+        allowed_components: the permitted components; None permits all.
+        version: the A2UI version.
 
     Raises:
-        ValueError: another version than v0.8.
+        ValueError: The version is not v0.8.
     """
 
     def __init__(
@@ -226,12 +226,12 @@ class A2UIServerExtension(ServerExtension):
     """Let a server show surfaces.
 
     Args:
-        catalog_ids: the catalogs of components that are understood.
-        accept_inline_catalogs: whether requests may bring their own.
-        version: of A2UI.
+        catalog_ids: the supported component catalogs.
+        accept_inline_catalogs: whether requests may define their own.
+        version: the A2UI version.
 
     Raises:
-        ValueError: another version than v0.8.
+        ValueError: The version is not v0.8.
     """
 
     uri: ClassVar[str] = A2UI_EXTENSION_URI

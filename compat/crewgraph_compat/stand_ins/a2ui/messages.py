@@ -35,7 +35,7 @@ class A2UIValidationError(Exception):
 
     Args:
         message: what.
-        errors: all of it, each as a dict.
+        errors: the individual errors as dicts.
     """
 
     def __init__(self, message: str, errors: list[Any] | None = None) -> None:
@@ -179,12 +179,12 @@ def validate_a2ui_message(data: dict[str, Any], *, validate_catalog: bool = Fals
     """Parse a message.
 
     Args:
-        data: as JSON has it.
-        validate_catalog: has to be False: the form of components is not known here.
+        data: the message as JSON data.
+        validate_catalog: must be False, since component schemas are not known here.
 
     Raises:
-        A2UIValidationError: it is not well formed.
-        NotImplementedError: the components were to be validated.
+        A2UIValidationError: The data are not well formed.
+        NotImplementedError: `validate_catalog` is true.
     """
     if validate_catalog:
         raise NotImplementedError("components are not validated against a catalog; leave out `validate_catalog`")
@@ -195,7 +195,7 @@ def validate_a2ui_event(data: dict[str, Any]) -> A2UIEvent:
     """Parse an event.
 
     Raises:
-        A2UIValidationError: it is not well formed.
+        A2UIValidationError: The data are not well formed.
     """
     return _checked(A2UIEvent, data, "event")
 

@@ -33,13 +33,13 @@ class CrewEvaluator:
     """Score each task output of a crew as its task callback; `crew.test(...)` does this automatically.
 
     Args:
-        crew: whose tasks.
-        eval_llm: who marks; None is the model that the environment names.
-        openai_model_name: the same, by name.
-        llm: the same.
+        crew: the crew.
+        eval_llm: the judge model; None selects the model configured in the environment.
+        openai_model_name: the judge model by name.
+        llm: an alias of `eval_llm`.
 
     Raises:
-        ModelError: that is no model.
+        ModelError: The value is not a model.
     """
 
     def __init__(self, crew: Crew, eval_llm: Any = None, openai_model_name: str | None = None, llm: Any = None) -> None:
@@ -60,8 +60,8 @@ class CrewEvaluator:
         """Score an output and store the score with the current round.
 
         Raises:
-            ValueError: no task of the crew has its description.
-            ConverterError: the model wrote no mark that can be read.
+            ValueError: No task of the crew has this description.
+            ConverterError: The model's score could not be parsed.
         """
         task = next((item for item in self.crew.tasks if item.description == task_output.description), None)
         if task is None:
@@ -85,7 +85,7 @@ class CrewEvaluator:
         """Print the scores of all rounds as a table.
 
         Args:
-            token_usage: not looked at: outputs tell what they used.
+            token_usage: ignored; the outputs contain their usage.
         """
         result = CrewTestResult(model=str(getattr(self.llm, "model", "")))
         for scores in self._scores.values():
@@ -143,7 +143,7 @@ class TaskEvaluator:
     """Evaluate results with an agent's model. Runs with memory and training do this automatically.
 
     Args:
-        original_agent: the agent that did the work, whose model judges.
+        original_agent: the agent that did the work and whose model evaluates it.
     """
 
     def __init__(self, original_agent: Any) -> None:
@@ -154,7 +154,7 @@ class TaskEvaluator:
         """Return the model's evaluation of a result.
 
         Raises:
-            ConverterError: it wrote nothing that can be read.
+            ConverterError: The model's reply could not be parsed.
         """
         crewai_event_bus.emit(self, TaskEvaluationEvent(evaluation_type="task_evaluation", task=task))
         book = english()
@@ -165,13 +165,13 @@ class TaskEvaluator:
         """Return what an agent can learn from its training data.
 
         Args:
-            training_data: by agents, of each by rounds: "initial_output", "human_feedback" and "improved_output".
-            agent_id: which agent.
+            training_data: by agent and round, dicts with "initial_output", "human_feedback" and "improved_output".
+            agent_id: the agent's id.
 
         Raises:
-            ConverterError: the model wrote nothing that can be read.
-            KeyError: nothing is there of this agent.
-            ValueError: something of a round is missing.
+            ConverterError: The model's reply could not be parsed.
+            KeyError: There are no data for this agent.
+            ValueError: The data of a round are incomplete.
         """
         crewai_event_bus.emit(self, TaskEvaluationEvent(evaluation_type="training_data_evaluation", task=None))
         rounds = [_round(number, entry, agent_id) for number, entry in training_data[agent_id].items()]

@@ -58,7 +58,7 @@ class BaseAgentExecutor(BaseModel):
 class CrewAgentExecutor(BaseAgentExecutor):
     """Call a model and the tools it chooses until it answers.
 
-    Agents do this by themselves; the loop is theirs, with its events, limits and ways to put replies right. Budgets,
+    Agents do this automatically with the same loop, including its events, limits and reply repairs. Budgets,
     checkpoints and memories belong to tasks.
     """
 
@@ -133,14 +133,14 @@ class CrewAgentExecutor(BaseAgentExecutor):
 
         Args:
             inputs: "input", "tools" and "tool_names" for the placeholders of the prompt; with "ask_for_human_input" a person
-                is asked about the answer.
+                reviews the answer.
 
         Returns:
             The answer as "output".
 
         Raises:
-            RunError: there is no agent.
-            Exception: whatever the model raised.
+            RunError: There is no agent.
+            Exception: The model's own exception.
         """
         with self._hooked():
             return drive(self._invoked(inputs))

@@ -84,19 +84,19 @@ def get_llm_response(
     Args:
         llm: the model.
         messages: the conversation.
-        callbacks: handed to the model.
+        callbacks: passed to the model.
         printer: not used.
-        tools: in OpenAI's form.
-        available_functions: carried out where the model calls them.
+        tools: the tools in OpenAI format.
+        available_functions: the functions that the model's calls run.
         from_task: for events.
         from_agent: for events.
-        response_model: a structure for the answer.
+        response_model: the response model.
         executor_context: not used.
         verbose: not used.
 
     Raises:
-        ValueError: it answers with nothing.
-        Exception: whatever the model raised.
+        ValueError: The response is empty.
+        Exception: The model's own exception.
     """
     more: dict[str, Any] = {
         "tools": tools,
@@ -129,7 +129,7 @@ def process_llm_response(answer: str, use_stop_words: bool) -> AgentAction | Age
 
     Args:
         answer: the reply.
-        use_stop_words: whether the model was told where to stop; not looked at.
+        use_stop_words: ignored.
     """
     return format_answer(answer)
 
@@ -145,8 +145,8 @@ def handle_agent_action_core(
 
     Args:
         formatted_answer: the action; its `text` and `result` are changed.
-        tool_result: what came of it.
-        messages: not used: the action's `text` is what is to be said.
+        tool_result: the result of the action.
+        messages: not used; the action's `text` is the reply.
         step_callback: called with the result.
         show_logs: called with the action.
     """
@@ -173,11 +173,11 @@ def handle_output_parser_exception(
     """Tell the model how its reply was malformed; return an action without a tool to continue with.
 
     Args:
-        e: what was wrong.
-        messages: the conversation, which is added to.
-        iterations: which step it is.
-        log_error_after: from which step on it is printed.
-        printer: what prints.
+        e: the parse error.
+        messages: the conversation, appended to in place.
+        iterations: the number of the current step.
+        log_error_after: the first step from which errors are printed.
+        printer: the printer.
         verbose: whether anything is printed.
     """
     messages.append({"role": "user", "content": e.error})
@@ -204,16 +204,16 @@ def handle_max_iterations_exceeded(
     """Have the model give a final answer.
 
     Args:
-        formatted_answer: its last step.
+        formatted_answer: the last step.
         printer: not used.
-        i18n: the wording; None is ours.
-        messages: the conversation, which is added to.
+        i18n: the prompt texts; None selects crewgraph's.
+        messages: the conversation, appended to in place.
         llm: the model.
-        callbacks: handed to the model.
+        callbacks: passed to the model.
         verbose: not used.
 
     Raises:
-        ValueError: it answers with nothing.
+        ValueError: The response is empty.
     """
     conversation = messages if messages is not None else []
     texts = english() if i18n is None else i18n.book
@@ -240,16 +240,16 @@ def handle_context_length(
     """Summarize a conversation that is too long, in place.
 
     Args:
-        respect_context_window: whether it may be.
+        respect_context_window: whether summarizing is allowed.
         printer: not used.
         messages: the conversation.
-        llm: who condenses.
-        callbacks: handed to the model.
+        llm: the model that summarizes.
+        callbacks: passed to the model.
         i18n: not used.
         verbose: not used.
 
     Raises:
-        ContextLengthExceeded: it may not be condensed.
+        ContextLengthExceeded: Summarizing is not allowed.
     """
     if not respect_context_window:
         raise ContextLengthExceeded(
@@ -264,8 +264,8 @@ def summarize_messages(messages: list[Any], llm: Any, callbacks: Sequence[Any] =
 
     Args:
         messages: the conversation, changed in place.
-        llm: who writes the summary.
-        callbacks: handed to the model.
+        llm: the model that summarizes.
+        callbacks: passed to the model.
         i18n: not used.
     """
     system_messages = [item for item in messages if item.get("role") == "system"]
@@ -316,14 +316,14 @@ def execute_tool_and_check_finality(
 
     Args:
         agent_action: the action.
-        tools: what may be used.
+        tools: the available tools.
         i18n: not used.
-        agent_key: not used: `agent` tells.
+        agent_key: not used; see `agent`.
         agent_role: not used.
-        tools_handler: whose cache keeps results.
+        tools_handler: holds the cache of results.
         task: for events.
         agent: for events.
-        function_calling_llm: not asked.
+        function_calling_llm: not used.
         fingerprint_context: not used.
         crew: not used.
     """

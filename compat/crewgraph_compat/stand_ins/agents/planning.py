@@ -32,7 +32,7 @@ class CrewPlanner:
 
     Args:
         tasks: the tasks.
-        planning_agent_llm: who plans; None is the model of the first task's agent.
+        planning_agent_llm: the planning model; None selects the model of the first task's agent.
     """
 
     def __init__(self, tasks: list[Task], planning_agent_llm: Any = None) -> None:
@@ -43,7 +43,7 @@ class CrewPlanner:
         """Create the plan.
 
         Raises:
-            ValueError: the model wrote none that can be read.
+            ValueError: The model's plan could not be parsed.
         """
         task = self._create_planner_task(self._create_planning_agent(), self._create_tasks_summary())
         output: Any = task.execute_sync()
@@ -96,9 +96,9 @@ class PlannerObserver:
     """Assess the results of plan steps with a model; `Agent(planning_config=...)` does this in each run.
 
     Args:
-        agent: whose plan it is; the model is that of its `planning_config`, else its own.
-        task: what was planned.
-        kickoff_input: what was asked, where there is no task.
+        agent: the owner of the plan; its `planning_config` model is used, or else its own.
+        task: the planned task.
+        kickoff_input: the request if there is no task.
     """
 
     def __init__(self, agent: BaseAgent, task: Task | None = None, kickoff_input: str = "") -> None:
@@ -115,9 +115,9 @@ class PlannerObserver:
 
         Args:
             completed_step: the step.
-            result: what came of it.
-            all_completed: the steps that are done.
-            remaining_todos: the steps to come.
+            result: the result.
+            all_completed: the completed steps.
+            remaining_todos: the remaining steps.
         """
         others = [item for item in all_completed if item.step_number != completed_step.step_number]
         todos = TodoList(items=[*others, *remaining_todos])
@@ -212,14 +212,14 @@ class StepExecutor:
 
     Args:
         llm: its model.
-        tools: what it may use.
-        agent: who does it.
-        original_tools: the same as the user gave them, which count.
+        tools: the available tools.
+        agent: the agent that runs the step.
+        original_tools: the tools as the user passed them; these are used.
         tools_handler: not used.
-        task: not used: the context says what is to be done.
+        task: not used; the context describes it.
         crew: not used.
         function_calling_llm: a model for reading arguments of tools.
-        request_within_rpm_limit: not used: the agent's `max_rpm` counts.
+        request_within_rpm_limit: not used; the agent's `max_rpm` applies.
         callbacks: not used.
     """
 
@@ -251,9 +251,9 @@ class StepExecutor:
 
         Args:
             todo: the step.
-            context: the whole task, and what came of the steps before.
-            max_step_iterations: after so many requests it is answered with what is known.
-            step_timeout: after so many seconds it is given up.
+            context: the whole task and the results of earlier steps.
+            max_step_iterations: the number of requests after which the step must be answered.
+            step_timeout: the time limit in seconds.
         """
         used: list[str] = []
 

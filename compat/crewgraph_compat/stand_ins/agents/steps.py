@@ -50,7 +50,7 @@ def handle_reasoning(agent: Agent, task: Task) -> None:
     """Have an agent with `reasoning` or `planning` plan, and append the plan to the task description.
 
     Raises:
-        RunError: it could make none.
+        RunError: No plan could be made.
     """
     if agent.reasoning or agent.planning_enabled:
         plan = AgentReasoning(agent, task).handle_agent_reasoning().plan
@@ -114,7 +114,7 @@ def validate_max_execution_time(max_execution_time: int | None) -> None:
     """Validate a time limit.
 
     Raises:
-        ValueError: it is not None, and no whole number above 0.
+        ValueError: The value is neither None nor a positive integer.
     """
     if max_execution_time is None:
         return
@@ -142,14 +142,14 @@ def process_guardrail(
     Args:
         output: the output of a task, or of an agent's kickoff.
         guardrail: the function.
-        retry_count: how often it has refused so far, for events.
-        event_source: who the events are from.
-        from_agent: whose output it is, for events.
-        from_task: of which task, for events.
+        retry_count: the number of failures so far, for events.
+        event_source: the source of the events.
+        from_agent: the agent of the output, for events.
+        from_task: the task of the output, for events.
 
     Raises:
-        TypeError: it returned no pair.
-        Exception: whatever the guardrail raised.
+        TypeError: The guardrail did not return a pair.
+        Exception: The guardrail's own exception.
     """
     about: dict[str, Any] = {"retry_count": retry_count, "from_agent": from_agent, "from_task": from_task}
     crewai_event_bus.emit(event_source, LLMGuardrailStartedEvent(guardrail=guardrail, **about))

@@ -67,7 +67,7 @@ def initialize_chat_llm(crew: Crew) -> Any:
     """Return the chat model of a crew: its `chat_llm`, or else the model configured in the environment.
 
     Raises:
-        NoModelError: there is neither.
+        NoModelError: There is neither.
     """
     return create_llm(crew.chat_llm)
 
@@ -79,9 +79,9 @@ def generate_crew_chat_inputs(
 
     Args:
         crew: the crew.
-        crew_name: what it is called.
-        chat_llm: the model that describes it.
-        generate_descriptions: whether the model is asked; else everything is called by a general name.
+        crew_name: the name of the crew.
+        chat_llm: the model that writes the descriptions.
+        generate_descriptions: whether to use the model instead of default descriptions.
     """
     asks = generate_descriptions
     fields = [

@@ -223,7 +223,7 @@ def execute_single_native_tool_call(
         available_functions: not used where a tool of that name is among the tools.
         original_tools: the tools.
         structured_tools: further ones.
-        tools_handler: whose cache keeps results.
+        tools_handler: holds the cache of results.
         agent: for events.
         task: for events.
         crew: not used.

@@ -102,7 +102,7 @@ class ToolUsage:
 
     Args:
         tools_handler: whose cache keeps results, and which knows what was used last.
-        tools: what may be used.
+        tools: the available tools.
         task: of which task, for events.
         function_calling_llm: not asked: arguments are read, or refused.
         agent: whose wish it is, for events.
