@@ -97,10 +97,10 @@ class SimpleTokenAuth(ServerAuthScheme):
     """The token."""
 
     async def authenticate(self, token: str) -> AuthenticatedUser:
-        wanted = self.token.get_secret_value() if self.token else os.environ.get("AUTH_TOKEN")
-        if not wanted:
+        expected = self.token.get_secret_value() if self.token else os.environ.get("AUTH_TOKEN")
+        if not expected:
             raise _refused("no token is configured")
-        return _equal(token, wanted, "simple_token")
+        return _equal(token, expected, "simple_token")
 
 
 class APIKeyServerAuth(ServerAuthScheme):
@@ -223,8 +223,8 @@ class OAuth2ServerAuth(_Signed):
         return {"type": "oauth2", "flows": {kind: flow}}
 
 
-def _equal(token: str, wanted: str, scheme: str) -> AuthenticatedUser:
-    if not hmac.compare_digest(token.encode(), wanted.encode()):
+def _equal(token: str, expected: str, scheme: str) -> AuthenticatedUser:
+    if not hmac.compare_digest(token.encode(), expected.encode()):
         raise _refused("the token is not valid")
     return AuthenticatedUser(token=token, scheme=scheme)
 

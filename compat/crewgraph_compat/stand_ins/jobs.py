@@ -315,9 +315,9 @@ class JobRunner:
         finally:
             self._tell("settled", job)
 
-    def _tell(self, what: str, job: JobRecord) -> None:
+    def _tell(self, status: str, job: JobRecord) -> None:
         if self.on_worker_event is not None:
-            self.on_worker_event(what, job)
+            self.on_worker_event(status, job)
 
     def _taken(self, update: JobUpdate) -> bool:
         """Called on the job's thread, which waits until the update was handled."""

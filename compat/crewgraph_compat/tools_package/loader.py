@@ -85,5 +85,5 @@ def _ours(path: str) -> Callable[..., Any]:
 
 
 def _is_told(error: ModuleNotFoundError) -> bool:
-    whose = str(error.name).partition(".")[0]
-    return whose in ("crewai", "crewai_tools") or bool(getattr(error, "__notes__", ()))
+    package = str(error.name).partition(".")[0]
+    return package in ("crewai", "crewai_tools") or bool(getattr(error, "__notes__", ()))

@@ -92,5 +92,5 @@ def _chroma(config: dict[str, Any]) -> dict[str, Any]:
     return {"provider": "chromadb", "config": {**config, **settings}}
 
 
-def _tell(what: str, instead: str) -> None:
-    warn_deprecated(what, instead, by_hand=True)
+def _tell(deprecated: str, instead: str) -> None:
+    warn_deprecated(deprecated, instead, by_hand=True)

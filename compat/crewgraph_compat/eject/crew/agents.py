@@ -94,8 +94,8 @@ class _Member:
         task = DelegatedTask.of(assignment.task, agent.role, description="{task}", expected_output="{}", agent=agent)
         deeper = crew is not None and depth + 1 < crew.max_delegation_depth
         self._assignment = bind_delegated_task(task, agent, crew, "", node=assignment.slug, may_delegate=deeper)
-        others = colleagues(crew, task, agent) if crew is not None and deeper else ()
-        self._team = CoworkerTools(others, self._assignment, parts, depth + 1) if others else None
+        coworkers = colleagues(crew, task, agent) if crew is not None and deeper else ()
+        self._team = CoworkerTools(coworkers, self._assignment, parts, depth + 1) if coworkers else None
         self._tools: list[str] = []
         self._model = "None"
 
@@ -145,8 +145,8 @@ def with_date(agent: BaseAgent, parts: ProgramWriters) -> str:
     if not isinstance(agent, Agent) or not agent.inject_date:
         return ""
     parts.sheet.use("datetime", "datetime")
-    told = string_literal("\n\n" + parts.book.slice("current_date", date="{date}"))
-    return f" + {parts.constant('TODAY', told, 4)}.format(date=datetime.now().strftime({agent.date_format!r}))"
+    suffix = string_literal("\n\n" + parts.book.slice("current_date", date="{date}"))
+    return f" + {parts.constant('TODAY', suffix, 4)}.format(date=datetime.now().strftime({agent.date_format!r}))"
 
 
 _OUTPUT, _PROMPT, _FUNCTION = 2, 4, 10
@@ -233,33 +233,33 @@ class AgentCalls:
         for item in self._asked.values():
             self._write(item, fields)
 
-    def _write(self, asked: _Asked, fields: Sequence[str]) -> None:
-        parts, agent = self._parts, asked.agent
-        values = {name: name for name in asked.slots}
+    def _write(self, call: _Asked, fields: Sequence[str]) -> None:
+        parts, agent = self._parts, call.agent
+        values = {name: name for name in call.slots}
         role = agent.template("role") or "agent"
-        system = self._constant(role, system_prompt_of(agent, parts, uses_tools=bool(asked.tools)), values)
+        system = self._constant(role, system_prompt_of(agent, parts, uses_tools=bool(call.tools)), values)
         question = "question"
-        if asked.form:
-            form = parts.book.slice("formatted_task_instructions", output_format=asked.form)
+        if call.form:
+            form = parts.book.slice("formatted_task_instructions", output_format=call.form)
             question = f'f"{{question}}\\n\\n{{{self._constant(f"{role} form", form, {})}}}"'
         words = [
-            asked.model,
+            call.model,
             system,
             f"{question}{with_date(agent, parts)}",
-            *([f"[{', '.join(asked.tools)}]"] if asked.tools else []),
+            *([f"[{', '.join(call.tools)}]"] if call.tools else []),
         ]
         words += [f"steps={agent.max_iter}"] if agent.max_iter != 25 and parts.pieces.loop.uses_tools else []
         text = f"{parts.pieces.name('answered')}({', '.join(words)})"
         lines = [f"return AgentOutput({text})"]
-        if asked.kind is not None and fields:
-            read = f"{parts.pieces.name('parsed')}({asked.model}, text, {asked.kind})"
+        if call.kind is not None and fields:
+            read = f"{parts.pieces.name('parsed')}({call.model}, text, {call.kind})"
             lines = [f"text = {text}", f"return AgentOutput(text, pydantic={read})"]
-        takes = ", ".join(["question: str", *(f"{name}: object" for name in asked.slots)])
-        told = doc_line(f"What {agent.template('role')} says to a question")
+        takes = ", ".join(["question: str", *(f"{name}: object" for name in call.slots)])
+        summary = doc_line(f"What {agent.template('role')} says to a question")
         body = "\n".join(f"    {line}" for line in lines)
-        parts.sheet.add(f'def {asked.function}({takes}) -> AgentOutput:\n    """{told}"""\n{body}', _FUNCTION)
+        parts.sheet.add(f'def {call.function}({takes}) -> AgentOutput:\n    """{summary}"""\n{body}', _FUNCTION)
 
-    def _constant(self, wanted: str, text: str, values: dict[str, str]) -> str:
-        written = string_literal(slot_template(text, values))
-        name = self._parts.constant(slug(wanted).upper(), written, _PROMPT)
+    def _constant(self, preferred: str, text: str, values: dict[str, str]) -> str:
+        literal = string_literal(slot_template(text, values))
+        name = self._parts.constant(slug(preferred).upper(), literal, _PROMPT)
         return fill_slots(name, text, values)

@@ -23,17 +23,17 @@ class CallbackInputs:
     """
 
     def __init__(self, placeholders: Iterable[str], functions: Iterable[Callable[..., Any]]) -> None:
-        read, asked, built = set[str](), set[str](), set[str]()
+        read, tested, created = set[str](), set[str](), set[str]()
         for function in functions:
             for name, kind in _keys(function):
-                {"read": read, "asked": asked, "made": built}[kind].add(name)
-        self.made = sorted(built - read - asked)
+                {"read": read, "asked": tested, "made": created}[kind].add(name)
+        self.made = sorted(created - read - tested)
         """Inputs that the functions create."""
 
-        self.needed = sorted((set(placeholders) | read) - built - asked | read)
+        self.needed = sorted((set(placeholders) | read) - created - tested | read)
         """Required inputs."""
 
-        self.optional = sorted(asked - read)
+        self.optional = sorted(tested - read)
         """Optional inputs."""
 
     @property
@@ -100,9 +100,9 @@ class KickoffCallbacks:
             self.end = self._parts.sheet.names.new("finish", "_crew")
         return bool(self._after)
 
-    def _add(self, name: str, takes: str, gives: str, told: str, lines: list[str]) -> None:
+    def _add(self, name: str, takes: str, gives: str, summary: str, lines: list[str]) -> None:
         body = "\n".join(f"    {line}" for line in lines)
-        self._parts.sheet.add(f'def {name}(state: {takes}) -> {gives}:\n    """{told}"""\n{body}', _NODE)
+        self._parts.sheet.add(f'def {name}(state: {takes}) -> {gives}:\n    """{summary}"""\n{body}', _NODE)
 
 
 def _keys(function: Callable[..., Any]) -> Iterable[tuple[str, str]]:

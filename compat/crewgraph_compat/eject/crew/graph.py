@@ -67,8 +67,8 @@ def edge_lines(
             chain, following = _chain(stops, at)
             targets = (*(entry.node for entry in chain), *([entry.node for entry in following] or [end]))
             ways.append(CrewEdge(ends[0], tuple(chain), tuple(following), targets))
-            shown = ", ".join(_shown(target, "END") for target in targets)
-            lines.append(f"{builder}.add_conditional_edges({ends[0]}, {stops[at].choose}, [{shown}])")
+            names = ", ".join(_shown(target, "END") for target in targets)
+            lines.append(f"{builder}.add_conditional_edges({ends[0]}, {stops[at].choose}, [{names}])")
             ends = [f'"{stops[at].node}"']
             at += 1
             continue
@@ -341,14 +341,14 @@ class CrewWriter:
             returned = f"Literal[{names}]"
         else:
             returned = "str | Sequence[str]" if after else "str"
-        told = doc_line(f"Decide whether to run {first.slug}, and what to run next")
-        sheet.add(f'def {first.choice}(state: {state}) -> {returned}:\n    """{told}"""\n' + "\n".join(lines), _NODE)
+        summary = doc_line(f"Decide whether to run {first.slug}, and what to run next")
+        sheet.add(f'def {first.choice}(state: {state}) -> {returned}:\n    """{summary}"""\n' + "\n".join(lines), _NODE)
 
 
 def _key(name: str) -> str:
     return name.replace("-", "_")
 
 
-def _keeps(crew: Crew, found: list[TaskBinding]) -> bool:
+def _keeps(crew: Crew, bindings: list[TaskBinding]) -> bool:
     """Return whether tool results are cached, which holds for all agents or for none."""
-    return crew.cache and all(item.agent.cache for item in found)
+    return crew.cache and all(item.agent.cache for item in bindings)

@@ -34,8 +34,8 @@ class TaskWriter:
         self, assignment: TaskBinding, parts: ProgramWriters, inputs: Sequence[str], sources: "list[TaskWriter]"
     ) -> None:
         self.assignment, self._parts, self._sources = assignment, parts, sources
-        taken = assignment.slug in inputs
-        self.slug, self.state = f"{assignment.slug}_result" if taken else assignment.slug, "State"
+        is_taken = assignment.slug in inputs
+        self.slug, self.state = f"{assignment.slug}_result" if is_taken else assignment.slug, "State"
         self.is_optional = False
         self._values = {name: f'state["{name.replace("-", "_")}"]' for name in inputs}
         self._tools: list[str] = []
@@ -137,9 +137,9 @@ class TaskWriter:
         returned = "dict[str, str]" if self.data is None else "dict[str, Any]"
         if self.data is not None:
             parts.sheet.use("typing", "Any")
-        told = doc_line(f"{self.assignment.agent.template('role')}: {self.assignment.task.template('description')}")
+        summary = doc_line(f"{self.assignment.agent.template('role')}: {self.assignment.task.template('description')}")
         body = "\n".join(f"    {line}" if line else "" for line in lines)
-        return f'def {self.function}(state: {self.state}) -> {returned}:\n    """{told}"""\n{body}'
+        return f'def {self.function}(state: {self.state}) -> {returned}:\n    """{summary}"""\n{body}'
 
     def _lines(self) -> list[str]:
         work = self._work()
@@ -180,8 +180,8 @@ class TaskWriter:
 
     def _work(self) -> _Work:
         agent, parts = self.assignment.agent, self._parts
-        system, asked = self._prompts()
-        asked += with_date(agent, parts)
+        system, prompt = self._prompts()
+        prompt += with_date(agent, parts)
         called = parts.pieces.name("answered")
         words: list[str] = []
         if self._team is not None:
@@ -193,9 +193,9 @@ class TaskWriter:
         if agent.max_iter != 25 and parts.pieces.loop.uses_tools:
             words.append(f"steps={agent.max_iter}")
         if not self.assignment.task.human_input:
-            return lambda more: f"{called}({', '.join([self._model, system, f'{asked}{more}', *words])})"
+            return lambda more: f"{called}({', '.join([self._model, system, f'{prompt}{more}', *words])})"
         parts.sheet.use("langgraph.func", "task")
-        reviewed, asks = parts.pieces.name("reviewed"), f"{self._model}, {system}, {asked}"
+        reviewed, asks = parts.pieces.name("reviewed"), f"{self._model}, {system}, {prompt}"
         more = f", {', '.join(words)}" if words else ""
         # Answers from before an interrupt are not requested again when the node is run again.
         return lambda said: f"{reviewed}(lambda said: task({called})({asks}{said} + said{more}).result())"
@@ -203,18 +203,18 @@ class TaskWriter:
     def _prompts(self) -> tuple[str, str]:
         """Return the expressions for the system prompt and the user prompt."""
         task, agent, book = self.assignment.task, self.assignment.agent, self._parts.book
-        told = system_prompt_of(agent, self._parts, uses_tools=bool(self._tools or self._team))
+        system = system_prompt_of(agent, self._parts, uses_tools=bool(self._tools or self._team))
         values = dict(self._values)
-        asked = [task.template("description") or ""]
+        prompt = [task.template("description") or ""]
         expected = task.template("expected_output") or ""
-        asked.append(book.slice("expected_output", expected_output=expected))
+        prompt.append(book.slice("expected_output", expected_output=expected))
         if task.markdown:
-            asked.append(book.slice("markdown"))
+            prompt.append(book.slice("markdown"))
         schema = task.output_pydantic or task.output_json
-        shown = "" if schema is None else model_outline(schema)
-        if shown:
-            asked.append(book.slice("formatted_task_instructions", output_format=shown))
-        text = "\n\n".join(asked)
+        outline = "" if schema is None else model_outline(schema)
+        if outline:
+            prompt.append(book.slice("formatted_task_instructions", output_format=outline))
+        text = "\n\n".join(prompt)
         if self._sources:
             slot = "earlier_context" if "context" in values else "context"
             values[slot] = self._context()
@@ -222,13 +222,13 @@ class TaskWriter:
         text = book.slice("task", input=text)
         if isinstance(agent, Agent) and agent.use_system_prompt is False:
             self._parts.pieces.asks_without_system = True
-            return '""', self._text(f"{self.slug}_task", f"{told}\n\n{text}", values)
-        return self._text(agent.template("role") or "agent", told, self._values), self._text(
+            return '""', self._text(f"{self.slug}_task", f"{system}\n\n{text}", values)
+        return self._text(agent.template("role") or "agent", system, self._values), self._text(
             f"{self.slug}_task", text, values
         )
 
-    def _text(self, wanted: str, text: str, values: dict[str, str]) -> str:
-        name = self._parts.constant(_upper(wanted), string_literal(slot_template(text, values)), _PROMPT)
+    def _text(self, preferred: str, text: str, values: dict[str, str]) -> str:
+        name = self._parts.constant(_upper(preferred), string_literal(slot_template(text, values)), _PROMPT)
         return fill_slots(name, text, values)
 
     def _context(self) -> str:

@@ -128,10 +128,10 @@ class FlowEdges:
                 self._refusals.add(writer.where, f"no value is known for its parameter `{item.arg}`")
         used = {node.id for node in ast.walk(writer.tree) if isinstance(node, ast.Name)}
         self._refuse_rest(writer, used)
-        for item, nothing in ((arguments.vararg, "tuple[Any, ...] = ()"), (arguments.kwarg, "dict[str, Any] = {}")):
+        for item, empty in ((arguments.vararg, "tuple[Any, ...] = ()"), (arguments.kwarg, "dict[str, Any] = {}")):
             if item is not None and item.arg in used:
                 writer.parts.sheet.use("typing", "Any")
-                lines.append(f"{item.arg}: {nothing}")
+                lines.append(f"{item.arg}: {empty}")
         return lines
 
     def is_edge(self, name: str) -> bool:

@@ -262,9 +262,9 @@ class MethodWriter:
         """Return the replacement of a `return` that selects the next node."""
         self.parts.sheet.use("langgraph.types", "Command")
         said = item.value.value if isinstance(item.value, ast.Constant) else None
-        others = {f"{node}_given" for nodes in ways.values() for node in nodes}
-        others -= {f"{node}_given" for node in ways.get(str(said), ())}
-        handed = [key for key in given if key not in others]
+        excluded = {f"{node}_given" for nodes in ways.values() for node in nodes}
+        excluded -= {f"{node}_given" for node in ways.get(str(said), ())}
+        handed = [key for key in given if key not in excluded]
         for label in _labels(item.value):
             targets = ways.get(label.value, ())
             edits.replace(label, _listed(targets) if len(targets) > 1 else _quoted(targets[0]) if targets else "END")
@@ -298,8 +298,8 @@ def _listed(names: Sequence[str]) -> str:
     return f"[{', '.join(map(_quoted, names))}]"
 
 
-def _update(update: Sequence[tuple[str, str]], given: Sequence[str], value: str) -> str:
-    entries = [f'"{key}": {value}' for key in given] + [f'"{key}": {read}' for key, read in update]
+def _update(update: Sequence[tuple[str, str]], result_keys: Sequence[str], value: str) -> str:
+    entries = [f'"{key}": {value}' for key in result_keys] + [f'"{key}": {read}' for key, read in update]
     return f"{{{', '.join(entries)}}}"
 
 

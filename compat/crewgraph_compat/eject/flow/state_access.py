@@ -78,8 +78,8 @@ def _taken(found: StateAccess, others: set[str], node: ast.Attribute, above: dic
     if node.attr != "state":
         if isinstance(around, ast.Call) and around.func is node:
             found.helpers[node.attr] = None
-    elif (asked := _asked(around, above)) is not None:
-        found.reads[asked] = None
+    elif (key := _asked(around, above)) is not None:
+        found.reads[key] = None
     elif (field := _field(around, node)) is None:
         found.whole.append(node)
     else:

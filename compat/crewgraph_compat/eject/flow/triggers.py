@@ -66,10 +66,10 @@ class TriggerGraph:
         """Return the methods that may return a label."""
         results: list[str] = []
         for name, method in self.definition.methods.items():
-            told = set(method.labels) | texts_in_code(method.func)
+            labels = set(method.labels) | texts_in_code(method.func)
             computed = not method.labels and returned_labels(method.func) is None
-            if (method.is_router and (label in told or computed)) or (
-                not method.is_router and label in self.definition.said and label in told
+            if (method.is_router and (label in labels or computed)) or (
+                not method.is_router and label in self.definition.said and label in labels
             ):
                 results.append(name)
         return results
@@ -77,8 +77,8 @@ class TriggerGraph:
     def unheard(self, name: str) -> bool:
         """Return whether a method may return a label without listeners, which ends the flow."""
         method = self.definition.methods[name]
-        told = returned_labels(method.func)
-        return told is None or not told or not set(told) <= set(self.routes.get(name, {}))
+        labels = returned_labels(method.func)
+        return labels is None or not labels or not set(labels) <= set(self.routes.get(name, {}))
 
     def following(self, name: str) -> list[str]:
         """Return all methods that a method may trigger."""
@@ -204,8 +204,8 @@ class _Source:
     """The label of a router."""
 
     def __str__(self) -> str:
-        said = f" saying `{self.label}`" if self.label is not None else ""
-        return " with ".join(f"`{method}`" for method in self.methods) + said
+        suffix = f" saying `{self.label}`" if self.label is not None else ""
+        return " with ".join(f"`{method}`" for method in self.methods) + suffix
 
 
 def refuse_races(events: TriggerGraph, refusals: Refusals) -> None:
@@ -306,8 +306,8 @@ def _after(events: TriggerGraph, source: _Source) -> list[str]:
         return results
     speaker = source.methods[0]
     routes = events.routes.get(speaker, {})
-    heard = {*events.edges.get(speaker, ()), *routes.get(source.label, ())}
-    unheard = {item for label, ones in routes.items() if label != source.label for item in ones} - heard
+    triggered = {*events.edges.get(speaker, ()), *routes.get(source.label, ())}
+    unheard = {item for label, ones in routes.items() if label != source.label for item in ones} - triggered
     return [item for item in results if item not in unheard]
 
 

@@ -74,13 +74,13 @@ class SourceEdits:
         """Remove the first parameter of a function."""
         first, following = function.args.args[0], [*function.args.args[1:], *function.args.kwonlyargs]
         start, end = self.span(first)
-        others = [item for item in (function.args.vararg, function.args.kwarg) if item is not None]
+        variadic = [item for item in (function.args.vararg, function.args.kwarg) if item is not None]
         if following:
             end = self.span(following[0])[0]
             if function.args.kwonlyargs and following[0] is function.args.kwonlyargs[0]:
                 end = start + b"".join(self._lines)[start:end].index(b"*")
-        elif others:
-            end = start + b"".join(self._lines)[start : self.span(others[0])[0]].index(b"*")
+        elif variadic:
+            end = start + b"".join(self._lines)[start : self.span(variadic[0])[0]].index(b"*")
         self._made.append((start, end, ""))
 
     def replace_statement(self, statement: ast.AST, text: str) -> None:

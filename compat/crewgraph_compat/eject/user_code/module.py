@@ -178,13 +178,13 @@ def _is_free(name: str, seen: set[str]) -> bool:
     if module is None:
         return False
     package = str(module.values.get("__package__") or "")
-    brought = [
+    imported = [
         source
         for node in ast.walk(module.tree)
         if isinstance(node, (ast.Import, ast.ImportFrom))
         for _, source, _ in imported_names(node, package)
     ]
-    return all(_is_free(item, seen) for item in brought)
+    return all(_is_free(item, seen) for item in imported)
 
 
 _RANK = 3

@@ -50,18 +50,18 @@ class ModelExpressions:
 
     def of(self, agent: BaseAgent, crew: Crew | None = None) -> str:
         """Return the constant of an agent's model, rate limited if the agent or its crew says so."""
-        whose = agent if agent.max_rpm or crew is None else crew
-        limiter = self._limiter(whose.max_rpm, id(whose)) if whose.max_rpm else ""
+        owner = agent if agent.max_rpm or crew is None else crew
+        limiter = self._limiter(owner.max_rpm, id(owner)) if owner.max_rpm else ""
         return self.name(agent.llm, f"agent `{agent.role}`", limiter)
 
-    def _limiter(self, most: int, whose: int) -> str:
+    def _limiter(self, most: int, owner: int) -> str:
         """Return the constant of a rate limiter."""
-        if whose not in self._limiters:
+        if owner not in self._limiters:
             self._sheet.use("langchain_core.rate_limiters", "InMemoryRateLimiter")
-            name = self._limiters[whose] = self._sheet.names.new("LIMITER")
+            name = self._limiters[owner] = self._sheet.names.new("LIMITER")
             words = f"requests_per_second={most} / 60, max_bucket_size={most}"
             self._sheet.add(f"{name} = InMemoryRateLimiter({words})", _RANK)
-        return self._limiters[whose]
+        return self._limiters[owner]
 
     def name(self, llm: Any, where: str, limiter: str = "") -> str:
         """Return the constant of a model.

@@ -177,16 +177,16 @@ class ProgramWriters:
                 kind = "delegate_work" if key == "DELEGATE" else "ask_question"
                 return book.filled("tools", kind, coworkers="{coworkers}")
             case "IMPROVED":
-                asked = book.slice("human_feedback", human_feedback="{feedback}")
-                return f"\n\nYour result so far:\n{{attempt}}\n\n{asked}"
+                feedback = book.slice("human_feedback", human_feedback="{feedback}")
+                return f"\n\nYour result so far:\n{{attempt}}\n\n{feedback}"
             case _:
                 return book.error(key)
 
     def _handed(self) -> tuple[str, str]:
         """Return the prompt template of a coworker, and the suffix that adds the context."""
         book = self.book
-        asked = f"{{task}}\n\n{book.slice('expected_output', expected_output=book.slice('manager_request'))}"
-        alone = book.slice("task", input=asked)
-        message = book.slice("task", input=book.slice("task_with_context", task=asked, context="{context}"))
+        prompt = f"{{task}}\n\n{book.slice('expected_output', expected_output=book.slice('manager_request'))}"
+        alone = book.slice("task", input=prompt)
+        message = book.slice("task", input=book.slice("task_with_context", task=prompt, context="{context}"))
         known = message.removeprefix(alone) if message.startswith(alone) else "\n\n{context}"
         return alone, known

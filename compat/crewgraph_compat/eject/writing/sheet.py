@@ -144,10 +144,10 @@ _SLOT = "\x00{}\x01"
 def slot_template(text: str, values: Mapping[str, str]) -> str:
     """Return a text as a `str.format` template with slots for the values; other braces are escaped."""
 
-    def kept(found: re.Match[str]) -> str:
-        return _SLOT.format(found[1].replace("-", "_")) if found[1] in values else found[0]
+    def slot(match: re.Match[str]) -> str:
+        return _SLOT.format(match[1].replace("-", "_")) if match[1] in values else match[0]
 
-    marked = _PLACEHOLDER.sub(kept, text)
+    marked = _PLACEHOLDER.sub(slot, text)
     if marked == text:
         return text
     return marked.replace("{", "{{").replace("}", "}}").replace("\x00", "{").replace("\x01", "}")

@@ -147,14 +147,14 @@ class ToolFunctions:
         name = self._sheet.names.new(slug(guarded.name), "_tool")
         names = list(guarded.spec["parameters"].get("properties", {}))
         value = ", ".join(f"{item}: str" for item in names)
-        told = json.dumps(f"TODO: write the tool `{guarded.name}`", ensure_ascii=False)
+        message = json.dumps(f"TODO: write the tool `{guarded.name}`", ensure_ascii=False)
         described = json.dumps(guarded.spec["description"], ensure_ascii=False)
         self._sheet.add(
             f"@tool({json.dumps(guarded.name)}, description={described})\n"
             f"def {name}({value}) -> str:\n"
             f'    """What the tool did is not translated."""\n'
             f"    # TODO: {' '.join(why.split())[:90]}\n"
-            f"    raise NotImplementedError({told})",
+            f"    raise NotImplementedError({message})",
             _RANK,
         )
         self._sheet.todo.append(f"{where}: {why}")

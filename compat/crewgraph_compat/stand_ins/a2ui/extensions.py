@@ -109,11 +109,11 @@ class A2UIClientExtension:
         """Return the surfaces created by the messages, or None if there are none."""
         state, result = A2UIConversationState(), False
         for message in conversation_history:
-            said = _messages(message)
-            for item in said:
+            messages = _messages(message)
+            for item in messages:
                 state.take(item)
-            if said:
-                state.last_a2ui_messages, result = said, True
+            if messages:
+                state.last_a2ui_messages, result = messages, True
         return state if result else None
 
     def augment_prompt(self, base_prompt: str, _conversation_state: A2UIConversationState | None) -> str:
@@ -250,9 +250,11 @@ class A2UIServerExtension(ServerExtension):
 
     async def on_request(self, context: ExtensionContext) -> None:
         """Record the catalogs that the client supports."""
-        told: Any = context.metadata.get("a2uiClientCapabilities")
-        if self.is_active(context) and isinstance(told, Mapping):
-            context.state["a2ui_catalogs"] = list(cast("Mapping[str, Any]", told).get("supportedCatalogIds") or ())
+        capabilities: Any = context.metadata.get("a2uiClientCapabilities")
+        if self.is_active(context) and isinstance(capabilities, Mapping):
+            context.state["a2ui_catalogs"] = list(
+                cast("Mapping[str, Any]", capabilities).get("supportedCatalogIds") or ()
+            )
 
     async def on_response(self, context: ExtensionContext, result: Any) -> Any:
         """Return the response, wrapped in an `A2UIResponse` if the client requested A2UI and it contains messages."""

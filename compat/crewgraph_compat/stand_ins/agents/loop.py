@@ -350,6 +350,6 @@ async def aexecute_tool_and_check_finality(
     return _result(usage, calling, await usage.ause(calling, agent_action.text))
 
 
-def _result(usage: ToolUsage, calling: Any, shown: str) -> ToolResult:
+def _result(usage: ToolUsage, calling: Any, text: str) -> ToolResult:
     is_answer = not isinstance(calling, ToolUsageError) and usage.is_answer(calling)
-    return ToolResult(result=shown, result_as_answer=is_answer)
+    return ToolResult(result=text, result_as_answer=is_answer)

@@ -119,14 +119,14 @@ class PlannerObserver:
             all_completed: the completed steps.
             remaining_todos: the remaining steps.
         """
-        others = [item for item in all_completed if item.step_number != completed_step.step_number]
-        todos = TodoList(items=[*others, *remaining_todos])
+        earlier = [item for item in all_completed if item.step_number != completed_step.step_number]
+        todos = TodoList(items=[*earlier, *remaining_todos])
         outcome = {"ok": True, "text": result}
-        asked = self.kickoff_input if self.task is None else self.task.description
+        request = self.kickoff_input if self.task is None else self.task.description
         report = AgentPlanReport(self.agent, self.task, self.agent.role)
 
         def body(_: Mapping[str, Any]) -> Body[dict[str, Any]]:
-            seen = yield from observe_step(self._planner(asked), asked, completed_step, outcome, todos, report)
+            seen = yield from observe_step(self._planner(request), request, completed_step, outcome, todos, report)
             return {"seen": seen.model_dump()}
 
         return StepObservation.model_validate(drive(run_standalone("Observation", "seen", body)))
@@ -144,7 +144,7 @@ class PlannerObserver:
         """Assess a step without a model."""
         return StepObservation(step_completed_successfully=step_success)
 
-    def _planner(self, asked: str) -> Planner:
+    def _planner(self, request: str) -> Planner:
         agent, task = self.agent, self.task
         config = getattr(agent, "planning_config", None)
         own = None if config is None else config.llm
@@ -157,7 +157,7 @@ class PlannerObserver:
                 role=agent.role,
                 goal=agent.goal,
                 backstory=agent.backstory,
-                description=asked,
+                description=request,
                 expected_output=book.slice("reply_expected") if task is None else task.expected_output,
                 output_file=None,
                 context="",

@@ -101,10 +101,10 @@ def generate_input_description_with_ai(input_name: str, crew: Crew, chat_llm: An
     Raises:
         ValueError: no text shows it.
     """
-    shown = [text for text in _texts(crew) if f"{{{input_name}}}" in text]
-    if not shown:
+    matches = [text for text in _texts(crew) if f"{{{input_name}}}" in text]
+    if not matches:
         raise ValueError(f"no text of the crew shows the input `{input_name}`")
-    return _told(chat_llm, f"Say in one short phrase what `{input_name}` stands for in these texts.", shown)
+    return _told(chat_llm, f"Say in one short phrase what `{input_name}` stands for in these texts.", matches)
 
 
 def generate_crew_description_with_ai(crew: Crew, chat_llm: Any) -> str:
@@ -132,8 +132,8 @@ def _texts(crew: Crew) -> list[str]:
 
 
 def _told(chat_llm: Any, question: str, texts: list[str]) -> str:
-    asked = "\n".join([question, "", *texts])
-    return str(create_llm(chat_llm).call([{"role": "user", "content": asked}])).strip()
+    prompt = "\n".join([question, "", *texts])
+    return str(create_llm(chat_llm).call([{"role": "user", "content": prompt}])).strip()
 
 
 def generate_crew_tool_schema(crew_inputs: ChatInputs) -> dict[str, Any]:

@@ -356,16 +356,16 @@ class MCPClient:
         messages = [{"role": item.role, "content": item.content} for item in result.messages]
         return {"name": prompt_name, "messages": messages, "arguments": arguments or {}}
 
-    async def _asked(self, what: str, seconds: float, *given: Any) -> Any:
+    async def _asked(self, method: str, seconds: float, *arguments: Any) -> Any:
         if not self.connected:
             await self.connect()
         try:
             async with asyncio.timeout(seconds):
-                return await getattr(self.session, what)(*given)
+                return await getattr(self.session, method)(*arguments)
         except TimeoutError as error:
-            raise MCPServerError(f"`{what}` of the MCP server timed out after {seconds:g} seconds") from error
+            raise MCPServerError(f"`{method}` of the MCP server timed out after {seconds:g} seconds") from error
         except _package("mcp").McpError as error:
-            raise MCPServerError(f"`{what}` of the MCP server failed: {error}") from error
+            raise MCPServerError(f"`{method}` of the MCP server failed: {error}") from error
 
     async def __aenter__(self) -> Self:
         return await self.connect()

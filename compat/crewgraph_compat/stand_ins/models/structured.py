@@ -81,8 +81,8 @@ class TrainingConverter(Converter):
 
     def _field(self, name: str) -> Any:
         field = self.model.model_fields[name]
-        asked = _ASKED.format(name=name, meaning=field.description or name, text=self.text)
-        answer = str(as_llm(self.llm).call([{"role": "user", "content": asked}])).strip()
+        prompt = _ASKED.format(name=name, meaning=field.description or name, text=self.text)
+        answer = str(as_llm(self.llm).call([{"role": "user", "content": prompt}])).strip()
         kind: Any = field.annotation
         if kind in (int, float):
             result = _NUMBER.search(answer)

@@ -256,8 +256,8 @@ def _faults(project: JSONCrewProject) -> Iterator[str]:
         before.add(str(task.get("name")))
 
 
-def _unknown(kind: type[BaseModel], values: Mapping[str, Any], where: str, *others: str) -> Iterator[str]:
-    unknown = [key for key in values if key not in kind.model_fields and key not in others]
+def _unknown(kind: type[BaseModel], values: Mapping[str, Any], where: str, *allowed: str) -> Iterator[str]:
+    unknown = [key for key in values if key not in kind.model_fields and key not in allowed]
     if unknown:
         yield f"{where}: unsupported field(s): {', '.join(unknown)}"
 

@@ -77,9 +77,9 @@ def for_chroma(function: Any) -> Any:
     """Wrap an embedder or an embedding function for ChromaDB; other values are returned unchanged."""
     if isinstance(function, (NamedEmbedder, ProvidedFunction)):
         return ChromaEmbeddings(embedder_of(function))
-    given: object = function
-    if isinstance(given, EmbeddingFunction) and not hasattr(cast("object", given), "name"):
-        return ChromaEmbeddings(embedder_of(cast("object", given)))
+    candidate: object = function
+    if isinstance(candidate, EmbeddingFunction) and not hasattr(cast("object", candidate), "name"):
+        return ChromaEmbeddings(embedder_of(cast("object", candidate)))
     return function
 
 

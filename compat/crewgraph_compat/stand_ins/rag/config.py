@@ -119,11 +119,11 @@ def _said(settings: Any, name: str) -> Any:
     return settings.get(name)  # pyright: ignore[reportUnknownVariableType]
 
 
-def _refuse_servers(settings: Any, whose: str) -> None:
+def _refuse_servers(settings: Any, owner: str) -> None:
     for name in _SERVER:
         if server := _said(settings, name):
             raise StorageError(
-                f"`{name}={server!r}` names a server of {whose}, and crewgraph keeps vectors in a file of its own, with FAISS. "
+                f"`{name}={server!r}` names a server of {owner}, and crewgraph keeps vectors in a file of its own, with FAISS. "
                 "Take it out to have the texts embedded here, or search that server with its own tool, as "
                 "`QdrantVectorSearchTool`."
             )

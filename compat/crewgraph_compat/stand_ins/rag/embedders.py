@@ -68,8 +68,8 @@ def build_embedder(spec: object) -> Any:
     if not isinstance(spec, Mapping) or "provider" not in spec:
         return embedder_of(cast("object", spec))
     settings = cast("Mapping[str, Any]", spec)
-    beside = {key: value for key, value in settings.items() if key not in _KEYS}
-    config: dict[str, Any] = {**(settings.get("config") or {}), **beside}
+    extra = {key: value for key, value in settings.items() if key not in _KEYS}
+    config: dict[str, Any] = {**(settings.get("config") or {}), **extra}
     return _built(str(settings["provider"]), config)
 
 

@@ -272,10 +272,10 @@ class KickoffTaskOutputsSQLiteStorage:
             database.execute("DELETE FROM task_outputs")
 
     @contextmanager
-    def _changed(self, told: str) -> Generator[sqlite3.Connection]:
+    def _changed(self, template: str) -> Generator[sqlite3.Connection]:
         """Open the file for a change, first copying the outputs of the latest run into it if they are affected."""
         run = latest_crew_run() if self._is_of_runs else None
-        with self._opened(told) as database:
+        with self._opened(template) as database:
             if self._is_of_runs and _taken(database) != _key(run):
                 database.execute("DELETE FROM task_outputs")
                 database.execute("DELETE FROM taken")
@@ -285,7 +285,7 @@ class KickoffTaskOutputsSQLiteStorage:
             yield database
 
     @contextmanager
-    def _opened(self, told: str) -> Generator[sqlite3.Connection]:
+    def _opened(self, template: str) -> Generator[sqlite3.Connection]:
         try:
             if self._is_of_runs:
                 private_file(self.db_path)
@@ -293,7 +293,7 @@ class KickoffTaskOutputsSQLiteStorage:
                 database.executescript(_TABLES)
                 yield database
         except (sqlite3.Error, OSError) as error:
-            raise DatabaseOperationError(DatabaseError.format_error(told, error), error) from error
+            raise DatabaseOperationError(DatabaseError.format_error(template, error), error) from error
 
 
 def _insert(database: sqlite3.Connection, values: tuple[Any, ...]) -> None:

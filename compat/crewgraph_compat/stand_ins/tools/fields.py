@@ -183,10 +183,10 @@ def _by_path(path: str) -> Any:
     return None
 
 
-def _within(found: Any, name: str) -> Any:
+def _within(value: Any, name: str) -> Any:
     for part in name.split("."):
-        found = getattr(found, part)
-    return found
+        value = getattr(value, part)
+    return value
 
 
 _HUMPS = (re.compile(r"([A-Z]+)([A-Z][a-z])"), re.compile(r"([a-z])([A-Z])"))

@@ -114,7 +114,7 @@ def check_native_tool_support(llm: Any, original_tools: Sequence[Any] | None) ->
 def is_native_tool_calling_unsupported_error(error: BaseException) -> bool:
     """Return whether a request failed because the model does not support native tool calling."""
     message = str(error).lower()
-    return any(what in message for what in ("tool", "function")) and any(why in message for why in _UNSUPPORTED)
+    return any(word in message for word in ("tool", "function")) and any(why in message for why in _UNSUPPORTED)
 
 
 def is_tool_call_list(response: Sequence[Any]) -> bool:
@@ -197,8 +197,8 @@ def build_tool_calls_assistant_message(
 
 def format_native_tool_output_for_agent(tool: Any, raw_result: Any) -> str:
     """Return a tool result as it is shown to the model."""
-    shown: Any = getattr(tool, "format_output_for_agent", None)
-    return str(shown(raw_result) if callable(shown) else raw_result)
+    formatter: Any = getattr(tool, "format_output_for_agent", None)
+    return str(formatter(raw_result) if callable(formatter) else raw_result)
 
 
 def execute_single_native_tool_call(

@@ -183,7 +183,7 @@ class _Made:
         if examples := schema.get("examples"):
             settings["examples"] = examples
         if kind in (int, float, str) or "items" in schema:
-            settings |= {ours: schema[theirs] for theirs, ours in _BOUNDS.items() if theirs in schema}
+            settings |= {argument: schema[keyword] for keyword, argument in _BOUNDS.items() if keyword in schema}
         if is_required:
             return (kind, Field(**settings))
         return (Optional[kind], Field(default=schema.get("default"), **settings))  # noqa: UP045 - a type that is known when it runs

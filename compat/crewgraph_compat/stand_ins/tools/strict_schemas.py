@@ -162,7 +162,7 @@ def fix_discriminator_mappings(schema: _Schema) -> _Schema:
 def add_const_to_oneof_variants(schema: _Schema) -> _Schema:
     """Return a schema whose titled alternatives have a constant discriminator value."""
 
-    def told(node: _Schema) -> None:
+    def add_const(node: _Schema) -> None:
         discriminator: _Schema = node.get("discriminator") or {}
         mapping: _Schema = discriminator.get("mapping") or {}
         by_title = {str(ref).rpartition("/")[2]: value for value, ref in mapping.items()}
@@ -172,7 +172,7 @@ def add_const_to_oneof_variants(schema: _Schema) -> _Schema:
             if field is not None and "const" not in field and item.get("title") in by_title:
                 field["const"] = by_title[item["title"]]
 
-    return _everywhere(deepcopy(schema), told)
+    return _everywhere(deepcopy(schema), add_const)
 
 
 def resolve_refs(schema: _Schema) -> _Schema:
@@ -211,11 +211,11 @@ def build_rich_field_description(prop_schema: _Schema) -> str:
 def _strict(params: _Schema) -> _Schema:
     if not params:
         return {}
-    made = resolve_refs(params)
-    made.pop("$defs", None)
-    made = lift_top_level_anyof(convert_oneof_to_anyof(made))
-    force_additional_properties_false(ensure_type_in_schemas(made))
-    return strip_unsupported_formats(ensure_all_properties_required(made))
+    schema = resolve_refs(params)
+    schema.pop("$defs", None)
+    schema = lift_top_level_anyof(convert_oneof_to_anyof(schema))
+    force_additional_properties_false(ensure_type_in_schemas(schema))
+    return strip_unsupported_formats(ensure_all_properties_required(schema))
 
 
 def _everywhere(node: Any, change: Callable[[_Schema], Any]) -> Any:

@@ -128,10 +128,10 @@ class ToolUsage:
         self._given: list[Any] = []
         result = [_Noted(as_tool(tool), self._given) for tool in self.tools]
         handler = tools_handler.cache if tools_handler else None
-        kept = {item.name: item if handler is None else CachedTool(item, handler) for item in result}
+        cached = {item.name: item if handler is None else CachedTool(item, handler) for item in result}
         self._guarded = {item.name: item for item in result}
         self._toolbox = Toolbox(
-            {name: EventTool(item, agent or cast("Any", _Nobody()), task) for name, item in kept.items()}
+            {name: EventTool(item, agent or cast("Any", _Nobody()), task) for name, item in cached.items()}
         )
 
     def parse_tool_calling(self, tool_string: str) -> ToolCalling | ToolUsageError:
@@ -140,13 +140,13 @@ class ToolUsage:
             step = parse(tool_string)
         except OutputParserError as error:
             return ToolUsageError(str(error))
-        wish = step if isinstance(step, AgentAction) else self.action
-        if wish is None:
+        action = step if isinstance(step, AgentAction) else self.action
+        if action is None:
             return ToolUsageError("there is no `Action:` in it")
-        wanted = self._toolbox.prepare_call(wish.tool, wish.tool_input)
-        if not isinstance(wanted, PreparedCall):
-            return ToolUsageError(wanted["text"])
-        return ToolCalling(tool_name=self._guarded[wanted.tool.name].tool.title, arguments=wanted.args)
+        call = self._toolbox.prepare_call(action.tool, action.tool_input)
+        if not isinstance(call, PreparedCall):
+            return ToolUsageError(call["text"])
+        return ToolCalling(tool_name=self._guarded[call.tool.name].tool.title, arguments=call.args)
 
     def use(self, calling: ToolCalling | ToolUsageError, tool_string: str) -> str:
         """Run a call and return the text for the model.
@@ -155,22 +155,22 @@ class ToolUsage:
             calling: what `parse_tool_calling` gave.
             tool_string: the model's words.
         """
-        wanted = self._wanted(calling)
-        if isinstance(wanted, str):
-            return wanted
-        return self._told(calling, wanted.perform({})["text"])
+        call = self._wanted(calling)
+        if isinstance(call, str):
+            return call
+        return self._told(calling, call.perform({})["text"])
 
     async def ause(self, calling: ToolCalling | ToolUsageError, tool_string: str) -> str:
         """Run `use` on the current event loop."""
-        wanted = self._wanted(calling)
-        if isinstance(wanted, str):
-            return wanted
-        return self._told(calling, (await wanted.aperform({}))["text"])
+        call = self._wanted(calling)
+        if isinstance(call, str):
+            return call
+        return self._told(calling, (await call.aperform({}))["text"])
 
     def is_answer(self, calling: ToolCalling) -> bool:
         """Return whether the result of the called tool is the final answer."""
-        wanted = self._toolbox.find(calling.tool_name)
-        return wanted is not None and self._guarded[wanted.name].tool.result_as_answer
+        tool = self._toolbox.find(calling.tool_name)
+        return tool is not None and self._guarded[tool.name].tool.result_as_answer
 
     def get_last_raw_result(self, fallback: Any) -> Any:
         """Return the raw result of the last tool use, or the fallback if there is none.
@@ -208,11 +208,11 @@ class ToolUsage:
     def _wanted(self, calling: ToolCalling | ToolUsageError) -> ToolCall | str:
         if isinstance(calling, ToolUsageError):
             return calling.message
-        wanted = self._toolbox.prepare_call(calling.tool_name, calling.arguments or {})
-        if not isinstance(wanted, PreparedCall):
-            return wanted["text"]
-        assert isinstance(wanted.effect, ToolCall)  # its tools are no bodies
-        return wanted.effect
+        call = self._toolbox.prepare_call(calling.tool_name, calling.arguments or {})
+        if not isinstance(call, PreparedCall):
+            return call["text"]
+        assert isinstance(call.effect, ToolCall)  # its tools are no bodies
+        return call.effect
 
     def _told(self, calling: Any, text: str) -> str:
         if self.tools_handler is not None:
@@ -233,9 +233,9 @@ class ToolUsage:
 class _Noted(GuardedTool):
     """A tool whose results are recorded."""
 
-    def __init__(self, tool: AdaptedTool, given: list[Any]) -> None:
+    def __init__(self, tool: AdaptedTool, results: list[Any]) -> None:
         super().__init__(tool)
-        self._given = given
+        self._given = results
 
     def run(self, args: dict[str, Any], config: Any) -> Outcome:
         return self._noted(super().run(args, config))
