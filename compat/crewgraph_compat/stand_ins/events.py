@@ -51,7 +51,7 @@ class Telemetry:
         return False
 
 
-def _nothing(self: Telemetry, *_given: Any, **_named: Any) -> None:
+def _do_nothing(self: Telemetry, *_given: Any, **_named: Any) -> None:
     """Do nothing."""
 
 
@@ -69,7 +69,7 @@ for _name in (
     *("remove_crew_span", "set_tracer", "start_deployment_span", "task_ended", "task_failed", "task_started"),
     *("template_installed_span", "test_execution_span", "tool_repeated_usage", "tool_usage", "tool_usage_error"),
 ):
-    setattr(Telemetry, _name, _nothing)
+    setattr(Telemetry, _name, _do_nothing)
 
 
 class LLMThinkingChunkEvent(LLMEventBase):

@@ -288,7 +288,7 @@ class JobRunner:
                 await self.on_update(self.snapshot())
             if self.closed:
                 return
-            work = self.workflows[job.job_id] = self.make_work(job, inputs, self._taken)
+            work = self.workflows[job.job_id] = self.make_work(job, inputs, self._publish)
         except Exception as error:  # noqa: BLE001 - reported with the job
             _log.exception("the job %s did not begin", job.job_id)
             await self._failed(job, error)
@@ -300,30 +300,30 @@ class JobRunner:
 
     async def _failed(self, job: JobRecord, error: Exception) -> None:
         try:
-            await self._committed(_update(job, job.last_update_seq + 1, "failed", error=self.format_error(error)))
+            await self._commit_update(_update(job, job.last_update_seq + 1, "failed", error=self.format_error(error)))
         except Exception:  # noqa: BLE001 - nothing left to do but log
             _log.exception("nobody could be told that the job %s failed", job.job_id)
 
     def _run(self, work: JobWorkFlow[Any]) -> None:
         job = work.state.job
-        self._tell("started", job)
+        self._notify("started", job)
         try:
             work.kickoff()
         except Exception as error:  # noqa: BLE001 - reported with the job
             work.state.seq += 1
-            self._taken(_update(job, work.state.seq, "failed", error=self.format_error(error)))
+            self._publish(_update(job, work.state.seq, "failed", error=self.format_error(error)))
         finally:
-            self._tell("settled", job)
+            self._notify("settled", job)
 
-    def _tell(self, status: str, job: JobRecord) -> None:
+    def _notify(self, status: str, job: JobRecord) -> None:
         if self.on_worker_event is not None:
             self.on_worker_event(status, job)
 
-    def _taken(self, update: JobUpdate) -> bool:
+    def _publish(self, update: JobUpdate) -> bool:
         """Called on the job's thread, which waits until the update was handled."""
-        return asyncio.run_coroutine_threadsafe(self._committed(update), self._loop).result()
+        return asyncio.run_coroutine_threadsafe(self._commit_update(update), self._loop).result()
 
-    async def _committed(self, update: JobUpdate) -> bool:
+    async def _commit_update(self, update: JobUpdate) -> bool:
         async with self._in_turn:
             with self.state_lock:
                 if self.closed or not commit_job_update(self.state, update):

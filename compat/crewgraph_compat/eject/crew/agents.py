@@ -181,7 +181,7 @@ class AgentCalls:
 
     def __init__(self, parts: ProgramWriters) -> None:
         self._parts = parts
-        self._asked: dict[tuple[int, int], _Asked] = {}
+        self._calls: dict[tuple[int, int], _Asked] = {}
 
     def function(self, agent: Agent, kind: type[BaseModel] | None) -> tuple[str, Sequence[str]]:
         """Return the function that calls an agent, and the names of its parameters besides the question.
@@ -191,9 +191,9 @@ class AgentCalls:
             kind: the response model.
         """
         key = (id(agent), id(kind))
-        if key not in self._asked:
-            self._asked[key] = self._read(agent, kind)
-        return self._asked[key].function, self._asked[key].slots
+        if key not in self._calls:
+            self._calls[key] = self._read(agent, kind)
+        return self._calls[key].function, self._calls[key].slots
 
     def _read(self, agent: Agent, kind: type[BaseModel] | None) -> _Asked:
         parts, where = self._parts, f"agent `{agent.role}`"
@@ -216,7 +216,7 @@ class AgentCalls:
 
     def write(self) -> None:
         """Write the functions."""
-        if not self._asked:
+        if not self._calls:
             return
         fields = [entry for entry in ("pydantic",) if any(f".{entry}" in text for text in self._parts.lifter.sources)]
         sheet = self._parts.sheet
@@ -230,7 +230,7 @@ class AgentCalls:
             f"{listed}\n    def __str__(self) -> str:\n        return self.raw",
             _OUTPUT,
         )
-        for item in self._asked.values():
+        for item in self._calls.values():
             self._write(item, fields)
 
     def _write(self, call: _Asked, fields: Sequence[str]) -> None:

@@ -130,14 +130,14 @@ def _keys(function: Callable[..., Any]) -> Iterable[tuple[str, str]]:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="update"), args=[ast.Dict() as entries]) if (
                 name in value
             ):
-                yield from _made(entries)
+                yield from _literal_keys(entries)
             case ast.Return(value=ast.Dict() as entries):
-                yield from _made(entries)
+                yield from _literal_keys(entries)
             case _:
                 continue
 
 
-def _made(entries: ast.Dict) -> Iterable[tuple[str, str]]:
+def _literal_keys(entries: ast.Dict) -> Iterable[tuple[str, str]]:
     for key in entries.keys:
         if isinstance(key, ast.Constant) and isinstance(key.value, str):
             yield key.value, "made"

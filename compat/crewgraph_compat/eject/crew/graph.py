@@ -56,7 +56,7 @@ def edge_lines(
     lines: list[str] = []
     ways: list[CrewEdge] = []
     meeting: str | None = None
-    ends: list[str] = [_shown(begin, "START")]
+    ends: list[str] = [_node_literal(begin, "START")]
     at = 0
     while at < len(stops):
         if stops[at].choose:
@@ -67,7 +67,7 @@ def edge_lines(
             chain, following = _chain(stops, at)
             targets = (*(entry.node for entry in chain), *([entry.node for entry in following] or [end]))
             ways.append(CrewEdge(ends[0], tuple(chain), tuple(following), targets))
-            names = ", ".join(_shown(target, "END") for target in targets)
+            names = ", ".join(_node_literal(target, "END") for target in targets)
             lines.append(f"{builder}.add_conditional_edges({ends[0]}, {stops[at].choose}, [{names}])")
             ends = [f'"{stops[at].node}"']
             at += 1
@@ -101,7 +101,7 @@ def _group(stops: Sequence[CrewNode], at: int) -> Sequence[CrewNode]:
     return stops[at:end]
 
 
-def _shown(node: str, constant: str) -> str:
+def _node_literal(node: str, constant: str) -> str:
     return node if node == constant else f'"{node}"'
 
 

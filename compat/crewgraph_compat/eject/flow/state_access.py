@@ -61,7 +61,7 @@ def state_access(function: Any, own: str) -> StateAccess:
             aliases[alias[0]] = alias[1]
     for node in ast.walk(function):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == own:
-            _taken(result, others, node, above)
+            _record_use(result, others, node, above)
         elif isinstance(node, ast.Name) and node.id in aliases:
             field = aliases[node.id]
             _note(result, others, field, node, above, is_alias=True)
@@ -72,13 +72,13 @@ def state_access(function: Any, own: str) -> StateAccess:
     return result
 
 
-def _taken(found: StateAccess, others: set[str], node: ast.Attribute, above: dict[int, ast.AST]) -> None:
+def _record_use(found: StateAccess, others: set[str], node: ast.Attribute, above: dict[int, ast.AST]) -> None:
     """Record a use of the object."""
     around = above.get(id(node))
     if node.attr != "state":
         if isinstance(around, ast.Call) and around.func is node:
             found.helpers[node.attr] = None
-    elif (key := _asked(around, above)) is not None:
+    elif (key := _get_key(around, above)) is not None:
         found.reads[key] = None
     elif (field := _field(around, node)) is None:
         found.whole.append(node)
@@ -108,7 +108,7 @@ def _is_name(node: ast.AST, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name
 
 
-def _asked(around: Any, above: dict[int, ast.AST]) -> str | None:
+def _get_key(around: Any, above: dict[int, ast.AST]) -> str | None:
     """Return the key of `self.state.get(...)`."""
     call = above.get(id(around))
     if (

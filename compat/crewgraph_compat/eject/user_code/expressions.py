@@ -29,7 +29,7 @@ class SourceEdits:
         self._starts: list[int] = [0]
         for line in self._lines:
             self._starts.append(self._starts[-1] + len(line))
-        self._made: list[tuple[int, int, str]] = []
+        self._changes: list[tuple[int, int, str]] = []
 
     def replace(self, node: ast.AST, text: str) -> None:
         """Replace the text of a node."""
@@ -38,11 +38,11 @@ class SourceEdits:
             self._within.setdefault(id(around), (around, {}))[1][id(node)] = text
             return
         start, end = self.span(node)
-        self._made.append((start, end, text))
+        self._changes.append((start, end, text))
 
     def remove_lines(self, statement: Any) -> None:
         """Remove the lines of a statement."""
-        self._made.append((self._starts[int(statement.lineno) - 1], self._starts[int(statement.end_lineno)], ""))
+        self._changes.append((self._starts[int(statement.lineno) - 1], self._starts[int(statement.end_lineno)], ""))
 
     def span(self, node: Any) -> tuple[int, int]:
         """Return the start and end of a node as byte offsets."""
@@ -81,12 +81,12 @@ class SourceEdits:
                 end = start + b"".join(self._lines)[start:end].index(b"*")
         elif variadic:
             end = start + b"".join(self._lines)[start : self.span(variadic[0])[0]].index(b"*")
-        self._made.append((start, end, ""))
+        self._changes.append((start, end, ""))
 
     def replace_statement(self, statement: ast.AST, text: str) -> None:
         """Replace the text of a statement, which already includes the changes within it."""
         start, end = self.span(statement)
-        self._made.append((start, end, text))
+        self._changes.append((start, end, text))
 
     def inner(self, node: ast.AST) -> str:
         """Return the text of a node with the changes within it."""
@@ -111,7 +111,7 @@ class SourceEdits:
         """Return a part of the text with the changes within it."""
         within = [(*self.span(around), _reworded(around, changed)) for around, changed in self._within.values()]
         remaining: list[tuple[int, int, str]] = []
-        for start, end, text in sorted([*self._made, *within], key=lambda built: (built[0], -built[1])):
+        for start, end, text in sorted([*self._changes, *within], key=lambda built: (built[0], -built[1])):
             if first <= start and end <= last and (not remaining or start >= remaining[-1][1]):
                 remaining.append((start, end, text))
         data, at = b"".join(self._lines), first

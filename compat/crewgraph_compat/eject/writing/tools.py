@@ -134,8 +134,8 @@ class ToolFunctions:
         if owner is not None and owner.values.get(schema.__name__) is schema:
             lifted = self._lifter.value(schema, where)
             words += [f"args_schema={lifted}"] if lifted else []
-        text, is_told = _documented(text, source.description)
-        words += [] if is_told else [f"description={json.dumps(source.description, ensure_ascii=False)}"]
+        text, is_documented = _documented(text, source.description)
+        words += [] if is_documented else [f"description={json.dumps(source.description, ensure_ascii=False)}"]
         words += ["return_direct=True"] if source.result_as_answer else []
         decorated = f"@tool({', '.join(words)})" if words else "@tool"
         self._lifter.source(module, f"{decorated}\n{text}", where, _RANK, given=_GIVEN)

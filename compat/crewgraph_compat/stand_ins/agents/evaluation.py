@@ -159,7 +159,7 @@ class TaskEvaluator:
         crewai_event_bus.emit(self, TaskEvaluationEvent(evaluation_type="task_evaluation", task=task))
         book = english()
         text = book.slice("assessment_text", task=task.description, expected_output=task.expected_output, output=output)
-        return self._asked(text, "assessment_system", TaskEvaluation)
+        return self._evaluation(text, "assessment_system", TaskEvaluation)
 
     def evaluate_training_data(self, training_data: Mapping[str, Any], agent_id: str) -> TrainedAgent:
         """Return what an agent can learn from its training data.
@@ -177,9 +177,9 @@ class TaskEvaluator:
         rounds = [_round(number, entry, agent_id) for number, entry in training_data[agent_id].items()]
         role, goal = (str(getattr(self.original_agent, field, "")) for field in ("role", "goal"))
         text = english().slice("training_text", role=role, goal=goal, rounds="\n\n".join(rounds))
-        return self._asked(text, "training_system", TrainedAgent)
+        return self._evaluation(text, "training_system", TrainedAgent)
 
-    def _asked(self, text: str, key: str, model: type[Any]) -> Any:
+    def _evaluation(self, text: str, key: str, model: type[Any]) -> Any:
         instructions = english().slice(key, schema=model_outline(model))
         return Converter(text=text, llm=self.llm, model=model, instructions=instructions).to_pydantic()
 

@@ -71,10 +71,10 @@ class CrewPlanner:
         )
 
     def _create_tasks_summary(self) -> str:
-        return "\n\n".join(_told(number, task) for number, task in enumerate(self.tasks, 1))
+        return "\n\n".join(_task_outline(number, task) for number, task in enumerate(self.tasks, 1))
 
 
-def _told(number: int, task: Task) -> str:
+def _task_outline(number: int, task: Task) -> str:
     agent: Any = task.agent
     tools: Sequence[Any] = task.tools or getattr(agent, "tools", None) or ()
     return english().slice(
@@ -275,13 +275,13 @@ class StepExecutor:
         )
         begun = time.monotonic()
         try:
-            answer = worker.kickoff(self._asked(todo, context)).raw
+            answer = worker.kickoff(self._step_prompt(todo, context)).raw
         except (RunError, ConnectionError, RuntimeError, TimeoutError, ValueError) as error:
             took = time.monotonic() - begun
             return StepResult(False, "", f"{type(error).__name__}: {error}", used, took)
         return StepResult(True, answer, None, used, time.monotonic() - begun)
 
-    def _asked(self, todo: TodoItem, context: StepExecutionContext) -> str:
+    def _step_prompt(self, todo: TodoItem, context: StepExecutionContext) -> str:
         book = self.agent.wording()
         whole, goal = context.task_description, context.task_goal
         parts = [book.filled("planning", "step", description=whole, expected_output=goal)]

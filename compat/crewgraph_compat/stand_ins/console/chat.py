@@ -104,7 +104,7 @@ def generate_input_description_with_ai(input_name: str, crew: Crew, chat_llm: An
     matches = [text for text in _texts(crew) if f"{{{input_name}}}" in text]
     if not matches:
         raise ValueError(f"no text of the crew shows the input `{input_name}`")
-    return _told(chat_llm, f"Say in one short phrase what `{input_name}` stands for in these texts.", matches)
+    return _described(chat_llm, f"Say in one short phrase what `{input_name}` stands for in these texts.", matches)
 
 
 def generate_crew_description_with_ai(crew: Crew, chat_llm: Any) -> str:
@@ -116,7 +116,9 @@ def generate_crew_description_with_ai(crew: Crew, chat_llm: Any) -> str:
     texts = _texts(crew)
     if not texts:
         raise ValueError("the crew has no texts that could be described")
-    return _told(chat_llm, "Say in one short sentence what the crew of agents with these texts does for people.", texts)
+    return _described(
+        chat_llm, "Say in one short sentence what the crew of agents with these texts does for people.", texts
+    )
 
 
 def _texts(crew: Crew) -> list[str]:
@@ -131,7 +133,7 @@ def _texts(crew: Crew) -> list[str]:
     ]
 
 
-def _told(chat_llm: Any, question: str, texts: list[str]) -> str:
+def _described(chat_llm: Any, question: str, texts: list[str]) -> str:
     prompt = "\n".join([question, "", *texts])
     return str(create_llm(chat_llm).call([{"role": "user", "content": prompt}])).strip()
 

@@ -88,7 +88,7 @@ _PARAMETERS = {
 class _Shows(BaseEventListener):
     """Forward events to a formatter whose methods a program has overridden."""
 
-    _told: ClassVar[dict[type[BaseEvent], tuple[str, dict[str, Any]]]] = {}
+    _methods: ClassVar[dict[type[BaseEvent], tuple[str, dict[str, Any]]]] = {}
 
     def __init__(self, formatter: Any) -> None:
         self.formatter: Any = formatter
@@ -97,10 +97,10 @@ class _Shows(BaseEventListener):
 
     def setup_listeners(self, crewai_event_bus: EventBus) -> None:
         """Subscribe to all events that a formatter method handles."""
-        for event_type, (method, known) in self._told.items():
-            crewai_event_bus.register_handler(event_type, partial(self._tell, method, known), alone=True)
+        for event_type, (method, known) in self._methods.items():
+            crewai_event_bus.register_handler(event_type, partial(self._forward, method, known), alone=True)
 
-    def _tell(self, method: str, known: dict[str, Any], source: Any, event: BaseEvent) -> None:
+    def _forward(self, method: str, known: dict[str, Any], source: Any, event: BaseEvent) -> None:
         formatter = self.formatter
         if any(override_of(formatter, name) is not None for name in (method, *_PRINTING)):
             getattr(formatter, method)(*_arguments(method, known, source, event))
@@ -113,7 +113,7 @@ class EventListener(_Shows):
     what these methods are about, too.
     """
 
-    _told = _ALL
+    _methods = _ALL
     _instance: ClassVar["EventListener | None"] = None
 
     execution_spans: dict[Any, Any]
@@ -149,7 +149,7 @@ class MemoryListener(_Shows):
         formatter: who is told.
     """
 
-    _told = _MEMORY
+    _methods = _MEMORY
 
 
 def _arguments(method: str, known: dict[str, Any], source: Any, event: BaseEvent) -> list[Any]:

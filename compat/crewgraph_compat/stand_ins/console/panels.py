@@ -95,7 +95,7 @@ class ConsolePanel:
             else:
                 self._live.update(panel)
 
-    def _tell(self, title: str, style: str, fields: Mapping[str, Any], is_flow: bool = False) -> None:
+    def _print_fields(self, title: str, style: str, fields: Mapping[str, Any], is_flow: bool = False) -> None:
         """Print a panel with a line for each field that is not None or empty."""
         content = Text()
         for called, value in fields.items():

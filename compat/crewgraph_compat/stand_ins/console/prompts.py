@@ -97,9 +97,9 @@ class Prompts(BaseModel):
         """Return the prompt for a task."""
         if self.system_template and self.prompt_template:
             return StandardPromptResult(prompt=self._in_templates(self.system_template, self.prompt_template))
-        full = f"{self._told}\n\n{self._asked}"
+        full = f"{self._system_text}\n\n{self._user_text}"
         if self.use_system_prompt:
-            return SystemPromptResult(system=self._told, user=self._asked, prompt=full)
+            return SystemPromptResult(system=self._system_text, user=self._user_text, prompt=full)
         return StandardPromptResult(prompt=full)
 
     @property
@@ -107,18 +107,18 @@ class Prompts(BaseModel):
         return {field: str(getattr(self.agent, field, "")) for field in ("role", "goal", "backstory")}
 
     @property
-    def _told(self) -> str:
+    def _system_text(self) -> str:
         book = self.i18n.book
         tools = "no_tools" if not self.has_tools else "native_tools" if self.use_native_tool_calling else "tools"
         return f"{book.slice('role_playing', **self._texts)}\n\n{book.slice(tools)}"
 
     @property
-    def _asked(self) -> str:
+    def _user_text(self) -> str:
         return self.i18n.book.slice("task")
 
     def _in_templates(self, system: str, prompt: str) -> str:
-        told = render_template(system, "System", self._told, self._texts)
-        full = f"{told}\n{render_template(prompt, 'Prompt', self._asked, self._texts)}"
+        told = render_template(system, "System", self._system_text, self._texts)
+        full = f"{told}\n{render_template(prompt, 'Prompt', self._user_text, self._texts)}"
         if not self.response_template:
             return full
         return f"{full}\n{split_at_slot(self.response_template, 'Response')[0]}"

@@ -117,9 +117,9 @@ def create_chunk_generator(
     Raises:
         Exception: what was given to `signal_error`.
     """
-    begun = threading.Thread(target=copy_context().run, args=(_heard, state.handler, run_func), daemon=True)
+    begun = threading.Thread(target=copy_context().run, args=(_run_with_sink, state.handler, run_func), daemon=True)
     begun.start()
-    yield from _taken(state.sync_queue)
+    yield from _drain(state.sync_queue)
     begun.join()
     _ended(state.result_holder, output_holder)
 
@@ -162,8 +162,8 @@ def create_frame_generator(
         else:
             state.sync_queue.put(None)
 
-    threading.Thread(target=copy_context().run, args=(_heard, state.sink, run), daemon=True).start()
-    yield from _taken(state.sync_queue)
+    threading.Thread(target=copy_context().run, args=(_run_with_sink, state.sink, run), daemon=True).start()
+    yield from _drain(state.sync_queue)
     _ended(state.result_holder, output_holder)
 
 
@@ -247,14 +247,14 @@ def _chunk(event: LLMStreamChunkEvent, info: TaskInfo) -> StreamChunk:
     return StreamChunk(content=event.chunk, chunk_type=StreamChunkType.TOOL_CALL, tool_call=tool, **about)
 
 
-def _heard(sink: _Sink, work: Callable[[], T]) -> T:
+def _run_with_sink(sink: _Sink, work: Callable[[], T]) -> T:
     SINKS.set((*SINKS.get(), sink))  # of a context that is this work's alone
     return work()
 
 
 def _task(sink: _Sink, work: Callable[[], Awaitable[Any]]) -> "asyncio.Task[Any]":
     async def run() -> Any:
-        return await _heard(sink, work)
+        return await _run_with_sink(sink, work)
 
     return asyncio.get_running_loop().create_task(run())
 
@@ -266,7 +266,7 @@ async def _given_up(running: "asyncio.Task[Any]") -> None:
         await running
 
 
-def _taken(pieces: "queue.Queue[T | None | Exception]") -> Iterator[T]:
+def _drain(pieces: "queue.Queue[T | None | Exception]") -> Iterator[T]:
     while (piece := pieces.get()) is not None:
         if isinstance(piece, Exception):
             raise piece

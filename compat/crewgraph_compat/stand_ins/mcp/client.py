@@ -57,7 +57,7 @@ class BaseTransport(ABC):
         """The stream of messages from the server.
 
         Raises:
-            RuntimeError: there is no connection.
+            RuntimeError: There is no connection.
         """
         return self._stream(0)
 
@@ -66,7 +66,7 @@ class BaseTransport(ABC):
         """The stream of messages to the server.
 
         Raises:
-            RuntimeError: there is no connection.
+            RuntimeError: There is no connection.
         """
         return self._stream(1)
 
@@ -80,7 +80,7 @@ class BaseTransport(ABC):
         """Connect.
 
         Raises:
-            ConnectionError: that fails.
+            ConnectionError: The connection fails.
         """
 
     @abstractmethod
@@ -107,7 +107,7 @@ class _Opened(BaseTransport):
         """Connect.
 
         Raises:
-            MCPServerError: that fails (also ConnectionError).
+            MCPServerError: The connection fails (also ConnectionError).
             MissingExtra: the package for MCP is not installed.
         """
         if self._streams is not None:
@@ -135,7 +135,7 @@ class StdioTransport(_Opened):
     Args:
         command: the program.
         args: its arguments.
-        env: its environment, added to what programs are given anyway.
+        env: additional environment variables.
     """
 
     def __init__(
@@ -162,7 +162,7 @@ class HTTPTransport(_Opened):
     Args:
         url: the address.
         headers: sent with each request.
-        streamable: names the kind: both are spoken as streamable HTTP.
+        streamable: determines the reported kind; both use streamable HTTP.
     """
 
     def __init__(self, url: str, headers: dict[str, str] | None = None, streamable: bool = True, **kwargs: Any) -> None:
@@ -210,13 +210,13 @@ class MCPClient:
     """A session with a server over any transport; must be used within a single task of one event loop.
 
     Args:
-        transport: the way to it.
-        connect_timeout: seconds until it must have answered.
-        execution_timeout: seconds until a call must be done.
-        discovery_timeout: seconds until it must have listed what it has.
-        max_retries: kept for those who read it; nothing is asked twice.
-        cache_tools_list: whether its list of tools is asked for once.
-        logger: kept for those who read it.
+        transport: the transport.
+        connect_timeout: the connection timeout in seconds.
+        execution_timeout: the timeout of a call in seconds.
+        discovery_timeout: the timeout of listings in seconds.
+        max_retries: stored only; requests are not repeated.
+        cache_tools_list: whether to cache the list of tools.
+        logger: stored only.
     """
 
     def __init__(
@@ -260,7 +260,7 @@ class MCPClient:
         """Open a session.
 
         Raises:
-            MCPServerError: the server is not there, or does not answer in time (also ConnectionError).
+            MCPServerError: The server is unavailable or does not respond in time (also ConnectionError).
             MissingExtra: the package for MCP is not installed.
         """
         if self.connected:
@@ -293,14 +293,14 @@ class MCPClient:
         """Return the server's tools as dicts with "name", "original_name", "description" and "inputSchema".
 
         Args:
-            use_cache: whether a list that was asked for before is good enough; None is `cache_tools_list`.
+            use_cache: whether a cached list may be returned; None means `cache_tools_list`.
 
         Raises:
-            MCPServerError: it does not answer.
+            MCPServerError: The server does not respond.
         """
         may_reuse = self.cache_tools_list if use_cache is None else use_cache
         if self._listed is None or not may_reuse:
-            result = await self._asked("list_tools", self.discovery_timeout)
+            result = await self._request("list_tools", self.discovery_timeout)
             self._listed = [
                 {
                     "name": tool.name,
@@ -316,7 +316,7 @@ class MCPClient:
         """Call a tool and return its text, or its whole result if that is not text.
 
         Raises:
-            MCPServerError: it does not answer.
+            MCPServerError: The server does not respond.
         """
         result = await self.call_tool_result(tool_name, arguments)
         texts = [block.text for block in result.content if getattr(block, "type", "") == "text"]
@@ -326,17 +326,17 @@ class MCPClient:
         """Call a tool and return the result object of the `mcp` package, including `isError`.
 
         Raises:
-            MCPServerError: it does not answer.
+            MCPServerError: The server does not respond.
         """
-        return await self._asked("call_tool", self.execution_timeout, tool_name, arguments or {})
+        return await self._request("call_tool", self.execution_timeout, tool_name, arguments or {})
 
     async def list_prompts(self) -> list[dict[str, Any]]:
         """Return the server's prompts as dicts with "name", "description" and "arguments".
 
         Raises:
-            MCPServerError: it does not answer.
+            MCPServerError: The server does not respond.
         """
-        result = await self._asked("list_prompts", self.discovery_timeout)
+        result = await self._request("list_prompts", self.discovery_timeout)
         return [
             {
                 "name": prompt.name,
@@ -350,13 +350,13 @@ class MCPClient:
         """Return a prompt as a dict with "name", "messages" and "arguments".
 
         Raises:
-            MCPServerError: it does not answer.
+            MCPServerError: The server does not respond.
         """
-        result = await self._asked("get_prompt", self.execution_timeout, prompt_name, arguments or {})
+        result = await self._request("get_prompt", self.execution_timeout, prompt_name, arguments or {})
         messages = [{"role": item.role, "content": item.content} for item in result.messages]
         return {"name": prompt_name, "messages": messages, "arguments": arguments or {}}
 
-    async def _asked(self, method: str, seconds: float, *arguments: Any) -> Any:
+    async def _request(self, method: str, seconds: float, *arguments: Any) -> Any:
         if not self.connected:
             await self.connect()
         try:

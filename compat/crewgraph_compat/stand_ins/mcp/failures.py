@@ -27,27 +27,27 @@ class MCPAuthenticationError(MCPServerError):
     """A server rejects the credentials or the access.
 
     Args:
-        status_code: what it answered with.
-        detail: what else is known.
+        status_code: the HTTP status.
+        detail: further details.
     """
 
     def __init__(self, status_code: int, detail: str | None = None) -> None:
-        super().__init__(_told(status_code, "the MCP server refuses the request", detail), status_code)
+        super().__init__(_message(status_code, "the MCP server refuses the request", detail), status_code)
 
 
 class MCPHTTPError(MCPServerError):
     """A server responds with an error status.
 
     Args:
-        status_code: what it answered with.
-        detail: what else is known.
+        status_code: the HTTP status.
+        detail: further details.
     """
 
     def __init__(self, status_code: int, detail: str | None = None) -> None:
-        super().__init__(_told(status_code, "the MCP server failed", detail), status_code)
+        super().__init__(_message(status_code, "the MCP server failed", detail), status_code)
 
 
-def _told(status_code: int, what: str, detail: str | None) -> str:
+def _message(status_code: int, what: str, detail: str | None) -> str:
     return f"{what} (HTTP {status_code}){f': {detail}' if detail else ''}"
 
 
@@ -88,7 +88,7 @@ def raise_connection_failure(message: str, *errors: BaseException | None) -> NoR
     """Raise the error that best describes the given errors.
 
     Raises:
-        MCPServerError: always; with the status, where they tell one.
+        MCPServerError: Always, with the status if the errors contain one.
     """
     cause = next((item for item in errors if item is not None), None)
     status = find_http_status(*errors)

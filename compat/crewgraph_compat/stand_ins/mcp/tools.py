@@ -45,9 +45,9 @@ class MCPToolWrapper(MCPTool):
 
     Args:
         mcp_server_params: "url" and perhaps "headers", or "command", "args" and "env".
-        tool_name: what the server calls it.
-        tool_schema: its "description", and what it takes as "args_schema", a model, or "inputSchema", a JSON schema.
-        server_name: stands before its name.
+        tool_name: the tool's name on the server.
+        tool_schema: its "description" and arguments, as a model "args_schema" or a JSON schema "inputSchema".
+        server_name: the prefix of its name.
     """
 
     _params: dict[str, Any] = PrivateAttr()
@@ -59,7 +59,7 @@ class MCPToolWrapper(MCPTool):
         super().__init__(
             name=f"{server_name}_{tool_name}",
             description=tool_schema.get("description") or f"Tool {tool_name} from {server_name}",
-            args_schema=_taken(tool_schema),
+            args_schema=_arguments_model(tool_schema),
             server=parse_reference(mcp_server_params).server,
             original_tool_name=tool_name,
         )
@@ -84,12 +84,12 @@ class MCPNativeTool(BaseTool):
     """A tool of an MCP server that creates a client for each call.
 
     Args:
-        client_factory: makes a client: an object with `connect`, `call_tool` and `disconnect`, as `MCPClient`.
-        tool_name: what the server calls it.
-        tool_schema: its "description", and what it takes; see `MCPToolWrapper`.
-        server_name: stands before its name.
-        original_tool_name: what the server calls it, where that is something else.
-        server_reference: how a user named the server.
+        client_factory: creates a client with `connect`, `call_tool` and `disconnect`, like `MCPClient`.
+        tool_name: the tool's name on the server.
+        tool_schema: its "description" and arguments; see `MCPToolWrapper`.
+        server_name: the prefix of its name.
+        original_tool_name: its name on the server, if different.
+        server_reference: the server as the user referred to it.
     """
 
     _factory: Callable[[], Any] = PrivateAttr()
@@ -109,7 +109,7 @@ class MCPNativeTool(BaseTool):
         super().__init__(
             name=f"{server_name}_{tool_name}",
             description=tool_schema.get("description") or f"Tool {tool_name} from {server_name}",
-            args_schema=_taken(tool_schema),
+            args_schema=_arguments_model(tool_schema),
         )
         self._factory, self._named, self._reference = client_factory, server_name, server_reference
         self._original = original_tool_name or tool_name
@@ -133,7 +133,7 @@ class MCPNativeTool(BaseTool):
         """Call the tool.
 
         Raises:
-            ToolFailed: the server says that it failed, or does not answer.
+            ToolFailed: The server reports an error or does not respond.
         """
         return _loop.run(self._done(kwargs))
 
@@ -153,7 +153,7 @@ class MCPNativeTool(BaseTool):
             raise ToolFailed(f"`{self.name}` failed: {error}") from error
 
 
-def _taken(schema: dict[str, Any]) -> type[BaseModel]:
+def _arguments_model(schema: dict[str, Any]) -> type[BaseModel]:
     own = schema.get("args_schema")
     if isinstance(own, type) and issubclass(own, BaseModel):
         return own

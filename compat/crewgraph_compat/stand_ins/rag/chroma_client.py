@@ -90,19 +90,19 @@ _SPACE = "hnsw:space"
 class ChromaDBClient:
     """Store and search texts in ChromaDB; methods with the prefix `a` are for asynchronous clients.
 
-    Where no client is at hand, `create_client` gives one that needs no ChromaDB.
+    Without a client of your own, use `create_client`, which does not need ChromaDB.
 
     Args:
-        client: ChromaDB's client, sync or async.
-        embedding_function: what turns texts into vectors, as ChromaDB calls it.
-        default_limit: how many texts a search finds at most.
-        default_score_threshold: from 0 to 1, how near they are at least.
-        default_batch_size: how many texts are sent at once.
-        lock_name: what processes call the files that they share; with it they write one after the other. Files are
-            a sync client's alone.
+        client: a synchronous or asynchronous ChromaDB client.
+        embedding_function: the embedding function in ChromaDB's form.
+        default_limit: the maximum number of search results.
+        default_score_threshold: the minimum score, from 0 to 1.
+        default_batch_size: the number of texts sent per batch.
+        lock_name: the name of a lock that serializes writes of processes sharing the files. Only synchronous
+            clients have files.
 
     Raises:
-        ClientMethodMismatchError: from each verb, where the client is of the other kind, or none of ChromaDB's.
+        ClientMethodMismatchError: A method is called on the other kind of client, or on no ChromaDB client.
     """
 
     def __init__(

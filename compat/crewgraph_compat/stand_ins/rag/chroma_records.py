@@ -114,10 +114,10 @@ class ExtractedSearchParams(NamedTuple):
 def prepared_documents(documents: Sequence[BaseRecord]) -> PreparedDocuments:
     """Convert documents to three lists; the last of those with the same id wins.
 
-    An id that is not given is made of the text and its metadata.
+    A missing id is derived from the text and its metadata.
 
     Raises:
-        ValueError: a document has no `content`.
+        ValueError: A document has no `content`.
     """
     result: dict[str, tuple[str, Metadata]] = {}
     for document in documents:
@@ -142,7 +142,7 @@ def extracted_params(kwargs: ChromaDBCollectionSearchParams) -> ExtractedSearchP
     """Return the search arguments with ChromaDB's defaults filled in.
 
     Raises:
-        KeyError: it has no `collection_name` or no `query`.
+        KeyError: `collection_name` or `query` is missing.
     """
     return ExtractedSearchParams(
         collection_name=kwargs["collection_name"],
@@ -175,7 +175,7 @@ def score_of(distance: float, distance_metric: Metric) -> float:
     """Convert a distance to a similarity score from 0 to 1.
 
     Raises:
-        ValueError: distances by inner products say nothing of that kind.
+        ValueError: Inner product distances cannot be converted to a score.
     """
     match distance_metric:
         case "cosine":
@@ -192,13 +192,13 @@ def search_results(
     """Return the results of the first query in ChromaDB's order; empty if distances were not included.
 
     Args:
-        results: what a collection's `query` gave.
-        include: what it was asked for.
-        distance_metric: how it measured.
-        score_threshold: how near things are at least.
+        results: the result of a collection's `query`.
+        include: the fields that were requested.
+        distance_metric: the metric of the collection.
+        score_threshold: the minimum score.
 
     Raises:
-        ValueError: by this metric nothing is near or far.
+        ValueError: Distances of this metric cannot be converted to a score.
     """
     ids, distances = _first_list(results, "ids"), _first_list(results, "distances")
     if not ids or not distances or "distances" not in include:
@@ -221,7 +221,7 @@ def query_results(collection: Any, results: Mapping[str, Any], params: Extracted
     """Return the results from a collection, scored by its own metric.
 
     Raises:
-        ValueError: by its metric nothing is near or far.
+        ValueError: Distances of its metric cannot be converted to a score.
     """
     metric = cast("Metric", (collection.metadata or {}).get("hnsw:space", "l2"))
     return search_results(results, params.include, metric, params.score_threshold)
@@ -248,8 +248,8 @@ def collection_name(name: str | None, max_collection_length: int = MAX_COLLECTIO
     """Return a name that ChromaDB accepts: letters, digits, `_` and `-`, alphanumeric at both ends, of valid length.
 
     Args:
-        name: any text; nothing gives the default collection's.
-        max_collection_length: how many characters it has at most.
+        name: any text; an empty one gives the default collection.
+        max_collection_length: the maximum length in characters.
     """
     if not name:
         return DEFAULT_COLLECTION

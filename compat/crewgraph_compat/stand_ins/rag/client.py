@@ -72,15 +72,15 @@ _FILE = "rag.db"
 class FaissClient:
     """Store texts in collections and search them by meaning; methods with the prefix `a` are asynchronous.
 
-    Collections belong to the project, that is to the working directory. One that holds nothing is the same as none.
+    Collections belong to the working directory. An empty collection counts as missing.
     """
 
     def __init__(self, config: ChromaDBConfig | QdrantConfig) -> None:
         """Accept a configuration; nothing is opened until first use.
 
         Raises:
-            EmbedderError: `embedding_function` is no embedder.
-            StorageError: the configuration names a server.
+            EmbedderError: `embedding_function` is not an embedder.
+            StorageError: The configuration names a server.
         """
         self.config = config
         self.embedding_function: NamedEmbedder = embedder_of(config.embedding_function)
@@ -111,7 +111,7 @@ class FaissClient:
         """Check that no collection has this name yet.
 
         Raises:
-            ValueError: there is one of this name.
+            ValueError: A collection with this name exists.
         """
         drive(self._creating(kwargs["collection_name"]))
 
@@ -132,7 +132,7 @@ class FaissClient:
 
         Raises:
             ValueError: there are none.
-            StorageError: they cannot be embedded or written.
+            StorageError: The texts cannot be embedded or written.
         """
         drive(self._adding(kwargs))
 
@@ -144,7 +144,7 @@ class FaissClient:
         """Return the best matches, best first; `limit` and `score_threshold` default to the configuration.
 
         Raises:
-            StorageError: the store cannot be searched.
+            StorageError: The store cannot be searched.
         """
         return drive(self._searching(kwargs))
 
@@ -257,10 +257,10 @@ class BaseRAGStorage(ABC):
     """Base class of custom storages with abstract methods; crewgraph's implementation is `RAGStorage`.
 
     Args:
-        type: what is kept: "short_term", "entities" or a name of yours.
-        allow_reset: whether `reset` may forget everything.
-        embedder_config: what turns texts into vectors, in any form that `embedder=` takes.
-        crew: whose it is; `agents` is made of the roles of its agents.
+        type: the kind of data: "short_term", "entities" or a custom name.
+        allow_reset: whether `reset` is allowed.
+        embedder_config: the embedder, in any form that `embedder=` accepts.
+        crew: the owner; `agents` is derived from the roles of its agents.
     """
 
     app: Any = None

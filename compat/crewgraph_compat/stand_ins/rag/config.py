@@ -71,7 +71,7 @@ class ChromaDBConfig(BaseRagConfig):
             StorageError: The settings name a server.
         """
         _refuse_servers(self.settings, "ChromaDB")
-        return str(_said(self.settings, "persist_directory") or "") or None
+        return str(_setting(self.settings, "persist_directory") or "") or None
 
     @property
     def shelf(self) -> tuple[str, ...]:
@@ -112,7 +112,7 @@ RagConfigType = Annotated[ChromaDBConfig | QdrantConfig, Field(discriminator="pr
 """Any configuration, discriminated by `provider`."""
 
 
-def _said(settings: Any, name: str) -> Any:
+def _setting(settings: Any, name: str) -> Any:
     if not isinstance(settings, Mapping):
         value = getattr(settings, "model_fields_set", None)
         return getattr(settings, name, None) if value is None or name in value else None
@@ -121,7 +121,7 @@ def _said(settings: Any, name: str) -> Any:
 
 def _refuse_servers(settings: Any, owner: str) -> None:
     for name in _SERVER:
-        if server := _said(settings, name):
+        if server := _setting(settings, name):
             raise StorageError(
                 f"`{name}={server!r}` names a server of {owner}, and crewgraph keeps vectors in a file of its own, with FAISS. "
                 "Take it out to have the texts embedded here, or search that server with its own tool, as "

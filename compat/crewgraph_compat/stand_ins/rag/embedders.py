@@ -56,12 +56,12 @@ _OF_CHROMA: dict[str, type[BaseEmbeddingsProvider[Any]]] = {
 def build_embedder(spec: object) -> Any:
     """Create an embedder from any form that `embedder=` accepts; call it to embed texts.
 
-    A `config` may also stand beside the `provider`, as older tools hand it on. Of a custom provider it is an object of the
-    class that was given.
+    The keys of `config` may also be next to `provider`, as older tools pass them. A custom provider yields an instance of
+    the given class.
 
     Raises:
-        EmbedderError: it describes none.
-        MissingExtra: its provider's package is not installed.
+        EmbedderError: The specification is invalid.
+        MissingExtra: The provider's package is not installed.
     """
     if isinstance(spec, BaseEmbeddingsProvider):
         return build_embedder_from_provider(cast("BaseEmbeddingsProvider[Any]", spec))
@@ -77,8 +77,8 @@ def build_embedder_from_provider(provider: BaseEmbeddingsProvider[Any]) -> Any:
     """Create the embedder of a provider from its settings.
 
     Raises:
-        EmbedderError: it was told something wrong.
-        MissingExtra: its package is not installed.
+        EmbedderError: A setting is invalid.
+        MissingExtra: The provider's package is not installed.
     """
     return provider.made()
 
@@ -99,8 +99,8 @@ class EmbeddingConfigurator:
         """Create the specified embedder, or the local one if nothing is specified.
 
         Raises:
-            EmbedderError: it describes none.
-            MissingExtra: its provider's package is not installed.
+            EmbedderError: The specification is invalid.
+            MissingExtra: The provider's package is not installed.
         """
         warn_deprecated(
             "`EmbeddingConfigurator` is gone",

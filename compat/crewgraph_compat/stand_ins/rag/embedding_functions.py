@@ -65,8 +65,8 @@ def normalize_embeddings(target: Any) -> Embeddings:
         An array of `float32` for each.
 
     Raises:
-        ValueError: it is none of these.
-        IndexError: it is empty.
+        ValueError: The value has another form.
+        IndexError: The value is empty.
     """
     if isinstance(target, np.ndarray):
         if target.ndim not in (1, 2):
@@ -85,7 +85,7 @@ def validate_embeddings(embeddings: Embeddings) -> Embeddings:
     """Validate vectors and return them unchanged.
 
     Raises:
-        ValueError: they are no list of arrays of numbers; it says which of them is none.
+        ValueError: An entry is not an array of numbers; the message names it.
     """
     value: Any = embeddings
     if not isinstance(value, list):
@@ -121,7 +121,7 @@ def _in_arrays(function: Any) -> Any:
 class EmbeddingFunction(Protocol[D]):
     """Maps a list of texts to a vector each, as lists of numbers or numpy arrays.
 
-    Whatever of these a subclass gives, its callers get arrays of `float32`.
+    Callers receive arrays of `float32`, whichever form a subclass returns.
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -150,11 +150,11 @@ class ProvidedFunction:
     """Embed texts with a provider; call it with a list of texts.
 
     Args:
-        config: what the provider is told; what is None is left to the environment.
+        config: the provider's settings; None values are taken from the environment.
 
     Raises:
-        EmbedderError: the provider does not know a key, needs one, or cannot be had here.
-        MissingExtra: its package is not installed.
+        EmbedderError: A key is unknown or missing, or the provider is unavailable here.
+        MissingExtra: The provider's package is not installed.
     """
 
     provider: ClassVar[str] = ""

@@ -31,9 +31,9 @@ def create_client(config: RagConfigType) -> BaseClient:
     """Create the client for a configuration: with the factory registered for its provider, or else on FAISS.
 
     Raises:
-        EmbedderError: its `embedding_function` is no embedder.
-        StorageError: it names a server.
-        ValueError: nobody makes clients of its provider.
+        EmbedderError: Its `embedding_function` is not an embedder.
+        StorageError: It names a server.
+        ValueError: The provider is unknown.
     """
     provider: str = config.provider
     if provider not in _registered and provider not in _OURS:

@@ -42,7 +42,7 @@ T = TypeVar("T")
 class BaseEmbeddingsProvider(BaseModel, Generic[T]):
     """A provider and its settings; unknown fields are passed on to `embedding_callable`.
 
-    What is not given is looked for in the environment, by the names of the field that are written in capitals.
+    Missing values are read from the environment under the uppercase aliases of the field.
     """
 
     model_config = ConfigDict(
@@ -60,7 +60,7 @@ class BaseEmbeddingsProvider(BaseModel, Generic[T]):
         """Create the embedder from all fields.
 
         Raises:
-            EmbedderError: something of it is wrong.
+            EmbedderError: A setting is invalid.
             MissingExtra: the provider's package is not installed.
         """
         return self.embedding_callable(**self.model_dump(exclude={"embedding_callable"}))

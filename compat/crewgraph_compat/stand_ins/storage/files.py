@@ -48,10 +48,10 @@ __all__ = [
 def db_storage_path() -> str:
     """Return the folder for persistent data, creating it if necessary.
 
-    It is crewgraph's own; see `crewgraph.settings.storage_dir`. CrewAI's is one for each working directory.
+    This is crewgraph's folder; see `crewgraph.settings.storage_dir`. CrewAI has one per working directory.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: It cannot be created.
     """
     folder = storage_dir()
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -69,10 +69,10 @@ def lock(name: str, *, timeout: float = 120) -> Generator[None]:
 
     Args:
         name: any text.
-        timeout: seconds to wait for whoever holds it.
+        timeout: the maximum wait in seconds.
 
     Raises:
-        TimeoutError: it was held all that time.
+        TimeoutError: The lock was not released in time.
     """
     folder = storage_dir() / "locks"
     folder.mkdir(parents=True, exist_ok=True)
@@ -109,10 +109,10 @@ class FileHandler:
     """Append entries to a file in the format of `Crew(output_log_file=...)`.
 
     Args:
-        file_path: the file: `logs.txt` for True; a name that ends neither in .txt nor in .json gets .txt.
+        file_path: the file, or True for `logs.txt`; .txt is appended unless it ends in .txt or .json.
 
     Raises:
-        ValueError: it is neither True nor a name.
+        ValueError: The value is neither True nor a name.
     """
 
     def __init__(self, file_path: bool | str) -> None:
@@ -126,7 +126,7 @@ class FileHandler:
         """Append an entry with the current time.
 
         Raises:
-            ValueError: the file cannot be written, or is a .json file of something else.
+            ValueError: The file cannot be written, or is a .json file with other contents.
         """
         try:
             add_entry(log_path(self._path), {"timestamp": f"{datetime.now():%Y-%m-%d %H:%M:%S}", **kwargs})
@@ -137,13 +137,13 @@ class FileHandler:
 class PickleHandler:
     """Store data in a JSON file, whatever its extension: `x` and `x.pkl` mean `x.json`.
 
-    Numbers as keys become texts in JSON, and are numbers again when they are read.
+    Integer keys become strings in JSON and are converted back when read.
 
     Args:
         file_name: the file, in the working directory.
 
     Raises:
-        RunError: it is no name of a file.
+        RunError: The name is not a valid file name.
     """
 
     def __init__(self, file_name: str) -> None:
@@ -157,7 +157,7 @@ class PickleHandler:
         """Replace the contents of the file.
 
         Raises:
-            TypeError: it is nothing that JSON can hold.
+            TypeError: The data are not JSON serializable.
             StorageError: the file cannot be written.
         """
         try:
@@ -169,7 +169,7 @@ class PickleHandler:
         """Return the contents of the file, or an empty dict if it is missing or empty.
 
         Raises:
-            StorageError: it cannot be read, or is no JSON.
+            StorageError: The file cannot be read or is not JSON.
         """
         try:
             written = Path(self.file_path).read_bytes()

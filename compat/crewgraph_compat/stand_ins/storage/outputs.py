@@ -39,7 +39,7 @@ __all__ = [
 class TaskOutputStorageHandler:
     """Read the task outputs of a crew's latest run, which runs store automatically; `crew.runs` has all runs.
 
-    What a program adds by itself is kept in the object alone, in the place of those.
+    Outputs added by a program replace those and are held in memory only.
     """
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class TaskOutputStorageHandler:
         """Change an output; an unknown index is ignored.
 
         Args:
-            task_index: its number.
+            task_index: the index of the output.
             log: with "task", "output", "inputs" and "was_replayed".
         """
         output: Any = log["output"]
@@ -148,7 +148,7 @@ class DatabaseOperationError(Exception):
 
     Args:
         message: what.
-        original_error: what the database said.
+        original_error: the database error.
     """
 
     def __init__(self, message: str, original_error: Exception | None = None) -> None:
@@ -190,18 +190,18 @@ _JSON = frozenset({"output", "inputs"})
 class KickoffTaskOutputsSQLiteStorage:
     """Task outputs in an SQLite file.
 
-    Without a file of one's own, they begin as what the latest run of a crew gave, which runs keep by themselves, and what is
-    added, changed or removed holds until a crew runs again; `crew.runs` has all runs.
+    Without a custom file, they start as the outputs of the latest crew run, which runs store automatically, and
+    changes last until the next crew run; `crew.runs` has all runs.
     """
 
     def __init__(self, db_path: str | None = None) -> None:
         """Open the file.
 
         Args:
-            db_path: the file; crewgraph's own in its storage folder, if it is not given.
+            db_path: the file; defaults to crewgraph's own in its storage folder.
 
         Raises:
-            DatabaseOperationError: it cannot be opened.
+            DatabaseOperationError: The file cannot be opened.
         """
         self._is_of_runs = db_path is None
         self.db_path = db_path or str(storage_dir() / _FILE)
@@ -215,14 +215,14 @@ class KickoffTaskOutputsSQLiteStorage:
         Each has "task_id", "expected_output", "output", "task_index", "inputs", "was_replayed" and "timestamp".
 
         Raises:
-            DatabaseOperationError: they cannot be read.
+            DatabaseOperationError: The outputs cannot be read.
         """
         run = latest_crew_run() if self._is_of_runs else None
         if not self._is_of_runs or Path(self.db_path).exists():
             with self._opened(DatabaseError.LOAD_ERROR) as database:
-                if not self._is_of_runs or _taken(database) == _key(run):
+                if not self._is_of_runs or _copied_run(database) == _key(run):
                     return _rows(database)
-        return [] if run is None else [{**item, "timestamp": _shown(run)} for item in run.outputs]
+        return [] if run is None else [{**item, "timestamp": _timestamp(run)} for item in run.outputs]
 
     def add(
         self,
@@ -235,7 +235,7 @@ class KickoffTaskOutputsSQLiteStorage:
         """Add an output, replacing an earlier one of the same task.
 
         Raises:
-            DatabaseOperationError: it cannot be written.
+            DatabaseOperationError: The file cannot be written.
         """
         with self._changed(DatabaseError.SAVE_ERROR) as database:
             _insert(database, (str(task.id), task.expected_output, output, task_index, inputs or {}, was_replayed))
@@ -244,11 +244,11 @@ class KickoffTaskOutputsSQLiteStorage:
         """Change an output; an unknown index causes a warning.
 
         Args:
-            task_index: its number.
-            **kwargs: what is to change, by the names that `load` gives.
+            task_index: the index of the output.
+            **kwargs: new values under the names that `load` returns.
 
         Raises:
-            DatabaseOperationError: it cannot be written, or there is no such name.
+            DatabaseOperationError: The file cannot be written, or a name is unknown.
         """
         unknown = [name for name in kwargs if name not in _COLUMNS]
         if unknown or not kwargs:
@@ -266,7 +266,7 @@ class KickoffTaskOutputsSQLiteStorage:
         """Remove all outputs; stored runs are kept.
 
         Raises:
-            DatabaseOperationError: it cannot be written.
+            DatabaseOperationError: The file cannot be written.
         """
         with self._changed(DatabaseError.DELETE_ERROR) as database:
             database.execute("DELETE FROM task_outputs")
@@ -276,7 +276,7 @@ class KickoffTaskOutputsSQLiteStorage:
         """Open the file for a change, first copying the outputs of the latest run into it if they are affected."""
         run = latest_crew_run() if self._is_of_runs else None
         with self._opened(template) as database:
-            if self._is_of_runs and _taken(database) != _key(run):
+            if self._is_of_runs and _copied_run(database) != _key(run):
                 database.execute("DELETE FROM task_outputs")
                 database.execute("DELETE FROM taken")
                 database.execute("INSERT INTO taken VALUES (?)", (_key(run),))
@@ -316,7 +316,7 @@ def _rows(database: sqlite3.Connection) -> list[dict[str, Any]]:
     ]
 
 
-def _taken(database: sqlite3.Connection) -> str | None:
+def _copied_run(database: sqlite3.Connection) -> str | None:
     """Return the run whose outputs were copied into the file, or None."""
     result = database.execute("SELECT run FROM taken").fetchone()
     return None if result is None else str(result[0])
@@ -326,7 +326,7 @@ def _key(run: LatestRun | None) -> str:
     return "" if run is None else run.key
 
 
-def _shown(run: LatestRun) -> str:
+def _timestamp(run: LatestRun) -> str:
     return f"{run.at:%Y-%m-%d %H:%M:%S}"
 
 

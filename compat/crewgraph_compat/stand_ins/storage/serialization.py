@@ -40,8 +40,8 @@ def to_serializable(
 
     Args:
         obj: the object.
-        exclude: names that are left out, of keys at any depth, and of the fields of a model.
-        max_depth: how many levels are opened; what is deeper is its `repr`.
+        exclude: names of keys at any depth, and of model fields, to omit.
+        max_depth: the number of levels to expand; deeper values become their `repr`.
     """
     if obj is None or isinstance(obj, (str, int, float, bool)):
         return obj

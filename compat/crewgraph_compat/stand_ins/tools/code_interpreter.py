@@ -69,8 +69,8 @@ class CodeInterpreterTool(_Ours):
         """Return the output of the program.
 
         Raises:
-            ToolFailed: it could not be run, took too long, or ended with an error.
-            ValueError: there is no program.
+            ToolFailed: The program could not be run, timed out, or failed.
+            ValueError: There is no program.
         """
         program = code or self.code
         if not program:

@@ -44,12 +44,12 @@ def require_field(name: str, *, purpose: str, attr: str | None = None) -> Module
 
     Args:
         name: the module.
-        purpose: what it is needed for, for the message.
-        attr: what in it.
+        purpose: the reason it is needed, for the message.
+        attr: an attribute of the module.
 
     Raises:
         OptionalDependencyError: the module is not there.
-        AttributeError: it has nothing of that name.
+        AttributeError: The module has no such attribute.
     """
     try:
         module = importlib.import_module(name)
@@ -69,7 +69,7 @@ def validate_import_path(v: str) -> Any:
     """Return the object at a dotted import path.
 
     Raises:
-        ValueError: it has no such form, or leads nowhere.
+        ValueError: The path is malformed or cannot be resolved.
     """
     module, _, name = v.rpartition(".")
     if not module or not name:
@@ -95,7 +95,7 @@ def import_and_validate_definition(v: str) -> Any:
     """Return the object at a dotted import path, validated by pydantic.
 
     Raises:
-        pydantic.ValidationError: it leads nowhere.
+        pydantic.ValidationError: The path cannot be resolved.
     """
     return _imported.validate_python(v)
 
@@ -104,11 +104,11 @@ def resolve_ref(ref: str, *, field: str) -> Any:
     """Return the object for a "module:name" reference; the name may be dotted.
 
     Args:
-        ref: where it is.
-        field: what it was given as, for messages.
+        ref: the reference.
+        field: the field it was passed as, for messages.
 
     Raises:
-        InvalidRefError: it has no such form, or leads nowhere (also ValueError).
+        InvalidRefError: The reference is malformed or cannot be resolved (also ValueError).
     """
     module, _, name = ref.partition(":")
     if not module or not name:
@@ -123,7 +123,7 @@ def resolve_class_ref(ref: str, *, field: str, base_class: type[Any] | None = No
     """Return the class for a "module:name" reference.
 
     Raises:
-        InvalidRefError: there is none, or it is none of `base_class` (also ValueError).
+        InvalidRefError: There is none, or it is not a subclass of `base_class` (also ValueError).
     """
     result = resolve_ref(ref, field=field)
     if not isinstance(result, type):
@@ -145,7 +145,7 @@ def string_to_callable(value: Any) -> Callable[..., Any]:
     """Return the callable for a dotted path; callables are returned unchanged.
 
     Raises:
-        ValueError: it is no path, leads nowhere, or the environment does not allow to follow paths.
+        ValueError: The path is malformed, cannot be resolved, or the environment forbids resolving paths.
     """
     if callable(value):
         return value
@@ -200,7 +200,7 @@ def sanitize_tool_name(name: str, max_length: int = 64) -> str:
 
     Args:
         name: the tool's name.
-        max_length: how long it may be; of a longer one the start is kept, with eight digits made from the whole.
+        max_length: the maximum length; a longer name is truncated and ends in an eight-digit hash.
     """
     for hump in _HUMPS:
         name = hump.sub(r"\1_\2", name)

@@ -77,7 +77,7 @@ def parse_tools(tools: Sequence[Any]) -> list[CrewStructuredTool]:
     """Convert tools to `CrewStructuredTool` objects.
 
     Raises:
-        ValueError: one is no tool.
+        ValueError: An entry is not a tool.
     """
     result: list[CrewStructuredTool] = []
     for tool in tools:
@@ -220,9 +220,9 @@ def execute_single_native_tool_call(
 
     Args:
         tool_call: the call, in the form of any provider.
-        available_functions: not used where a tool of that name is among the tools.
+        available_functions: used only for names that are not among the tools.
         original_tools: the tools.
-        structured_tools: further ones.
+        structured_tools: additional tools.
         tools_handler: holds the cache of results.
         agent: for events.
         task: for events.
@@ -230,22 +230,22 @@ def execute_single_native_tool_call(
         event_source: not used.
         printer: not used.
         verbose: not used.
-        more: what later releases add; not used.
+        more: arguments of later releases; not used.
     """
     info = extract_tool_call_info(tool_call)
     if info is None:
-        return _shown("", "unknown", "this is no call of a tool")
+        return _call_result("", "unknown", "this is no call of a tool")
     call_id, name, values = info
     arguments, refused = parse_tool_call_args(values, name, call_id)
     if arguments is None:
-        return _shown(call_id, name, str((refused or {}).get("result")))
+        return _call_result(call_id, name, str((refused or {}).get("result")))
     tools = {sanitize_tool_name(tool.name): tool for tool in (*(structured_tools or ()), *original_tools)}
     if name not in tools:
         function = available_functions.get(name)
-        return _shown(call_id, name, _MISSING_TOOL if function is None else str(function(**arguments)))
+        return _call_result(call_id, name, _MISSING_TOOL if function is None else str(function(**arguments)))
     usage = ToolUsage(tools_handler, [tools[name]], task, None, agent)
     calling = ToolCalling(tool_name=tools[name].name, arguments=arguments)
-    return _shown(call_id, name, usage.use(calling, name), usage.is_answer(calling))
+    return _call_result(call_id, name, usage.use(calling, name), usage.is_answer(calling))
 
 
 def track_delegation_if_needed(tool_name: str, tool_args: Mapping[str, Any], task: Any) -> None:
@@ -254,7 +254,7 @@ def track_delegation_if_needed(tool_name: str, tool_args: Mapping[str, Any], tas
         task.increment_delegations(tool_args.get("coworker"))
 
 
-def _shown(call_id: str, name: str, text: str, is_answer: bool = False) -> NativeToolCallResult:
+def _call_result(call_id: str, name: str, text: str, is_answer: bool = False) -> NativeToolCallResult:
     message: LLMMessage = {"role": "tool", "tool_call_id": call_id, "name": name, "content": text}
     return NativeToolCallResult(call_id, name, text, result_as_answer=is_answer, tool_message=message)
 
@@ -284,6 +284,6 @@ def to_langchain(tools: Sequence[Any]) -> list[CrewStructuredTool]:
     """Convert tools to `CrewStructuredTool` objects, like CrewAI's function of this name.
 
     Raises:
-        ValueError: one is no tool.
+        ValueError: An entry is not a tool.
     """
     return parse_tools(tools)

@@ -106,7 +106,7 @@ def generate_model_description(model: type[BaseModel], *, strip_null_types: bool
 
     Args:
         model: the model.
-        strip_null_types: whether fields that may be null are told without that.
+        strip_null_types: whether to drop null from nullable fields.
     """
     schema = resolve_refs(model.model_json_schema())
     schema.pop("$defs", None)
@@ -140,12 +140,12 @@ def create_model_from_schema(
 
     Args:
         json_schema: the schema of an object.
-        root_schema: where its `$defs` are, if elsewhere.
-        model_name: the model's name; None is the schema's title.
-        enrich_descriptions: whether descriptions tell of bounds, too.
+        root_schema: the schema that contains its `$defs`, if it is a different one.
+        model_name: the model's name; defaults to the schema's title.
+        enrich_descriptions: whether descriptions include constraints.
 
     Raises:
-        ValueError: something in it stands for no type.
+        ValueError: A part of the schema has no matching type.
     """
     definitions = (root_schema or json_schema).get("$defs", {})
     try:
@@ -231,6 +231,6 @@ class PydanticSchemaParser(BaseModel):
         """Return an outline of the expected JSON, as used in prompts.
 
         Raises:
-            DefinitionError: a field has a type that JSON cannot express.
+            DefinitionError: A field has a type that JSON cannot express.
         """
         return model_outline(self.model)

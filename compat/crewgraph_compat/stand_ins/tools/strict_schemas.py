@@ -179,7 +179,7 @@ def resolve_refs(schema: _Schema) -> _Schema:
     """Return a schema with its `$defs` inlined; recursive references become plain objects.
 
     Raises:
-        KeyError: there is no definition of a name.
+        KeyError: A referenced definition is missing.
     """
     return _resolved(deepcopy(schema), schema.get("$defs", {}), ())
 

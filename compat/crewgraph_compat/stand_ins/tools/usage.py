@@ -89,7 +89,7 @@ class CacheTools(BaseModel):
             key: the call, as `tool:name|input:arguments`.
 
         Raises:
-            ValueError: it is not written so.
+            ValueError: The key has another format.
         """
         name, separator, arguments = key.removeprefix("tool:").partition("|input:")
         if not separator:
@@ -101,14 +101,14 @@ class ToolUsage:
     """Find and run the tool that a model chose and report its result; agents do this automatically.
 
     Args:
-        tools_handler: whose cache keeps results, and which knows what was used last.
+        tools_handler: holds the cache of results and the last used tool.
         tools: the available tools.
-        task: of which task, for events.
-        function_calling_llm: not asked: arguments are read, or refused.
-        agent: whose wish it is, for events.
-        action: the step, whose `tool` and `tool_input` are taken where the words say neither.
-        fingerprint_context: not looked at: events tell of agent and task.
-        crew: not looked at.
+        task: the task, for events.
+        function_calling_llm: not used; arguments are parsed or rejected.
+        agent: the calling agent, for events.
+        action: the step whose `tool` and `tool_input` are used if the reply names neither.
+        fingerprint_context: ignored; events identify the agent and the task.
+        crew: ignored.
     """
 
     def __init__(
@@ -152,20 +152,20 @@ class ToolUsage:
         """Run a call and return the text for the model.
 
         Args:
-            calling: what `parse_tool_calling` gave.
-            tool_string: the model's words.
+            calling: the result of `parse_tool_calling`.
+            tool_string: the model's reply.
         """
-        call = self._wanted(calling)
+        call = self._prepared_call(calling)
         if isinstance(call, str):
             return call
-        return self._told(calling, call.perform({})["text"])
+        return self._recorded(calling, call.perform({})["text"])
 
     async def ause(self, calling: ToolCalling | ToolUsageError, tool_string: str) -> str:
         """Run `use` on the current event loop."""
-        call = self._wanted(calling)
+        call = self._prepared_call(calling)
         if isinstance(call, str):
             return call
-        return self._told(calling, (await call.aperform({}))["text"])
+        return self._recorded(calling, (await call.aperform({}))["text"])
 
     def is_answer(self, calling: ToolCalling) -> bool:
         """Return whether the result of the called tool is the final answer."""
@@ -175,7 +175,7 @@ class ToolUsage:
     def get_last_raw_result(self, fallback: Any) -> Any:
         """Return the raw result of the last tool use, or the fallback if there is none.
 
-        What comes out of a cache is given as it is kept.
+        A cached result is returned as it was stored.
         """
         return self._given[-1] if self._given else fallback
 
@@ -192,9 +192,9 @@ class ToolUsage:
         Args:
             tool: the tool.
             tool_calling: the call.
-            from_cache: whether it gave that before.
-            started_at: when it began, in seconds since the epoch.
-            result: what it gave.
+            from_cache: whether the result is cached.
+            started_at: the start time in seconds since the epoch.
+            result: the result.
         """
         event = ToolUsageFinishedEvent(
             **self._about(tool, tool_calling),
@@ -205,7 +205,7 @@ class ToolUsage:
         )
         crewai_event_bus.emit(self, event)
 
-    def _wanted(self, calling: ToolCalling | ToolUsageError) -> ToolCall | str:
+    def _prepared_call(self, calling: ToolCalling | ToolUsageError) -> ToolCall | str:
         if isinstance(calling, ToolUsageError):
             return calling.message
         call = self._toolbox.prepare_call(calling.tool_name, calling.arguments or {})
@@ -214,7 +214,7 @@ class ToolUsage:
         assert isinstance(call.effect, ToolCall)  # its tools are no bodies
         return call.effect
 
-    def _told(self, calling: Any, text: str) -> str:
+    def _recorded(self, calling: Any, text: str) -> str:
         if self.tools_handler is not None:
             self.tools_handler.last_used_tool = calling
         return text
@@ -298,7 +298,7 @@ class ToolResultArtifactStore:
     """A folder of tool results, readable only by its owner.
 
     Args:
-        base_dir: where the folder is made; None is the system's place for what is temporary.
+        base_dir: the parent folder; None selects the system's temporary directory.
     """
 
     def __init__(self, base_dir: Path | None = None) -> None:
@@ -310,7 +310,7 @@ class ToolResultArtifactStore:
         """The folder, created on first access.
 
         Raises:
-            OSError: it cannot be made.
+            OSError: It cannot be created.
         """
         if self._folder is None:
             if self._base is not None:
@@ -322,7 +322,7 @@ class ToolResultArtifactStore:
         """Store a result.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: It cannot be written.
         """
         name = uuid4().hex
         relative = Path(f"{name}.txt")
