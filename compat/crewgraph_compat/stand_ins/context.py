@@ -128,7 +128,7 @@ def reset_current_task_id(token: Token[str | None]) -> None:
 
 
 def get_platform_integration_token() -> str | None:
-    """The token for the hosted platform: the one that was set, else that of CREWAI_PLATFORM_INTEGRATION_TOKEN."""
+    """Return the platform token: the one that was set, or else CREWAI_PLATFORM_INTEGRATION_TOKEN."""
     return _TOKEN.get() or os.environ.get(_VARIABLE)
 
 

@@ -151,7 +151,7 @@ class HandlerGraph:
     """Handlers and their dependencies.
 
     Args:
-        handlers: each handler to what it depends on; what is no key of it holds nobody up.
+        handlers: the dependencies of each handler; those that are not keys themselves are ignored.
     """
 
     def __init__(self, handlers: Mapping[Handler, Sequence[Depends]]) -> None:
@@ -163,7 +163,7 @@ class HandlerGraph:
         """Return the stages in order.
 
         Raises:
-            CircularDependencyError: handlers wait for one another.
+            CircularDependencyError: The dependencies are circular.
         """
         plan: ExecutionPlan = []
         waiting = dict(self._needs)
@@ -182,7 +182,7 @@ def build_execution_plan(
     """Return the stages in which handlers are called.
 
     Raises:
-        CircularDependencyError: handlers wait for one another.
+        CircularDependencyError: The dependencies are circular.
     """
     return HandlerGraph({item: dependencies.get(item, ()) for item in handlers}).get_execution_plan()
 

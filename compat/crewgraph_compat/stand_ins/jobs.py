@@ -181,8 +181,8 @@ class JobWorkFlow(Flow[WorkStateT], Generic[WorkStateT]):
     """A flow that executes a job and publishes its progress.
 
     Args:
-        publish: takes each update, and says whether it counts.
-        kwargs: what a flow takes; `initial_state` holds the job.
+        publish: receives each update and returns whether it was accepted.
+        kwargs: the arguments of a flow; `initial_state` contains the job.
     """
 
     def __init__(self, *, publish: UpdatePublisher, **kwargs: Any) -> None:
@@ -198,7 +198,7 @@ class JobWorkFlow(Flow[WorkStateT], Generic[WorkStateT]):
         """Continue unless the flow was asked to stop.
 
         Raises:
-            RuntimeError: it is.
+            RuntimeError: The flow was asked to stop.
         """
         if self._stopping.is_set():
             raise RuntimeError("the session is closed: the job stops here")
@@ -211,7 +211,7 @@ class JobWorkFlow(Flow[WorkStateT], Generic[WorkStateT]):
             details: `stage`, `outputs`, `error`.
 
         Raises:
-            RuntimeError: it does not count: the session is closed, or the job cannot move on so.
+            RuntimeError: The update was rejected: the session is closed, or the status change is invalid.
         """
         state: JobWorkState[Any] = self.state
         state.seq += 1
@@ -227,13 +227,13 @@ class JobRunner:
 
     Args:
         state: the jobs of the session.
-        make_work: makes the flow for a job, its inputs and where it tells its updates.
-        on_update: awaited with the snapshot after each change, in their order.
+        make_work: creates the flow for a job from the job, its inputs and the publish function.
+        on_update: awaited with the snapshot after each change, in order.
         on_worker_event: called on the job's thread with "started" and "settled".
-        format_error: what is told of an exception.
+        format_error: returns the message for an exception.
 
     Raises:
-        RuntimeError: no event loop runs here.
+        RuntimeError: No event loop is running.
     """
 
     def __init__(
@@ -263,7 +263,7 @@ class JobRunner:
         """Start a job of the session; a job that is running or unknown is ignored.
 
         Raises:
-            RuntimeError: the runner is closed.
+            RuntimeError: The runner is closed.
         """
         if self.closed:
             raise RuntimeError("the runner of jobs is closed; make another one for more of them")

@@ -52,7 +52,7 @@ class _Missing(ModuleType):
 
 
 class MissingLoader(Loader):
-    """Creates the stand-in module."""
+    """Create the stand-in module."""
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         return _Missing(spec.name, "Not installed; its old names are crewgraph's.")

@@ -109,8 +109,8 @@ class _Shows(BaseEventListener):
 class EventListener(_Shows):
     """The listener of the process, a singleton.
 
-    By itself crewgraph prints lines where something is `verbose`. A `formatter` whose class has methods of its own is told of
-    what these methods are about, too.
+    crewgraph itself prints lines for whatever is `verbose`. A `formatter` whose class overrides methods also receives
+    the events of these methods.
     """
 
     _methods = _ALL
@@ -146,7 +146,7 @@ class MemoryListener(_Shows):
     """Forward memory events to a formatter.
 
     Args:
-        formatter: who is told.
+        formatter: the formatter.
     """
 
     _methods = _MEMORY

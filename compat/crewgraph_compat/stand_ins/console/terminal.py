@@ -152,8 +152,8 @@ class Logger(BaseModel):
 
         Args:
             level: such as "info".
-            message: what there is to tell.
-            color: its colour; None is `default_color`.
+            message: the message.
+            color: its color; None means `default_color`.
         """
         if not self.verbose:
             return

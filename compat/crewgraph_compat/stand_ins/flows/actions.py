@@ -174,8 +174,8 @@ def outputs_by_name(
 
     Args:
         method_outputs: dicts with "method" and "output"; of several of a method the last counts.
-        local_outputs: others, which stand over these.
-        serialize: whether they are made plain data.
+        local_outputs: further outputs, which take precedence.
+        serialize: whether to convert them to plain data.
     """
     outputs = {item["method"]: item["output"] for item in method_outputs} | dict(local_outputs or {})
     return to_jsonable_python(outputs, serialize_unknown=True) if serialize else outputs

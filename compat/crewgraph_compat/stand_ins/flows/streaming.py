@@ -79,9 +79,9 @@ def create_streaming_state(
     """Create the queue that receives answer chunks until the generator made for it ends.
 
     Args:
-        current_task_info: whose pieces they are; read anew for each of them.
-        result_holder: into which the function that is streamed puts its result.
-        use_async: whether they are taken on the running event loop.
+        current_task_info: the task of the chunks; read for each chunk.
+        result_holder: receives the result of the streamed function.
+        use_async: whether they are consumed on the running event loop.
     """
     queues: tuple[Any, Any, Any] = _queues(use_async)
     handler = partial(_chunk_put, queues, current_task_info)
@@ -110,12 +110,12 @@ def create_chunk_generator(
     """Yield answer chunks while a function runs in a thread; the function ends them with `signal_end`.
 
     Args:
-        state: where they go.
-        run_func: what is run; it puts its result into the state's `result_holder`.
-        output_holder: the output that is given this result, first in it, if any.
+        state: the stream.
+        run_func: the function, which puts its result into the state's `result_holder`.
+        output_holder: its first entry, if any, is the output that receives the result.
 
     Raises:
-        Exception: what was given to `signal_error`.
+        Exception: The error passed to `signal_error`.
     """
     begun = threading.Thread(target=copy_context().run, args=(_run_with_sink, state.handler, run_func), daemon=True)
     begun.start()
@@ -146,12 +146,12 @@ def create_frame_generator(
     """Yield a frame for each event while a function runs in a thread.
 
     Args:
-        state: where they go; its `result_holder` is given what the function returns.
-        run_func: what is run.
-        output_holder: the session that is given the result, first in it, if any.
+        state: the stream, whose `result_holder` receives the function's result.
+        run_func: the function.
+        output_holder: its first entry, if any, is the session that receives the result.
 
     Raises:
-        Exception: what the function raised.
+        Exception: The function's own exception.
     """
 
     def run() -> None:

@@ -192,9 +192,9 @@ def get_retry_delay_seconds(
     """Return the delay before a retry.
 
     Args:
-        retry_number: 1 for the first.
-        retry_after_seconds: what the provider asked for; that is waited, up to a minute.
-        random_value: from 0 to 1; spreads those who wait at once.
+        retry_number: the number of the retry, starting at 1.
+        retry_after_seconds: the delay requested by the provider, honored up to a minute.
+        random_value: jitter, from 0 to 1.
     """
     if retry_after_seconds is not None:
         return min(max(retry_after_seconds, 0.0), _LONGEST)
@@ -285,10 +285,10 @@ class TokenCalcHandler(BaseModel):
         """Count the usage of a response.
 
         Args:
-            kwargs: what was asked; not looked at.
-            response_obj: what was answered, with an object under "usage".
-            start_time: when it was asked; not looked at.
-            end_time: when it was answered; not looked at.
+            kwargs: the request; ignored.
+            response_obj: the response, with an object under "usage".
+            start_time: the start of the request; ignored.
+            end_time: the end of the request; ignored.
         """
         counts, usage = self.token_cost_process, response_obj.get("usage")
         if counts is None or not usage:

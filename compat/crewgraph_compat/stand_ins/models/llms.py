@@ -175,9 +175,9 @@ def create_llm(llm_value: Any = None) -> Any:
             or `deployment_name`; None is the model that the environment names.
 
     Raises:
-        ModelError: it is none of these.
-        NoModelError: it is None, and the environment names no model (also ValueError).
-        ValueError: it is a dict without the name of a model.
+        ModelError: The value is none of these.
+        NoModelError: It is None, and no model is configured in the environment (also ValueError).
+        ValueError: It is a dict without a model name.
     """
     if isinstance(llm_value, Mapping):
         words = dict(cast("Mapping[str, Any]", llm_value))
@@ -266,10 +266,10 @@ def resolve_context_window_size(
     """Return a model's context window size in tokens, taken from the longest matching prefix.
 
     Args:
-        model: its name, with or without its provider.
-        sizes: by names, or what they begin with.
-        default: for a model that is not among them.
-        extra_names: other names it is looked for under.
+        model: the model's name, with or without its provider.
+        sizes: sizes by name or name prefix.
+        default: the size for an unknown model.
+        extra_names: further names to look up.
     """
     for name in (model, bare_model_name(model), *extra_names):
         known = [start for start in sizes if name == start or name.startswith(start)]

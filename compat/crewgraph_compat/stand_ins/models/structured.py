@@ -21,11 +21,11 @@ class InternalInstructor(Generic[T]):
     Args:
         content: the text.
         model: the structure.
-        agent: whose `function_calling_llm`, else `llm`, is asked where no `llm` is given.
-        llm: who is asked.
+        agent: provides the model, `function_calling_llm` or else `llm`, if no `llm` is passed.
+        llm: the model.
 
     Raises:
-        ValueError: there is neither agent nor model.
+        ValueError: There is neither an agent nor a model.
     """
 
     def __init__(self, content: str, model: type[T], agent: Any = None, llm: Any = None) -> None:
@@ -40,7 +40,7 @@ class InternalInstructor(Generic[T]):
         """Return the text as an instance of the model.
 
         Raises:
-            ConverterError: the model did not write it.
+            ConverterError: The model's reply does not fit.
         """
         instructions = get_conversion_instructions(self.model, self.llm)
         converter: Any = Converter(
@@ -68,7 +68,7 @@ class TrainingConverter(Converter):
         """Return the text as an instance of the model.
 
         Raises:
-            ConverterError: neither way gave what fits.
+            ConverterError: Neither way gave a fitting result.
         """
         try:
             return super().to_pydantic(current_attempt)

@@ -75,7 +75,7 @@ def read_toml(file_path: str | Path = "pyproject.toml") -> dict[str, Any]:
     """Parse a TOML file.
 
     Raises:
-        FileNotFoundError: there is none.
+        FileNotFoundError: There is no such file.
     """
     return tomllib.loads(Path(file_path).read_text("utf-8"))
 
@@ -95,13 +95,13 @@ def get_project_version(pyproject_path: str = "pyproject.toml", require: bool = 
 
     Args:
         pyproject_path: the file.
-        require: whether it has to be there.
+        require: whether it must be present.
 
     Returns:
-        None where it is not there.
+        None if it is missing.
 
     Raises:
-        SystemExit: it is not there, and has to be.
+        SystemExit: It is missing but required.
     """
     return _of_project("version", pyproject_path, require)
 
@@ -147,10 +147,10 @@ def get_crews(crew_path: str = "crew.py", require: bool = False) -> list[Crew]:
 
     Args:
         crew_path: the name.
-        require: whether there has to be one.
+        require: whether there must be one.
 
     Raises:
-        SystemExit: there is none, and has to be.
+        SystemExit: There is none but one is required.
     """
     result = [crew for module in _modules(crew_path) for item in _own(module) for crew in fetch_crews(item)]
     if require and not result:
@@ -254,11 +254,11 @@ def process_config(values: dict[str, Any], model_class: type[BaseModel]) -> dict
     """Fill missing values from `config`, for `model_validator(mode="before")`.
 
     Args:
-        values: what an object is made with; changed in place.
-        model_class: what is made; names in `config` that are none of its fields are left out.
+        values: the arguments of an object; changed in place.
+        model_class: the model; names in `config` that are not fields of it are dropped.
 
     Returns:
-        the values, without `config` if it said anything.
+        the values, without a non-empty `config`.
     """
     config: dict[str, Any] = values.get("config") or {}
     for name, value in config.items():

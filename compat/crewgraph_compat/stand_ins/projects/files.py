@@ -123,7 +123,7 @@ def parse_jsonc(text: str, source: str | Path = "<string>") -> Any:
     """Parse JSON that may contain comments.
 
     Raises:
-        ValueError: it is no JSON.
+        ValueError: The text is not JSON.
     """
     try:
         return json.loads(strip_jsonc_comments(text))
@@ -135,8 +135,8 @@ def load_jsonc_file(source: str | Path) -> Any:
     """Parse a JSON file that may contain comments.
 
     Raises:
-        FileNotFoundError: there is none.
-        ValueError: it is no JSON.
+        FileNotFoundError: There is no such file.
+        ValueError: The text is not JSON.
     """
     return parse_jsonc(Path(source).read_text("utf-8-sig"), source)
 
@@ -190,13 +190,13 @@ def load_json_crew_project(
     """Load the files of a crew; `crewgraph.project.load_crew` creates the crew.
 
     Args:
-        source: the crew's file.
-        agents_dir: the folder of the agents; agents/ beside the file where None.
-        collect_errors: tell all faults at once, not the first.
+        source: the crew file.
+        agents_dir: the folder of the agents; defaults to agents/ next to the file.
+        collect_errors: report all errors together instead of only the first.
 
     Raises:
-        FileNotFoundError: there is no such file.
-        DefinitionError: something of them cannot be used.
+        FileNotFoundError: There is no such file.
+        DefinitionError: The files have an error.
     """
     path = Path(source)
     folder = Path(agents_dir) if agents_dir is not None else path.parent / "agents"
@@ -271,10 +271,10 @@ def safe_path_join(*parts: str, root: str | Path | None = None) -> str:
 
     Args:
         *parts: the parts.
-        root: the folder that it must not lead out of; None for the working directory.
+        root: the folder that must contain the path; None means the working directory.
 
     Raises:
-        ValueError: there is nothing to join, or it leads out.
+        ValueError: There are no parts, or the path leaves the folder.
     """
     if not parts or not all(parts):
         raise ValueError("a path needs parts, and none of them may be empty")
@@ -293,7 +293,7 @@ def validate_path_exists(path: str | Path, file_type: str = "file") -> str:
         file_type: "file" or "directory".
 
     Raises:
-        ValueError: it is not there, or is something else.
+        ValueError: The path does not exist or has another type.
     """
     result = Path(path).resolve()
     if not result.exists():
@@ -307,7 +307,7 @@ def list_files(directory: str | Path, pattern: str = "*") -> list[str]:
     """Return the files in a folder that match a pattern, sorted.
 
     Raises:
-        ValueError: there is no such folder.
+        ValueError: There is no such folder.
     """
     folder = Path(validate_path_exists(directory, "directory"))
     return sorted(str(path) for path in folder.glob(pattern) if path.is_file())

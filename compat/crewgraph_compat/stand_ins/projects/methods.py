@@ -297,7 +297,7 @@ def map_all_agent_variables(self: Any) -> None:
     """Replace names in `agents_config` with the project's tools, models and functions.
 
     Raises:
-        UnknownName: a name leads nowhere.
+        UnknownName: A name is not defined.
     """
     _resolve(getattr(self, AGENTS.attribute))
 
@@ -306,7 +306,7 @@ def map_all_task_variables(self: Any) -> None:
     """Replace names in `tasks_config` with the project's agents, tasks, tools and functions.
 
     Raises:
-        UnknownName: a name leads nowhere.
+        UnknownName: A name is not defined.
     """
     _resolve(getattr(self, TASKS.attribute))
 

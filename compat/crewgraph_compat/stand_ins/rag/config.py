@@ -134,7 +134,7 @@ class MissingProvider:
     """A store whose package is not installed.
 
     Raises:
-        StorageError: it is made.
+        StorageError: Always.
     """
 
     provider: Literal["chromadb", "qdrant", "__missing__"] = "__missing__"
