@@ -48,8 +48,8 @@ class CrewCalls:
     """Finds the crews that functions kick off and replaces the calls.
 
     Args:
-        parts: the program, and those who write parts of it.
-        flows: writes the flows that are kicked off.
+        parts: the program and the writers of its parts.
+        flows: the writer of the flows that are kicked off.
     """
 
     def __init__(self, parts: ProgramWriters, flows: FlowCalls) -> None:
@@ -63,7 +63,7 @@ class CrewCalls:
 
         Args:
             function: the function's syntax.
-            edits: where the changes are noted.
+            edits: collects the changes.
             values: the global names of its module.
             own: what its first parameter is, where it is a method.
         """
@@ -136,7 +136,7 @@ class _Scope:
     """Local names of agents, tasks and crews."""
 
     slots: dict[str, str] = field(default_factory=dict[str, str])
-    """Input names, each with the expression that it is the text of."""
+    """Input names by the expression they replace."""
 
     removed: list[ast.stmt] = field(default_factory=list[ast.stmt])
 
@@ -173,7 +173,7 @@ class _Scope:
             self.removed.append(statement)
 
     def _makes(self, value: ast.AST) -> bool:
-        """Whether an expression creates an agent, a task, a crew, a model or a tool."""
+        """Return whether an expression creates an agent, a task, a crew, a model or a tool."""
         if not isinstance(value, ast.Call):
             return False
         kind = self._known(value.func)
@@ -210,7 +210,7 @@ class _Scope:
         return global_value(name, self.values)
 
     def is_known(self, node: ast.AST) -> bool:
-        """Whether the value of an expression is known before a run."""
+        """Return whether the value of an expression is known before a run."""
         names = {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}
         known = {*self.values, *dir(builtins)} - self._local
         return all(name in self.made or name in known for name in names)

@@ -166,9 +166,9 @@ def _write_main(parts: ProgramWriters, program: CrewProgram) -> None:
     lines.append(f"result: str = {program.result()}")
     lines.append('sys.stdout.write(f"{result}\\n")')
     body = "\n".join(f"    {line}" for line in lines)
-    told = "Run the crew with the inputs of the command line." if program.inputs else "Run the crew."
+    summary = "Run the crew with the inputs of the command line." if program.inputs else "Run the crew."
     main = sheet.names.new("main", "_program")
-    sheet.add(f'def {main}() -> None:\n    """{told}"""\n{body}', _MAIN)
+    sheet.add(f'def {main}() -> None:\n    """{summary}"""\n{body}', _MAIN)
     sheet.add(f'if __name__ == "__main__":\n    {main}()', _MAIN)
 
 
@@ -186,28 +186,28 @@ def _write_flow_main(parts: ProgramWriters, writer: FlowWriter, graph: str) -> N
     value = f"cast({state.whole}, {values})" if state.is_dict else f"{state.whole}(**{values})"
     if state.is_dict:
         sheet.use("typing", "cast")
-    shown = 'state.get("result")' if writer.gives else "state"
+    result = 'state.get("result")' if writer.gives else "state"
     main = sheet.names.new("main", "_program")
     lines = [
         "parser = argparse.ArgumentParser(description=__doc__)",
         'parser.add_argument("--inputs", type=json.loads, default={}, help="values for the state, as JSON")',
         *([_THREAD, "inputs = parser.parse_args()"] if parts.keeps_runs else ["inputs = parser.parse_args().inputs"]),
         *_run(parts, graph, value, "inputs.thread", is_async=writer.is_async),
-        f'sys.stdout.write(f"{{{shown}}}\\n")'.replace('get("result")', "get('result')"),
+        f'sys.stdout.write(f"{{{result}}}\\n")'.replace('get("result")', "get('result')"),
     ]
     body = "\n".join(f"    {line}" for line in lines)
     sheet.add(f'def {main}() -> None:\n    """Run the flow."""\n{body}', 15)
     sheet.add(f'if __name__ == "__main__":\n    {main}()', 15)
 
 
-def _run(parts: ProgramWriters, graph: str, given: str, thread: str = '"1"', *, is_async: bool = False) -> list[str]:
+def _run(parts: ProgramWriters, graph: str, inputs: str, thread: str = '"1"', *, is_async: bool = False) -> list[str]:
     """Return the lines that run a graph and answer its interrupts from the terminal."""
     sheet = parts.sheet
     config = ", config" if parts.keeps_runs else ""
     if is_async:
         sheet.module("asyncio")
     run = f"asyncio.run({graph}.ainvoke({{}}{config}))" if is_async else f"{graph}.invoke({{}}{config})"
-    lines = [f"state = {run.format(given)}"]
+    lines = [f"state = {run.format(inputs)}"]
     if parts.keeps_runs:
         sheet.use("langchain_core.runnables", "RunnableConfig")
         lines.insert(0, f'config: RunnableConfig = {{"configurable": {{"thread_id": {thread}}}}}')

@@ -168,5 +168,5 @@ def _calls_functions(llm: Any) -> bool:
     try:
         result = default_llm() if llm is None else llm_from_name(llm)
     except CrewgraphError:
-        return True  # told with the model
+        return True  # reported with the model
     return result.supports_function_calling() if isinstance(result, LLM) else True

@@ -103,18 +103,18 @@ class CheckResult:
         }
 
 
-def _as_data(found: CheckedFeature) -> dict[str, Any]:
-    rows = found.state.differences
+def _as_data(checked: CheckedFeature) -> dict[str, Any]:
+    rows = checked.state.differences
     return {
-        "feature": found.feature.shown,
-        "sort": found.feature.sort.value,
-        "state": found.state.mark.value,
-        "said": list(found.state.remarks),
+        "feature": checked.feature.shown,
+        "sort": checked.feature.sort.value,
+        "state": checked.state.mark.value,
+        "said": list(checked.state.remarks),
         "differences": [
             {"what": row.row, "crewai_1_2": row.old, "crewai_1_15": row.new, "crewgraph": row.here} for row in rows
         ],
         "uses": [
-            {"file": use.file, "line": use.line, **({"cell": use.cell} if use.cell else {})} for use in found.uses
+            {"file": use.file, "line": use.line, **({"cell": use.cell} if use.cell else {})} for use in checked.uses
         ],
     }
 

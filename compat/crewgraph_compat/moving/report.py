@@ -65,9 +65,9 @@ _LINES = {Support.absent: _with_remarks, Support.differs: _grouped_by_remarks, S
 
 def _places(uses: Sequence[Use], everywhere: bool) -> str:
     places = list(dict.fromkeys(_place(use) for use in uses))
-    shown = places if everywhere else places[:_SHOWN]
-    more = f" and {len(places) - len(shown)} more" if len(places) > len(shown) else ""
-    return f"{', '.join(shown)}{more}"
+    visible = places if everywhere else places[:_SHOWN]
+    more = f" and {len(places) - len(visible)} more" if len(places) > len(visible) else ""
+    return f"{', '.join(visible)}{more}"
 
 
 def _place(use: Use) -> str:

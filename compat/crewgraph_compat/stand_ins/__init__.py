@@ -1,4 +1,4 @@
-"""What only CrewAI's programs know: names that mean nothing to crewgraph by itself, kept working on top of it.
+"""CrewAI names that crewgraph itself has no use for, implemented on top of crewgraph.
 
-One noun a file. What a crewgraph program would want, too, belongs into crewgraph; a row of the table is enough then.
+Each file covers one subject. Whatever a crewgraph program could use too belongs in crewgraph; a table row is enough then.
 """

@@ -1,4 +1,4 @@
-"""Events of agents elsewhere that CrewAI's listeners may name, and that nothing here emits: crewgraph serves nobody."""
+"""A2A events that CrewAI listeners may name. Nothing here emits them, since crewgraph does not serve agents."""
 
 from crewgraph.events.a2a import A2AEventBase, AboutAddress, WithMetadata
 
@@ -21,14 +21,14 @@ __all__ = [
 
 
 class _AboutContext(WithMetadata):
-    """An event of a conversation that a server keeps."""
+    """Base class of events about a conversation held by a server."""
 
     context_id: str
-    """The conversation."""
+    """The id of the conversation."""
 
 
 class A2AParallelDelegationCompletedEvent(A2AEventBase):
-    """Several remote agents are done."""
+    """Several remote agents have finished."""
 
     type: str = "a2a_parallel_delegation_completed"
 
@@ -36,17 +36,17 @@ class A2AParallelDelegationCompletedEvent(A2AEventBase):
     """The addresses of the remote agents."""
 
     success_count: int
-    """How many worked."""
+    """The number of agents that succeeded."""
 
     failure_count: int
-    """How many failed."""
+    """The number of agents that failed."""
 
     results: dict[str, str] | None = None
-    """What came of each, by address."""
+    """The results by agent address."""
 
 
 class A2AParallelDelegationStartedEvent(A2AEventBase):
-    """Work is handed to several remote agents."""
+    """Work is delegated to several remote agents."""
 
     type: str = "a2a_parallel_delegation_started"
 
@@ -54,32 +54,32 @@ class A2AParallelDelegationStartedEvent(A2AEventBase):
     """The addresses of the remote agents."""
 
     task_description: str
-    """What is to be done."""
+    """The task description."""
 
 
 class A2APushNotificationSentEvent(WithMetadata):
-    """A client was told of the progress of its task."""
+    """A client was notified of the progress of its task."""
 
     type: str = "a2a_push_notification_sent"
 
     context_id: str | None = None
-    """The conversation."""
+    """The id of the conversation."""
 
     callback_url: str
-    """Where the remote agent tells of its progress."""
+    """The URL that receives the notification."""
 
     state: str
-    """How far it is."""
+    """The state of the task."""
 
     success: bool = True
-    """Whether it worked."""
+    """Whether the notification was delivered."""
 
     error: str | None = None
-    """What went wrong."""
+    """The error message."""
 
 
 class A2AContentTypeNegotiatedEvent(AboutAddress):
-    """Client and server agree on content types."""
+    """Client and server have agreed on content types."""
 
     type: str = "a2a_content_type_negotiated"
 
@@ -90,70 +90,70 @@ class A2AContentTypeNegotiatedEvent(AboutAddress):
     """The content types that the client sends."""
 
     client_output_modes: list[str]
-    """The content types that the client takes."""
+    """The content types that the client accepts."""
 
     server_input_modes: list[str]
-    """The content types that the server takes."""
+    """The content types that the server accepts."""
 
     server_output_modes: list[str]
     """The content types that the server sends."""
 
     negotiated_input_modes: list[str]
-    """The content types that are sent."""
+    """The negotiated input content types."""
 
     negotiated_output_modes: list[str]
-    """The content types that come back."""
+    """The negotiated output content types."""
 
     negotiation_success: bool = True
     """Whether both sides agree."""
 
 
 class A2AContextCompletedEvent(_AboutContext):
-    """All tasks of a context are done."""
+    """All tasks of a context have finished."""
 
     type: str = "a2a_context_completed"
 
     total_tasks: int
-    """How many tasks it had."""
+    """The number of tasks in the context."""
 
     duration_seconds: float
-    """How long it took, in seconds."""
+    """The duration in seconds."""
 
 
 class A2AContextCreatedEvent(_AboutContext):
-    """A context of conversations begins."""
+    """A conversation context was created."""
 
     type: str = "a2a_context_created"
 
     created_at: float
-    """When it began, in seconds since 1970."""
+    """The creation time in seconds since the epoch."""
 
 
 class A2AContextExpiredEvent(_AboutContext):
-    """A context is too old."""
+    """A context has expired."""
 
     type: str = "a2a_context_expired"
 
     created_at: float
-    """When it began, in seconds since 1970."""
+    """The creation time in seconds since the epoch."""
 
     age_seconds: float
-    """How old the context is, in seconds."""
+    """The age of the context in seconds."""
 
     task_count: int
-    """How many tasks it has."""
+    """The number of tasks in the context."""
 
 
 class A2AContextIdleEvent(_AboutContext):
-    """Nothing has happened in a context for long."""
+    """A context has been idle for a long time."""
 
     type: str = "a2a_context_idle"
 
     idle_seconds: float
-    """How long nothing has happened, in seconds."""
+    """The idle time in seconds."""
 
     task_count: int
-    """How many tasks it has."""
+    """The number of tasks in the context."""
 
 
 class A2AContextPrunedEvent(_AboutContext):
@@ -162,64 +162,64 @@ class A2AContextPrunedEvent(_AboutContext):
     type: str = "a2a_context_pruned"
 
     task_count: int
-    """How many tasks it has."""
+    """The number of tasks in the context."""
 
     age_seconds: float
-    """How old the context is, in seconds."""
+    """The age of the context in seconds."""
 
 
 class A2AServerTaskCanceledEvent(_AboutContext):
-    """A task for somebody else was called off."""
+    """A task of a remote client was canceled."""
 
     type: str = "a2a_server_task_canceled"
 
 
 class A2AServerTaskCompletedEvent(_AboutContext):
-    """A task for somebody else is done."""
+    """A task of a remote client has finished."""
 
     type: str = "a2a_server_task_completed"
 
     result: str
-    """What came of it."""
+    """The result."""
 
 
 class A2AServerTaskFailedEvent(_AboutContext):
-    """A task for somebody else has failed."""
+    """A task of a remote client has failed."""
 
     type: str = "a2a_server_task_failed"
 
     error: str
-    """What went wrong."""
+    """The error message."""
 
 
 class A2AServerTaskStartedEvent(_AboutContext):
-    """A task for somebody else begins."""
+    """A task of a remote client has started."""
 
     type: str = "a2a_server_task_started"
 
 
 class A2ATransportNegotiatedEvent(AboutAddress):
-    """Client and server agree on a transport."""
+    """Client and server have agreed on a transport."""
 
     type: str = "a2a_transport_negotiated"
 
     negotiated_transport: str
-    """The transport that is used."""
+    """The negotiated transport."""
 
     negotiated_url: str
-    """The address that is used."""
+    """The negotiated URL."""
 
     source: str
-    """Who decided."""
+    """Which side made the choice."""
 
     client_supported_transports: list[str]
-    """The transports that the client knows."""
+    """The transports that the client supports."""
 
     server_supported_transports: list[str]
-    """The transports that the server knows."""
+    """The transports that the server supports."""
 
     server_preferred_transport: str
-    """The transport that the server prefers."""
+    """The transport preferred by the server."""
 
     client_preferred_transport: str | None = None
-    """The transport that the client prefers."""
+    """The transport preferred by the client."""

@@ -40,7 +40,7 @@ HTTP_500_INTERNAL_SERVER_ERROR = 500
 HTTP_503_SERVICE_UNAVAILABLE = 503
 
 JWTAlgorithm = Literal["RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512"]
-"""An algorithm of signatures."""
+"""A signature algorithm."""
 
 
 def _secret(value: Any) -> Any:
@@ -67,13 +67,13 @@ class AuthenticatedUser:
     """An authenticated user."""
 
     token: str
-    """What they showed."""
+    """The token that was presented."""
 
     scheme: str
-    """How they are known."""
+    """The authentication scheme."""
 
     claims: dict[str, Any] | None = None
-    """What is said of them."""
+    """The claims about the user."""
 
 
 class ServerAuthScheme(BaseModel, ABC):
@@ -97,20 +97,20 @@ class SimpleTokenAuth(ServerAuthScheme):
     """The token."""
 
     async def authenticate(self, token: str) -> AuthenticatedUser:
-        wanted = self.token.get_secret_value() if self.token else os.environ.get("AUTH_TOKEN")
-        if not wanted:
+        expected = self.token.get_secret_value() if self.token else os.environ.get("AUTH_TOKEN")
+        if not expected:
             raise _refused("no token is configured")
-        return _equal(token, wanted, "simple_token")
+        return _equal(token, expected, "simple_token")
 
 
 class APIKeyServerAuth(ServerAuthScheme):
-    """One key for all."""
+    """A single API key shared by all clients."""
 
     name: str = "X-API-Key"
-    """Where it stands."""
+    """Where the key is sent."""
 
     location: Literal["header", "query", "cookie"] = "header"
-    """What that is the name of."""
+    """The name of the header, parameter or cookie."""
 
     api_key: _Secret
     """The key."""
@@ -120,39 +120,39 @@ class APIKeyServerAuth(ServerAuthScheme):
 
 
 class MTLSServerAuth(ServerAuthScheme):
-    """Certificates of clients, which the connection has checked already."""
+    """Client certificates, already verified by the connection."""
 
     description: str = "Mutual TLS certificate authentication"
-    """What the card says of it."""
+    """The description shown in the agent card."""
 
     async def authenticate(self, token: str) -> AuthenticatedUser:
         return AuthenticatedUser(token=token, scheme="mtls")
 
 
 class EnterpriseTokenAuth(ServerAuthScheme):
-    """Tokens of CrewAI's hosted platform, which nothing here can check."""
+    """Tokens of CrewAI's hosted platform, which cannot be verified here."""
 
     async def authenticate(self, token: str) -> AuthenticatedUser:
         raise NotImplementedError("tokens of CrewAI's hosted platform can only be checked there")
 
 
 class _Signed(ServerAuthScheme):
-    """Tokens that are signed by somebody whose keys are published."""
+    """Base class of schemes whose tokens are signed with published keys."""
 
     jwks_url: HttpUrl | None = None
-    """Where the keys are."""
+    """The URL of the keys."""
 
     algorithms: list[str] = Field(default_factory=lambda: ["RS256"])
-    """How tokens may be signed."""
+    """The accepted signature algorithms."""
 
     jwks_cache_ttl: int = Field(default=3600, ge=60)
-    """For how many seconds keys are kept."""
+    """How long keys are cached, in seconds."""
 
     clock_skew_seconds: float = Field(default=30.0, ge=0)
-    """How far clocks may differ."""
+    """The tolerated clock skew in seconds."""
 
     async def authenticate(self, token: str) -> AuthenticatedUser:
-        """Refuse.
+        """Refuse every token.
 
         Raises:
             NotImplementedError: always.
@@ -167,47 +167,47 @@ class OIDCAuth(_Signed):
     """Tokens of an OpenID Connect provider."""
 
     issuer: HttpUrl
-    """The provider."""
+    """The issuer URL."""
 
     audience: str
-    """For whom tokens must be."""
+    """The required audience."""
 
     required_claims: list[str] = Field(default_factory=lambda: ["exp", "iat", "iss", "aud", "sub"])
-    """What tokens must say."""
+    """The required claims."""
 
 
 class OAuth2ServerAuth(_Signed):
-    """Tokens of a server of OAuth 2, signed by it."""
+    """Tokens issued and signed by an OAuth 2 server."""
 
     token_url: HttpUrl
-    """Where tokens are given."""
+    """The token URL."""
 
     authorization_url: HttpUrl | None = None
-    """Where people allow them."""
+    """The authorization URL."""
 
     refresh_url: HttpUrl | None = None
-    """Where they are renewed."""
+    """The refresh URL."""
 
     scopes: dict[str, str] = Field(default_factory=dict[str, str])
-    """What they may allow, with descriptions."""
+    """The available scopes with their descriptions."""
 
     introspection_url: HttpUrl | None = None
-    """Where the server says whether a token is valid."""
+    """The introspection URL."""
 
     introspection_client_id: str | None = None
-    """Who asks that."""
+    """The client id for introspection."""
 
     introspection_client_secret: _Secret | None = None
-    """How that is proved."""
+    """The client secret for introspection."""
 
     audience: str | None = None
-    """For whom tokens must be."""
+    """The required audience."""
 
     issuer: str | None = None
-    """By whom they must be."""
+    """The required issuer."""
 
     required_claims: list[str] = Field(default_factory=lambda: ["exp", "iat"])
-    """What tokens must say."""
+    """The required claims."""
 
     @model_validator(mode="after")
     def _with_keys(self) -> Self:
@@ -216,21 +216,21 @@ class OAuth2ServerAuth(_Signed):
         return self
 
     def to_security_scheme(self) -> dict[str, Any]:
-        """What a card says of it, as the protocol writes it in JSON."""
+        """Return the scheme as it appears in an agent card (JSON)."""
         urls = {"tokenUrl": self.token_url, "authorizationUrl": self.authorization_url, "refreshUrl": self.refresh_url}
         flow = {name: str(url) for name, url in urls.items() if url is not None} | {"scopes": self.scopes}
         kind = "authorizationCode" if self.authorization_url else "clientCredentials"
         return {"type": "oauth2", "flows": {kind: flow}}
 
 
-def _equal(token: str, wanted: str, scheme: str) -> AuthenticatedUser:
-    if not hmac.compare_digest(token.encode(), wanted.encode()):
+def _equal(token: str, expected: str, scheme: str) -> AuthenticatedUser:
+    if not hmac.compare_digest(token.encode(), expected.encode()):
         raise _refused("the token is not valid")
     return AuthenticatedUser(token=token, scheme=scheme)
 
 
 ProtocolVersion = Literal["0.2.0", "0.2.1", "0.2.2", "0.2.3", "0.2.4", "0.2.5", "0.2.6", "0.3.0", "0.4.0"]
-"""A version of the protocol."""
+"""A protocol version."""
 
 
 class _Strict(BaseModel):
@@ -238,14 +238,14 @@ class _Strict(BaseModel):
 
 
 class JSONRPCServerConfig(_Strict):
-    """Where a server answers JSON-RPC."""
+    """The JSON-RPC endpoint of a server."""
 
     rpc_path: str = "/a2a"
     agent_card_path: str = "/.well-known/agent-card.json"
 
 
 class GRPCServerConfig(_Strict):
-    """Where a server answers gRPC."""
+    """The gRPC endpoint of a server."""
 
     host: str = "localhost"
     port: int = 50051
@@ -256,11 +256,11 @@ class GRPCServerConfig(_Strict):
 
 
 class HTTPJSONConfig(_Strict):
-    """That a server answers plain HTTP."""
+    """The plain HTTP endpoint of a server."""
 
 
 class ServerTransportConfig(_Strict):
-    """How a server is reached."""
+    """The transports of a server."""
 
     preferred: TransportType = "JSONRPC"
     jsonrpc: JSONRPCServerConfig = Field(default_factory=JSONRPCServerConfig)
@@ -269,7 +269,7 @@ class ServerTransportConfig(_Strict):
 
 
 class ServerPushNotificationConfig(_Strict):
-    """How a server signs its notifications."""
+    """How a server signs its push notifications."""
 
     signature_secret: SecretStr | None = None
 
@@ -283,21 +283,21 @@ def _capabilities() -> dict[str, Any]:
 
 
 class AgentCardSigningConfig(BaseModel):
-    """The key that a card is signed with."""
+    """The key that signs an agent card."""
 
     model_config = ConfigDict(extra="forbid")
 
     private_key_path: FilePath | None = None
-    """A PEM file with the key."""
+    """The path of a PEM file with the key."""
 
     private_key_pem: SecretStr | None = None
-    """The key itself, as PEM."""
+    """The key as PEM text."""
 
     key_id: str | None = None
-    """What the key is called."""
+    """The key id."""
 
     algorithm: JWTAlgorithm = "RS256"
-    """How is signed."""
+    """The signature algorithm."""
 
     @model_validator(mode="after")
     def _with_key(self) -> Self:
@@ -314,81 +314,81 @@ class AgentCardSigningConfig(BaseModel):
 
 
 class A2AServerConfig(ServedAgent):
-    """How an agent would be served to others: its card, and where it answers. An agent that has one works as without it."""
+    """The card and endpoints an agent would be served with. An agent behaves the same with or without it."""
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     name: str | None = None
-    """What its card calls it."""
+    """The name in the card."""
 
     description: str | None = None
-    """What its card says of it."""
+    """The description in the card."""
 
     version: str = "1.0.0"
-    """Its version."""
+    """The version of the agent."""
 
     skills: list[Any] = Field(default_factory=list[Any])
-    """What it can do."""
+    """The skills."""
 
     default_input_modes: list[str] = Field(default_factory=_modes)
-    """The content types that it reads."""
+    """The accepted content types."""
 
     default_output_modes: list[str] = Field(default_factory=_modes)
-    """The content types that it writes."""
+    """The produced content types."""
 
     capabilities: Any = Field(default_factory=_capabilities)
-    """What of the protocol it can do."""
+    """The supported protocol features."""
 
     protocol_version: ProtocolVersion = "0.3.0"
-    """The version of the protocol."""
+    """The protocol version."""
 
     provider: Any = None
-    """Who offers it."""
+    """The organization that offers the agent."""
 
     documentation_url: Url | None = None
-    """Where it is described."""
+    """The documentation URL."""
 
     icon_url: Url | None = None
-    """Its picture."""
+    """The icon URL."""
 
     additional_interfaces: list[Any] = Field(default_factory=list[Any])
-    """Further addresses at which it answers."""
+    """Additional endpoints."""
 
     security: list[dict[str, list[str]]] = Field(default_factory=list[dict[str, list[str]]])
-    """Which ways of saying who asks are needed."""
+    """The required security schemes."""
 
     security_schemes: dict[str, Any] = Field(default_factory=dict[str, Any])
-    """Which ways there are."""
+    """The available security schemes."""
 
     supports_authenticated_extended_card: bool = False
-    """Whether known clients get a longer card."""
+    """Whether authenticated clients receive an extended card."""
 
     extended_skills: list[Any] = Field(default_factory=list[Any])
-    """What that one adds."""
+    """The skills added by the extended card."""
 
     url: Url | None = None
-    """Where it answers."""
+    """The URL of the server."""
 
     signing_config: AgentCardSigningConfig | None = None
-    """What its card is signed with."""
+    """The key that signs the card."""
 
     signatures: list[Any] | None = Field(default=None, exclude=True)
-    """Signatures made before; an older way."""
+    """Precomputed signatures (deprecated)."""
 
     server_extensions: list[Any] = Field(default_factory=list[Any])
-    """Objects that have a say in its answers."""
+    """Extensions that can change responses."""
 
     push_notifications: ServerPushNotificationConfig | None = None
-    """How it signs notifications."""
+    """How push notifications are signed."""
 
     transport: ServerTransportConfig = Field(default_factory=ServerTransportConfig)
-    """How it is reached."""
+    """The transports."""
 
     preferred_transport: TransportType | None = Field(default=None, exclude=True)
-    """The older way of writing `transport=ServerTransportConfig(preferred=...)`."""
+    """Deprecated form of `transport=ServerTransportConfig(preferred=...)`."""
 
     auth: ServerAuthScheme | None = None
-    """How it knows who asks."""
+    """The authentication scheme."""
 
     @model_validator(mode="after")
     def _as_written_before(self) -> Self:

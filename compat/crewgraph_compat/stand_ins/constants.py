@@ -1,4 +1,4 @@
-"""Plain values that CrewAI's programs read."""
+"""Constants that CrewAI programs read."""
 
 from typing import Final
 
@@ -35,35 +35,35 @@ __all__ = [
 
 
 class Unspecified:
-    """What stands where nobody gave anything, and None would mean something; there is one."""
+    """The singleton that marks a missing value where None has a meaning."""
 
     def __repr__(self) -> str:
         return "NOT_SPECIFIED"
 
 
 NOT_SPECIFIED: Final = Unspecified()
-"""Says that nothing was given."""
+"""Marks a value that was not passed."""
 
 TRAINING_DATA_FILE: Final = "training_data.pkl"
-"""Where CrewAI keeps what people said in a training; here the name stands for a .json file."""
+"""The file of CrewAI's training feedback; here the name refers to a .json file."""
 
 TRAINED_AGENTS_DATA_FILE: Final = "trained_agents_data.pkl"
-"""Where CrewAI keeps what agents learned; here the name stands for a .json file."""
+"""The file of what CrewAI agents learned in training; here the name refers to a .json file."""
 
 CREWAI_TRAINED_AGENTS_FILE_ENV: Final = "CREWAI_TRAINED_AGENTS_FILE"
-"""The variable that names another such file."""
+"""The environment variable with another path of the trained agents file."""
 
 KNOWLEDGE_DIRECTORY: Final = "knowledge"
-"""The folder that files of knowledge are looked for in."""
+"""The folder of knowledge files."""
 
 MAX_FILE_NAME_LENGTH: Final = 255
-"""How long the name of a file may be, in characters."""
+"""The maximum length of a file name in characters."""
 
 EMITTER_COLOR: Final = "bold_blue"
-"""The colour of what is told of events."""
+"""The color of event messages."""
 
 CREWAI_BASE_URL: Final = "https://app.crewai.com"
-"""The address of CrewAI's hosted platform; nothing is sent there."""
+"""The URL of CrewAI's hosted platform; nothing is sent there."""
 
 CC_ENV_VAR: Final = "CLAUDECODE"
 CC_ENV_VARS: Final = (CC_ENV_VAR, "CLAUDE_CODE")
@@ -100,7 +100,7 @@ CODING_AGENT_ENV_MARKERS: Final = (
     ("junie", JUNIE_ENV_VARS),
     ("cursor", CURSOR_ENV_VARS),
 )
-"""Programs that write code, with the variables they set for what they start."""
+"""Coding tools, with the environment variables they set for their child processes."""
 
 CI_ENV_VARS: Final = (
     "APPVEYOR",
@@ -137,4 +137,4 @@ RUNTIME_CONTEXT_ENV_MARKERS: Final = (
     ("notebook", NOTEBOOK_ENV_VARS),
     ("container", CONTAINER_ENV_VARS),
 )
-"""Places that programs run in, with the variables that tell them."""
+"""Hosting environments, with the environment variables that identify them."""

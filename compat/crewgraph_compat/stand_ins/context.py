@@ -44,41 +44,41 @@ _VARIABLE = "CREWAI_PLATFORM_INTEGRATION_TOKEN"
 
 
 class ExecutionContext(BaseModel):
-    """What is around some code, as data."""
+    """The execution context as data."""
 
     current_task_id: str | None = None
-    """The task."""
+    """The id of the current task."""
 
     flow_request_id: str | None = None
-    """The flow's run."""
+    """The id of the current flow run."""
 
     flow_id: str | None = None
-    """The same."""
+    """An alias of the flow id."""
 
     flow_method_name: str = "unknown"
-    """The method of the flow."""
+    """The current flow method."""
 
     event_id_stack: tuple[tuple[str, str], ...] = Field(default_factory=tuple)
-    """The events whose scopes are open, the innermost last: id and type."""
+    """The open event scopes as pairs of id and type, innermost last."""
 
     last_event_id: str | None = None
-    """The event that was emitted last."""
+    """The id of the last emitted event."""
 
     triggering_event_id: str | None = None
-    """The event that set the code off."""
+    """The id of the event that triggered the code."""
 
     emission_sequence: int = 0
-    """How many events the run has emitted."""
+    """The number of events that the run has emitted."""
 
     feedback_callback_info: dict[str, Any] | None = None
-    """What a provider of feedback is to be told."""
+    """The information for a feedback provider."""
 
     platform_token: str | None = None
     """The token of the hosted platform."""
 
 
 def capture_execution_context(feedback_callback_info: dict[str, Any] | None = None) -> ExecutionContext:
-    """What is around the running code."""
+    """Return the current execution context."""
     scopes, trigger = lineage.current_lineage()
     return ExecutionContext(
         current_task_id=get_current_task_id(),
@@ -95,7 +95,7 @@ def capture_execution_context(feedback_callback_info: dict[str, Any] | None = No
 
 
 def apply_execution_context(ctx: ExecutionContext | Mapping[str, Any]) -> None:
-    """Put something else around the running code."""
+    """Replace the current execution context."""
     context = ctx if isinstance(ctx, ExecutionContext) else ExecutionContext.model_validate(ctx)
     _TASK.set(context.current_task_id)
     current_flow_request_id.set(context.flow_request_id)
@@ -109,7 +109,7 @@ def apply_execution_context(ctx: ExecutionContext | Mapping[str, Any]) -> None:
 
 
 def get_current_task_id() -> str | None:
-    """The id of the task around the running code: the one that was set, else the one that an agent works on."""
+    """Return the id of the current task: the one that was set, or else the one being executed."""
     given = _TASK.get()
     if given is not None:
         return given
@@ -118,28 +118,28 @@ def get_current_task_id() -> str | None:
 
 
 def set_current_task_id(task_id: str | None) -> Token[str | None]:
-    """Say which task it is; `reset_current_task_id` takes that back."""
+    """Set the id of the current task; undo it with `reset_current_task_id`."""
     return _TASK.set(task_id)
 
 
 def reset_current_task_id(token: Token[str | None]) -> None:
-    """Say what was said before."""
+    """Restore the previous task id."""
     _TASK.reset(token)
 
 
 def get_platform_integration_token() -> str | None:
-    """The token for the hosted platform: the one that was set, else that of CREWAI_PLATFORM_INTEGRATION_TOKEN."""
+    """Return the platform token: the one that was set, or else CREWAI_PLATFORM_INTEGRATION_TOKEN."""
     return _TOKEN.get() or os.environ.get(_VARIABLE)
 
 
 def set_platform_integration_token(integration_token: str) -> None:
-    """Set that token, for this context."""
+    """Set the platform token for this context."""
     _TOKEN.set(integration_token)
 
 
 @contextmanager
 def platform_context(integration_token: str) -> Generator[None]:
-    """A block with another token."""
+    """Use another token within the block."""
     token = cast("Any", _TOKEN.set(integration_token))
     try:
         yield
@@ -153,16 +153,16 @@ _TRACES: ContextVar["ExecutionTrace | None"] = ContextVar("crewgraph_compat_trac
 
 @dataclass
 class ExecutionTrace:
-    """What is to be cleaned up when an execution ends."""
+    """The cleanup at the end of an execution."""
 
     session: Any
-    """Whatever records it; CrewAI's own recorder is none of crewgraph's."""
+    """The recorder; crewgraph has none of its own."""
 
     cleanup: ExitStack
-    """What is done at the end."""
+    """Called at the end."""
 
     closed: bool = False
-    """Whether it was done."""
+    """Whether the cleanup has run."""
 
     def finish(
         self,
@@ -170,24 +170,24 @@ class ExecutionTrace:
         error: BaseException | None = None,
         traceback: TracebackType | None = None,
     ) -> None:
-        """Clean up, once."""
+        """Run the cleanup once."""
         if not self.closed:
             self.closed = True
             self.cleanup.__exit__(error_type, error, traceback)
 
 
 def get_execution_uuid() -> str | None:
-    """The name of the execution around the running code: the one that was set, else that of the run of a crew or a flow."""
+    """Return the execution id: the one that was set, or else that of the current crew or flow run."""
     return _OWN.get() or run_id()
 
 
 def set_execution_uuid(execution_uuid: str) -> Token[str | None]:
-    """Name the execution; `clear_execution_uuid` takes it back."""
+    """Set the execution id; undo it with `clear_execution_uuid`."""
     return _OWN.set(execution_uuid)
 
 
 def clear_execution_uuid(token: Token[str | None]) -> None:
-    """Name it as before."""
+    """Restore the previous execution id."""
     _OWN.reset(token)
 
 
@@ -212,7 +212,7 @@ def begin_execution(
 
 
 def end_execution(token: Token[str | None] | None, *, defer: bool = False) -> ExecutionTrace | None:
-    """End an execution that was begun here; with None, nothing is ended.
+    """End an execution begun with `begin_execution`; None ends nothing.
 
     Returns:
         What is to be cleaned up, where that is to wait (`defer`).
@@ -229,17 +229,17 @@ def end_execution(token: Token[str | None] | None, *, defer: bool = False) -> Ex
 
 
 class CrewContext(BaseModel):
-    """Which crew it is."""
+    """The crew of the running code."""
 
     id: str | None = None
-    """Its `id`."""
+    """The `id` of the crew."""
 
     key: str | None = None
-    """Its `key`: the same for crews of the same agents and tasks."""
+    """The `key` of the crew: the same for crews with the same agents and tasks."""
 
 
 def get_crew_context() -> CrewContext | None:
-    """The crew whose run the code is a part of: a tool, a callback, a guardrail; None outside of runs."""
+    """Return the crew whose run executes this code (a tool, callback or guardrail), or None outside of runs."""
     notes = NOTES.get()
     if notes is None or notes.crew is None:
         return None

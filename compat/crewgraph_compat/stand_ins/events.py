@@ -1,4 +1,4 @@
-"""Telemetry and events that programs name and crewgraph never emits, and handlers of events by hand."""
+"""Telemetry and events that programs name but crewgraph never emits, and event handlers for manual use."""
 
 import inspect
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -40,7 +40,7 @@ __all__ = [
 
 
 class Telemetry:
-    """What programs take apart so that nothing is sent; as it stands, nothing is, and all of its methods return None."""
+    """A telemetry client that sends nothing; all of its methods return None."""
 
     ready: bool = False
     trace_set: bool = False
@@ -58,8 +58,8 @@ class Telemetry:
         return False
 
 
-def _nothing(self: Telemetry, *_given: Any, **_named: Any) -> None:
-    """Nothing is sent."""
+def _do_nothing(self: Telemetry, *_given: Any, **_named: Any) -> None:
+    """Do nothing."""
 
 
 for _name in (
@@ -76,61 +76,61 @@ for _name in (
     *("remove_crew_span", "set_tracer", "start_deployment_span", "task_ended", "task_failed", "task_started"),
     *("template_installed_span", "test_execution_span", "tool_repeated_usage", "tool_usage", "tool_usage_error"),
 ):
-    setattr(Telemetry, _name, _nothing)
+    setattr(Telemetry, _name, _do_nothing)
 
 
 class LLMThinkingChunkEvent(LLMEventBase):
-    """A piece of what a model thinks."""
+    """A chunk of a model's reasoning."""
 
     type: str = "llm_thinking_chunk"
 
     chunk: str
-    """The piece."""
+    """The text of the chunk."""
 
     response_id: str | None = None
-    """The answer that it belongs to."""
+    """The id of the response."""
 
 
 class MCPConfigFetchFailedEvent(BaseEvent):
-    """The settings of a server could not be had from the hosted platform."""
+    """The configuration of a server could not be fetched from the hosted platform."""
 
     type: str = "mcp_config_fetch_failed"
 
     slug: str
-    """The server's name there."""
+    """The name of the server on the platform."""
 
     error: str
-    """What went wrong."""
+    """The error message."""
 
     error_type: str | None = None
-    """The class of the failure."""
+    """The class of the error."""
 
 
 SyncHandler = Callable[..., None]
-"""Takes the source and the event, and perhaps the state of what runs."""
+"""A handler that takes the source and the event, and optionally the runtime state."""
 
 AsyncHandler = Callable[..., Coroutine[Any, Any, None]]
-"""The same, as an `async def`."""
+"""An asynchronous handler."""
 
 SyncHandlerSet = frozenset[SyncHandler]
-"""Some of these."""
+"""A set of synchronous handlers."""
 
 AsyncHandlerSet = frozenset[AsyncHandler]
-"""Some of these."""
+"""A set of asynchronous handlers."""
 
 _E = TypeVar("_E", bound=BaseEvent, contravariant=True)
 
 
 class EventHandler(Protocol[_E]):
-    """What an event can be brought to."""
+    """The signature of an event handler."""
 
     def __call__(self, source: Any, event: _E) -> Coroutine[Any, Any, None] | None:
-        """Something happened."""
+        """Handle an event."""
         ...
 
 
 def is_async_handler(handler: Any) -> TypeGuard[AsyncHandler]:
-    """Whether a handler is an `async def`, or an object with one as its `__call__`."""
+    """Return whether a handler is an `async def`, or an object whose `__call__` is one."""
     function: Any = handler
     while isinstance(function, partial):
         function = cast("Any", function).func
@@ -139,7 +139,7 @@ def is_async_handler(handler: Any) -> TypeGuard[AsyncHandler]:
 
 
 def is_call_handler_safe(handler: SyncHandler, source: Any, event: BaseEvent, state: Any = None) -> Exception | None:
-    """Call a handler; what it raises is returned."""
+    """Call a handler and return the exception that it raises, if any."""
     try:
         if call_handler(handler) is handler:
             handler(source, event)
@@ -151,14 +151,14 @@ def is_call_handler_safe(handler: SyncHandler, source: Any, event: BaseEvent, st
 
 
 ExecutionPlan = list[set[Handler]]
-"""Handlers in steps: those of one step need nothing but the steps before."""
+"""Handlers in stages: each stage depends only on earlier ones."""
 
 
 class HandlerGraph:
-    """Handlers and what they depend on.
+    """Handlers and their dependencies.
 
     Args:
-        handlers: each handler to what it depends on; what is no key of it holds nobody up.
+        handlers: the dependencies of each handler; those that are not keys themselves are ignored.
     """
 
     def __init__(self, handlers: Mapping[Handler, Sequence[Depends]]) -> None:
@@ -167,10 +167,10 @@ class HandlerGraph:
         }
 
     def get_execution_plan(self) -> ExecutionPlan:
-        """The steps.
+        """Return the stages in order.
 
         Raises:
-            CircularDependencyError: handlers wait for one another.
+            CircularDependencyError: The dependencies are circular.
         """
         plan: ExecutionPlan = []
         waiting = dict(self._needs)
@@ -186,38 +186,38 @@ class HandlerGraph:
 def build_execution_plan(
     handlers: Sequence[Handler], dependencies: Mapping[Handler, Sequence[Depends]]
 ) -> ExecutionPlan:
-    """The steps in which handlers are called.
+    """Return the stages in which handlers are called.
 
     Raises:
-        CircularDependencyError: handlers wait for one another.
+        CircularDependencyError: The dependencies are circular.
     """
     return HandlerGraph({item: dependencies.get(item, ()) for item in handlers}).get_execution_plan()
 
 
 AgentMeta: Any = type(Agent)
-"""The class of agents' classes."""
+"""The metaclass of agents."""
 
 _EVENTS = [one for one in vars(events).values() if isinstance(one, type) and issubclass(one, BaseEvent)]
 
 _union: Any = Union
 EventTypes: Any = _union[tuple(one for one in _EVENTS if one is not BaseEvent)]
-"""Any of the events."""
+"""Any event."""
 
 i18n = I18N()
-"""The texts of prompts, as they are without a file."""
+"""The default prompt texts."""
 
 
 class A2APushNotificationReceivedEvent(AboutConversation):
-    """A remote agent has pushed a progress report."""
+    """A remote agent pushed a progress report."""
 
     type: str = "a2a_push_notification_received"
 
     state: str
-    """Its state."""
+    """The state of the remote task."""
 
 
 class SkillDownloadStartedEvent(SkillEvent):
-    """A skill of a registry is about to be fetched."""
+    """The download of a skill from a registry starts."""
 
     type: str = "skill_download_started"
 
@@ -225,11 +225,11 @@ class SkillDownloadStartedEvent(SkillEvent):
     """The requested skill, as `@org/name`."""
 
     version: str | None = None
-    """The version that was asked for."""
+    """The requested version."""
 
 
 class SkillDownloadCompletedEvent(SkillEvent):
-    """A skill of a registry was fetched."""
+    """A skill was downloaded from a registry."""
 
     type: str = "skill_download_completed"
 
@@ -237,14 +237,14 @@ class SkillDownloadCompletedEvent(SkillEvent):
     """The requested skill, as `@org/name`."""
 
     version: str | None = None
-    """The version that was fetched."""
+    """The downloaded version."""
 
     cache_path: Path | None = None
-    """Where it is kept."""
+    """The folder it is cached in."""
 
 
 class TaskEvaluationEvent(BaseEvent):
-    """A task's output is judged."""
+    """The output of a task is evaluated."""
 
     type: str = "task_evaluation"
 
@@ -254,4 +254,4 @@ class TaskEvaluationEvent(BaseEvent):
     _origin: ClassVar[str | None] = "task"
 
     evaluation_type: str
-    """What is judged."""
+    """The kind of evaluation."""

@@ -1,4 +1,4 @@
-"""Background jobs of a session: their records, their updates, and the runner that flows work on them with."""
+"""Background jobs of a session: records, updates, and the runner that executes flows for them."""
 
 import asyncio
 import logging
@@ -38,7 +38,7 @@ def _timestamp() -> str:
 
 
 class JobRecord(BaseModel):
-    """A job of a session; a subclass has the fields for what its stages give, and names them in `output_fields`."""
+    """A job of a session; a subclass adds fields for the outputs of its stages, listed in `output_fields`."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -53,10 +53,10 @@ class JobRecord(BaseModel):
     attempt: int = Field(default=1, gt=0, strict=True)
     status: JobStatus = "queued"
     stage: str = ""
-    """The stage that began last."""
+    """The stage that started last."""
 
     committed_stages: list[str] = Field(default_factory=list[str])
-    """Those that are done."""
+    """The completed stages."""
 
     last_update_seq: int = 0
     error: str | None = None
@@ -65,7 +65,7 @@ class JobRecord(BaseModel):
 
 
 class JobUpdate(BaseModel):
-    """Something that has happened to a job."""
+    """A change of a job's status."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -74,18 +74,18 @@ class JobUpdate(BaseModel):
     revision: int = Field(gt=0, strict=True)
     attempt: int = Field(gt=0, strict=True)
     seq: int = Field(gt=0, strict=True)
-    """Which update of the job it is, from 1."""
+    """The sequence number within the job, starting at 1."""
 
     kind: JobUpdateKind
     stage: str = ""
     outputs: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
-    """What a stage gave, by the fields of the record."""
+    """The outputs of a stage by record field."""
 
     error: str | None = None
 
 
 UpdatePublisher = Callable[[JobUpdate], bool]
-"""Takes an update, and says whether it counts."""
+"""Receives an update and returns whether it was accepted."""
 
 JobT = TypeVar("JobT", bound=JobRecord)
 
@@ -94,30 +94,30 @@ class JobState(BaseModel, Generic[JobT]):
     """The jobs of a session."""
 
     id: str = Field(default_factory=lambda: str(uuid4()))
-    """The session."""
+    """The session id."""
 
     jobs: dict[str, JobT] = Field(default_factory=dict)
-    """By their ids."""
+    """The jobs by id."""
 
     job_sequence: int = 0
-    """How often something has changed."""
+    """The number of changes."""
 
 
 class JobWorkState(BaseModel, Generic[JobT]):
-    """The state of a flow that does a job."""
+    """The state of a flow that executes a job."""
 
     job: JobT
-    """The job as it was when the work began."""
+    """The job as it was when the flow started."""
 
     seq: int = 0
-    """Its last update."""
+    """The latest update."""
 
 
 JobWorkStateOfAny = JobWorkState[Any]
 
 
 def add_job(state: JobState[Any], job: JobRecord) -> bool:
-    """Add a job that waits to its session; False where it is of another one, was begun, or is there already."""
+    """Add a pending job; return False if it belongs to another session, was started, or is already present."""
     if job.session_id != state.id or job.status != "queued" or job.job_id in state.jobs:
         return False
     state.jobs[job.job_id] = job
@@ -126,7 +126,7 @@ def add_job(state: JobState[Any], job: JobRecord) -> bool:
 
 
 def commit_job_update(state: JobState[Any], update: JobUpdate) -> bool:
-    """Have a job move on; False, and nothing changes, where it cannot do so from where it is."""
+    """Apply an update to its job; return False without a change if it is not valid in the job's status."""
     job: JobRecord | None = state.jobs.get(update.job_id)
     if job is None or not _is_due(state, job, update):
         return False
@@ -151,7 +151,7 @@ def _is_due(state: JobState[Any], job: JobRecord, update: JobUpdate) -> bool:
 
 
 def _changed(job: JobRecord, update: JobUpdate) -> dict[str, Any] | None:
-    """The fields that change; None where the update is out of turn."""
+    """Return the changed fields, or None if the update is out of order."""
     if update.outputs and (update.kind != "stage_completed" or not set(update.outputs) <= type(job).output_fields):
         return None
     if update.kind == "failed":
@@ -178,11 +178,11 @@ _log = logging.getLogger("crewgraph")
 
 
 class JobWorkFlow(Flow[WorkStateT], Generic[WorkStateT]):
-    """A flow that does a job, and tells how far it is.
+    """A flow that executes a job and publishes its progress.
 
     Args:
-        publish: takes each update, and says whether it counts.
-        kwargs: what a flow takes; `initial_state` holds the job.
+        publish: receives each update and returns whether it was accepted.
+        kwargs: the arguments of a flow; `initial_state` contains the job.
     """
 
     def __init__(self, *, publish: UpdatePublisher, **kwargs: Any) -> None:
@@ -191,27 +191,27 @@ class JobWorkFlow(Flow[WorkStateT], Generic[WorkStateT]):
         self._stopping = Event()
 
     def request_stop(self) -> None:
-        """Ask the work to end at the next `check_open`."""
+        """Ask the flow to stop at the next `check_open`."""
         self._stopping.set()
 
     def check_open(self) -> None:
-        """Go on, unless the work is to end.
+        """Continue unless the flow was asked to stop.
 
         Raises:
-            RuntimeError: it is.
+            RuntimeError: The flow was asked to stop.
         """
         if self._stopping.is_set():
             raise RuntimeError("the session is closed: the job stops here")
 
     def publish_update(self, kind: JobUpdateKind, **details: Any) -> None:
-        """Tell what has happened to the job.
+        """Publish a status change of the job.
 
         Args:
             kind: what.
             details: `stage`, `outputs`, `error`.
 
         Raises:
-            RuntimeError: it does not count: the session is closed, or the job cannot move on so.
+            RuntimeError: The update was rejected: the session is closed, or the status change is invalid.
         """
         state: JobWorkState[Any] = self.state
         state.seq += 1
@@ -223,17 +223,17 @@ class JobWorkFlow(Flow[WorkStateT], Generic[WorkStateT]):
 
 
 class JobRunner:
-    """Has flows work on jobs in the background, each on a thread; made and used on one event loop.
+    """Execute jobs as flows in background threads; create and use it on a single event loop.
 
     Args:
         state: the jobs of the session.
-        make_work: makes the flow for a job, its inputs and where it tells its updates.
-        on_update: awaited with the snapshot after each change, in their order.
+        make_work: creates the flow for a job from the job, its inputs and the publish function.
+        on_update: awaited with the snapshot after each change, in order.
         on_worker_event: called on the job's thread with "started" and "settled".
-        format_error: what is told of an exception.
+        format_error: returns the message for an exception.
 
     Raises:
-        RuntimeError: no event loop runs here.
+        RuntimeError: No event loop is running.
     """
 
     def __init__(
@@ -254,16 +254,16 @@ class JobRunner:
         self._in_turn = asyncio.Lock()
 
     def snapshot(self) -> dict[str, Any]:
-        """The session's jobs as JSON data."""
+        """Return the session's jobs as JSON data."""
         with self.state_lock:
             jobs = [job.model_dump(mode="json") for job in self.state.jobs.values()]
             return {"session_id": self.state.id, "seq": self.state.job_sequence, "jobs": jobs}
 
     def submit(self, job: JobRecord, inputs: Any) -> None:
-        """Have a job done that was added to the session; one that is under way, or is not of it, is let be.
+        """Start a job of the session; a job that is running or unknown is ignored.
 
         Raises:
-            RuntimeError: the runner is closed.
+            RuntimeError: The runner is closed.
         """
         if self.closed:
             raise RuntimeError("the runner of jobs is closed; make another one for more of them")
@@ -272,13 +272,13 @@ class JobRunner:
             task.add_done_callback(lambda _: self.tasks.pop(job.job_id, None))
 
     def request_close(self) -> None:
-        """Take no more jobs and updates, and ask those under way to end."""
+        """Reject further jobs and updates, and ask running jobs to stop."""
         self.closed = True
         for work in [*self.workflows.values()]:
             work.request_stop()
 
     async def aclose(self) -> None:
-        """Close, and wait for the jobs under way."""
+        """Close the runner and wait for running jobs."""
         self.request_close()
         await asyncio.gather(*self.tasks.values(), return_exceptions=True)
 
@@ -288,8 +288,8 @@ class JobRunner:
                 await self.on_update(self.snapshot())
             if self.closed:
                 return
-            work = self.workflows[job.job_id] = self.make_work(job, inputs, self._taken)
-        except Exception as error:  # noqa: BLE001 - told with the job
+            work = self.workflows[job.job_id] = self.make_work(job, inputs, self._publish)
+        except Exception as error:  # noqa: BLE001 - reported with the job
             _log.exception("the job %s did not begin", job.job_id)
             await self._failed(job, error)
             return
@@ -300,30 +300,30 @@ class JobRunner:
 
     async def _failed(self, job: JobRecord, error: Exception) -> None:
         try:
-            await self._committed(_update(job, job.last_update_seq + 1, "failed", error=self.format_error(error)))
-        except Exception:  # noqa: BLE001 - nobody is there to be told, but in the log
+            await self._commit_update(_update(job, job.last_update_seq + 1, "failed", error=self.format_error(error)))
+        except Exception:  # noqa: BLE001 - nothing left to do but log
             _log.exception("nobody could be told that the job %s failed", job.job_id)
 
     def _run(self, work: JobWorkFlow[Any]) -> None:
         job = work.state.job
-        self._tell("started", job)
+        self._notify("started", job)
         try:
             work.kickoff()
-        except Exception as error:  # noqa: BLE001 - told with the job
+        except Exception as error:  # noqa: BLE001 - reported with the job
             work.state.seq += 1
-            self._taken(_update(job, work.state.seq, "failed", error=self.format_error(error)))
+            self._publish(_update(job, work.state.seq, "failed", error=self.format_error(error)))
         finally:
-            self._tell("settled", job)
+            self._notify("settled", job)
 
-    def _tell(self, what: str, job: JobRecord) -> None:
+    def _notify(self, status: str, job: JobRecord) -> None:
         if self.on_worker_event is not None:
-            self.on_worker_event(what, job)
+            self.on_worker_event(status, job)
 
-    def _taken(self, update: JobUpdate) -> bool:
-        """Called on a job's thread, which waits until the update is told."""
-        return asyncio.run_coroutine_threadsafe(self._committed(update), self._loop).result()
+    def _publish(self, update: JobUpdate) -> bool:
+        """Called on the job's thread, which waits until the update was handled."""
+        return asyncio.run_coroutine_threadsafe(self._commit_update(update), self._loop).result()
 
-    async def _committed(self, update: JobUpdate) -> bool:
+    async def _commit_update(self, update: JobUpdate) -> bool:
         async with self._in_turn:
             with self.state_lock:
                 if self.closed or not commit_job_update(self.state, update):

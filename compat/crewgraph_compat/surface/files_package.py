@@ -1,4 +1,4 @@
-"""A stand-in for crewai_files where it is not installed: the classes for input files."""
+"""A stand-in for crewai_files if it is not installed: the classes of input files."""
 
 import importlib
 import sys
@@ -59,7 +59,7 @@ class _StandIn(ModuleType):
 
 
 class _Loader(Loader):
-    """Creates the stand-in modules."""
+    """Create the stand-in modules."""
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         return _StandIn(spec.name, f"crewgraph in the place of `{spec.name}`.")
@@ -69,7 +69,7 @@ class _Loader(Loader):
 
 
 class FilesFinder(MetaPathFinder):
-    """Finds the installed crewai_files, or else the stand-in."""
+    """Find the installed crewai_files, or else the stand-in."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -86,5 +86,5 @@ class FilesFinder(MetaPathFinder):
 
 
 def is_stand_in(module: object) -> bool:
-    """Whether a module is one of the stand-in."""
+    """Return whether a module belongs to the stand-in."""
     return isinstance(module, _StandIn)

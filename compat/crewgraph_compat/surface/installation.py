@@ -97,13 +97,13 @@ def is_installed() -> bool:
 
 
 def _refuse_if_imported() -> None:
-    theirs = {
+    imported = {
         name: module
         for name, module in list(sys.modules.items())
         if name.partition(".")[0] == ROOT and not isinstance(module, Facade)
     }
-    if theirs:
-        name, module = min(theirs.items())
+    if imported:
+        name, module = min(imported.items())
         raise CrewaiImported(
             f"`{name}` is already imported (from {getattr(module, '__file__', None) or 'an unknown location'}), and a "
             "program cannot mix it with crewgraph. Call `crewgraph_compat.install()` before anything imports crewai, or "

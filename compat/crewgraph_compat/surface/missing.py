@@ -16,22 +16,22 @@ def missing_name_message(module: str, name: str) -> str:
     """Return the message for a name that a module does not have."""
     path = f"{module}.{name}"
     why = reason(path) or reason(origin(module, name) or "")
-    return f"{_told(path)} {why or _elsewhere(name) or _alike(module, name)}"
+    return f"{_not_provided(path)} {why or _elsewhere(name) or _alike(module, name)}"
 
 
 def missing_module_message(path: str) -> str:
     """Return the message for a module that does not exist."""
     if why := reason(path):
-        return f"{_told(path)} {why}"
+        return f"{_not_provided(path)} {why}"
     above = path.rpartition(".")[0]
     while above not in TABLE:
         above = above.rpartition(".")[0]
     alike = difflib.get_close_matches(path, [module for module in TABLE if module != above], n=1, cutoff=0.85)
     hint = f"Did you mean `{alike[0]}`?" if alike else f"`dir({above})` lists the available names."
-    return f"{_told(path)} {hint} {_WAY_OUT}"
+    return f"{_not_provided(path)} {hint} {_WAY_OUT}"
 
 
-def _told(path: str) -> str:
+def _not_provided(path: str) -> str:
     return f"`{path}` is not provided by crewgraph, which stands in for crewai here."
 
 

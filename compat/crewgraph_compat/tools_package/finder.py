@@ -45,14 +45,14 @@ class _Missing(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name in OLD_NAMES:
             return resolve_old_name(name)
-        told = missing_tools_message(f"{self.__name__}.{name}")
+        message = missing_tools_message(f"{self.__name__}.{name}")
         if is_named_in_an_import(sys._getframe(1)):  # pyright: ignore[reportPrivateUsage]
-            raise ImportError(told, name=self.__name__)
-        raise AttributeError(told, name=name, obj=self)
+            raise ImportError(message, name=self.__name__)
+        raise AttributeError(message, name=name, obj=self)
 
 
 class MissingLoader(Loader):
-    """Creates the stand-in module."""
+    """Create the stand-in module."""
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         return _Missing(spec.name, "Not installed; its old names are crewgraph's.")

@@ -52,7 +52,7 @@ class ToolsLoader(SourceFileLoader):
         try:
             super().exec_module(module)
         except ModuleNotFoundError as error:
-            if not _is_told(error):
+            if not _is_explained(error):
                 error.add_note(install_hint())
             raise
         if afterwards := _AFTERWARDS.get(name):
@@ -84,6 +84,6 @@ def _ours(path: str) -> Callable[..., Any]:
     return getattr(importlib.import_module(f"{__package__}.{module}"), name)
 
 
-def _is_told(error: ModuleNotFoundError) -> bool:
-    whose = str(error.name).partition(".")[0]
-    return whose in ("crewai", "crewai_tools") or bool(getattr(error, "__notes__", ()))
+def _is_explained(error: ModuleNotFoundError) -> bool:
+    package = str(error.name).partition(".")[0]
+    return package in ("crewai", "crewai_tools") or bool(getattr(error, "__notes__", ()))

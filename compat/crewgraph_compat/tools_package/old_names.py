@@ -73,9 +73,9 @@ def translate_config(config: Mapping[str, Any]) -> dict[str, Any]:
     new = {key: value for key, value in config.items() if key in _KNOWN}
     if "embedder" in config:
         new.setdefault(_EMBEDDER, config["embedder"])
-        _tell('`config={"embedder": ...}` of a search tool is from an older crewai_tools', f'write "{_EMBEDDER}"')
+        _deprecate('`config={"embedder": ...}` of a search tool is from an older crewai_tools', f'write "{_EMBEDDER}"')
     for key in config.keys() - {*_KNOWN, "embedder"}:
-        _tell(
+        _deprecate(
             f'`config={{"{key}": ...}}` of a search tool has no effect',
             "leave it out: the tool returns passages and calls no model",
         )
@@ -86,11 +86,11 @@ def translate_config(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _chroma(config: dict[str, Any]) -> dict[str, Any]:
-    _tell('`"provider": "chroma"` of a search tool is from an older crewai_tools', 'write "chromadb"')
+    _deprecate('`"provider": "chroma"` of a search tool is from an older crewai_tools', 'write "chromadb"')
     folder = config.pop("dir", None)
     settings = {"settings": {"persist_directory": folder}} if folder else {}
     return {"provider": "chromadb", "config": {**config, **settings}}
 
 
-def _tell(what: str, instead: str) -> None:
-    warn_deprecated(what, instead, by_hand=True)
+def _deprecate(deprecated: str, instead: str) -> None:
+    warn_deprecated(deprecated, instead, by_hand=True)

@@ -26,17 +26,17 @@ TOOLS = ("delegate_work_to_coworker", "ask_question_to_coworker")
 _RANK = 8
 
 _Text = Callable[[str, str], str]
-"""Gives the expression for a text, of the name that its constant should have and the text."""
+"""Returns the expression for a text, given the preferred name of its constant and the text."""
 
 
 class CoworkerTools:
-    """Writes the coworkers of an agent at work on a task.
+    """Write the coworkers that an agent can delegate to while it works on a task.
 
     Args:
         agents: the coworkers.
         assignment: the task.
-        parts: the program, and those who write parts of it.
-        depth: how often the work has been handed on before.
+        parts: the program and the writers of its parts.
+        depth: the number of delegations so far.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class CoworkerTools:
         self._members = [_Member(agent, assignment, parts, depth) for agent in agents]
 
     def read(self) -> None:
-        """Bring in what the user wrote for them."""
+        """Add the user's code that the coworkers need."""
         loop = self._parts.pieces.loop
         loop.uses_tools = True
         loop.not_kept |= dict.fromkeys(TOOLS)
@@ -54,21 +54,21 @@ class CoworkerTools:
             member.read()
 
     def written(self, text: _Text, values: Mapping[str, str]) -> str:
-        """The expression for their tools.
+        """Return the expression for the coworker tools.
 
         Args:
-            text: gives the expression for a text of prompts.
-            values: by the names of inputs, the expressions for them.
+            text: returns the expression for a prompt text.
+            values: expressions by input name.
         """
         entries = [f"{member.role(values)}: {member.work(text, values)}" for member in self._members]
         return f"{self._parts.pieces.name('coworkers')}({{{', '.join(entries)}}})"
 
     def named(self, text: _Text, values: Mapping[str, str], state: str) -> str:
-        """The expression for their tools, which are made at the top of the program, once for all who work with them.
+        """Return the name of the coworker tools, which are created once at the top of the program.
 
         Args:
-            text: gives the expression for a text of prompts.
-            values: by the names of inputs, the expressions for them.
+            text: returns the expression for a prompt text.
+            values: expressions by input name.
             state: the class of the state.
         """
         parts, written = self._parts, self.written(text, values)
@@ -94,13 +94,13 @@ class _Member:
         task = DelegatedTask.of(assignment.task, agent.role, description="{task}", expected_output="{}", agent=agent)
         deeper = crew is not None and depth + 1 < crew.max_delegation_depth
         self._assignment = bind_delegated_task(task, agent, crew, "", node=assignment.slug, may_delegate=deeper)
-        others = colleagues(crew, task, agent) if crew is not None and deeper else ()
-        self._team = CoworkerTools(others, self._assignment, parts, depth + 1) if others else None
+        coworkers = colleagues(crew, task, agent) if crew is not None and deeper else ()
+        self._team = CoworkerTools(coworkers, self._assignment, parts, depth + 1) if coworkers else None
         self._tools: list[str] = []
         self._model = "None"
 
     def read(self) -> None:
-        """Bring in what the user wrote for it."""
+        """Add the user's code that the coworker needs."""
         parts, agent = self._parts, self._agent
         refuse_agent(agent, self._assignment, parts.refusals)
         results = [parts.tools.name(tool, f"agent `{agent.role}`") for tool in self._assignment.tools.values()]
@@ -110,12 +110,12 @@ class _Member:
             self._team.read()
 
     def role(self, values: Mapping[str, str]) -> str:
-        """The expression for what it is called."""
+        """Return the expression for the coworker's role."""
         role = " ".join((self._agent.template("role") or "").split())
         return fill_slots(string_literal(slot_template(role, values)), role, values)
 
     def work(self, text: _Text, values: Mapping[str, str]) -> str:
-        """The function that does its work."""
+        """Return the function that runs the coworker."""
         agent, parts = self._agent, self._parts
         tools = [*self._tools, *([f"*{self._team.written(text, values)}"] if self._team is not None else [])]
         system = text(agent.template("role") or "agent", system_prompt_of(agent, parts, uses_tools=bool(tools)))
@@ -128,25 +128,25 @@ class _Member:
 
 
 def coworkers_of(assignment: TaskBinding) -> Sequence[BaseAgent]:
-    """To whom an agent may hand parts of a task."""
+    """Return the agents that an agent can delegate to."""
     sources = [tool.tool.source for tool in assignment.tools.values()]
     return next((source.agents for source in sources if isinstance(source, CoworkerTool)), list[Any]())
 
 
 def system_prompt_of(agent: BaseAgent, parts: ProgramWriters, *, uses_tools: bool) -> str:
-    """What an agent is told of itself."""
+    """Return the system prompt of an agent."""
     texts = {name: agent.template(name) or "" for name in ("role", "goal", "backstory")}
     ending = parts.book.slice("native_tools" if uses_tools else "no_tools")
     return f"{parts.book.slice('role_playing', **texts)}\n\n{ending}"
 
 
 def with_date(agent: BaseAgent, parts: ProgramWriters) -> str:
-    """What is added to what an agent is asked, where it is told the date."""
+    """Return the suffix of a prompt that tells an agent the date, if it has one."""
     if not isinstance(agent, Agent) or not agent.inject_date:
         return ""
     parts.sheet.use("datetime", "datetime")
-    told = string_literal("\n\n" + parts.book.slice("current_date", date="{date}"))
-    return f" + {parts.constant('TODAY', told, 4)}.format(date=datetime.now().strftime({agent.date_format!r}))"
+    suffix = string_literal("\n\n" + parts.book.slice("current_date", date="{date}"))
+    return f" + {parts.constant('TODAY', suffix, 4)}.format(date=datetime.now().strftime({agent.date_format!r}))"
 
 
 _OUTPUT, _PROMPT, _FUNCTION = 2, 4, 10
@@ -154,11 +154,11 @@ _OUTPUT, _PROMPT, _FUNCTION = 2, 4, 10
 
 @dataclass(frozen=True)
 class _Asked:
-    """An agent that is asked."""
+    """An agent that code calls directly."""
 
     agent: Agent
     kind: str | None
-    """The class of the structure that is asked for, and what is told of it."""
+    """The class of the response model, and its description in the prompt."""
 
     form: str
     function: str
@@ -167,33 +167,33 @@ class _Asked:
 
     @property
     def slots(self) -> list[str]:
-        """What its texts need of a run."""
+        """Return the inputs that the agent's texts need."""
         texts = [self.agent.template(name) or "" for name in ("role", "goal", "backstory")]
         return list(dict.fromkeys(name for text in texts for name in placeholders(text)))
 
 
 class AgentCalls:
-    """Writes the agents that are asked by themselves.
+    """Write the agents that code calls directly.
 
     Args:
-        parts: the program, and those who write parts of it.
+        parts: the program and the writers of its parts.
     """
 
     def __init__(self, parts: ProgramWriters) -> None:
         self._parts = parts
-        self._asked: dict[tuple[int, int], _Asked] = {}
+        self._calls: dict[tuple[int, int], _Asked] = {}
 
     def function(self, agent: Agent, kind: type[BaseModel] | None) -> tuple[str, Sequence[str]]:
-        """The function that asks an agent, and the names of what it takes besides the question.
+        """Return the function that calls an agent, and the names of its parameters besides the question.
 
         Args:
-            agent: who is asked.
-            kind: the structure that the answer is to have.
+            agent: the agent.
+            kind: the response model.
         """
         key = (id(agent), id(kind))
-        if key not in self._asked:
-            self._asked[key] = self._read(agent, kind)
-        return self._asked[key].function, self._asked[key].slots
+        if key not in self._calls:
+            self._calls[key] = self._read(agent, kind)
+        return self._calls[key].function, self._calls[key].slots
 
     def _read(self, agent: Agent, kind: type[BaseModel] | None) -> _Asked:
         parts, where = self._parts, f"agent `{agent.role}`"
@@ -215,8 +215,8 @@ class AgentCalls:
         )
 
     def write(self) -> None:
-        """Write them."""
-        if not self._asked:
+        """Write the functions."""
+        if not self._calls:
             return
         fields = [entry for entry in ("pydantic",) if any(f".{entry}" in text for text in self._parts.lifter.sources)]
         sheet = self._parts.sheet
@@ -230,36 +230,36 @@ class AgentCalls:
             f"{listed}\n    def __str__(self) -> str:\n        return self.raw",
             _OUTPUT,
         )
-        for item in self._asked.values():
+        for item in self._calls.values():
             self._write(item, fields)
 
-    def _write(self, asked: _Asked, fields: Sequence[str]) -> None:
-        parts, agent = self._parts, asked.agent
-        values = {name: name for name in asked.slots}
+    def _write(self, call: _Asked, fields: Sequence[str]) -> None:
+        parts, agent = self._parts, call.agent
+        values = {name: name for name in call.slots}
         role = agent.template("role") or "agent"
-        system = self._constant(role, system_prompt_of(agent, parts, uses_tools=bool(asked.tools)), values)
+        system = self._constant(role, system_prompt_of(agent, parts, uses_tools=bool(call.tools)), values)
         question = "question"
-        if asked.form:
-            form = parts.book.slice("formatted_task_instructions", output_format=asked.form)
+        if call.form:
+            form = parts.book.slice("formatted_task_instructions", output_format=call.form)
             question = f'f"{{question}}\\n\\n{{{self._constant(f"{role} form", form, {})}}}"'
         words = [
-            asked.model,
+            call.model,
             system,
             f"{question}{with_date(agent, parts)}",
-            *([f"[{', '.join(asked.tools)}]"] if asked.tools else []),
+            *([f"[{', '.join(call.tools)}]"] if call.tools else []),
         ]
         words += [f"steps={agent.max_iter}"] if agent.max_iter != 25 and parts.pieces.loop.uses_tools else []
         text = f"{parts.pieces.name('answered')}({', '.join(words)})"
         lines = [f"return AgentOutput({text})"]
-        if asked.kind is not None and fields:
-            read = f"{parts.pieces.name('parsed')}({asked.model}, text, {asked.kind})"
+        if call.kind is not None and fields:
+            read = f"{parts.pieces.name('parsed')}({call.model}, text, {call.kind})"
             lines = [f"text = {text}", f"return AgentOutput(text, pydantic={read})"]
-        takes = ", ".join(["question: str", *(f"{name}: object" for name in asked.slots)])
-        told = doc_line(f"What {agent.template('role')} says to a question")
+        takes = ", ".join(["question: str", *(f"{name}: object" for name in call.slots)])
+        summary = doc_line(f"What {agent.template('role')} says to a question")
         body = "\n".join(f"    {line}" for line in lines)
-        parts.sheet.add(f'def {asked.function}({takes}) -> AgentOutput:\n    """{told}"""\n{body}', _FUNCTION)
+        parts.sheet.add(f'def {call.function}({takes}) -> AgentOutput:\n    """{summary}"""\n{body}', _FUNCTION)
 
-    def _constant(self, wanted: str, text: str, values: dict[str, str]) -> str:
-        written = string_literal(slot_template(text, values))
-        name = self._parts.constant(slug(wanted).upper(), written, _PROMPT)
+    def _constant(self, preferred: str, text: str, values: dict[str, str]) -> str:
+        literal = string_literal(slot_template(text, values))
+        name = self._parts.constant(slug(preferred).upper(), literal, _PROMPT)
         return fill_slots(name, text, values)

@@ -1,4 +1,4 @@
-"""Kickoff callbacks of a crew: the user's functions, each in a node of its own."""
+"""Kickoff callbacks of a crew: the user's functions, each in its own node."""
 
 import ast
 import inspect
@@ -15,39 +15,39 @@ _NODE = 8
 
 
 class CallbackInputs:
-    """The inputs that a crew is given, and those that its functions make.
+    """The inputs passed to a crew, and those that its functions create.
 
     Args:
-        placeholders: the inputs that its texts need.
-        functions: what is done before its tasks.
+        placeholders: the inputs that the crew's texts need.
+        functions: the functions called before the tasks.
     """
 
     def __init__(self, placeholders: Iterable[str], functions: Iterable[Callable[..., Any]]) -> None:
-        read, asked, built = set[str](), set[str](), set[str]()
+        read, tested, created = set[str](), set[str](), set[str]()
         for function in functions:
             for name, kind in _keys(function):
-                {"read": read, "asked": asked, "made": built}[kind].add(name)
-        self.made = sorted(built - read - asked)
-        """Those that are made."""
+                {"read": read, "asked": tested, "made": created}[kind].add(name)
+        self.made = sorted(created - read - tested)
+        """Inputs that the functions create."""
 
-        self.needed = sorted((set(placeholders) | read) - built - asked | read)
-        """Those that have to be given."""
+        self.needed = sorted((set(placeholders) | read) - created - tested | read)
+        """Required inputs."""
 
-        self.optional = sorted(asked - read)
-        """Those that may be given."""
+        self.optional = sorted(tested - read)
+        """Optional inputs."""
 
     @property
     def known(self) -> list[str]:
-        """All of them."""
+        """Return all inputs."""
         return sorted({*self.made, *self.needed, *self.optional})
 
 
 class KickoffCallbacks:
-    """Writes what is done before and after the tasks of a crew.
+    """Write the callbacks before and after the tasks of a crew.
 
     Args:
         crew: the crew.
-        parts: the program, and those who write parts of it.
+        parts: the program and the writers of its parts.
     """
 
     def __init__(self, crew: Crew, parts: ProgramWriters) -> None:
@@ -55,10 +55,10 @@ class KickoffCallbacks:
         self._before: list[str] = []
         self._after: list[str] = []
         self.begin = self.end = ""
-        """The functions of the nodes; empty where there is none."""
+        """The functions of the nodes; empty if there are none."""
 
     def read(self) -> None:
-        """Bring in what the user wrote."""
+        """Add the user's functions."""
         parts, crew = self._parts, self._crew
         self._before = [
             parts.lifter.value(item, f"the before_kickoff function of crew `{crew.name}`") or "None"
@@ -84,7 +84,7 @@ class KickoffCallbacks:
             self._add(self.begin, inputs, "dict[str, Any]", "Prepare the inputs.", lines)
 
     def write_end(self, state: str, output: str) -> None:
-        """Write the node behind the tasks, whose result is the crew's.
+        """Write the node after the tasks, whose result is the crew's result.
 
         Args:
             state: the class of the state.
@@ -95,22 +95,22 @@ class KickoffCallbacks:
         self._add(self.end, state, "dict[str, str]", message, [*lines, 'return {"result": output.raw}'])
 
     def name_end(self) -> bool:
-        """Give the node behind the tasks its name, if there is one."""
+        """Name the node after the tasks, if there is one."""
         if self._after:
             self.end = self._parts.sheet.names.new("finish", "_crew")
         return bool(self._after)
 
-    def _add(self, name: str, takes: str, gives: str, told: str, lines: list[str]) -> None:
+    def _add(self, name: str, takes: str, gives: str, summary: str, lines: list[str]) -> None:
         body = "\n".join(f"    {line}" for line in lines)
-        self._parts.sheet.add(f'def {name}(state: {takes}) -> {gives}:\n    """{told}"""\n{body}', _NODE)
+        self._parts.sheet.add(f'def {name}(state: {takes}) -> {gives}:\n    """{summary}"""\n{body}', _NODE)
 
 
 def _keys(function: Callable[..., Any]) -> Iterable[tuple[str, str]]:
-    """The inputs that a function names, and whether it reads them, asks for them, or makes them."""
+    """Return the input names that a function mentions, and whether it reads, tests or creates each."""
     plain = inspect.unwrap(function)
     try:
         tree: Any = ast.parse(textwrap.dedent(inspect.getsource(plain))).body[0]
-    except (OSError, SyntaxError):  # told where it is taken over
+    except (OSError, SyntaxError):  # reported when the function is copied
         return
     if not isinstance(tree, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return
@@ -130,14 +130,14 @@ def _keys(function: Callable[..., Any]) -> Iterable[tuple[str, str]]:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="update"), args=[ast.Dict() as entries]) if (
                 name in value
             ):
-                yield from _made(entries)
+                yield from _literal_keys(entries)
             case ast.Return(value=ast.Dict() as entries):
-                yield from _made(entries)
+                yield from _literal_keys(entries)
             case _:
                 continue
 
 
-def _made(entries: ast.Dict) -> Iterable[tuple[str, str]]:
+def _literal_keys(entries: ast.Dict) -> Iterable[tuple[str, str]]:
     for key in entries.keys:
         if isinstance(key, ast.Constant) and isinstance(key.value, str):
             yield key.value, "made"

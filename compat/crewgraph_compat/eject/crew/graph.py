@@ -18,7 +18,7 @@ __all__ = ["CrewEdge", "CrewNode", "CrewOutputDataclass", "CrewProgram", "CrewWr
 
 @dataclass(frozen=True)
 class CrewNode:
-    """A task on the way: its node, and the function that says whether it is done, where it depends."""
+    """A task in the graph: its node, and the function that reports whether a conditional task runs."""
 
     node: str
     is_async: bool = False
@@ -27,14 +27,14 @@ class CrewNode:
 
 @dataclass(frozen=True)
 class CrewEdge:
-    """A conditional edge: from where, by which function, to where."""
+    """A conditional edge: its source, its function and its targets."""
 
     source: str
     chain: "tuple[CrewNode, ...]"
-    """The conditional tasks it may lead to: the first whose condition holds."""
+    """The conditional tasks it may lead to; the first whose condition holds is chosen."""
 
     following: "tuple[CrewNode, ...]"
-    """What comes after them; nothing at the end."""
+    """The node after them; empty at the end."""
 
     targets: tuple[str, ...]
 
@@ -42,13 +42,13 @@ class CrewEdge:
 def edge_lines(
     stops: Sequence[CrewNode], builder: str, begin: str = "START", end: str = "END"
 ) -> tuple[list[str], list[CrewEdge], str | None]:
-    """The lines that connect tasks in their order.
+    """Return the lines that connect the tasks in order.
 
     Args:
-        stops: the tasks.
-        builder: what the graph's builder is called.
-        begin: what they come after: `START`, or a node.
-        end: what comes after them: `END`, or a node.
+        stops: the task nodes in order.
+        builder: the name of the graph builder.
+        begin: the node before them, or `START`.
+        end: the node after them, or `END`.
 
     Returns:
         The lines, the conditional edges among them, and the name of a node in which branches meet, where one is needed.
@@ -56,7 +56,7 @@ def edge_lines(
     lines: list[str] = []
     ways: list[CrewEdge] = []
     meeting: str | None = None
-    ends: list[str] = [_shown(begin, "START")]
+    ends: list[str] = [_node_literal(begin, "START")]
     at = 0
     while at < len(stops):
         if stops[at].choose:
@@ -67,8 +67,8 @@ def edge_lines(
             chain, following = _chain(stops, at)
             targets = (*(entry.node for entry in chain), *([entry.node for entry in following] or [end]))
             ways.append(CrewEdge(ends[0], tuple(chain), tuple(following), targets))
-            shown = ", ".join(_shown(target, "END") for target in targets)
-            lines.append(f"{builder}.add_conditional_edges({ends[0]}, {stops[at].choose}, [{shown}])")
+            names = ", ".join(_node_literal(target, "END") for target in targets)
+            lines.append(f"{builder}.add_conditional_edges({ends[0]}, {stops[at].choose}, [{names}])")
             ends = [f'"{stops[at].node}"']
             at += 1
             continue
@@ -85,7 +85,7 @@ def edge_lines(
 
 
 def _chain(stops: Sequence[CrewNode], at: int) -> tuple[Sequence[CrewNode], Sequence[CrewNode]]:
-    """The conditional tasks from a place on, and those that come after them."""
+    """Return the conditional tasks from an index on, and the nodes that follow them."""
     end = at
     while end < len(stops) and stops[end].choose:
         end += 1
@@ -93,7 +93,7 @@ def _chain(stops: Sequence[CrewNode], at: int) -> tuple[Sequence[CrewNode], Sequ
 
 
 def _group(stops: Sequence[CrewNode], at: int) -> Sequence[CrewNode]:
-    """The task at a place, with the asynchronous ones right behind it where it is one."""
+    """Return the task at an index, with the asynchronous tasks that directly follow it if it is asynchronous too."""
     end = min(at + 1, len(stops))
     if at < len(stops) and stops[at].is_async and not stops[at].choose:
         while end < len(stops) and stops[end].is_async and not stops[end].choose:
@@ -101,7 +101,7 @@ def _group(stops: Sequence[CrewNode], at: int) -> Sequence[CrewNode]:
     return stops[at:end]
 
 
-def _shown(node: str, constant: str) -> str:
+def _node_literal(node: str, constant: str) -> str:
     return node if node == constant else f'"{node}"'
 
 
@@ -119,17 +119,17 @@ _FIELDS = {
 
 
 class CrewOutputDataclass:
-    """Writes `CrewOutput`, where functions take one.
+    """Write the `CrewOutput` class for functions that receive it.
 
     Args:
-        parts: the program, and those who write parts of it.
+        parts: the program and the writers of its parts.
     """
 
     def __init__(self, parts: ProgramWriters) -> None:
         self._parts = parts
 
     def made(self, program: "CrewProgram") -> str:
-        """The expression for the output of a crew, out of `state`; the class is written with the first."""
+        """Return the expression that creates a crew's output from `state`; the first call writes the class."""
         looked_at = self._looked_at()
         if self._parts.sheet.helper("CrewOutput") is None:
             self._write(looked_at)
@@ -161,7 +161,7 @@ class CrewOutputDataclass:
             sheet.use("collections.abc", "Sequence")
             self._parts.outputs.name()
         listed = "".join(f"    {item}: {_FIELDS[item][0]} = {_FIELDS[item][1]}\n" for item in looked_at)
-        # Its fields may be set by functions that are given it.
+        # Functions that receive the output may set its fields.
         frozen = "" if any(".raw = " in text or ".raw += " in text for text in sources) else "(frozen=True)"
         sheet.add(
             f'@dataclass{frozen}\nclass CrewOutput:\n    """What a crew gave."""\n\n    raw: str\n'
@@ -175,27 +175,27 @@ _STATE, _NODE, _GRAPH = 7, 8, 9
 
 @dataclass(frozen=True)
 class CrewProgram:
-    """What a program calls the parts of a crew."""
+    """The names of a crew's parts in the program."""
 
     graph: str
     given: str
-    """The class of its inputs."""
+    """The class of the inputs."""
 
     inputs: tuple[str, ...]
     tasks: tuple[TaskWriter, ...] = field(repr=False)
     optional: tuple[str, ...] = ()
-    """Those of its inputs that need not be given."""
+    """The optional inputs."""
 
     is_finished: bool = False
-    """Whether a node behind its tasks gives its result."""
+    """Whether a node after the tasks provides the result."""
 
     @property
     def last(self) -> TaskWriter:
-        """The task at the end."""
+        """The last task."""
         return self.tasks[-1]
 
     def result(self) -> str:
-        """The expression for its result, out of `state`: the last text that is not empty."""
+        """Return the expression for the result in `state`: the last text that is not empty."""
         if self.is_finished:
             return 'state["result"]'
         if not self.last.is_optional:
@@ -205,12 +205,12 @@ class CrewProgram:
 
 
 class CrewWriter:
-    """Writes one crew.
+    """Write one crew.
 
     Args:
         crew: the crew.
-        parts: the program, and those who write parts of it.
-        prefix: what stands before the names of its state and graph, where there are several.
+        parts: the program and the writers of its parts.
+        prefix: the prefix of the state and graph names if there are several crews.
     """
 
     def __init__(self, crew: Crew, parts: ProgramWriters, prefix: str = "") -> None:
@@ -220,7 +220,7 @@ class CrewWriter:
         self._around, self._given = KickoffCallbacks(crew, parts), CallbackInputs((), ())
 
     def read(self) -> None:
-        """Look at everything, and bring in what the user wrote; nothing of ours is written yet."""
+        """Inspect the crew and add the user's code, before any generated code is written."""
         crew, parts = self._crew, self._parts
         refuse_crew(crew, parts.refusals)
         try:
@@ -246,7 +246,7 @@ class CrewWriter:
             item.read()
 
     def write(self) -> CrewProgram:
-        """Write it."""
+        """Write the crew."""
         parts, names = self._parts, self._parts.sheet.names
         state = names.new(f"{class_name(self._prefix) if self._prefix else ''}State", "OfCrew")
         inputs = names.new(state.removesuffix("State") + "Inputs", "OfCrew")
@@ -318,7 +318,7 @@ class CrewWriter:
         return CrewNode(writer.slug, bool(writer.assignment.task.async_execution), choose)
 
     def _write_way(self, way: CrewEdge, state: str, end: str) -> None:
-        """The function of a conditional edge."""
+        """Write the function of a conditional edge."""
         sheet, by_slug = self._parts.sheet, {item.slug: item for item in self._tasks}
         first = by_slug[way.chain[0].node]
         before = self._tasks[self._tasks.index(first) - 1]
@@ -341,14 +341,14 @@ class CrewWriter:
             returned = f"Literal[{names}]"
         else:
             returned = "str | Sequence[str]" if after else "str"
-        told = doc_line(f"Decide whether to run {first.slug}, and what to run next")
-        sheet.add(f'def {first.choice}(state: {state}) -> {returned}:\n    """{told}"""\n' + "\n".join(lines), _NODE)
+        summary = doc_line(f"Decide whether to run {first.slug}, and what to run next")
+        sheet.add(f'def {first.choice}(state: {state}) -> {returned}:\n    """{summary}"""\n' + "\n".join(lines), _NODE)
 
 
 def _key(name: str) -> str:
     return name.replace("-", "_")
 
 
-def _keeps(crew: Crew, found: list[TaskBinding]) -> bool:
-    """Whether results of tools are kept; for all agents or for none."""
-    return crew.cache and all(item.agent.cache for item in found)
+def _keeps(crew: Crew, bindings: list[TaskBinding]) -> bool:
+    """Return whether tool results are cached, which holds for all agents or for none."""
+    return crew.cache and all(item.agent.cache for item in bindings)

@@ -17,25 +17,25 @@ __all__ = ["TaskWriter"]
 _PROMPT = 4
 
 _Work = Callable[[str], str]
-"""Gives the expression for the agent's answer; what it is given is added to what is asked."""
+"""Returns the expression for the agent's answer; its argument is appended to the prompt."""
 
 
 class TaskWriter:
-    """Writes one task.
+    """Write one task.
 
     Args:
         assignment: the task with its agent, its tools and its context.
-        parts: the program, and those who write parts of it.
+        parts: the program and the writers of its parts.
         inputs: the names of the crew's inputs.
-        sources: the tasks whose outputs it is given.
+        sources: the tasks whose outputs it receives as context.
     """
 
     def __init__(
         self, assignment: TaskBinding, parts: ProgramWriters, inputs: Sequence[str], sources: "list[TaskWriter]"
     ) -> None:
         self.assignment, self._parts, self._sources = assignment, parts, sources
-        taken = assignment.slug in inputs
-        self.slug, self.state = f"{assignment.slug}_result" if taken else assignment.slug, "State"
+        is_taken = assignment.slug in inputs
+        self.slug, self.state = f"{assignment.slug}_result" if is_taken else assignment.slug, "State"
         self.is_optional = False
         self._values = {name: f'state["{name.replace("-", "_")}"]' for name in inputs}
         self._tools: list[str] = []
@@ -50,16 +50,16 @@ class TaskWriter:
 
     @property
     def where(self) -> str:
-        """What it is called in messages."""
+        """The name of the task in messages."""
         return f"task `{self.assignment.task.name or self.slug}`"
 
     @property
     def data(self) -> str | None:
-        """The key of its structured result."""
+        """The state key of the structured result."""
         return f"{self.slug}_data" if self._structure else None
 
     def read(self) -> None:
-        """Bring in what the user wrote for it."""
+        """Add the user's code that the task needs."""
         parts, task, agent = self._parts, self.assignment.task, self.assignment.agent
         if any(not isinstance(item, str) for item in self.assignment.context):
             parts.refusals.add(self.where, "its context contains a task of another crew")
@@ -77,7 +77,7 @@ class TaskWriter:
         self._read_functions()
 
     def _read_functions(self) -> None:
-        """Bring in the functions that look at what it gives."""
+        """Add the user's functions that receive the task's output."""
         parts, task = self._parts, self.assignment.task
         for guardrail in task.all_guardrails:
             self._guardrails.append(self._guardrail(guardrail))
@@ -104,7 +104,7 @@ class TaskWriter:
         return f"partial({parts.pieces.name('judged')}, {model}, {string_literal(judge.description)})"
 
     def keys(self) -> list[str]:
-        """Its keys of the state, with their types."""
+        """Return the state keys of the task, with their types."""
         remaining = "NotRequired[{}]" if self.is_optional else "{}"
         keys = [f"{self.slug}: {remaining.format('str')}"]
         if self.data is not None:
@@ -115,20 +115,20 @@ class TaskWriter:
         return keys
 
     def read_from(self, state: str) -> str:
-        """The expression for its text."""
+        """Return the expression for the task's text."""
         return f'{state}.get("{self.slug}", "")' if self.is_optional else f'{state}["{self.slug}"]'
 
     def output_in(self, state: str) -> str:
-        """The expression for its output, where it is in the state."""
+        """Return the expression for the task's output if the state holds it."""
         got = f'{state}.get("{self.data}")' if self.is_optional else f'{state}["{self.data}"]'
         return self._output(self.read_from(state), got)
 
     def skipped(self) -> str:
-        """The expression for what stands for its output where it was not done."""
+        """Return the expression for the output of a skipped task."""
         return self._output('""', None)
 
     def node(self) -> str:
-        """The function of its node; its prompts are written beside."""
+        """Return the function of the task's node; its prompts are written separately."""
         parts, names = self._parts, self._parts.sheet.names
         self.function = names.new(self.slug, "_task")
         if self.condition:
@@ -137,9 +137,9 @@ class TaskWriter:
         returned = "dict[str, str]" if self.data is None else "dict[str, Any]"
         if self.data is not None:
             parts.sheet.use("typing", "Any")
-        told = doc_line(f"{self.assignment.agent.template('role')}: {self.assignment.task.template('description')}")
+        summary = doc_line(f"{self.assignment.agent.template('role')}: {self.assignment.task.template('description')}")
         body = "\n".join(f"    {line}" if line else "" for line in lines)
-        return f'def {self.function}(state: {self.state}) -> {returned}:\n    """{told}"""\n{body}'
+        return f'def {self.function}(state: {self.state}) -> {returned}:\n    """{summary}"""\n{body}'
 
     def _lines(self) -> list[str]:
         work = self._work()
@@ -174,14 +174,14 @@ class TaskWriter:
         return [*lines, f"return {{{value}}}"]
 
     def _parsed(self) -> str:
-        """The expression for the structure in a text."""
+        """Return the expression that parses a text into the structured result."""
         built = f"{self._parts.pieces.name('parsed')}({self._model}, text, {self._structure})"
         return f'{built}.model_dump(mode="json")' if self.assignment.task.output_json else built
 
     def _work(self) -> _Work:
         agent, parts = self.assignment.agent, self._parts
-        system, asked = self._prompts()
-        asked += with_date(agent, parts)
+        system, prompt = self._prompts()
+        prompt += with_date(agent, parts)
         called = parts.pieces.name("answered")
         words: list[str] = []
         if self._team is not None:
@@ -193,28 +193,28 @@ class TaskWriter:
         if agent.max_iter != 25 and parts.pieces.loop.uses_tools:
             words.append(f"steps={agent.max_iter}")
         if not self.assignment.task.human_input:
-            return lambda more: f"{called}({', '.join([self._model, system, f'{asked}{more}', *words])})"
+            return lambda more: f"{called}({', '.join([self._model, system, f'{prompt}{more}', *words])})"
         parts.sheet.use("langgraph.func", "task")
-        reviewed, asks = parts.pieces.name("reviewed"), f"{self._model}, {system}, {asked}"
+        reviewed, asks = parts.pieces.name("reviewed"), f"{self._model}, {system}, {prompt}"
         more = f", {', '.join(words)}" if words else ""
-        # What was answered before somebody was asked is not asked again when the node runs again.
+        # Answers from before an interrupt are not requested again when the node is run again.
         return lambda said: f"{reviewed}(lambda said: task({called})({asks}{said} + said{more}).result())"
 
     def _prompts(self) -> tuple[str, str]:
-        """The expressions for what the agent is told, and for what it is asked."""
+        """Return the expressions for the system prompt and the user prompt."""
         task, agent, book = self.assignment.task, self.assignment.agent, self._parts.book
-        told = system_prompt_of(agent, self._parts, uses_tools=bool(self._tools or self._team))
+        system = system_prompt_of(agent, self._parts, uses_tools=bool(self._tools or self._team))
         values = dict(self._values)
-        asked = [task.template("description") or ""]
+        prompt = [task.template("description") or ""]
         expected = task.template("expected_output") or ""
-        asked.append(book.slice("expected_output", expected_output=expected))
+        prompt.append(book.slice("expected_output", expected_output=expected))
         if task.markdown:
-            asked.append(book.slice("markdown"))
+            prompt.append(book.slice("markdown"))
         schema = task.output_pydantic or task.output_json
-        shown = "" if schema is None else model_outline(schema)
-        if shown:
-            asked.append(book.slice("formatted_task_instructions", output_format=shown))
-        text = "\n\n".join(asked)
+        outline = "" if schema is None else model_outline(schema)
+        if outline:
+            prompt.append(book.slice("formatted_task_instructions", output_format=outline))
+        text = "\n\n".join(prompt)
         if self._sources:
             slot = "earlier_context" if "context" in values else "context"
             values[slot] = self._context()
@@ -222,13 +222,13 @@ class TaskWriter:
         text = book.slice("task", input=text)
         if isinstance(agent, Agent) and agent.use_system_prompt is False:
             self._parts.pieces.asks_without_system = True
-            return '""', self._text(f"{self.slug}_task", f"{told}\n\n{text}", values)
-        return self._text(agent.template("role") or "agent", told, self._values), self._text(
+            return '""', self._text(f"{self.slug}_task", f"{system}\n\n{text}", values)
+        return self._text(agent.template("role") or "agent", system, self._values), self._text(
             f"{self.slug}_task", text, values
         )
 
-    def _text(self, wanted: str, text: str, values: dict[str, str]) -> str:
-        name = self._parts.constant(_upper(wanted), string_literal(slot_template(text, values)), _PROMPT)
+    def _text(self, preferred: str, text: str, values: dict[str, str]) -> str:
+        name = self._parts.constant(_upper(preferred), string_literal(slot_template(text, values)), _PROMPT)
         return fill_slots(name, text, values)
 
     def _context(self) -> str:

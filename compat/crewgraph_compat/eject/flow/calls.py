@@ -1,4 +1,4 @@
-"""Flows that functions kick off: each is a graph in the same program, with a function that runs it."""
+"""Flows that functions kick off: each becomes a graph in the same program, with a function that runs it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _RANK = 10
 
 
 class _State(Protocol):
-    """Writes the state of a flow."""
+    """The writer of a flow's state."""
 
     whole: str
 
@@ -24,7 +24,7 @@ class _State(Protocol):
 
 
 class _Writer(Protocol):
-    """Writes a flow."""
+    """The writer of a flow."""
 
     @property
     def state(self) -> _State: ...
@@ -47,11 +47,11 @@ class _Called:
 
 
 class FlowCalls:
-    """Writes the flows that are kicked off by functions.
+    """Write the flows that functions kick off.
 
     Args:
-        parts: the program, and those who write parts of it.
-        writer_of: gives what writes a flow, of the flow and of what stands before the names of its graph.
+        parts: the program and the writers of its parts.
+        writer_of: returns the writer of a flow, given the flow and the prefix of its graph names.
     """
 
     def __init__(self, parts: ProgramWriters, writer_of: "Callable[[Flow[Any], str], _Writer]") -> None:
@@ -59,7 +59,7 @@ class FlowCalls:
         self._called: dict[tuple[type, str], _Called] = {}
 
     def function(self, flow: "Flow[Any]", *, is_async: bool) -> str:
-        """The function that runs a flow."""
+        """Return the name of the function that runs a flow."""
         key = (type(flow), repr({name: item for name, item in dict(flow.state).items() if name != "id"}))
         if key not in self._called:
             name = self._parts.sheet.names.new(snake_case(type(flow).__name__), "_flow")
@@ -70,7 +70,7 @@ class FlowCalls:
         return f"{'akickoff' if is_async else 'kickoff'}_{result.name}"
 
     def write(self) -> None:
-        """Write them."""
+        """Write the flows."""
         for item in self._called.values():
             with self._parts.sheet.together(_RANK):
                 self._write(item, item.writer.write())

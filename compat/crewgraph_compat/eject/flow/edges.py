@@ -1,4 +1,4 @@
-"""The edges of a flow: what methods pass on, which connection is an edge, and the lines that add it."""
+"""The edges of a flow: what methods pass on, which connections are edges, and the lines that add them."""
 
 import ast
 import inspect
@@ -30,13 +30,13 @@ def {name}(label: Any, ways: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 class FlowEdges:
-    """How methods are connected.
+    """The connections between the methods of a flow.
 
     Args:
         definition: the flow.
-        events: what leads to what.
-        methods: those who write the methods.
-        refusals: what has no translation.
+        events: the trigger graph.
+        methods: the writers of the methods.
+        refusals: collects the parts that have no translation.
     """
 
     def __init__(
@@ -64,12 +64,12 @@ class FlowEdges:
                 self._given[name].append(f"{name}_said")
 
     def keys(self) -> dict[str, str]:
-        """The keys of what is handed on, and their types."""
+        """Return the state keys of passed values, with their types."""
         return {name: "Annotated[Any, latest]" if name in self._several else kind for name, kind in self._keys.items()}
 
     @cached_property
     def _several(self) -> set[str]:
-        """The keys that several methods may write at once."""
+        """Return the keys that several methods may write concurrently."""
         results: set[str] = set()
         for key in self._keys:
             writers = [name for name in self._methods if key in self._given[name]]
@@ -83,11 +83,11 @@ class FlowEdges:
         return results
 
     def given(self, name: str) -> list[str]:
-        """The keys that a method writes what it returns to."""
+        """Return the keys to which a method's return value is written."""
         return list(dict.fromkeys(self._given[name]))
 
     def first(self, name: str, state: FlowStateWriter) -> list[str]:
-        """The lines that give a method its parameters."""
+        """Return the lines that assign a method's parameters."""
         writer = self._methods[name]
         lines: list[str] = []
         for n, item in enumerate(writer.all_parameters):
@@ -106,7 +106,7 @@ class FlowEdges:
         return [*lines, *self._rest(writer, state)]
 
     def _refuse_rest(self, writer: MethodWriter, used: set[str]) -> None:
-        """Refuse `*` that takes what is handed on, and `**` that takes the inputs of a run."""
+        """Refuse `*` parameters that receive passed values, and `**` parameters that receive run inputs."""
         arguments, method = writer.tree.args, writer.method
         begins = method is not None and method.is_start and method.trigger is None and method.condition is None
         if arguments.vararg is not None and arguments.vararg.arg in used and not writer.all_parameters and not begins:
@@ -117,7 +117,7 @@ class FlowEdges:
             self._refusals.add(writer.where, why)
 
     def _rest(self, writer: MethodWriter, state: FlowStateWriter) -> list[str]:
-        """The lines for what a method takes beside its plain parameters: defaults, and nothing for `*` and `**`."""
+        """Return the lines for a method's remaining parameters: defaults, and empty values for `*` and `**`."""
         arguments, lines = writer.tree.args, list[str]()
         for item, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
             if item.arg in state.fields:
@@ -128,14 +128,14 @@ class FlowEdges:
                 self._refusals.add(writer.where, f"no value is known for its parameter `{item.arg}`")
         used = {node.id for node in ast.walk(writer.tree) if isinstance(node, ast.Name)}
         self._refuse_rest(writer, used)
-        for item, nothing in ((arguments.vararg, "tuple[Any, ...] = ()"), (arguments.kwarg, "dict[str, Any] = {}")):
+        for item, empty in ((arguments.vararg, "tuple[Any, ...] = ()"), (arguments.kwarg, "dict[str, Any] = {}")):
             if item is not None and item.arg in used:
                 writer.parts.sheet.use("typing", "Any")
-                lines.append(f"{item.arg}: {nothing}")
+                lines.append(f"{item.arg}: {empty}")
         return lines
 
     def is_edge(self, name: str) -> bool:
-        """Whether a method is no node, but the function of a conditional edge: it only says the way."""
+        """Return whether a method only selects the next node, so that it becomes a conditional edge instead of a node."""
         if name not in self._methods:
             return False
         method, writer, events = self._definition.methods[name], self._methods[name], self._events
@@ -158,7 +158,7 @@ class FlowEdges:
         )
 
     def is_command(self, name: str) -> bool:
-        """Whether a method is a node that goes on by a `Command`: its labels stand in its code."""
+        """Return whether a method is a node that continues with a `Command`, with the labels in its code."""
         if not self._events.routes.get(name) or router_labels(self._methods[name].tree) is None:
             return False
         return not self._given[name] or all(
@@ -166,7 +166,7 @@ class FlowEdges:
         )
 
     def ways(self, name: str) -> Mapping[str, Sequence[str]] | None:
-        """By label, what comes next, of a method that says so by a `Command`."""
+        """Map each label of a `Command` method to the nodes it continues with."""
         return self._events.routes[name] if not self.is_edge(name) and self.is_command(name) else None
 
     def _may_be_last(self, name: str) -> bool:
@@ -176,7 +176,7 @@ class FlowEdges:
         return name not in events.routes or events.unheard(name)
 
     def _hand_on(self, name: str) -> None:
-        """See where a method's first parameter comes from."""
+        """Determine the source of a method's first parameter."""
         method, writer = self._definition.methods[name], self._methods[name]
         if not writer.all_parameters or (method.is_start and method.trigger is None):
             if method.condition is not None and writer.all_parameters:
@@ -193,7 +193,7 @@ class FlowEdges:
             self._hand(name, events[0], f"{events[0]}_result")
 
     def _let_go(self) -> None:
-        """Hand nothing on to methods that do nothing with it: what they return may be all that they used it for."""
+        """Drop passed values that the remaining code of a method does not use."""
         while idle := [name for name in self._first if not self._reads(name)]:
             self._idle.update(idle)
             for name in idle:
@@ -204,7 +204,7 @@ class FlowEdges:
                     value[:] = [item for item in value if item != key]
 
     def _reads(self, name: str) -> bool:
-        """Whether a method uses its first parameter in what is left of it."""
+        """Return whether the remaining code of a method uses its first parameter."""
         writer = self._methods[name]
         called = writer.all_parameters[0].arg
         unused = set[int]()
@@ -216,7 +216,7 @@ class FlowEdges:
         )
 
     def _first_of(self, events: Sequence[str]) -> list[str]:
-        """Events without those that come in the same step as one whose method was defined before theirs."""
+        """Drop events that occur in the same step as one whose method was defined earlier."""
         names = [method for method in self._definition.methods if method in events]
         late = {
             other
@@ -241,7 +241,7 @@ class FlowEdges:
         self._first[name] = f'"{event}"'
 
     def write(self, parts: ProgramWriters, state: FlowStateWriter, prefix: str, called: Mapping[str, str]) -> str:
-        """Write the graph; what it is called."""
+        """Write the graph and return its name."""
         sheet, events = parts.sheet, self._events
         sheet.use("langgraph.graph", "END", "START", "StateGraph")
         before = f"{prefix}_" if prefix else ""
@@ -280,7 +280,7 @@ class FlowEdges:
 
     @property
     def result(self) -> bool:
-        """Whether a run gives a result."""
+        """Return whether a run has a result."""
         return self._has_result
 
     def _edge(self, builder: str, name: str, target: str, called: Mapping[str, str]) -> str:
@@ -300,14 +300,14 @@ class FlowEdges:
         return f'{builder}.add_conditional_edges("{name}", {function}, [{targets[1:-1]}, END])'
 
     def _says_texts(self, name: str) -> bool:
-        """Whether a method says one text each time, and no list, Enum or nothing."""
+        """Return whether a method always returns a single text, never a list, an Enum or None."""
         writer = self._methods[name]
         note = "" if writer.tree.returns is None else ast.unparse(writer.tree.returns)
         values = [item.value for item in writer.returns]
         return "Literal" in note or note == "str" or (all(map(_is_text, values)) and always_returns(writer.tree.body))
 
     def _helper(self, parts: ProgramWriters) -> str:
-        """The function that reads all that a router may say."""
+        """Return the function that normalizes all values a router may return."""
         helper = parts.sheet.helper("routed")
         if helper is None:
             parts.sheet.use("collections.abc", "Mapping", "Sequence")
@@ -345,7 +345,7 @@ def _unparsed(node: Any) -> str:
 
 
 def _is_text(node: ast.AST | None) -> bool:
-    """Whether an expression is a text in any case."""
+    """Return whether an expression is always a text."""
     if isinstance(node, ast.IfExp):
         return _is_text(node.body) and _is_text(node.orelse)
     return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))

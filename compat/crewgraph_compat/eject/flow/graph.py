@@ -23,13 +23,13 @@ _RANK = 12
 
 
 class FlowWriter:
-    """Writes one flow.
+    """Write one flow.
 
     Args:
         flow: the flow.
-        parts: the program, and those who write parts of it.
-        prefix: what stands before the names of its graph, where a method of another one kicks it off.
-        calls: writes what its methods kick off; that of the other one.
+        parts: the program and the writers of its parts.
+        prefix: the prefix of its graph names if a method of another flow kicks it off.
+        calls: the writer of the flows its methods kick off; shared with the other flow.
     """
 
     def __init__(
@@ -47,11 +47,11 @@ class FlowWriter:
 
     @property
     def name(self) -> str:
-        """What the flow is called."""
+        """The name of the flow."""
         return type(self.flow).__name__
 
     def read(self) -> None:
-        """Look at everything, and bring in what the user wrote."""
+        """Inspect the flow and add the user's code."""
         self._refuse()
         names = self.parts.sheet.names
         for name, method in self.definition.methods.items():
@@ -73,7 +73,7 @@ class FlowWriter:
             writer.called = names.new(writer.name, f"_of_{self.prefix}" if self.prefix else "_method")
 
     def _take_over(self, writer: MethodWriter) -> None:
-        """Bring in what a method uses, once what is of crewgraph in it was replaced."""
+        """Add the code that a method uses, after the crewgraph parts in it were replaced."""
         edits = writer.edits
         text = edits.done()
         self.parts.lifter.needs(writer.module, text, writer.where)
@@ -84,7 +84,7 @@ class FlowWriter:
                 self.parts.refusals.add(writer.where, f"it passes its whole state to other code in its line {line}")
 
     def _helpers_of(self, writer: MethodWriter) -> list[MethodWriter]:
-        """The methods without a trigger that a method calls."""
+        """Return the untriggered methods that a method calls."""
         results: list[MethodWriter] = []
         for name in writer.touched.helpers:
             function = inspect.getattr_static(type(self.flow), name, None)
@@ -117,11 +117,11 @@ class FlowWriter:
 
     @cached_property
     def lines(self) -> FlowEdges:
-        """What leads to what, and what is handed on."""
+        """The connections between methods, and the values passed along them."""
         return FlowEdges(self.definition, self.events, self.methods, self.parts.refusals)
 
     def write(self) -> str:
-        """Write it; the expression for what its run gives."""
+        """Write the flow and return the expression for the result of a run."""
         sheet, lines, state = self.parts.sheet, self.lines, self.state
         self._check_at_once()
         handed = lines.keys()
@@ -145,7 +145,7 @@ class FlowWriter:
         )
 
     def _writes(self, writer: MethodWriter) -> list[str]:
-        """The fields that a method changes, those that its helpers change with them."""
+        """Return the fields that a method changes, directly or through its helpers."""
         result = dict(writer.touched.writes)
         seen, todo = set[str](), list(writer.touched.helpers)
         while todo:
@@ -157,7 +157,7 @@ class FlowWriter:
         return list(result)
 
     def _shared(self) -> dict[str, tuple[str, str]]:
-        """By field, two methods that may change it at once."""
+        """Map each field that may be changed concurrently to two methods that change it."""
         results: dict[str, tuple[str, str]] = {}
         names = list(self.methods)
         for n, first in enumerate(names):
@@ -168,7 +168,7 @@ class FlowWriter:
         return results
 
     def _grow(self) -> set[str]:
-        """The lists that several methods add to at once."""
+        """Return the lists that several methods append to concurrently."""
         writers = [*self.methods.values(), *self.helpers.values()]
         return {
             name
@@ -188,20 +188,20 @@ class FlowWriter:
 
     @property
     def is_forked(self) -> bool:
-        """Whether anything of it runs at once."""
+        """Whether any methods run concurrently."""
         return has_parallel_branches(self.events)
 
     @property
     def gives(self) -> bool:
-        """Whether its run gives a result."""
+        """Whether a run has a result."""
         return self.lines.result
 
     @property
     def is_async(self) -> bool:
-        """Whether it has coroutine functions."""
+        """Whether the flow has coroutine functions."""
         return any(method.is_async for method in self.methods.values())
 
 
 def _is_own(backend: Any) -> bool:
-    """Whether states are saved to something of the user's."""
+    """Return whether states are saved to a backend of the user's."""
     return isinstance(backend, FlowPersistence) and not isinstance(backend, SQLiteFlowPersistence)

@@ -23,13 +23,13 @@ __all__ = ["MethodWriter", "always_returns", "router_labels"]
 
 @dataclass
 class MethodWriter:
-    """Writes one method.
+    """Write one method.
 
     Args:
-        name: what it is called.
+        name: the name of the method.
         function: the function.
-        flow: whose method it is.
-        parts: the program, and those who write parts of it.
+        flow: the flow that owns the method.
+        parts: the program and the writers of its parts.
     """
 
     name: str
@@ -38,13 +38,13 @@ class MethodWriter:
     parts: ProgramWriters
     calls: CrewCalls
     helpers: "dict[str, MethodWriter]"
-    """The methods that others call."""
+    """The methods that other methods call."""
 
     called: str
-    """The name of its function."""
+    """The name of the generated function."""
 
     method: FlowMethod | None = None
-    """What decorators say of it; None for one that others call."""
+    """The method's definition from its decorators; None for a helper called by other methods."""
 
     module: UserModule = field(init=False)
     text: str = field(init=False)
@@ -68,16 +68,16 @@ class MethodWriter:
 
     @property
     def where(self) -> str:
-        """What it is called in messages."""
+        """The name of the method in messages."""
         return f"method `{self.name}` of flow `{type(self.flow).__name__}`"
 
     @cached_property
     def edits(self) -> SourceEdits:
-        """Its source, with what is of the flow's object put right."""
+        """The edits to the source that replace uses of the flow object."""
         return self._edits()
 
     def is_shown(self, node: ast.AST) -> bool:
-        """Whether a state that is used as a whole is only looked at: printed, put into a text, or asked for its values."""
+        """Return whether a whole-state use only reads it: it is printed, formatted, or dumped."""
         above = {id(child): item for item in ast.walk(self.tree) for child in ast.iter_child_nodes(item)}
         around = above.get(id(node))
         if isinstance(around, ast.Call):
@@ -86,33 +86,33 @@ class MethodWriter:
 
     @property
     def is_async(self) -> bool:
-        """Whether it is a coroutine function."""
+        """Whether the method is a coroutine function."""
         return isinstance(self.tree, ast.AsyncFunctionDef)
 
     @property
     def parameters(self) -> list[ast.arg]:
-        """What it takes besides its object, and has no default for."""
+        """The parameters besides `self` that have no default."""
         every = [*self.tree.args.posonlyargs, *self.tree.args.args][1:]
         return every[: len(every) - len(self.tree.args.defaults)] if self.tree.args.defaults else every
 
     @property
     def all_parameters(self) -> list[ast.arg]:
-        """What it takes besides its object."""
+        """The parameters besides `self`."""
         return [*self.tree.args.posonlyargs, *self.tree.args.args][1:]
 
     @property
     def returns(self) -> list[ast.Return]:
-        """What it returns, in its own body."""
+        """The return statements in the method's own body."""
         return list(_returns(self.tree.body))
 
     @property
     def gives(self) -> bool:
-        """Whether it returns something."""
+        """Whether the method returns a value."""
         return any(item.value is not None and not _is_none(item.value) for item in self.returns)
 
     @property
     def annotation(self) -> str:
-        """The type of what it returns, where that is plain; `Any` otherwise."""
+        """The return type if it is a plain one, else `Any`."""
         note = self.tree.returns
         plain = isinstance(note, ast.Name) and note.id in ("str", "int", "float", "bool", "list", "dict")
         return ast.unparse(note) if plain else "Any"
@@ -125,14 +125,14 @@ class MethodWriter:
         given: Sequence[str],
         ways: Mapping[str, Sequence[str]] | None = None,
     ) -> str:
-        """The function of its node.
+        """Return the function of the method's node.
 
         Args:
             state: the annotation of the state.
-            first: lines that stand before its own.
-            update: keys that it writes, with the expressions for their values.
-            given: keys that hold what it returns.
-            ways: by the labels that it returns, the nodes that come next, where it says so itself.
+            first: lines before the method's own.
+            update: the state keys it writes, with expressions for their values.
+            given: the keys that receive its return value.
+            ways: next nodes by label, if it selects them itself.
         """
         edits = self.edits
         for item in self.returns:
@@ -155,7 +155,7 @@ class MethodWriter:
         return self._function(self.called, f"state: {state}", returned, first, body)
 
     def edge(self, state: str, first: Sequence[str], returned: str) -> str:
-        """The function of a conditional edge: what it returns says the way."""
+        """Return the function of a conditional edge, whose return value selects the next node."""
         note = self.tree.returns
         text = ast.unparse(note) if note is not None and "Literal" in ast.unparse(note) else returned
         if text != returned:
@@ -163,7 +163,7 @@ class MethodWriter:
         return self._function(self.called, f"state: {state}", text, first, self._body(self.edits))
 
     def helper(self, state: str) -> str:
-        """The function of a method that others call."""
+        """Return the function of a helper method."""
         arguments = self.tree.args
         arguments.args[0] = ast.arg("state", ast.Name(state))
         returned = "" if self.tree.returns is None else ast.unparse(self.tree.returns)
@@ -185,7 +185,7 @@ class MethodWriter:
         return f"{kind} {name}({takes}){arrow}:\n{doc}{lines}{body}"
 
     def _edits(self) -> SourceEdits:
-        """Its source, with what is of the flow's object put right."""
+        """Return the edits that replace uses of the flow object."""
         edits = SourceEdits(self.text, self.tree)
         called = self._call_helpers(edits)
         for node in ast.walk(self.tree):
@@ -197,7 +197,7 @@ class MethodWriter:
         return edits
 
     def _own(self, node: ast.Attribute, called: set[int]) -> str | None:
-        """What stands in the place of `self.x`; None where it is a part of something that is replaced as a whole."""
+        """Return the replacement of `self.x`, or None within an expression that is replaced as a whole."""
         if node.attr == "state":
             return "state"
         if id(node) in called:
@@ -211,7 +211,7 @@ class MethodWriter:
         return None
 
     def _call_helpers(self, edits: SourceEdits) -> set[int]:
-        """Let it call the functions that other methods have become; the nodes that are done with that."""
+        """Replace calls of other methods with calls of their generated functions, and return the replaced nodes."""
         calls = [
             node
             for node in ast.walk(self.tree)
@@ -259,22 +259,22 @@ class MethodWriter:
         given: Sequence[str],
         ways: Mapping[str, Sequence[str]],
     ) -> str:
-        """What stands in the place of a `return` that says the way."""
+        """Return the replacement of a `return` that selects the next node."""
         self.parts.sheet.use("langgraph.types", "Command")
         said = item.value.value if isinstance(item.value, ast.Constant) else None
-        others = {f"{node}_given" for nodes in ways.values() for node in nodes}
-        others -= {f"{node}_given" for node in ways.get(str(said), ())}
-        handed = [key for key in given if key not in others]
+        excluded = {f"{node}_given" for nodes in ways.values() for node in nodes}
+        excluded -= {f"{node}_given" for node in ways.get(str(said), ())}
+        handed = [key for key in given if key not in excluded]
         for label in _labels(item.value):
             targets = ways.get(label.value, ())
             edits.replace(label, _listed(targets) if len(targets) > 1 else _quoted(targets[0]) if targets else "END")
-        assert item.value is not None  # it is one of labels
+        assert item.value is not None  # it is one of the labels
         words = [f"update={_update(update, handed, repr(said))}"] if update or handed else []
         return f"return Command({', '.join([*words, f'goto={edits.inner(item.value)}'])})"
 
 
 def router_labels(function: Any) -> list[str] | None:
-    """The labels that a router returns, where each `return` names its own and it ends with none else; None otherwise."""
+    """Return a router's labels if each `return` names its own and nothing else can end it; None otherwise."""
     values = [item.value for item in _returns(function.body)]
     labels = [_labels(item) for item in values]
     if not values or not all(labels) or not always_returns(function.body):
@@ -283,7 +283,7 @@ def router_labels(function: Any) -> list[str] | None:
 
 
 def _labels(value: ast.AST | None) -> list[Any]:
-    """The texts that an expression comes to; none where it may be something else."""
+    """Return the texts that an expression may evaluate to, or nothing if it may be anything else."""
     if isinstance(value, ast.IfExp):
         results = [_labels(value.body), _labels(value.orelse)]
         return [item for ones in results for item in ones] if all(results) else []
@@ -298,8 +298,8 @@ def _listed(names: Sequence[str]) -> str:
     return f"[{', '.join(map(_quoted, names))}]"
 
 
-def _update(update: Sequence[tuple[str, str]], given: Sequence[str], value: str) -> str:
-    entries = [f'"{key}": {value}' for key in given] + [f'"{key}": {read}' for key, read in update]
+def _update(update: Sequence[tuple[str, str]], result_keys: Sequence[str], value: str) -> str:
+    entries = [f'"{key}": {value}' for key in result_keys] + [f'"{key}": {read}' for key, read in update]
     return f"{{{', '.join(entries)}}}"
 
 
@@ -321,7 +321,7 @@ def _returns(body: Sequence[ast.stmt]) -> Sequence[ast.Return]:
 
 
 def always_returns(body: Sequence[ast.stmt]) -> bool:
-    """Whether nothing comes after a body: each way through it returns or raises."""
+    """Return whether each path through a body returns or raises."""
     last = body[-1]
     if isinstance(last, (ast.Return, ast.Raise)):
         return True

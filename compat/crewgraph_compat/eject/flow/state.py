@@ -1,4 +1,4 @@
-"""The state of a flow: the user's model, or a TypedDict of the keys that are used, and the results that methods pass on."""
+"""The state of a flow: the user's model or a TypedDict of the used keys, and the results that methods pass on."""
 
 from collections.abc import Sequence
 from typing import Any, cast
@@ -18,13 +18,13 @@ _EMPTY = {"str": '""', "int": "0", "float": "0.0", "bool": "False", "list": "[]"
 
 
 class FlowStateWriter:
-    """Writes the state of a flow.
+    """Write the state of a flow.
 
     Args:
-        source: what states are made of: a model, its class, a dict, or nothing.
-        flow: whose it is.
-        parts: the program, and those who write parts of it.
-        methods: what uses it.
+        source: the initial state: a model, its class, a dict, or nothing.
+        flow: the flow that owns the state.
+        parts: the program and the writers of its parts.
+        methods: the writers of the methods that use it.
     """
 
     def __init__(self, source: Any, flow: "Flow[Any]", parts: ProgramWriters, methods: Sequence[MethodWriter]) -> None:
@@ -32,28 +32,28 @@ class FlowStateWriter:
         kind = type(source) if isinstance(source, BaseModel) else source
         self.model: type[BaseModel] | None = kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None
         self.plain = self.whole = "State"
-        """The user's own class, and that of the graph, which has what methods hand on, too."""
+        """The user's class, and the graph's class, which adds the values passed between methods."""
 
         self.needs_id = False
-        """Whether its `id`, which it has of crewgraph, is read."""
+        """Whether the `id` that crewgraph adds is read."""
 
         self._grows: set[str] = set()
 
     @property
     def is_dict(self) -> bool:
-        """Whether it is a dict."""
+        """Whether the state is a dict."""
         return self.model is None
 
     @property
     def fields(self) -> list[str]:
-        """Its fields that are used."""
+        """Return the fields that are used."""
         used = dict.fromkeys(
             name for method in self._methods for name in [*method.touched.reads, *method.touched.writes]
         )
         return list(self.model.model_fields) if self.model is not None else list(used)
 
     def read(self) -> None:
-        """Bring in the user's class."""
+        """Add the user's class."""
         where = f"the state of flow `{type(self._flow).__name__}`"
         self.needs_id = any("id" in method.touched.reads for method in self._methods) and "id" not in self._own_fields()
         if self.needs_id and self.model is None:
@@ -69,11 +69,11 @@ class FlowStateWriter:
         return set(self.model.model_fields)
 
     def write(self, handed: dict[str, str], grows: set[str]) -> None:
-        """Write its class.
+        """Write the state class.
 
         Args:
-            handed: the keys of what methods hand on, and their types.
-            grows: fields that several methods add to at once.
+            handed: the keys of passed values, with their types.
+            grows: the list fields that several methods append to concurrently.
         """
         sheet = self._parts.sheet
         self._grows = grows
@@ -125,13 +125,13 @@ class FlowStateWriter:
         sheet.add(f'class {self.whole}(TypedDict):\n    """What the methods read and write."""\n\n{listed}', _RANK)
 
     def get(self, name: str) -> str:
-        """The expression for a field."""
+        """Return the expression for a field."""
         return f'state["{name}"]' if self.is_dict else f"state.{name}"
 
     def before(self, writes: Sequence[str]) -> list[str]:
-        """Lines before a method that changes fields.
+        """Return the lines before a method that changes fields.
 
-        Lists that several methods add to at once are copied: what runs at once is given the same objects.
+        Lists that several methods append to concurrently are copied, because concurrent nodes receive the same objects.
         """
         lines: list[str] = []
         for name in writes:
@@ -141,7 +141,7 @@ class FlowStateWriter:
         return lines
 
     def update(self, writes: Sequence[str]) -> list[tuple[str, str]]:
-        """What a method gives back for the fields that it changes."""
+        """Return the state update for the fields that a method changes."""
         known = self.fields
         return [
             (name, f"{self.get(name)}[{name}_before:]" if name in self._grows else self.get(name))
@@ -150,9 +150,9 @@ class FlowStateWriter:
         ]
 
     def first(self) -> str:
-        """The expression for the values that a run begins with, as a dict; empty where there are none."""
+        """Return the expression for the initial values as a dict; empty if there are none."""
         state: Any = self._flow.state
-        if self._flow.method_outputs:  # what a run has left there is no beginning
+        if self._flow.method_outputs:  # the values left by a run are not initial values
             state = self._source
         if isinstance(state, BaseModel):
             values: Any = state.model_dump(mode="json", exclude_defaults=True)
@@ -162,6 +162,6 @@ class FlowStateWriter:
 
     @property
     def _given(self) -> dict[str, Any]:
-        """The dict that states are made of, if it is one."""
+        """Return the dict that initializes states, if it is one."""
         source: Any = self._source
         return source if isinstance(source, dict) else {}  # pyright: ignore[reportUnknownVariableType]

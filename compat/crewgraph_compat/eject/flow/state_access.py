@@ -1,4 +1,4 @@
-"""Which fields of its state a method reads and writes, found in its source."""
+"""The state fields that a method reads and writes, determined from its source."""
 
 import ast
 from collections.abc import Iterator
@@ -25,27 +25,27 @@ _READING = frozenset(
         *("startswith", "endswith", "isdigit", "encode", "decode", "capitalize", "isoformat", "strftime", "json"),
     }
 )
-"""Methods that leave what they are called on as it is."""
+"""Methods that do not change their object."""
 
 
 class StateAccess:
-    """What a method does with its state."""
+    """How a method uses its state."""
 
     def __init__(self) -> None:
         self.reads: dict[str, None] = {}
         self.writes: dict[str, None] = {}
         self.appends: set[str] = set()
-        """Fields that are lists, and only grow."""
+        """List fields that only grow."""
 
         self.whole: list[ast.AST] = []
-        """Where the state is used as a whole."""
+        """Nodes that use the state as a whole."""
 
         self.helpers: dict[str, None] = {}
         """Other methods that it calls."""
 
 
 def state_access(function: Any, own: str) -> StateAccess:
-    """What a method does with its state.
+    """Return how a method uses its state.
 
     Args:
         function: the method.
@@ -61,7 +61,7 @@ def state_access(function: Any, own: str) -> StateAccess:
             aliases[alias[0]] = alias[1]
     for node in ast.walk(function):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == own:
-            _taken(result, others, node, above)
+            _record_use(result, others, node, above)
         elif isinstance(node, ast.Name) and node.id in aliases:
             field = aliases[node.id]
             _note(result, others, field, node, above, is_alias=True)
@@ -72,14 +72,14 @@ def state_access(function: Any, own: str) -> StateAccess:
     return result
 
 
-def _taken(found: StateAccess, others: set[str], node: ast.Attribute, above: dict[int, ast.AST]) -> None:
-    """Note what is taken of the object."""
+def _record_use(found: StateAccess, others: set[str], node: ast.Attribute, above: dict[int, ast.AST]) -> None:
+    """Record a use of the object."""
     around = above.get(id(node))
     if node.attr != "state":
         if isinstance(around, ast.Call) and around.func is node:
             found.helpers[node.attr] = None
-    elif (asked := _asked(around, above)) is not None:
-        found.reads[asked] = None
+    elif (key := _get_key(around, above)) is not None:
+        found.reads[key] = None
     elif (field := _field(around, node)) is None:
         found.whole.append(node)
     else:
@@ -88,7 +88,7 @@ def _taken(found: StateAccess, others: set[str], node: ast.Attribute, above: dic
 
 
 def _alias(node: ast.AST, own: str) -> tuple[str, str] | None:
-    """A local name that stands for a part of a field, and the field."""
+    """Return a local name that refers to a part of a field, with the field."""
     if isinstance(node, ast.Assign) and len(node.targets) == 1:
         target, value = node.targets[0], node.value
     elif isinstance(node, ast.For):
@@ -108,8 +108,8 @@ def _is_name(node: ast.AST, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name
 
 
-def _asked(around: Any, above: dict[int, ast.AST]) -> str | None:
-    """The key that `self.state.get(...)` asks for."""
+def _get_key(around: Any, above: dict[int, ast.AST]) -> str | None:
+    """Return the key of `self.state.get(...)`."""
     call = above.get(id(around))
     if (
         isinstance(around, ast.Attribute)
@@ -123,7 +123,7 @@ def _asked(around: Any, above: dict[int, ast.AST]) -> str | None:
 
 
 def _field(around: Any, node: ast.AST) -> str | None:
-    """The field that is taken out of the state."""
+    """Return the state field that an expression accesses."""
     if isinstance(around, ast.Attribute):
         return (
             None
@@ -138,7 +138,7 @@ def _field(around: Any, node: ast.AST) -> str | None:
 def _note(
     found: StateAccess, others: set[str], field: str, node: Any, above: dict[int, ast.AST], *, is_alias: bool = False
 ) -> None:
-    """Note what becomes of a field, from the place where it is taken on."""
+    """Record how a field is used at the place where it is accessed."""
     ctx = getattr(node, "ctx", None)
     if isinstance(ctx, (ast.Store, ast.Del)) and not is_alias:
         found.writes[field] = None
@@ -168,7 +168,7 @@ def _note(
 
 
 def _updated(function: Any, own: str) -> Iterator[list[str]]:
-    """The keys of `self.state.update(...)` and `self.state.setdefault(...)`."""
+    """Return the keys of `self.state.update(...)` and `self.state.setdefault(...)`."""
     for node in ast.walk(function):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
             continue

@@ -32,26 +32,26 @@ __all__ = [
 
 @dataclass
 class TriggerGraph:
-    """What leads to what.
+    """The successors of each method.
 
     Args:
         definition: the flow.
-        refusals: what has no translation.
+        refusals: collects the parts that have no translation.
     """
 
     definition: FlowDefinition
     refusals: Refusals
     edges: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    """By method, those that run whenever it has ended."""
+    """By method, the methods that always run after it."""
 
     joins: list[tuple[tuple[str, ...], str]] = field(default_factory=list[tuple[tuple[str, ...], str]])
-    """Methods that wait for several."""
+    """Methods that wait for several events."""
 
     routes: dict[str, dict[str, list[str]]] = field(default_factory=dict[str, dict[str, list[str]]])
-    """By method that says labels, and by label, those that run because of it."""
+    """By router and label, the methods that the label triggers."""
 
     waits: dict[str, str] = field(default_factory=dict[str, str])
-    """By label that is waited for together with others, the node that stands for it."""
+    """By label that is part of a joint condition, the node that represents it."""
 
     starts: list[str] = field(default_factory=list[str])
 
@@ -63,32 +63,32 @@ class TriggerGraph:
                     self._add(name, condition, again=again)
 
     def speakers(self, label: str) -> list[str]:
-        """The methods that may say a label."""
+        """Return the methods that may return a label."""
         results: list[str] = []
         for name, method in self.definition.methods.items():
-            told = set(method.labels) | texts_in_code(method.func)
+            labels = set(method.labels) | texts_in_code(method.func)
             computed = not method.labels and returned_labels(method.func) is None
-            if (method.is_router and (label in told or computed)) or (
-                not method.is_router and label in self.definition.said and label in told
+            if (method.is_router and (label in labels or computed)) or (
+                not method.is_router and label in self.definition.said and label in labels
             ):
                 results.append(name)
         return results
 
     def unheard(self, name: str) -> bool:
-        """Whether a method may say something that nobody waits for, so that the flow may end with it."""
+        """Return whether a method may return a label without listeners, which ends the flow."""
         method = self.definition.methods[name]
-        told = returned_labels(method.func)
-        return told is None or not told or not set(told) <= set(self.routes.get(name, {}))
+        labels = returned_labels(method.func)
+        return labels is None or not labels or not set(labels) <= set(self.routes.get(name, {}))
 
     def following(self, name: str) -> list[str]:
-        """All that may run because of a method."""
+        """Return all methods that a method may trigger."""
         results = [*self.edges.get(name, []), *(item for ones in self.routes.get(name, {}).values() for item in ones)]
         waited = {node for node in self.waits.values() if node in results}
         results += [target for sources, target in self.joins if name in sources or waited & set(sources)]
         return [item for item in dict.fromkeys(results) if item in self.definition.methods]
 
     def is_sure(self, name: str) -> bool:
-        """Whether something runs in any case when a method has ended."""
+        """Return whether the end of a method always triggers something."""
         return bool(self.edges.get(name)) or any(name in sources for sources, _ in self.joins)
 
     def _add(self, name: str, condition: Condition, *, again: bool) -> None:
@@ -112,7 +112,7 @@ class TriggerGraph:
             self.routes.setdefault(speaker, {}).setdefault(event, []).append(name)
 
     def _waited(self, event: Condition) -> str:
-        """The node that is waited for: a method's, or one for a label, or for any of several."""
+        """Return the node to wait for: a method's, or one for a label or for any of several events."""
         if not isinstance(event, str):
             return self._any_of(events_of(event))
         if event in self.definition.methods:
@@ -124,7 +124,7 @@ class TriggerGraph:
         return self.waits[event]
 
     def _any_of(self, events: tuple[str, ...]) -> str:
-        """The node that any of several leads to."""
+        """Return the node that any of several events leads to."""
         key = " or ".join(events)
         if key not in self.waits:
             self.waits[key] = key
@@ -138,12 +138,12 @@ class TriggerGraph:
 
 
 def has_parallel_branches(events: TriggerGraph) -> bool:
-    """Whether anything of a flow runs at once."""
+    """Return whether any methods of a flow run concurrently."""
     return any(len(branches) > 1 for _, branches in _forks(events))
 
 
 def may_run_concurrently(events: TriggerGraph, left: str, other: str) -> bool:
-    """Whether two methods may run at once: they are on different branches, and neither is behind the other."""
+    """Return whether two methods may run concurrently: they are on different branches and neither precedes the other."""
     for fork, branches in _forks(events):
         reached = {branch: _reached(events, branch, fork) for branch in branches}
         for first in branches:
@@ -176,14 +176,14 @@ def _forks(events: TriggerGraph) -> list[tuple[str, list[str]]]:
 
 
 def returns_several_labels(function: Any) -> bool:
-    """Whether a router may say several labels at once: it returns a list in a place, or what cannot be told."""
+    """Return whether a router may return several labels: some path returns a list or a value that cannot be determined."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     values = [node.value for node in ast.walk(tree) if isinstance(node, ast.Return)]
     return any(isinstance(item, (ast.List, ast.Tuple, ast.ListComp)) for item in values)
 
 
 def _reached(events: TriggerGraph, start: str, without: str) -> set[str]:
-    """A method and all behind it, but for what is behind another one alone."""
+    """Return a method and its successors, excluding those reachable only through another method."""
     result, todo = {start}, [start]
     while todo:
         for name in events.following(todo.pop()):
@@ -195,21 +195,21 @@ def _reached(events: TriggerGraph, start: str, without: str) -> set[str]:
 
 @dataclass(frozen=True)
 class _Source:
-    """One of those that are waited for."""
+    """One of the sources that a method waits for."""
 
     methods: tuple[str, ...]
-    """The method; all of them, where it is several that are waited for together."""
+    """The method, or all methods of a joint condition."""
 
     label: str | None = None
-    """What a router says."""
+    """The label of a router."""
 
     def __str__(self) -> str:
-        said = f" saying `{self.label}`" if self.label is not None else ""
-        return " with ".join(f"`{method}`" for method in self.methods) + said
+        suffix = f" saying `{self.label}`" if self.label is not None else ""
+        return " with ".join(f"`{method}`" for method in self.methods) + suffix
 
 
 def refuse_races(events: TriggerGraph, refusals: Refusals) -> None:
-    """Refuse methods that would run twice, or once too few, if each of what they wait for led to them by an edge."""
+    """Refuse methods that would run twice, or once too few, if each of their triggers were an edge."""
     for name, method in events.definition.methods.items():
         trigger = method.trigger
         if not isinstance(trigger, OrCondition) or len(trigger.conditions) < 2:
@@ -221,7 +221,7 @@ def refuse_races(events: TriggerGraph, refusals: Refusals) -> None:
 
 
 def always_in_same_step(definition: FlowDefinition, left: str, other: str) -> bool:
-    """Whether two methods run in the same step each time: both begin the flow, or both wait for the same event."""
+    """Return whether two methods always run in the same step: both start the flow or both wait for the same event."""
     first, second = definition.methods[left], definition.methods[other]
     if first.is_start or second.is_start:
         return first.is_start and second.is_start and first.condition == second.condition
@@ -229,13 +229,13 @@ def always_in_same_step(definition: FlowDefinition, left: str, other: str) -> bo
 
 
 def _why(events: TriggerGraph, name: str, sources: list[_Source]) -> str:
-    """Why edges do not do for a method; empty where they do."""
+    """Return why edges cannot express a method's triggers; empty if they can."""
     definition = events.definition
     is_router = definition.methods[name].is_router
     for first, other in combinations(sources, 2):
         if _meet(events, first, other) and (is_router or not _same_step(definition, first, other)):
             return f"it waits for the first of {first} and {other}, which may finish in different steps of the graph"
-    if is_router:  # it runs for each of them, as edges have it
+    if is_router:  # it runs once per source, as with edges
         return ""
     for first, other in permutations(sources, 2):
         if first.methods != other.methods and _is_behind(events, name, first, other):
@@ -263,7 +263,7 @@ def _sources_of(events: TriggerGraph, condition: Condition) -> Iterator[_Source]
 
 
 def _meet(events: TriggerGraph, left: _Source, other: _Source) -> bool:
-    """Whether two may happen at once, or each is a part of the other."""
+    """Return whether two sources may occur concurrently, or one is a part of the other."""
     if left.methods == other.methods:
         return False
     return any(
@@ -281,9 +281,9 @@ def _same_step(definition: FlowDefinition, first: _Source, other: _Source) -> bo
 
 
 def _is_behind(events: TriggerGraph, name: str, first: _Source, other: _Source) -> bool:
-    """Whether one may come after another without anything having run again, which would be another round.
+    """Return whether one source may follow another without a repeated method, which would be another round.
 
-    What a router says is a signal of its own, but where it follows another router at once.
+    A router's label is a separate event, except directly after another router.
     """
     methods = events.definition.methods
     before = _before(events, first.methods, name)
@@ -300,19 +300,19 @@ def _is_behind(events: TriggerGraph, name: str, first: _Source, other: _Source) 
 
 
 def _after(events: TriggerGraph, source: _Source) -> list[str]:
-    """What runs because of a source."""
+    """Return the methods that a source triggers."""
     results = [item for name in source.methods for item in events.following(name)]
     if source.label is None or returns_several_labels(events.definition.methods[source.methods[0]].func):
         return results
     speaker = source.methods[0]
     routes = events.routes.get(speaker, {})
-    heard = {*events.edges.get(speaker, ()), *routes.get(source.label, ())}
-    unheard = {item for label, ones in routes.items() if label != source.label for item in ones} - heard
+    triggered = {*events.edges.get(speaker, ()), *routes.get(source.label, ())}
+    unheard = {item for label, ones in routes.items() if label != source.label for item in ones} - triggered
     return [item for item in results if item not in unheard]
 
 
 def _before(events: TriggerGraph, names: Iterable[str], without: str) -> set[str]:
-    """Methods, and all that lead to them, but for those that do so by way of another one."""
+    """Return methods and their predecessors, excluding those that lead to them only through another method."""
     result, todo = set[str](), list(names)
     while todo:
         name = todo.pop()

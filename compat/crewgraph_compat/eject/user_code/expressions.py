@@ -1,4 +1,4 @@
-"""Edits to source text that keep the rest of it, and expressions evaluated before a run."""
+"""Edits to source text that preserve the rest, and expressions evaluated before a run."""
 
 import ast
 import builtins
@@ -9,11 +9,11 @@ __all__ = ["SourceEdits", "evaluate_definition", "global_value"]
 
 
 class SourceEdits:
-    """Changes to a text, by places of its syntax tree.
+    """Changes to a text at the positions of its syntax nodes.
 
     Args:
         text: the text.
-        tree: what it was read as.
+        tree: its syntax tree.
     """
 
     def __init__(self, text: str, tree: ast.AST) -> None:
@@ -29,33 +29,33 @@ class SourceEdits:
         self._starts: list[int] = [0]
         for line in self._lines:
             self._starts.append(self._starts[-1] + len(line))
-        self._made: list[tuple[int, int, str]] = []
+        self._changes: list[tuple[int, int, str]] = []
 
     def replace(self, node: ast.AST, text: str) -> None:
-        """Put a text where a node stands."""
+        """Replace the text of a node."""
         around = self._formatted.get(id(node))
         if around is not None and around is not node:  # places within f-strings are not told
             self._within.setdefault(id(around), (around, {}))[1][id(node)] = text
             return
         start, end = self.span(node)
-        self._made.append((start, end, text))
+        self._changes.append((start, end, text))
 
     def remove_lines(self, statement: Any) -> None:
-        """Take a statement away, with its lines."""
-        self._made.append((self._starts[int(statement.lineno) - 1], self._starts[int(statement.end_lineno)], ""))
+        """Remove the lines of a statement."""
+        self._changes.append((self._starts[int(statement.lineno) - 1], self._starts[int(statement.end_lineno)], ""))
 
     def span(self, node: Any) -> tuple[int, int]:
-        """Where a node begins and ends, in bytes."""
+        """Return the start and end of a node as byte offsets."""
         start = self._starts[int(node.lineno) - 1] + int(node.col_offset)
         return start, self._starts[int(node.end_lineno) - 1] + int(node.end_col_offset)
 
     def part(self, node: ast.AST) -> str:
-        """The text of a node."""
+        """Return the text of a node."""
         start, end = self.span(node)
         return b"".join(self._lines)[start:end].decode()
 
     def part_within(self, node: ast.AST, first: Any, last: Any) -> str:
-        """The text from one node to another, names of keywords with it, both of which are within a third."""
+        """Return the text of a node from its first to its last part, including keyword names."""
         if id(node) in self._formatted:
             call: Any = node
             return ", ".join(
@@ -71,47 +71,47 @@ class SourceEdits:
         return head[head.rindex("(") + 1 :].lstrip() + full.encode()[start:end].decode()
 
     def drop_first_parameter(self, function: Any) -> None:
-        """Take the first parameter of a function away."""
+        """Remove the first parameter of a function."""
         first, following = function.args.args[0], [*function.args.args[1:], *function.args.kwonlyargs]
         start, end = self.span(first)
-        others = [item for item in (function.args.vararg, function.args.kwarg) if item is not None]
+        variadic = [item for item in (function.args.vararg, function.args.kwarg) if item is not None]
         if following:
             end = self.span(following[0])[0]
             if function.args.kwonlyargs and following[0] is function.args.kwonlyargs[0]:
                 end = start + b"".join(self._lines)[start:end].index(b"*")
-        elif others:
-            end = start + b"".join(self._lines)[start : self.span(others[0])[0]].index(b"*")
-        self._made.append((start, end, ""))
+        elif variadic:
+            end = start + b"".join(self._lines)[start : self.span(variadic[0])[0]].index(b"*")
+        self._changes.append((start, end, ""))
 
     def replace_statement(self, statement: ast.AST, text: str) -> None:
-        """Put a text where a statement stands; what was changed within it is in that text already."""
+        """Replace the text of a statement, which already includes the changes within it."""
         start, end = self.span(statement)
-        self._made.append((start, end, text))
+        self._changes.append((start, end, text))
 
     def inner(self, node: ast.AST) -> str:
-        """The text of a node, with the changes within it."""
+        """Return the text of a node with the changes within it."""
         start, end = self.span(node)
         return self._applied(start, end)
 
     def current(self, node: ast.AST) -> str:
-        """The text of a node with the changes within it; within an f-string, whose places are not told, without them."""
+        """Return the text of a node with the changes within it, but unchanged in an f-string, which has no positions."""
         around = self._formatted.get(id(node))
         return self.inner(node) if around is None or around is node else ast.unparse(node)
 
     def done_from(self, node: ast.AST) -> str:
-        """The text from the line of a node on, with the changes."""
+        """Return the text from the line of a node on, with the changes."""
         start = self._starts[getattr(node, "lineno", 1) - 1]
         return self._applied(start, self._starts[-1])
 
     def done(self) -> str:
-        """The text with the changes; of changes within changes the outer ones count."""
+        """Return the text with the changes; outer changes replace the ones within them."""
         return self._applied(0, self._starts[-1])
 
     def _applied(self, first: int, last: int) -> str:
-        """A part of the text with the changes that lie within it."""
+        """Return a part of the text with the changes within it."""
         within = [(*self.span(around), _reworded(around, changed)) for around, changed in self._within.values()]
         remaining: list[tuple[int, int, str]] = []
-        for start, end, text in sorted([*self._made, *within], key=lambda built: (built[0], -built[1])):
+        for start, end, text in sorted([*self._changes, *within], key=lambda built: (built[0], -built[1])):
             if first <= start and end <= last and (not remaining or start >= remaining[-1][1]):
                 remaining.append((start, end, text))
         data, at = b"".join(self._lines), first
@@ -123,7 +123,7 @@ class SourceEdits:
 
 
 def _reworded(formatted: ast.JoinedStr, changed: dict[int, str]) -> str:
-    """An f-string with other expressions in it."""
+    """Return an f-string with replaced expressions."""
 
     class Changed(ast.NodeTransformer):
         def visit(self, node: ast.AST) -> Any:
@@ -135,14 +135,14 @@ def _reworded(formatted: ast.JoinedStr, changed: dict[int, str]) -> str:
 
 
 def evaluate_definition(node: ast.AST, named: Callable[[str], Any]) -> Any:
-    """The value of an expression of calls, names, attributes and plain data.
+    """Return the value of an expression made of calls, names, attributes and plain data.
 
     Args:
         node: the expression.
-        named: gives what a name stands for.
+        named: returns the value of a name.
 
     Raises:
-        LookupError: it holds something else, or a name that stands for nothing.
+        LookupError: it contains another kind of expression or an unknown name.
     """
 
     def again(inner: ast.AST) -> Any:
@@ -163,7 +163,7 @@ def evaluate_definition(node: ast.AST, named: Callable[[str], Any]) -> Any:
 
 
 def _data(node: ast.AST, again: Callable[[ast.AST], Any]) -> Any:
-    """The value of a list, a dict, a number or a text that is put together."""
+    """Return the value of a list, a dict, a number or a composed text."""
     match node:
         case ast.List(elts=elements):
             return [again(item) for item in elements]
@@ -182,7 +182,7 @@ def _data(node: ast.AST, again: Callable[[ast.AST], Any]) -> Any:
 
 
 def global_value(name: str, values: Mapping[str, Any]) -> Any:
-    """What a global name stands for.
+    """Return the value of a global name.
 
     Raises:
         LookupError: nothing.

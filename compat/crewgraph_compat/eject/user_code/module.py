@@ -1,4 +1,4 @@
-"""A module of the user: its top-level definitions, and how the program gets them, imported or copied."""
+"""A user module: its top-level definitions, and how the program imports or copies them."""
 
 import ast
 import inspect
@@ -20,16 +20,16 @@ __all__ = ["FRAMEWORKS", "UserCode", "UserModule", "global_names", "imported_nam
 
 
 FRAMEWORKS = frozenset({"crewgraph", "crewai", "crewai_tools", "crewgraph_compat"})
-"""The packages that an ejected program does without."""
+"""The packages that an ejected program does not depend on."""
 
 
 class UserModule:
-    """A module's source.
+    """The source of a module.
 
     Args:
-        file: where it stands.
-        values: its global names, as they are now.
-        name: what it is imported as.
+        file: the path of the file.
+        values: its current global names.
+        name: the name it is imported by.
     """
 
     def __init__(self, file: str, values: Mapping[str, Any], name: str) -> None:
@@ -37,37 +37,37 @@ class UserModule:
 
     @cached_property
     def text(self) -> str:
-        """Its source; empty where there is none."""
+        """The source; empty if there is none."""
         return "".join(linecache.getlines(self.file))
 
     @cached_property
     def tree(self) -> ast.Module:
-        """Its source, read."""
+        """The syntax tree."""
         return ast.parse(self.text)
 
     @cached_property
     def definitions(self) -> dict[str, ast.stmt]:
-        """By name, the statement of its top level that defines it, the last one where there are several."""
+        """The top-level statements by the name they define; the last definition wins."""
         return {name: item for item in _top(self.tree.body) for name in _bound(item)}
 
     def segment(self, node: ast.AST) -> str:
-        """The text of a statement, decorators included."""
+        """Return the text of a statement with its decorators."""
         first = min([cast("Any", node).lineno, *(item.lineno for item in getattr(node, "decorator_list", []))])
         lines = self.text.splitlines()[first - 1 : cast("Any", node).end_lineno]
         return "\n".join(lines)
 
     def name_of(self, value: object) -> str | None:
-        """The global name that stands for an object."""
+        """Return the global name of an object."""
         return next((name for name, item in self.values.items() if item is value and name in self.definitions), None)
 
     @property
     def is_free(self) -> bool:
-        """Whether it can be imported where the frameworks are not installed."""
+        """Return whether the module can be imported without the frameworks."""
         return _is_free(self.name, set())
 
     @classmethod
     def of(cls, value: Any) -> "UserModule | None":
-        """The module that a function or class is defined in; None where its source is not to be had."""
+        """Return the module that defines a function or class, or None if its source is unavailable."""
         plain = inspect.unwrap(value) if callable(value) and not isinstance(value, type) else value
         values: Any = getattr(plain, "__globals__", None)
         name = str(getattr(value, "__module__", None) or "")
@@ -81,14 +81,14 @@ class UserModule:
 
     @classmethod
     def named(cls, name: str) -> "UserModule | None":
-        """A module that was imported."""
+        """Return an imported module."""
         module = sys.modules.get(name)
         file = getattr(module, "__file__", None)
         return cls(file, vars(module), name) if isinstance(module, ModuleType) and isinstance(file, str) else None
 
 
 def _top(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements of a top level, those within `try` and `if` with them."""
+    """Return the statements of a top level, including those within `try` and `if`."""
     for statement in body:
         if isinstance(statement, (ast.Try, ast.If)):
             yield from (inner for inner in _top(statement.body) if isinstance(inner, (ast.Import, ast.ImportFrom)))
@@ -117,7 +117,7 @@ def _is_set(node: ast.AST) -> TypeGuard[ast.Name]:
 
 
 def global_names(source: str) -> set[str]:
-    """The global names that a piece of source uses."""
+    """Return the global names that a piece of source uses."""
     table = symtable.symtable(source, "<lifted>", "exec")
     results = {get_symbol.get_name() for get_symbol in table.get_symbols() if get_symbol.is_referenced()}
     below = [*table.get_children()]
@@ -129,7 +129,7 @@ def global_names(source: str) -> set[str]:
 
 
 def _quoted(tree: ast.AST) -> set[str]:
-    """The names in annotations that are written as texts."""
+    """Return the names in quoted annotations."""
     noted = [
         node.annotation for node in ast.walk(tree) if isinstance(node, (ast.arg, ast.AnnAssign)) and node.annotation
     ]
@@ -150,7 +150,7 @@ def _quoted(tree: ast.AST) -> set[str]:
 
 
 def imported_names(statement: ast.Import | ast.ImportFrom, package: str) -> list[tuple[str, str, str | None]]:
-    """What an import brings: for each name that it binds, the name, the module, and the name in that (None: itself)."""
+    """Return, for each name bound by an import, the name, the module, and the attribute (None: the module itself)."""
     if isinstance(statement, ast.Import):
         return [(name.asname or name.name.partition(".")[0], name.name, None) for name in statement.names]
     above = package.split(".")[: len(package.split(".")) - statement.level + 1] if statement.level else []
@@ -159,7 +159,7 @@ def imported_names(statement: ast.Import | ast.ImportFrom, package: str) -> list
 
 
 def is_installed_package(name: str) -> bool:
-    """Whether a module is the standard library's or an installed package's."""
+    """Return whether a module belongs to the standard library or an installed package."""
     root = name.partition(".")[0]
     if root in sys.stdlib_module_names:
         return True
@@ -178,26 +178,26 @@ def _is_free(name: str, seen: set[str]) -> bool:
     if module is None:
         return False
     package = str(module.values.get("__package__") or "")
-    brought = [
+    imported = [
         source
         for node in ast.walk(module.tree)
         if isinstance(node, (ast.Import, ast.ImportFrom))
         for _, source, _ in imported_names(node, package)
     ]
-    return all(_is_free(item, seen) for item in brought)
+    return all(_is_free(item, seen) for item in imported)
 
 
 _RANK = 3
 
 
 class UserCode:
-    """Brings the user's own code into a program.
+    """Add the user's own code to a program.
 
     Args:
         sheet: the program.
-        refusals: what has no translation.
+        refusals: collects the parts that have no translation.
         target: the module of the crew or flow, which is never imported.
-        stand_ins: by names of CrewAI's, what writes something of the program's own for one, and gives its name.
+        stand_ins: by CrewAI name, a function that writes the program's replacement and returns its name.
     """
 
     def __init__(
@@ -207,17 +207,17 @@ class UserCode:
         self._done: dict[tuple[str, str], str] = {}
         self._owners: dict[str, tuple[str, str]] = {}
         self.rewrite: Callable[[UserModule, str], str] = lambda _, text: text
-        """Puts something else in the place of what is of crewgraph in a source."""
+        """Replaces the crewgraph parts of a source."""
 
         self.sources: list[str] = []
-        """The texts that were taken over."""
+        """The texts that were copied."""
 
     def value(self, value: Any, where: str) -> str | None:
-        """The name of a function or class of the user's in the program; None where it has none, which is noted.
+        """Return the program's name for a user function or class, or None after recording that it has none.
 
         Args:
             value: the function or class.
-            where: what it is used for, for messages.
+            where: its use, for messages.
         """
         name = getattr(value, "__name__", None)
         module = UserModule.of(value)
@@ -239,7 +239,7 @@ class UserCode:
         return self.name(module, known, where)
 
     def _lambda(self, module: UserModule, value: Any, where: str) -> str | None:
-        """A function for a lambda, if it is the only one of its kind in its line and needs nothing around it."""
+        """Return a function for a lambda, if the lambda is the only one in its line and has no closure."""
         code = value.__code__
         results = [
             node
@@ -260,7 +260,7 @@ class UserCode:
         return self._done[key]
 
     def _method(self, module: UserModule, value: Any, where: str) -> str | None:
-        """A function for a method that does without its object."""
+        """Return a function for a method that does not use its object."""
         key = (module.file, value.__qualname__)
         if key in self._done:
             return self._done[key]
@@ -281,7 +281,7 @@ class UserCode:
         return name
 
     def name(self, module: UserModule, name: str, where: str) -> str | None:
-        """A global name of a module, brought into the program with all that it needs."""
+        """Add a global name of a module to the program with everything it needs."""
         key = (module.file, name)
         if key in self._done:
             return self._done[key]
@@ -300,14 +300,14 @@ class UserCode:
     def source(
         self, module: UserModule, text: str, where: str, rank: int = _RANK, *, given: frozenset[str] = frozenset()
     ) -> None:
-        """Put source of a module into the program, after all that it needs.
+        """Add source of a module to the program, after everything it needs.
 
         Args:
             module: the module.
             text: the source.
-            where: what it is used for, for messages.
-            rank: where in the program it stands.
-            given: names that are in the program already.
+            where: its use, for messages.
+            rank: its position in the program.
+            given: names that the program already has.
         """
         text = self.rewrite(module, text)
         self.needs(module, text, where, given)
@@ -315,7 +315,7 @@ class UserCode:
         self.sheet.add(text, rank)
 
     def needs(self, module: UserModule, text: str, where: str, given: frozenset[str] = frozenset()) -> None:
-        """Bring in what a piece of a module's source uses of it, but for names that are given."""
+        """Add the names that a piece of a module's source uses, except given ones."""
         for used in sorted((global_names(text) & set(module.definitions)) - given):
             self.name(module, used, where)
 
@@ -360,7 +360,7 @@ class UserCode:
         return result
 
     def _claim(self, name: str, key: tuple[str, str], where: str) -> bool:
-        """Whether a name is free for something of the user's."""
+        """Return whether a name is available for a user definition, and reserve it."""
         if self._owners.setdefault(name, key) != key or self.sheet.names.is_taken(name):
             self.refusals.add(where, f"the name `{name}` is used twice; rename one of the two")
             return False

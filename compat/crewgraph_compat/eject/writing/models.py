@@ -36,11 +36,11 @@ _OTHER_WORDS = {"temperature": "temperature", "max_tokens": "max_tokens", "timeo
 
 
 class ModelExpressions:
-    """The models of a program, each written once.
+    """Write the models of a program, each once.
 
     Args:
         sheet: the program.
-        refusals: what has no translation.
+        refusals: collects the parts that have no translation.
     """
 
     def __init__(self, sheet: ProgramText, refusals: Refusals) -> None:
@@ -49,27 +49,27 @@ class ModelExpressions:
         self._limiters: dict[int, str] = {}
 
     def of(self, agent: BaseAgent, crew: Crew | None = None) -> str:
-        """The constant that holds the model of an agent, whose requests are bounded where the agent or its crew says so."""
-        whose = agent if agent.max_rpm or crew is None else crew
-        limiter = self._limiter(whose.max_rpm, id(whose)) if whose.max_rpm else ""
+        """Return the constant of an agent's model, rate limited if the agent or its crew says so."""
+        owner = agent if agent.max_rpm or crew is None else crew
+        limiter = self._limiter(owner.max_rpm, id(owner)) if owner.max_rpm else ""
         return self.name(agent.llm, f"agent `{agent.role}`", limiter)
 
-    def _limiter(self, most: int, whose: int) -> str:
-        """The constant that holds a limit of requests a minute."""
-        if whose not in self._limiters:
+    def _limiter(self, most: int, owner: int) -> str:
+        """Return the constant of a rate limiter."""
+        if owner not in self._limiters:
             self._sheet.use("langchain_core.rate_limiters", "InMemoryRateLimiter")
-            name = self._limiters[whose] = self._sheet.names.new("LIMITER")
+            name = self._limiters[owner] = self._sheet.names.new("LIMITER")
             words = f"requests_per_second={most} / 60, max_bucket_size={most}"
             self._sheet.add(f"{name} = InMemoryRateLimiter({words})", _RANK)
-        return self._limiters[whose]
+        return self._limiters[owner]
 
     def name(self, llm: Any, where: str, limiter: str = "") -> str:
-        """The constant that holds a model.
+        """Return the constant of a model.
 
         Args:
-            llm: the model as it was given to an agent.
-            where: whose it is, for messages.
-            limiter: the constant that bounds its requests.
+            llm: the model as passed to an agent.
+            where: its owner, for messages.
+            limiter: the constant of its rate limiter.
         """
         expression = self._expression(llm, where)
         if limiter and expression.endswith(")"):
@@ -116,7 +116,7 @@ class ModelExpressions:
         return self._call(provider.module, provider.class_name, words)
 
     def _address(self, llm: LLM, target: Target, words: dict[str, str]) -> None:
-        """Where it is served, and which variable holds the key, if these are not what the class looks for itself."""
+        """Return the endpoint and the key's environment variable if they are not the defaults of the class."""
         provider = target.provider
         value = llm.base_url or (None if provider.name == "openai" else provider.base_url)
         if value and "@" in value:

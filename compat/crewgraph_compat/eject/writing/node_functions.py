@@ -100,7 +100,7 @@ class ToolLoop:
             "invoking": self._invoking(),
             "keeping": self._keeping(),
         }
-        text = re.sub("«(.*?)»", lambda found: parts[found[1]], _USED).rstrip()
+        text = re.sub("«(.*?)»", lambda match: parts[match[1]], _USED).rstrip()
         return "\n\n".join([*self._constants(), f"\n{text.strip()}"])
 
     def _invoking(self) -> str:
@@ -303,7 +303,7 @@ class HelperFunctions:
 
     Args:
         sheet: the program.
-        wording: by key, a text of the prompts.
+        wording: the prompt texts by key.
     """
 
     def __init__(self, sheet: ProgramText, wording: Callable[[str], str]) -> None:

@@ -1,4 +1,4 @@
-"""The writers that share one program, and the small dataclass for the output of a task."""
+"""The writers that share a program, and the small dataclass for the output of a task."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ _TEXT = re.compile(r"\bstr\(|\bprint\(|\{\w+\}")
 
 
 class TaskOutputDataclass:
-    """Writes `TaskOutput`, where functions of the user's take one.
+    """Write `TaskOutput` for user functions that receive it.
 
     Args:
         sheet: the program.
@@ -42,7 +42,7 @@ class TaskOutputDataclass:
         self.is_used = False
 
     def name(self) -> str:
-        """What the class is called; it is written at the end."""
+        """Return the name of the class, which is then written at the end."""
         self.is_used = True
         called = self._sheet.helper("TaskOutput")
         if called is None:
@@ -52,20 +52,20 @@ class TaskOutputDataclass:
         return called
 
     def look(self, sources: Sequence[str]) -> None:
-        """Note what functions look at."""
+        """Record the fields that functions use."""
         results = {field for field in _FIELDS if any(f".{field}" in text for text in sources)}
         self._looked_at = [field for field in _FIELDS if field in results or field in self._looked_at]
         self._shown = any(_TEXT.search(text) for text in sources if not text.startswith("@tool"))
 
     def keep(self, field: str) -> None:
-        """Note a field that is needed whoever looks at it."""
+        """Record a field that is always needed."""
         self._looked_at = [item for item in _FIELDS if item == field or item in self._looked_at]
 
     def made(self, given: Mapping[str, str]) -> str:
-        """The expression for an output.
+        """Return the expression that creates an output.
 
         Args:
-            given: expressions by field; those that nobody looks at are left out.
+            given: expressions by field; unused fields are omitted.
         """
         remaining = {name: item for name, item in given.items() if name == "raw" or name in self._looked_at}
         return f"{self.name()}({', '.join(f'{name}={item}' for name, item in remaining.items())})"
@@ -89,11 +89,11 @@ _KEPT = '"""Runs are kept by their `thread_id` while the process lives; a saver 
 
 
 class ProgramWriters:
-    """A program, and those who write parts of it.
+    """A program and the writers of its parts.
 
     Args:
         about: its docstring.
-        target: the module that the crew or flow stands in.
+        target: the module that defines the crew or flow.
         book: the wording of its prompts.
     """
 
@@ -107,38 +107,38 @@ class ProgramWriters:
         self.pieces = HelperFunctions(self.sheet, self._wording)
         self.tools = ToolFunctions(self.sheet, self.lifter, self.pieces.loop)
         self.prompts: dict[str, str] = {}
-        """By their texts, the constants that hold the system messages."""
+        """The constants of the system messages by text."""
 
         self.teams: dict[str, str] = {}
-        """By the expressions for coworkers' tools, their names."""
+        """The names of coworker tools by expression."""
 
         self.keeps_runs = False
         """Whether the graph needs a checkpointer."""
 
         self.asks_people = False
-        """Whether it waits for people."""
+        """Whether the graph waits for people."""
 
     def constant(self, wanted: str, written: str, rank: int) -> str:
-        """The name of the constant that holds a text of a prompt; each text is written once."""
+        """Return the name of the constant for a prompt text; each text is written once."""
         if written not in self.prompts:
             self.prompts[written] = self.sheet.names.new(wanted)
             self.sheet.add(f"{self.prompts[written]} = {written}", rank)
         return self.prompts[written]
 
     def compiled(self, builder: str) -> str:
-        """The expression for the graph that is run, compiled."""
+        """Return the expression that compiles the graph."""
         if not self.keeps_runs:
             return f"{builder}.compile()"
         self.sheet.use("langgraph.checkpoint.memory", "InMemorySaver")
         return f"{builder}.compile(checkpointer=InMemorySaver())\n{_KEPT}"
 
     def look(self) -> None:
-        """Take what the user's functions look at into account, once all of them are there."""
+        """Record the fields that the user's functions use, once all of them are known."""
         self.outputs.look(self.lifter.sources)
         self.pieces.loop.keeps_results &= self.tools.are_there
 
     def finish(self) -> None:
-        """Write what the parts share."""
+        """Write the shared parts."""
         self.pieces.write()
         if "CrewOutput" in "".join(self.lifter.sources) and self.sheet.helper("CrewOutput") is None:
             self.refusals.add("`CrewOutput`", "a function takes one, and no crew gives it one here")
@@ -146,7 +146,7 @@ class ProgramWriters:
             self.outputs.write()
 
     def _flow_state(self) -> str:
-        """The base class of states, with the `id` of a run."""
+        """Return the base class of states, which has the `id` of a run."""
         if self.sheet.helper("FlowState") is None:
             self.sheet.name_helper("FlowState", "FlowState")
             self.sheet.names.take("FlowState")
@@ -177,16 +177,16 @@ class ProgramWriters:
                 kind = "delegate_work" if key == "DELEGATE" else "ask_question"
                 return book.filled("tools", kind, coworkers="{coworkers}")
             case "IMPROVED":
-                asked = book.slice("human_feedback", human_feedback="{feedback}")
-                return f"\n\nYour result so far:\n{{attempt}}\n\n{asked}"
+                feedback = book.slice("human_feedback", human_feedback="{feedback}")
+                return f"\n\nYour result so far:\n{{attempt}}\n\n{feedback}"
             case _:
                 return book.error(key)
 
     def _handed(self) -> tuple[str, str]:
-        """What a coworker is asked, and what is added where they are told something."""
+        """Return the prompt template of a coworker, and the suffix that adds the context."""
         book = self.book
-        asked = f"{{task}}\n\n{book.slice('expected_output', expected_output=book.slice('manager_request'))}"
-        alone = book.slice("task", input=asked)
-        message = book.slice("task", input=book.slice("task_with_context", task=asked, context="{context}"))
+        prompt = f"{{task}}\n\n{book.slice('expected_output', expected_output=book.slice('manager_request'))}"
+        alone = book.slice("task", input=prompt)
+        message = book.slice("task", input=book.slice("task_with_context", task=prompt, context="{context}"))
         known = message.removeprefix(alone) if message.startswith(alone) else "\n\n{context}"
         return alone, known

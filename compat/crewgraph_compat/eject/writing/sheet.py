@@ -1,4 +1,4 @@
-"""The text of a program: its imports, its sections in order, its names, and readable literals for prompts."""
+"""The text of a program: imports, ordered sections, names, and readable literals for prompts."""
 
 import builtins
 import keyword
@@ -24,35 +24,35 @@ __all__ = [
 
 
 def class_name(text: str) -> str:
-    """A text as the name of a class."""
+    """Convert a text to a class name."""
     return "".join(part[:1].upper() + part[1:] for part in slug(text).split("_"))
 
 
 def snake_case(text: str) -> str:
-    """A text, or the name of a class, as the name of a function."""
+    """Convert a text or a class name to a function name."""
     return slug(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", text))
 
 
 class UniqueNames:
-    """The names that a program uses at its top."""
+    """The top-level names of a program."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set(keyword.kwlist) | set(dir(builtins))
 
     def take(self, name: str) -> None:
-        """Note a name that is used."""
+        """Reserve a name."""
         self._taken.add(name)
 
     def is_taken(self, name: str) -> bool:
-        """Whether something has the name."""
+        """Return whether a name is used."""
         return name in self._taken
 
     def new(self, wanted: str, otherwise: str = "") -> str:
-        """A name like the wanted one that nothing else has.
+        """Return an unused name similar to the wanted one.
 
         Args:
-            wanted: what the name should be.
-            otherwise: what is added to it first where that is taken.
+            wanted: the preferred name.
+            otherwise: the suffix to try first if it is taken.
         """
         base = _identifier(wanted)
         choices = [base, f"{base}{otherwise}"] if otherwise else [base]
@@ -72,14 +72,14 @@ def _identifier(text: str) -> str:
 
 @dataclass
 class ProgramText:
-    """A program while it is written."""
+    """A program under construction."""
 
     about: str
-    """Its docstring."""
+    """The docstring of the program."""
 
     names: UniqueNames = field(default_factory=UniqueNames)
     todo: list[str] = field(default_factory=list[str])
-    """What is left to its user."""
+    """The tasks left to the user."""
 
     _modules: dict[str, None] = field(default_factory=dict[str, None])
     _from: dict[str, dict[str, None]] = field(default_factory=dict[str, dict[str, None]])
@@ -93,18 +93,18 @@ class ProgramText:
         self._modules[f"{name} as {alias}" if alias and alias != name else name] = None
 
     def use(self, module: str, *names: str) -> None:
-        """Import names from a module; "a as b" is taken."""
+        """Import names from a module; accepts "a as b"."""
         for name in names:
             self.names.take(name.rpartition(" as ")[2])
             self._from.setdefault(module, {})[name] = None
 
     def add(self, part: str, rank: int = 5) -> None:
-        """Add a part: a function, a class, or lines; those of a lower rank stand before."""
+        """Add a function, a class, or lines; parts of a lower rank come first."""
         self._parts.append((rank if self._rank is None else min(rank, self._rank), part.strip("\n")))
 
     @contextmanager
     def together(self, rank: int) -> Generator[None]:
-        """Let what is added stand together, in its order: nothing of it behind this rank."""
+        """Keep the parts added within the block together, in their order, with no rank above this one."""
         before, self._rank = self._rank, rank
         try:
             yield
@@ -112,15 +112,15 @@ class ProgramText:
             self._rank = before
 
     def helper(self, name: str) -> str | None:
-        """What a helper is called here; None where it is not written yet."""
+        """Return the name of a helper here, or None if it is not written yet."""
         return self._helpers.get(name)
 
     def name_helper(self, name: str, called: str) -> None:
-        """Note what a helper is called here."""
+        """Record the name of a helper."""
         self._helpers[name] = called
 
     def written(self) -> str:
-        """The program, as it stands."""
+        """Return the source of the program."""
         parts = [text for _, text in sorted(self._parts, key=lambda part: part[0])]
         return "\n\n".join([f'"""{self.about}"""', self._imports(), *_spaced(parts)]).rstrip() + "\n"
 
@@ -132,7 +132,7 @@ class ProgramText:
 
 
 def _spaced(parts: list[str]) -> list[str]:
-    """Parts with two blank lines around functions and classes, as formatters have it."""
+    """Separate parts with two blank lines around functions and classes."""
     return [f"\n{part}" if part.startswith(("def ", "class ", "@", "async def ")) else part for part in parts]
 
 
@@ -142,24 +142,24 @@ _SLOT = "\x00{}\x01"
 
 
 def slot_template(text: str, values: Mapping[str, str]) -> str:
-    """A text as `str.format` takes it: with slots for these names; all other braces are text."""
+    """Return a text as a `str.format` template with slots for the values; other braces are escaped."""
 
-    def kept(found: re.Match[str]) -> str:
-        return _SLOT.format(found[1].replace("-", "_")) if found[1] in values else found[0]
+    def slot(match: re.Match[str]) -> str:
+        return _SLOT.format(match[1].replace("-", "_")) if match[1] in values else match[0]
 
-    marked = _PLACEHOLDER.sub(kept, text)
+    marked = _PLACEHOLDER.sub(slot, text)
     if marked == text:
         return text
     return marked.replace("{", "{{").replace("}", "}}").replace("\x00", "{").replace("\x01", "}")
 
 
 def fill_slots(name: str, text: str, values: Mapping[str, str]) -> str:
-    """The expression for a text with its slots filled.
+    """Return the expression for a text with its slots filled.
 
     Args:
         name: the constant that holds the text.
-        text: the text as it was written.
-        values: by the names of placeholders, expressions.
+        text: the original text.
+        values: expressions by placeholder name.
     """
     used = dict.fromkeys(result for result in _PLACEHOLDER.findall(text) if result in values)
     value = ", ".join(f"{item.replace('-', '_')}={values[item]}" for item in used)
@@ -167,7 +167,7 @@ def fill_slots(name: str, text: str, values: Mapping[str, str]) -> str:
 
 
 def string_literal(text: str) -> str:
-    """A text as a literal: in lines where it has any, none of them too long."""
+    """Return a text as a literal, split into lines of limited length."""
     if "\n" not in text and len(text) <= _WIDTH - 10:
         return _quoted(text)
     lines: list[str] = []
@@ -180,7 +180,7 @@ def string_literal(text: str) -> str:
 
 
 def doc_line(text: str, limit: int = 90) -> str:
-    """A text as the one line of a docstring."""
+    """Return a text as a one-line docstring."""
     line = " ".join(text.replace("\\", "/").replace('"', "'").split())
     line = line if len(line) <= limit else f"{line[: limit - 3].rstrip()}..."
     line = line[:1].upper() + line[1:]
@@ -206,7 +206,7 @@ def _safe(c: str) -> str:
 
 
 def _wrapped(line: str) -> list[str]:
-    """A line as several, which are joined by a backslash at their ends."""
+    """Split a line into several, joined by trailing backslashes."""
     if len(line) <= _WIDTH:
         return [line]
     pieces = textwrap.wrap(

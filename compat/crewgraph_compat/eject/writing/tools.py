@@ -23,12 +23,12 @@ _GIVEN = frozenset({"tool"})
 
 
 class ToolFunctions:
-    """The tools of a program, each written once.
+    """Write the tools of a program, each once.
 
     Args:
         sheet: the program.
-        lifter: takes over the user's code.
-        loop: is told what its calls need.
+        lifter: copies the user's code.
+        loop: the agent loop, which records the requirements of the tools.
     """
 
     def __init__(self, sheet: ProgramText, lifter: UserCode, loop: ToolLoop) -> None:
@@ -37,15 +37,15 @@ class ToolFunctions:
 
     @property
     def are_there(self) -> bool:
-        """Whether there are any, besides those for working with others."""
+        """Return whether there are any tools besides those for delegation."""
         return bool(self._written)
 
     def name(self, guarded: GuardedTool, where: str) -> str | None:
-        """What a tool is called in the program; None where it has no translation, which is noted.
+        """Return the name of a tool in the program, or None after recording that it has no translation.
 
         Args:
             guarded: the tool.
-            where: whose it is, for messages.
+            where: its owner, for messages.
         """
         source = guarded.tool.source
         if isinstance(source, CoworkerTool):  # written with the agent
@@ -134,27 +134,27 @@ class ToolFunctions:
         if owner is not None and owner.values.get(schema.__name__) is schema:
             lifted = self._lifter.value(schema, where)
             words += [f"args_schema={lifted}"] if lifted else []
-        text, is_told = _documented(text, source.description)
-        words += [] if is_told else [f"description={json.dumps(source.description, ensure_ascii=False)}"]
+        text, is_documented = _documented(text, source.description)
+        words += [] if is_documented else [f"description={json.dumps(source.description, ensure_ascii=False)}"]
         words += ["return_direct=True"] if source.result_as_answer else []
         decorated = f"@tool({', '.join(words)})" if words else "@tool"
         self._lifter.source(module, f"{decorated}\n{text}", where, _RANK, given=_GIVEN)
         return name
 
     def _left(self, guarded: GuardedTool, where: str, why: str) -> str:
-        """A place for a tool that its user has to write."""
+        """Return a placeholder for a tool that the user has to write."""
         self._sheet.use("langchain_core.tools", "tool")
         name = self._sheet.names.new(slug(guarded.name), "_tool")
         names = list(guarded.spec["parameters"].get("properties", {}))
         value = ", ".join(f"{item}: str" for item in names)
-        told = json.dumps(f"TODO: write the tool `{guarded.name}`", ensure_ascii=False)
+        message = json.dumps(f"TODO: write the tool `{guarded.name}`", ensure_ascii=False)
         described = json.dumps(guarded.spec["description"], ensure_ascii=False)
         self._sheet.add(
             f"@tool({json.dumps(guarded.name)}, description={described})\n"
             f"def {name}({value}) -> str:\n"
             f'    """What the tool did is not translated."""\n'
             f"    # TODO: {' '.join(why.split())[:90]}\n"
-            f"    raise NotImplementedError({told})",
+            f"    raise NotImplementedError({message})",
             _RANK,
         )
         self._sheet.todo.append(f"{where}: {why}")
@@ -182,7 +182,7 @@ def _without_decorators(text: str) -> str:
 
 
 def _documented(text: str, description: str) -> tuple[str, bool]:
-    """A function with a tool's description as its docstring, and whether it could be had as that."""
+    """Return a function with the tool's description as its docstring, and whether that was possible."""
     function: Any = ast.parse(text).body[0]
     if ast.get_docstring(function) is not None or doc_line(description, 100) != description:
         return text, False
@@ -195,7 +195,7 @@ def _documented(text: str, description: str) -> tuple[str, bool]:
 
 
 def _head(lines: list[str], function: Any) -> list[str]:
-    """The lines of a signature."""
+    """Return the lines of a signature."""
     ends: list[int] = [getattr(node, "end_lineno", 0) for node in ast.walk(function.args)]
     end = max(function.lineno, *ends, 0 if function.returns is None else int(function.returns.end_lineno))
     while not lines[end - 1].split("#")[0].rstrip().endswith(":"):
@@ -208,10 +208,10 @@ def _rest(lines: list[str], function: Any) -> list[str]:
 
 
 def _as_function(text: str, source: BaseTool) -> str:
-    """The source of `_run` without its object: what it reads of that stands there as it is now.
+    """Return the source of `_run` without its object, with the values that it reads from it inlined.
 
     Raises:
-        _NotPlain: it needs more of its object than values.
+        _NotPlain: it uses more of its object than values.
     """
     tree = ast.parse(text)
     function: Any = tree.body[0]

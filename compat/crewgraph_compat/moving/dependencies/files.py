@@ -89,9 +89,9 @@ def _rewrite_places(
     text: str, file: str, places: Iterable[RequirementPlace], *, with_tools: bool
 ) -> tuple[str, list[MigrationNote]]:
     lines, notes = text.splitlines(keepends=True), list[MigrationNote]()
-    asked = [(place, item) for place in places if (item := parse_requirement(place.said)) is not None]
-    has_tools = any(entry.is_tools for _, entry in asked)
-    for place, item in reversed(asked):
+    requirements = [(place, item) for place in places if (item := parse_requirement(place.said)) is not None]
+    has_tools = any(entry.is_tools for _, entry in requirements)
+    for place, item in reversed(requirements):
         line = lines[place.line - 1]
         if item.is_tools:
             notes.append(_tools_note(file, place.line))
@@ -159,9 +159,9 @@ def _rewrite_python(text: str, file: str, notes: list[MigrationNote]) -> str:
     lines = text.splitlines(keepends=True)
     for number, line in enumerate(lines, 1):
         if form := _REQUIRES_PYTHON.match(line):
-            now, told = raised_python_bound(form["said"], file, number)
+            now, more_notes = raised_python_bound(form["said"], file, number)
             lines[number - 1] = f"{line[: form.start('said')]}{now}{line[form.end('said') :]}"
-            notes += told
+            notes += more_notes
     return "".join(lines)
 
 
@@ -182,10 +182,10 @@ def _rewrite_list(listed: Any, text: str, file: str, notes: list[MigrationNote],
     if not isinstance(listed, list):
         return
     items = cast("list[Any]", listed)
-    asked = [parse_requirement(str(entry)) if isinstance(entry, str) else None for entry in items]
-    has_tools = any(entry is not None and entry.is_tools for entry in asked)
+    requirements = [parse_requirement(str(entry)) if isinstance(entry, str) else None for entry in items]
+    has_tools = any(entry is not None and entry.is_tools for entry in requirements)
     for place in reversed(range(len(items))):
-        if (item := asked[place]) is None:
+        if (item := requirements[place]) is None:
             continue
         line = _line_of(text, str(items[place]))
         if not item.is_tools:
@@ -197,8 +197,8 @@ def _rewrite_list(listed: Any, text: str, file: str, notes: list[MigrationNote],
             items.insert(place + 1, TOOLS)
 
 
-def _line_of(text: str, said: str) -> int:
-    return next((number for number, line in enumerate(text.splitlines(), 1) if said in line), 1)
+def _line_of(text: str, phrase: str) -> int:
+    return next((number for number, line in enumerate(text.splitlines(), 1) if phrase in line), 1)
 
 
 _WHOLE = PurePosixPath(".")

@@ -20,32 +20,34 @@ _FIRST = re.compile(r"(?P<sign>>=|<=|==|~=|[\^~<>])?\s*3\.(?P<minor>\d+)")
 _LAST = re.compile(r"<(?P<is_with>=?)\s*3\.(?P<minor>\d+)")
 
 
-def raised_python_bound(said: str, file: str, line: int) -> tuple[str, list[MigrationNote]]:
+def raised_python_bound(version_range: str, file: str, line: int) -> tuple[str, list[MigrationNote]]:
     """Return a Python version range with its lower bound raised (if any version remains), and the notes on it."""
-    if not _is_too_old(said):
-        return said, []
-    form = _RANGE.match(said)
+    if not _is_too_old(version_range):
+        return version_range, []
+    form = _RANGE.match(version_range)
     if form is None or _ends_before(form["rest"]):
-        return said, python_version_notes(said, file, line)
-    raised = f"{said[: form.start('version')]}3.{LOWEST}{form['rest']}"
+        return version_range, python_version_notes(version_range, file, line)
+    raised = f"{version_range[: form.start('version')]}3.{LOWEST}{form['rest']}"
     return raised, [
         MigrationNote(file, line, f"crewgraph needs Python 3.{LOWEST} or newer: the lower bound was raised.")
     ]
 
 
-def python_version_notes(said: str, file: str, line: int) -> list[MigrationNote]:
+def python_version_notes(version_range: str, file: str, line: int) -> list[MigrationNote]:
     """Return notes on a Python version range that allows versions too old for crewgraph."""
-    if not _is_too_old(said):
+    if not _is_too_old(version_range):
         return []
     return [
         MigrationNote(
-            file, line, f"crewgraph needs Python 3.{LOWEST} or newer, but `{said.strip()}` allows older versions."
+            file,
+            line,
+            f"crewgraph needs Python 3.{LOWEST} or newer, but `{version_range.strip()}` allows older versions.",
         )
     ]
 
 
-def _is_too_old(said: str) -> bool:
-    first = _FIRST.search(said)
+def _is_too_old(version_range: str) -> bool:
+    first = _FIRST.search(version_range)
     return first is not None and first["sign"] not in ("<", "<=") and int(first["minor"]) < LOWEST
 
 
@@ -132,8 +134,8 @@ def _rewrite(text: str, file: str, notes: list[MigrationNote], found: _Lines, *,
 def _python(value: str, file: str, number: int) -> tuple[str, list[MigrationNote]]:
     if value[:1] not in "\"'":
         return value, []
-    now, told = raised_python_bound(value[1:-1], file, number)
-    return f"{value[0]}{now}{value[-1]}", told
+    now, notes = raised_python_bound(value[1:-1], file, number)
+    return f"{value[0]}{now}{value[-1]}", notes
 
 
 def _entry(value: str) -> str:

@@ -74,8 +74,8 @@ def _entries(tree: Any) -> Iterator[tuple[str, list[Any]]]:
 def _keyword(owner: str, word: str, node: Any = None) -> Feature:
     value = ""
     if isinstance(node, yaml.ScalarNode):
-        given = yaml.safe_load(yaml.serialize(node))
-        value = "" if isinstance(given, str) else repr(given)
+        data = yaml.safe_load(yaml.serialize(node))
+        value = "" if isinstance(data, str) else repr(data)
     name = owner.rpartition(":")[2]
     return Feature(FeatureKind.keyword, f"{name}({word}=)", owner=owner, word=word, value=value)
 
@@ -99,10 +99,10 @@ def json_uses(text: str, file: str) -> list[Use]:
     ]
 
 
-def _json_entries(given: Any) -> Iterator[tuple[str, list[str]]]:
-    if not isinstance(given, dict):
+def _json_entries(data: Any) -> Iterator[tuple[str, list[str]]]:
+    if not isinstance(data, dict):
         return
-    held = cast("dict[str, Any]", given)
+    held = cast("dict[str, Any]", data)
     tasks = held.get("tasks")
     if isinstance(tasks, list) and "agents" in held:
         yield _CREW, list(held)
@@ -149,9 +149,9 @@ def placed_uses(places: Callable[[str], Iterable[RequirementPlace]], text: str, 
     return [use for use in results if use is not None]
 
 
-def _asked(said: str, file: str, line: int) -> Use | None:
-    asked = parse_requirement(said)
-    if asked is None:
+def _asked(text: str, file: str, line: int) -> Use | None:
+    requirement = parse_requirement(text)
+    if requirement is None:
         return None
-    path = "crewai_tools" if asked.is_tools else "crewai"
-    return Use(file, line, Feature(FeatureKind.dependency, said.rstrip(" \\").strip(), path=path))
+    path = "crewai_tools" if requirement.is_tools else "crewai"
+    return Use(file, line, Feature(FeatureKind.dependency, text.rstrip(" \\").strip(), path=path))

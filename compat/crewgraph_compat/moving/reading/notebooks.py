@@ -59,9 +59,9 @@ class Notebook:
     def cell_of(self, line: int) -> tuple[int, int]:
         """Return the cell (from 1) that contains a line of the program, and the line within the cell."""
         cell, start = 0, 0
-        for number, said in enumerate(self.program.splitlines()[:line], 1):
-            if said.startswith(_MARK):
-                cell, start = int(said.removeprefix(_MARK)) + 1, number
+        for number, content in enumerate(self.program.splitlines()[:line], 1):
+            if content.startswith(_MARK):
+                cell, start = int(content.removeprefix(_MARK)) + 1, number
         return cell, line - start
 
     def with_program(self, program: str) -> str | None:

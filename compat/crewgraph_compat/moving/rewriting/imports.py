@@ -125,8 +125,8 @@ def _lines(line: libcst.SimpleStatementLine, moved: Sequence[_MovedName]) -> Any
     behind = line.trailing_whitespace
     if lost:  # comments of names that moved to the other lines
         own = [] if behind.comment is None else [behind.comment.value]
-        said = libcst.Comment("  ".join([*lost.elements(), *own]))
-        behind = behind.with_changes(whitespace=libcst.SimpleWhitespace("  "), comment=said)
+        comment = libcst.Comment("  ".join([*lost.elements(), *own]))
+        behind = behind.with_changes(whitespace=libcst.SimpleWhitespace("  "), comment=comment)
     lines[-1] = lines[-1].with_changes(trailing_whitespace=behind)
     return libcst.FlattenSentinel(lines)
 
@@ -163,9 +163,9 @@ def _statements(statement: libcst.ImportFrom, moved: Sequence[_MovedName]) -> li
 
 def _last_comma(own: Any, last: Any) -> Any:
     """Return the whitespace after a name that has become the last one: its own comment, and the original indent."""
-    ours, theirs = getattr(own, "whitespace_after", None), getattr(last, "whitespace_after", None)
-    if isinstance(ours, libcst.ParenthesizedWhitespace) and isinstance(theirs, libcst.ParenthesizedWhitespace):
-        return last.with_changes(whitespace_after=theirs.with_changes(first_line=ours.first_line))
+    own_space, last_space = getattr(own, "whitespace_after", None), getattr(last, "whitespace_after", None)
+    if isinstance(own_space, libcst.ParenthesizedWhitespace) and isinstance(last_space, libcst.ParenthesizedWhitespace):
+        return last.with_changes(whitespace_after=last_space.with_changes(first_line=own_space.first_line))
     return last
 
 
@@ -196,11 +196,11 @@ _PATH = re.compile(r"crewai(?:\.[A-Za-z_]\w*)*")
 def rewrite_strings(reading: SourceTree) -> None:
     """Rewrite strings that consist of a crewai path; modules that no function imports get a note."""
     for text in reading.of(libcst.SimpleString):
-        said = text.raw_value
-        if "b" in text.prefix.lower() or not _PATH.fullmatch(said) or isinstance(reading.parent(text), libcst.Expr):
+        value = text.raw_value
+        if "b" in text.prefix.lower() or not _PATH.fullmatch(value) or isinstance(reading.parent(text), libcst.Expr):
             continue
-        name = None if is_module(said) else resolve_moved_name(said)
-        module = module_location(said) if is_module(said) else None
+        name = None if is_module(value) else resolve_moved_name(value)
+        module = module_location(value) if is_module(value) else None
         if name is not None:
             path = ".".join([*import_location(name), *name.rest])
             spelled = f"{text.prefix}{text.quote}{path}{text.quote}"
@@ -208,12 +208,12 @@ def rewrite_strings(reading: SourceTree) -> None:
         elif module is not None and _imported_by(reading, text) in _IMPORTING:
             spelled = f"{text.prefix}{text.quote}{module}{text.quote}"
             reading.change(text, lambda updated, spelled=spelled: updated.with_changes(value=spelled))
-            if said != "crewai":
-                reading.note(text, f"`{said}` is used as a module; `{module}` may not have all of its names.")
-        elif said != "crewai" or _is_asked_for(reading, text):
+            if value != "crewai":
+                reading.note(text, f"`{value}` is used as a module; `{module}` may not have all of its names.")
+        elif value != "crewai" or _is_asked_for(reading, text):
             here = "crewgraph has its own" if module is None else f"it is `{module}` in crewgraph"
             left = _imported_by(reading, text) in _IMPORTING
-            reading.note(text, f'the string "{said}" is left unchanged; if it names a module, {here}.', left=left)
+            reading.note(text, f'the string "{value}" is left unchanged; if it names a module, {here}.', left=left)
 
 
 def _imported_by(reading: SourceTree, text: libcst.SimpleString) -> str | None:

@@ -217,11 +217,11 @@ def _imports(old: Any, plan: Mapping[libcst.ImportAlias, _NeededImports], update
     names: list[libcst.ImportAlias] = []
     known: set[str] = set()
     for was, alias in zip(old.names, updated.names, strict=True):
-        wanted = plan.get(was)
-        if wanted is None or wanted.stays:
+        target = plan.get(was)
+        if target is None or target.stays:
             names.append(alias)
-        for module in () if wanted is None else wanted.modules:
-            if wanted is not None and wanted.called:
+        for module in () if target is None else target.modules:
+            if target is not None and target.called:
                 names.append(alias.with_changes(name=path_expression(module)))
             elif module not in known:
                 known.add(module)

@@ -250,10 +250,10 @@ class ExpressionTypes:
         kinds = {self._bound_to(item) for item in self._reading.assigned(node, node.value)} - {_NOTHING}
         return kinds == {self._own.get(self._reading.span(node), "")} or kinds == {""}
 
-    def _bound_to(self, given: libcst.CSTNode) -> str | None:
-        if isinstance(given, (libcst.ClassDef, libcst.FunctionDef, libcst.ImportFrom, libcst.Import)):
+    def _bound_to(self, node: libcst.CSTNode) -> str | None:
+        if isinstance(node, (libcst.ClassDef, libcst.FunctionDef, libcst.ImportFrom, libcst.Import)):
             return ""
-        return self._bound.get(self._reading.span(given)[0])
+        return self._bound.get(self._reading.span(node)[0])
 
 
 class _Finding(UseVisitor):

@@ -48,26 +48,26 @@ def _of_version(version: str) -> Literal["v0.8"]:
 
 @dataclass
 class A2UIConversationState:
-    """The surfaces of a conversation."""
+    """The A2UI surfaces of a conversation."""
 
     active_surfaces: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
-    """The last `beginRendering` of each, by surface."""
+    """The last `beginRendering` message of each surface."""
 
     data_models: dict[str, list[dict[str, Any]]] = field(default_factory=dict[str, list[dict[str, Any]]])
-    """The data of each."""
+    """The data model of each surface."""
 
     last_a2ui_messages: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
-    """The messages of the last answer that had some."""
+    """The messages of the most recent response that had any."""
 
     initialized_surfaces: set[str] = field(default_factory=set[str])
-    """Surfaces that are shown."""
+    """The ids of the visible surfaces."""
 
     def is_ready(self) -> bool:
-        """Whether there are surfaces."""
+        """Return whether there are any surfaces."""
         return bool(self.active_surfaces)
 
     def take(self, message: Mapping[str, Any]) -> None:
-        """One message more."""
+        """Update the state with a message."""
         begun, gone = message.get("beginRendering"), message.get("deleteSurface")
         update, data = message.get("surfaceUpdate"), message.get("dataModelUpdate")
         if begun:
@@ -84,15 +84,15 @@ class A2UIConversationState:
 
 
 class A2UIClientExtension:
-    """Lets an agent and a remote one show surfaces.
+    """Let an agent and a remote agent exchange surfaces.
 
     Args:
-        catalog_id: the catalog of components; the standard one where None.
-        allowed_components: those that may be used; all where None.
-        version: of A2UI.
+        catalog_id: the component catalog; None selects the standard one.
+        allowed_components: the permitted components; None permits all.
+        version: the A2UI version.
 
     Raises:
-        ValueError: another version than v0.8.
+        ValueError: The version is not v0.8.
     """
 
     def __init__(
@@ -103,26 +103,26 @@ class A2UIClientExtension:
         self._allowed = allowed_components
 
     def inject_tools(self, agent: Any) -> None:
-        """Nothing: surfaces need no tools."""
+        """Do nothing: surfaces need no tools."""
 
     def extract_state_from_history(self, conversation_history: Sequence[Any]) -> A2UIConversationState | None:
-        """The surfaces that messages brought; None where there are none."""
+        """Return the surfaces created by the messages, or None if there are none."""
         state, result = A2UIConversationState(), False
         for message in conversation_history:
-            said = _messages(message)
-            for item in said:
+            messages = _messages(message)
+            for item in messages:
                 state.take(item)
-            if said:
-                state.last_a2ui_messages, result = said, True
+            if messages:
+                state.last_a2ui_messages, result = messages, True
         return state if result else None
 
     def augment_prompt(self, base_prompt: str, _conversation_state: A2UIConversationState | None) -> str:
-        """What a model is told, with how surfaces are shown."""
+        """Return the prompt with instructions for showing surfaces."""
         known = _STANDARD_COMPONENTS if self._allowed is None else self._allowed
         return f"{base_prompt}\n\n{_TOLD.format(catalog=self._catalog_id, components=', '.join(known))}"
 
     def process_response(self, agent_response: Any, conversation_state: A2UIConversationState | None) -> Any:
-        """An answer; as an `A2UIResponse` where well-formed messages stand in it."""
+        """Return the response, wrapped in an `A2UIResponse` if it contains well-formed messages."""
         text = agent_response if isinstance(agent_response, str) else ""
         messages = [item for item in extract_a2ui_json_objects(text) if self._is_allowed(item)]
         if not messages:
@@ -140,12 +140,12 @@ class A2UIClientExtension:
         return all(kind in self._allowed for entry in read.surface_update.components for kind in entry.component)
 
     def prepare_message_metadata(self, _conversation_state: A2UIConversationState | None) -> dict[str, Any]:
-        """What a message says of the catalogs that are understood."""
+        """Return message metadata that lists the supported catalogs."""
         return {"a2uiClientCapabilities": {"supportedCatalogIds": [self._catalog_id]}}
 
 
 def _messages(message: Any) -> list[dict[str, Any]]:
-    """The well-formed A2UI messages in the parts of a message, which is a dict or an object of a2a-sdk."""
+    """Return the well-formed A2UI messages in the parts of a message (a dict or an a2a-sdk object)."""
     dump = getattr(message, "model_dump", None)
     told: Any = dump(mode="json", by_alias=True) if callable(dump) else message
     results: list[dict[str, Any]] = []
@@ -163,75 +163,75 @@ def _messages(message: Any) -> list[dict[str, Any]]:
 
 @dataclass
 class ExtensionContext:
-    """A request, as extensions of a server see it."""
+    """A request as seen by server extensions."""
 
     metadata: dict[str, Any]
-    """What the request carries along."""
+    """The metadata of the request."""
 
     client_extensions: set[str]
-    """The extensions that the client asks for."""
+    """The extensions that the client requested."""
 
     state: dict[str, Any] = field(default_factory=dict[str, Any])
-    """What extensions note."""
+    """State shared between extensions."""
 
     server_context: Any = None
-    """The server's own view."""
+    """The server's own context."""
 
     def get_extension_metadata(self, uri: str, key: str) -> Any | None:
-        """What the request carries along for an extension."""
+        """Return a metadata value that the request carries for an extension."""
         own = self.metadata.get(uri)
         return cast("Mapping[str, Any]", own).get(key) if isinstance(own, Mapping) else None
 
     def set_extension_metadata(self, uri: str, key: str, value: Any) -> None:
-        """Let it carry something along for an extension."""
+        """Set a metadata value for an extension."""
         self.metadata.setdefault(uri, {})[key] = value
 
 
 class ServerExtension(ABC):
-    """What has a say in the answers of a server of yours."""
+    """Base class of extensions that can change the responses of a server."""
 
     uri: ClassVar[str]
-    """Its address, which no other has."""
+    """The unique URI of the extension."""
 
     required: ClassVar[bool] = False
-    """Whether clients must ask for it."""
+    """Whether clients must support it."""
 
     description: ClassVar[str | None] = None
-    """What it is for."""
+    """A description of the extension."""
 
     @property
     def params(self) -> dict[str, Any] | None:
-        """What the card says of its settings."""
+        """The parameters shown in the agent card."""
         return None
 
     def agent_extension(self) -> dict[str, Any]:
-        """What the card says of it, as the protocol writes it in JSON."""
+        """Return the extension as it appears in an agent card (JSON)."""
         values = {"uri": self.uri, "required": self.required, "description": self.description, "params": self.params}
         return {name: value for name, value in values.items() if value is not None}
 
     def is_active(self, context: ExtensionContext) -> bool:
-        """Whether the client asks for it."""
+        """Return whether the client requested the extension."""
         return self.uri in context.client_extensions
 
     @abstractmethod
     async def on_request(self, context: ExtensionContext) -> None:
-        """Look at a request."""
+        """Handle a request before it is processed."""
 
     @abstractmethod
     async def on_response(self, context: ExtensionContext, result: Any) -> Any:
-        """Look at an answer, and give it or another."""
+        """Return the response, possibly changed."""
 
 
 class A2UIServerExtension(ServerExtension):
-    """Lets a server of yours show surfaces.
+    """Let a server show surfaces.
 
     Args:
-        catalog_ids: the catalogs of components that are understood.
-        accept_inline_catalogs: whether requests may bring their own.
-        version: of A2UI.
+        catalog_ids: the supported component catalogs.
+        accept_inline_catalogs: whether requests may define their own.
+        version: the A2UI version.
 
     Raises:
-        ValueError: another version than v0.8.
+        ValueError: The version is not v0.8.
     """
 
     uri: ClassVar[str] = A2UI_EXTENSION_URI
@@ -249,13 +249,15 @@ class A2UIServerExtension(ServerExtension):
         return {**values, "acceptsInlineCatalogs": True} if self._accept_inline_catalogs else values or None
 
     async def on_request(self, context: ExtensionContext) -> None:
-        """Note which catalogs the client understands."""
-        told: Any = context.metadata.get("a2uiClientCapabilities")
-        if self.is_active(context) and isinstance(told, Mapping):
-            context.state["a2ui_catalogs"] = list(cast("Mapping[str, Any]", told).get("supportedCatalogIds") or ())
+        """Record the catalogs that the client supports."""
+        capabilities: Any = context.metadata.get("a2uiClientCapabilities")
+        if self.is_active(context) and isinstance(capabilities, Mapping):
+            context.state["a2ui_catalogs"] = list(
+                cast("Mapping[str, Any]", capabilities).get("supportedCatalogIds") or ()
+            )
 
     async def on_response(self, context: ExtensionContext, result: Any) -> Any:
-        """The answer; as an `A2UIResponse` where well-formed messages stand in it and the client asks for them."""
+        """Return the response, wrapped in an `A2UIResponse` if the client requested A2UI and it contains messages."""
         if not (self.is_active(context) and isinstance(result, str)):
             return result
         return A2UIClientExtension().process_response(result, None)

@@ -1,4 +1,4 @@
-"""A2UI 0.8: messages that describe surfaces, what people do with these, and looking whether they are well formed."""
+"""A2UI 0.8: messages that describe surfaces, user actions on them, and validation."""
 
 import json
 from typing import Any, Self, TypeVar
@@ -31,11 +31,11 @@ _M = TypeVar("_M", bound=BaseModel)
 
 
 class A2UIValidationError(Exception):
-    """Something is not as A2UI has it.
+    """Data that is not valid A2UI.
 
     Args:
         message: what.
-        errors: all of it, each as a dict.
+        errors: the individual errors as dicts.
     """
 
     def __init__(self, message: str, errors: list[Any] | None = None) -> None:
@@ -67,13 +67,13 @@ class MapEntry(_Strict):
 
 
 class DataEntry(MapEntry):
-    """An entry of the data."""
+    """An entry of a data model."""
 
     value_map: list[MapEntry] | None = None
 
 
 class Styles(_Strict):
-    """How a surface looks."""
+    """The styles of a surface."""
 
     font: str | None = None
     primary_color: str | None = Field(default=None, pattern=r"^#[0-9a-fA-F]{6}$")
@@ -88,7 +88,7 @@ class ComponentEntry(_Strict):
 
 
 class BeginRendering(_Strict):
-    """A surface is to be shown."""
+    """Show a surface."""
 
     surface_id: str
     root: str
@@ -97,14 +97,14 @@ class BeginRendering(_Strict):
 
 
 class SurfaceUpdate(_Strict):
-    """Components of a surface."""
+    """Add or update the components of a surface."""
 
     surface_id: str
     components: list[ComponentEntry] = Field(min_length=1)
 
 
 class DataModelUpdate(_Strict):
-    """Data of a surface."""
+    """Update the data model of a surface."""
 
     surface_id: str
     path: str | None = None
@@ -112,13 +112,13 @@ class DataModelUpdate(_Strict):
 
 
 class DeleteSurface(_Strict):
-    """A surface is to go."""
+    """Delete a surface."""
 
     surface_id: str
 
 
 class A2UIMessage(_Strict):
-    """What an agent tells whoever shows surfaces; one of these."""
+    """A message from an agent to a client; exactly one field is set."""
 
     begin_rendering: BeginRendering | None = None
     surface_update: SurfaceUpdate | None = None
@@ -132,7 +132,7 @@ class A2UIMessage(_Strict):
 
 
 class UserAction(_Loose):
-    """Somebody did something with a component."""
+    """A user interacted with a component."""
 
     name: str
     surface_id: str
@@ -142,13 +142,13 @@ class UserAction(_Loose):
 
 
 class ClientError(BaseModel):
-    """A surface could not be shown."""
+    """A surface could not be rendered."""
 
     model_config = ConfigDict(extra="allow")
 
 
 class A2UIEvent(_Loose):
-    """What an agent is told; one of these."""
+    """A message from a client to an agent; exactly one field is set."""
 
     user_action: UserAction | None = None
     error: ClientError | None = None
@@ -160,7 +160,7 @@ class A2UIEvent(_Loose):
 
 
 class A2UIResponse(BaseModel):
-    """An answer with surfaces."""
+    """A response that contains surfaces."""
 
     text: str
     a2ui_parts: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
@@ -176,15 +176,15 @@ def _checked(kind: type[_M], data: dict[str, Any], what: str) -> _M:
 
 
 def validate_a2ui_message(data: dict[str, Any], *, validate_catalog: bool = False) -> A2UIMessage:
-    """A message, read.
+    """Parse a message.
 
     Args:
-        data: as JSON has it.
-        validate_catalog: has to be False: the form of components is not known here.
+        data: the message as JSON data.
+        validate_catalog: must be False, since component schemas are not known here.
 
     Raises:
-        A2UIValidationError: it is not well formed.
-        NotImplementedError: the components were to be validated.
+        A2UIValidationError: The data are not well formed.
+        NotImplementedError: `validate_catalog` is true.
     """
     if validate_catalog:
         raise NotImplementedError("components are not validated against a catalog; leave out `validate_catalog`")
@@ -192,16 +192,16 @@ def validate_a2ui_message(data: dict[str, Any], *, validate_catalog: bool = Fals
 
 
 def validate_a2ui_event(data: dict[str, Any]) -> A2UIEvent:
-    """What an agent is told, read.
+    """Parse an event.
 
     Raises:
-        A2UIValidationError: it is not well formed.
+        A2UIValidationError: The data are not well formed.
     """
     return _checked(A2UIEvent, data, "event")
 
 
 def extract_a2ui_json_objects(text: str) -> list[dict[str, Any]]:
-    """The objects in a text that could be messages, by their keys."""
+    """Return the JSON objects in a text whose keys mark them as messages."""
     decoder, result, at = json.JSONDecoder(), list[dict[str, Any]](), text.find("{")
     while at >= 0:
         try:

@@ -1,1 +1,1 @@
-"""Parts of the work of agents that programs use by hand: loops, plans, steps, scores."""
+"""Building blocks of agent runs for programs that assemble them by hand: loops, plans, steps, evaluation."""

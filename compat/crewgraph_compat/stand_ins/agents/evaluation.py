@@ -1,4 +1,4 @@
-"""Scores of crews and tasks, given by hand."""
+"""Evaluation of crews and tasks by hand."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -31,16 +31,16 @@ class TaskEvaluationPydanticOutput(BaseModel):
 
 
 class CrewEvaluator:
-    """Marks each output of a crew's tasks, as their callback; `crew.test(...)` does it all.
+    """Score each task output of a crew as its task callback; `crew.test(...)` does this automatically.
 
     Args:
-        crew: whose tasks.
-        eval_llm: who marks; None is the model that the environment names.
-        openai_model_name: the same, by name.
-        llm: the same.
+        crew: the crew.
+        eval_llm: the judge model; None selects the model configured in the environment.
+        openai_model_name: the judge model by name.
+        llm: an alias of `eval_llm`.
 
     Raises:
-        ModelError: that is no model.
+        ModelError: The value is not a model.
     """
 
     def __init__(self, crew: Crew, eval_llm: Any = None, openai_model_name: str | None = None, llm: Any = None) -> None:
@@ -54,15 +54,15 @@ class CrewEvaluator:
             task.callback = self.evaluate
 
     def set_iteration(self, iteration: int) -> None:
-        """Say which round it is, from 1."""
+        """Set the number of the current round, starting at 1."""
         self.iteration = iteration
 
     def evaluate(self, task_output: TaskOutput) -> None:
-        """Mark an output, and keep the mark with the round.
+        """Score an output and store the score with the current round.
 
         Raises:
-            ValueError: no task of the crew has its description.
-            ConverterError: the model wrote no mark that can be read.
+            ValueError: No task of the crew has this description.
+            ConverterError: The model's score could not be parsed.
         """
         task = next((item for item in self.crew.tasks if item.description == task_output.description), None)
         if task is None:
@@ -83,10 +83,10 @@ class CrewEvaluator:
         crewai_event_bus.emit(self.crew, event)
 
     def print_crew_evaluation_result(self, token_usage: list[dict[str, Any]] | None = None) -> None:
-        """Print the marks of all rounds as a table.
+        """Print the scores of all rounds as a table.
 
         Args:
-            token_usage: not looked at: outputs tell what they used.
+            token_usage: ignored; the outputs contain their usage.
         """
         result = CrewTestResult(model=str(getattr(self.llm, "model", "")))
         for scores in self._scores.values():
@@ -141,10 +141,10 @@ class TaskEvaluation(BaseModel):
 
 
 class TaskEvaluator:
-    """Asks an agent's model; runs with memory do it by themselves, and so does a training.
+    """Evaluate results with an agent's model. Runs with memory and training do this automatically.
 
     Args:
-        original_agent: the agent that did the work, whose model judges.
+        original_agent: the agent that did the work and whose model evaluates it.
     """
 
     def __init__(self, original_agent: Any) -> None:
@@ -152,35 +152,35 @@ class TaskEvaluator:
         self.llm = original_agent.llm
 
     def evaluate(self, task: Task, output: str) -> TaskEvaluation:
-        """What the model says of a result.
+        """Return the model's evaluation of a result.
 
         Raises:
-            ConverterError: it wrote nothing that can be read.
+            ConverterError: The model's reply could not be parsed.
         """
         crewai_event_bus.emit(self, TaskEvaluationEvent(evaluation_type="task_evaluation", task=task))
         book = english()
         text = book.slice("assessment_text", task=task.description, expected_output=task.expected_output, output=output)
-        return self._asked(text, "assessment_system", TaskEvaluation)
+        return self._evaluation(text, "assessment_system", TaskEvaluation)
 
     def evaluate_training_data(self, training_data: Mapping[str, Any], agent_id: str) -> TrainedAgent:
-        """What is to be learned from a training.
+        """Return what an agent can learn from its training data.
 
         Args:
-            training_data: by agents, of each by rounds: "initial_output", "human_feedback" and "improved_output".
-            agent_id: which agent.
+            training_data: by agent and round, dicts with "initial_output", "human_feedback" and "improved_output".
+            agent_id: the agent's id.
 
         Raises:
-            ConverterError: the model wrote nothing that can be read.
-            KeyError: nothing is there of this agent.
-            ValueError: something of a round is missing.
+            ConverterError: The model's reply could not be parsed.
+            KeyError: There are no data for this agent.
+            ValueError: The data of a round are incomplete.
         """
         crewai_event_bus.emit(self, TaskEvaluationEvent(evaluation_type="training_data_evaluation", task=None))
         rounds = [_round(number, entry, agent_id) for number, entry in training_data[agent_id].items()]
         role, goal = (str(getattr(self.original_agent, field, "")) for field in ("role", "goal"))
         text = english().slice("training_text", role=role, goal=goal, rounds="\n\n".join(rounds))
-        return self._asked(text, "training_system", TrainedAgent)
+        return self._evaluation(text, "training_system", TrainedAgent)
 
-    def _asked(self, text: str, key: str, model: type[Any]) -> Any:
+    def _evaluation(self, text: str, key: str, model: type[Any]) -> Any:
         instructions = english().slice(key, schema=model_outline(model))
         return Converter(text=text, llm=self.llm, model=model, instructions=instructions).to_pydantic()
 

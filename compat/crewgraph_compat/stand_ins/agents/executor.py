@@ -1,4 +1,4 @@
-"""The loop of thought and action as an object, which CrewAI's programs make and invoke by themselves."""
+"""The agent loop as an object, for CrewAI programs that create and invoke it themselves."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -29,98 +29,98 @@ _PLACEHOLDERS = ("input", "tool_names", "tools")
 
 
 class BaseAgentExecutor(BaseModel):
-    """What every executor has."""
+    """Base class of all executors."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="allow")
 
     executor_type: str = "base"
-    """Which kind it is."""
+    """The kind of executor."""
 
     crew: Any = Field(default=None, exclude=True)
-    """The crew it works for."""
+    """The crew that the executor works for."""
 
     agent: Any = Field(default=None, exclude=True)
-    """Whose loop it is."""
+    """The agent that owns the loop."""
 
     task: Any = Field(default=None, exclude=True)
-    """What is worked on."""
+    """The current task."""
 
     iterations: int = 0
-    """How many replies of the model the last call took."""
+    """The number of model replies used by the last call."""
 
     max_iter: int = 25
-    """After how many steps it must answer."""
+    """The maximum number of steps before the agent must answer."""
 
     messages: list[Any] = Field(default_factory=list[Any])
-    """What was said in the last call."""
+    """The messages of the last call."""
 
 
 class CrewAgentExecutor(BaseAgentExecutor):
-    """Asks a model, uses the tools it names, and goes on until it answers.
+    """Call a model and the tools it chooses until it answers.
 
-    Agents do this by themselves; the loop is theirs, with its events, limits and ways to put replies right. Budgets,
+    Agents do this automatically with the same loop, including its events, limits and reply repairs. Budgets,
     checkpoints and memories belong to tasks.
     """
 
     executor_type: str = "crew"
-    """Which kind it is."""
+    """The kind of executor."""
 
     llm: Any = Field(default=None, exclude=True)
-    """Who is asked; None is the agent's model."""
+    """The model; None uses the agent's model."""
 
     prompt: Any = Field(default=None, exclude=True)
-    """What `Prompts(...).task_execution()` makes, or a dict with "prompt", or with "system" and "user"."""
+    """The result of `Prompts(...).task_execution()`, or a dict with "prompt", or with "system" and "user"."""
 
     tools: list[Any] = Field(default_factory=list[Any], exclude=True)
-    """What it may use."""
+    """The available tools."""
 
     tools_names: str = ""
-    """Their names, for `{tool_names}`."""
+    """The tool names, for `{tool_names}`."""
 
     stop: list[str] = Field(default_factory=list[str])
-    """What ends a reply; the loop knows that itself."""
+    """Stop words; ignored, because the loop sets its own."""
 
     stop_words: list[str] = Field(default_factory=list[str])
-    """The same in older programs."""
+    """The form of `stop` in older programs; ignored."""
 
     tools_description: str = ""
-    """What they do, for `{tools}`."""
+    """The tool descriptions, for `{tools}`."""
 
     tools_handler: Any = Field(default=None, exclude=True)
-    """Whose `cache` keeps results of tools."""
+    """The handler whose `cache` stores tool results."""
 
     step_callback: Any = Field(default=None, exclude=True)
     """Called with each `AgentAction`, and with the `AgentFinish`."""
 
     original_tools: list[Any] = Field(default_factory=list[Any], exclude=True)
-    """The tools as they were given to the agent; used where there are no `tools`."""
+    """The tools as they were passed to the agent; used if `tools` is empty."""
 
     function_calling_llm: Any = Field(default=None, exclude=True)
-    """Who writes arguments anew that cannot be read."""
+    """The model that repairs unreadable tool arguments."""
 
     respect_context_window: bool = False
-    """Whether a conversation that is too long is condensed."""
+    """Whether a conversation that exceeds the context window is summarized."""
 
     request_within_rpm_limit: Callable[[], bool] | None = Field(default=None, exclude=True)
-    """Not looked at: requests keep to `max_rpm` of agent and crew."""
+    """Ignored: requests respect the `max_rpm` of the agent and the crew."""
 
     callbacks: list[Any] = Field(default_factory=list[Any], exclude=True)
-    """Not called: listeners on `crewai.events` are told of requests, and `usage_metrics` of the agent counts them."""
+    """Ignored: listen to `crewai.events` for requests; the agent's `usage_metrics` counts them."""
 
     response_model: type[BaseModel] | None = Field(default=None, exclude=True)
-    """A structure for the answer."""
+    """The response model."""
 
     before_llm_call_hooks: list[Any] = Field(default_factory=list[Any], exclude=True)
-    """Called before its requests, behind those that are registered for all."""
+    """Hooks called before each request, after the global ones."""
 
     after_llm_call_hooks: list[Any] = Field(default_factory=list[Any], exclude=True)
-    """Called after them."""
+    """Hooks called after each request."""
 
     ask_for_human_input: bool = False
-    """Whether a person is asked about the answer of the last call."""
+    """Whether a person reviews the answer of the last call."""
 
     log_error_after: int = 3
-    """Not looked at."""
+    """Ignored."""
 
     _answer: AgentFinish | None = PrivateAttr(default=None)
 
@@ -129,30 +129,30 @@ class CrewAgentExecutor(BaseAgentExecutor):
 
     @overridable
     def invoke(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Work.
+        """Run the loop.
 
         Args:
             inputs: "input", "tools" and "tool_names" for the placeholders of the prompt; with "ask_for_human_input" a person
-                is asked about the answer.
+                reviews the answer.
 
         Returns:
             The answer as "output".
 
         Raises:
-            RunError: there is no agent.
-            Exception: whatever the model raised.
+            RunError: There is no agent.
+            Exception: The model's own exception.
         """
         with self._hooked():
             return drive(self._invoked(inputs))
 
     @overridable
     async def ainvoke(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """`invoke` on this event loop."""
+        """Run `invoke` on the current event loop."""
         with self._hooked():
             return await adrive(self._invoked(inputs))
 
     async def invoke_async(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Another name of `ainvoke`."""
+        """Alias of `ainvoke`."""
         return await self.ainvoke(inputs)
 
     def _invoked(self, inputs: Mapping[str, Any]) -> Program[dict[str, Any]]:
@@ -173,14 +173,14 @@ class CrewAgentExecutor(BaseAgentExecutor):
 
     @property
     def use_stop_words(self) -> bool:
-        """Whether its model stops at given texts."""
+        """Whether the model supports stop words."""
         model: Any = self.llm or getattr(self.agent, "llm", None)
         asks: Any = getattr(model, "supports_stop_words", None)
         return bool(asks()) if callable(asks) else True
 
     @contextmanager
     def _hooked(self) -> Generator[None]:
-        """A block of code in which its own hooks are called, too."""
+        """Activate the executor's own hooks within the block."""
         if not self.before_llm_call_hooks and not self.after_llm_call_hooks:
             yield
             return
@@ -233,17 +233,17 @@ _POSITIONS = (
 
 
 class AgentExecutor(CrewAgentExecutor):
-    """The same; CrewAI makes it as a flow, with a method for each step, and crewgraph as the loop of its agents."""
+    """The executor that CrewAI builds as a flow; here it runs the same loop."""
 
     executor_type: str = "agent"
-    """Which kind it is."""
+    """The kind of executor."""
 
     use_better_compaction: bool = True
-    """Not looked at."""
+    """Ignored."""
 
     @property
     def state(self) -> "AgentExecutorState":
-        """What came of the last call."""
+        """The outcome of the last call."""
         return AgentExecutorState(
             messages=self.messages,
             iterations=self.iterations,
@@ -255,60 +255,60 @@ class AgentExecutor(CrewAgentExecutor):
 
 
 class AgentExecutorState(BaseModel):
-    """What came of an executor's last call.
+    """The outcome of an executor's last call.
 
     Plans belong to agents with `planning`, whose kickoff gives their steps in `LiteAgentOutput.todos`: an executor has none, and
     their fields are for programs that fill them.
     """
 
     id: str = Field(default_factory=lambda: str(uuid4()))
-    """Its identity."""
+    """The id of the state."""
 
     messages: list[Any] = Field(default_factory=list[Any])
-    """What was said."""
+    """The messages."""
 
     iterations: int = 0
-    """How many replies of the model it took."""
+    """The number of model replies used."""
 
     current_answer: AgentAction | AgentFinish | None = None
     """The last step."""
 
     is_finished: bool = False
-    """Whether there is an answer."""
+    """Whether the run has produced an answer."""
 
     ask_for_human_input: bool = False
-    """Whether a person was asked about it."""
+    """Whether a person was asked for feedback."""
 
     use_native_tools: bool = False
-    """Whether tools were called in the model's own protocol."""
+    """Whether tools were called with the model's native protocol."""
 
     pending_tool_calls: list[Any] = Field(default_factory=list[Any])
-    """Calls that are still to be made: none, once a call has ended."""
+    """Pending tool calls; empty once a call has ended."""
 
     plan: str | None = None
     """The plan."""
 
     plan_ready: bool = False
-    """Whether the agent finds it good enough."""
+    """Whether the agent considers the plan ready."""
 
     todos: TodoList = Field(default_factory=TodoList)
-    """Its steps."""
+    """The steps of the plan."""
 
     replan_count: int = 0
-    """How often it was made anew."""
+    """How often the plan was replaced."""
 
     last_replan_reason: str | None = None
-    """Why, the last time."""
+    """The reason for the last replan."""
 
     observations: dict[int, StepObservation] = Field(default_factory=dict[int, StepObservation])
-    """What came of steps, by their numbers."""
+    """Step results by step number."""
 
     execution_log: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
-    """What was done."""
+    """The log of executed steps."""
 
 
 def _asked(answer: str) -> str:
-    """What a person at the terminal says of an answer; nothing accepts it."""
+    """Ask for feedback on an answer at the terminal; an empty reply accepts it."""
     return input(english().slice("getting_input", final_answer=answer) + "\n").strip()
 
 

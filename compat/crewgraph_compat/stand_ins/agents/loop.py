@@ -41,13 +41,13 @@ _OBSERVATION = "\nObservation:"
 
 
 class SummaryContent(TypedDict):
-    """A part of a summary."""
+    """One part of a summary."""
 
     content: str
 
 
 def has_reached_max_iterations(iterations: int, max_iterations: int) -> bool:
-    """Whether the iteration limit is reached."""
+    """Return whether the iteration limit is reached."""
     return iterations >= max_iterations
 
 
@@ -58,7 +58,7 @@ def enforce_rpm_limit(request_within_rpm_limit: Callable[[], bool] | None = None
 
 
 def is_inside_event_loop() -> bool:
-    """Whether this code runs on an event loop."""
+    """Return whether this code runs on an event loop."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -84,19 +84,19 @@ def get_llm_response(
     Args:
         llm: the model.
         messages: the conversation.
-        callbacks: handed to the model.
+        callbacks: passed to the model.
         printer: not used.
-        tools: in OpenAI's form.
-        available_functions: carried out where the model calls them.
+        tools: the tools in OpenAI format.
+        available_functions: the functions that the model's calls run.
         from_task: for events.
         from_agent: for events.
-        response_model: a structure for the answer.
+        response_model: the response model.
         executor_context: not used.
         verbose: not used.
 
     Raises:
-        ValueError: it answers with nothing.
-        Exception: whatever the model raised.
+        ValueError: The response is empty.
+        Exception: The model's own exception.
     """
     more: dict[str, Any] = {
         "tools": tools,
@@ -112,7 +112,7 @@ def get_llm_response(
 
 
 async def aget_llm_response(llm: Any, messages: list[Any], *args: Any, **kwargs: Any) -> Any:
-    """`get_llm_response`, beside the event loop."""
+    """Run `get_llm_response` without blocking the event loop."""
     return await in_thread(get_llm_response, llm, messages, *args, **kwargs)
 
 
@@ -125,11 +125,11 @@ def format_answer(answer: str) -> AgentAction | AgentFinish:
 
 
 def process_llm_response(answer: str, use_stop_words: bool) -> AgentAction | AgentFinish:
-    """The same; what a model made up behind an action of its is left out.
+    """Parse a reply like `format_answer`, dropping any tool result that the model made up after an action.
 
     Args:
         answer: the reply.
-        use_stop_words: whether the model was told where to stop; not looked at.
+        use_stop_words: ignored.
     """
     return format_answer(answer)
 
@@ -141,12 +141,12 @@ def handle_agent_action_core(
     step_callback: Callable[..., Any] | None = None,
     show_logs: Callable[..., Any] | None = None,
 ) -> AgentAction | AgentFinish:
-    """An action with what came of it, or the answer where a tool's result is one.
+    """Return the action with its result, or the final answer if the tool's result is one.
 
     Args:
         formatted_answer: the action; its `text` and `result` are changed.
-        tool_result: what came of it.
-        messages: not used: the action's `text` is what is to be said.
+        tool_result: the result of the action.
+        messages: not used; the action's `text` is the reply.
         step_callback: called with the result.
         show_logs: called with the action.
     """
@@ -170,14 +170,14 @@ def handle_output_parser_exception(
     printer: Any = None,
     verbose: bool = True,
 ) -> AgentAction:
-    """Tell the model what was wrong with its reply; an action without a tool, to go on with.
+    """Tell the model how its reply was malformed; return an action without a tool to continue with.
 
     Args:
-        e: what was wrong.
-        messages: the conversation, which is added to.
-        iterations: which step it is.
-        log_error_after: from which step on it is printed.
-        printer: what prints.
+        e: the parse error.
+        messages: the conversation, appended to in place.
+        iterations: the number of the current step.
+        log_error_after: the first step from which errors are printed.
+        printer: the printer.
         verbose: whether anything is printed.
     """
     messages.append({"role": "user", "content": e.error})
@@ -204,16 +204,16 @@ def handle_max_iterations_exceeded(
     """Have the model give a final answer.
 
     Args:
-        formatted_answer: its last step.
+        formatted_answer: the last step.
         printer: not used.
-        i18n: the wording; None is ours.
-        messages: the conversation, which is added to.
+        i18n: the prompt texts; None selects crewgraph's.
+        messages: the conversation, appended to in place.
         llm: the model.
-        callbacks: handed to the model.
+        callbacks: passed to the model.
         verbose: not used.
 
     Raises:
-        ValueError: it answers with nothing.
+        ValueError: The response is empty.
     """
     conversation = messages if messages is not None else []
     texts = english() if i18n is None else i18n.book
@@ -224,7 +224,7 @@ def handle_max_iterations_exceeded(
 
 
 def is_context_length_exceeded(exception: Exception) -> bool:
-    """Whether a request failed because the conversation exceeds the context window."""
+    """Return whether a request failed because the conversation exceeds the context window."""
     return isinstance(exception, ContextLengthExceeded) or is_context_length(exception)
 
 
@@ -240,16 +240,16 @@ def handle_context_length(
     """Summarize a conversation that is too long, in place.
 
     Args:
-        respect_context_window: whether it may be.
+        respect_context_window: whether summarizing is allowed.
         printer: not used.
         messages: the conversation.
-        llm: who condenses.
-        callbacks: handed to the model.
+        llm: the model that summarizes.
+        callbacks: passed to the model.
         i18n: not used.
         verbose: not used.
 
     Raises:
-        ContextLengthExceeded: it may not be condensed.
+        ContextLengthExceeded: Summarizing is not allowed.
     """
     if not respect_context_window:
         raise ContextLengthExceeded(
@@ -260,12 +260,12 @@ def handle_context_length(
 
 
 def summarize_messages(messages: list[Any], llm: Any, callbacks: Sequence[Any] = (), i18n: Any = None) -> None:
-    """Put a summary in the place of a conversation, behind its system messages.
+    """Replace a conversation after its system messages with a summary, in place.
 
     Args:
         messages: the conversation, changed in place.
-        llm: who writes the summary.
-        callbacks: handed to the model.
+        llm: the model that summarizes.
+        callbacks: passed to the model.
         i18n: not used.
     """
     system_messages = [item for item in messages if item.get("role") == "system"]
@@ -284,7 +284,7 @@ def show_agent_logs(
     task_description: str | None = None,
     verbose: bool = False,
 ) -> None:
-    """Print what an agent is about to do, or has done, where it is to be printed."""
+    """Print an agent's task or step if logging is enabled."""
     if not verbose:
         return
     show = (printer or PRINTER).print
@@ -312,18 +312,18 @@ def execute_tool_and_check_finality(
     fingerprint_context: dict[str, str] | None = None,
     crew: Any = None,
 ) -> ToolResult:
-    """Use the tool of an action, and say whether its result is the answer.
+    """Run the tool of an action and report whether its result is the final answer.
 
     Args:
         agent_action: the action.
-        tools: what may be used.
+        tools: the available tools.
         i18n: not used.
-        agent_key: not used: `agent` tells.
+        agent_key: not used; see `agent`.
         agent_role: not used.
-        tools_handler: whose cache keeps results.
+        tools_handler: holds the cache of results.
         task: for events.
         agent: for events.
-        function_calling_llm: not asked.
+        function_calling_llm: not used.
         fingerprint_context: not used.
         crew: not used.
     """
@@ -344,12 +344,12 @@ async def aexecute_tool_and_check_finality(
     fingerprint_context: dict[str, str] | None = None,
     crew: Any = None,
 ) -> ToolResult:
-    """`execute_tool_and_check_finality` on this event loop."""
+    """Run `execute_tool_and_check_finality` on the current event loop."""
     usage = ToolUsage(tools_handler, tools, task, function_calling_llm, agent, agent_action)
     calling = usage.parse_tool_calling(agent_action.text)
     return _result(usage, calling, await usage.ause(calling, agent_action.text))
 
 
-def _result(usage: ToolUsage, calling: Any, shown: str) -> ToolResult:
+def _result(usage: ToolUsage, calling: Any, text: str) -> ToolResult:
     is_answer = not isinstance(calling, ToolUsageError) and usage.is_answer(calling)
-    return ToolResult(result=shown, result_as_answer=is_answer)
+    return ToolResult(result=text, result_as_answer=is_answer)

@@ -1,4 +1,4 @@
-"""Planning by hand: the plan of a crew, the steps of a plan, and the judgement of their outcomes."""
+"""Planning by hand: crew plans, the steps of a plan, and the assessment of their results."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -28,11 +28,11 @@ __all__ = ["FUNCTION_SCHEMA", "CrewPlanner", "PlannerObserver", "StepExecutionCo
 
 
 class CrewPlanner:
-    """Has a model plan tasks; `Crew(planning=True)` does it in each run.
+    """Plan tasks with a model; `Crew(planning=True)` does this in each run.
 
     Args:
         tasks: the tasks.
-        planning_agent_llm: who plans; None is the model of the first task's agent.
+        planning_agent_llm: the planning model; None selects the model of the first task's agent.
     """
 
     def __init__(self, tasks: list[Task], planning_agent_llm: Any = None) -> None:
@@ -40,10 +40,10 @@ class CrewPlanner:
         self.planning_agent_llm = planning_agent_llm or _first_llm(tasks)
 
     def _handle_crew_planning(self) -> CrewPlan:
-        """The plan.
+        """Create the plan.
 
         Raises:
-            ValueError: the model wrote none that can be read.
+            ValueError: The model's plan could not be parsed.
         """
         task = self._create_planner_task(self._create_planning_agent(), self._create_tasks_summary())
         output: Any = task.execute_sync()
@@ -71,10 +71,10 @@ class CrewPlanner:
         )
 
     def _create_tasks_summary(self) -> str:
-        return "\n\n".join(_told(number, task) for number, task in enumerate(self.tasks, 1))
+        return "\n\n".join(_task_outline(number, task) for number, task in enumerate(self.tasks, 1))
 
 
-def _told(number: int, task: Task) -> str:
+def _task_outline(number: int, task: Task) -> str:
     agent: Any = task.agent
     tools: Sequence[Any] = task.tools or getattr(agent, "tools", None) or ()
     return english().slice(
@@ -93,12 +93,12 @@ def _first_llm(tasks: Sequence[Task]) -> Any:
 
 
 class PlannerObserver:
-    """Has a model look at what came of the steps of a plan; `Agent(planning_config=...)` does so in each run.
+    """Assess the results of plan steps with a model; `Agent(planning_config=...)` does this in each run.
 
     Args:
-        agent: whose plan it is; the model is that of its `planning_config`, else its own.
-        task: what was planned.
-        kickoff_input: what was asked, where there is no task.
+        agent: the owner of the plan; its `planning_config` model is used, or else its own.
+        task: the planned task.
+        kickoff_input: the request if there is no task.
     """
 
     def __init__(self, agent: BaseAgent, task: Task | None = None, kickoff_input: str = "") -> None:
@@ -111,28 +111,28 @@ class PlannerObserver:
         all_completed: list[TodoItem],
         remaining_todos: list[TodoItem],
     ) -> StepObservation:
-        """What the model makes of the outcome of a step; that it was done, where it gives no answer that can be read.
+        """Return the model's assessment of a step; an unreadable reply counts as success.
 
         Args:
             completed_step: the step.
-            result: what came of it.
-            all_completed: the steps that are done.
-            remaining_todos: the steps to come.
+            result: the result.
+            all_completed: the completed steps.
+            remaining_todos: the remaining steps.
         """
-        others = [item for item in all_completed if item.step_number != completed_step.step_number]
-        todos = TodoList(items=[*others, *remaining_todos])
+        earlier = [item for item in all_completed if item.step_number != completed_step.step_number]
+        todos = TodoList(items=[*earlier, *remaining_todos])
         outcome = {"ok": True, "text": result}
-        asked = self.kickoff_input if self.task is None else self.task.description
+        request = self.kickoff_input if self.task is None else self.task.description
         report = AgentPlanReport(self.agent, self.task, self.agent.role)
 
         def body(_: Mapping[str, Any]) -> Body[dict[str, Any]]:
-            seen = yield from observe_step(self._planner(asked), asked, completed_step, outcome, todos, report)
+            seen = yield from observe_step(self._planner(request), request, completed_step, outcome, todos, report)
             return {"seen": seen.model_dump()}
 
         return StepObservation.model_validate(drive(run_standalone("Observation", "seen", body)))
 
     def apply_refinements(self, observation: StepObservation, remaining_todos: list[TodoItem]) -> list[TodoItem]:
-        """The steps to come in the words that the model suggests."""
+        """Return the remaining steps with the model's suggested wording."""
         by_number = {item.step_number: item for item in remaining_todos}
         for refinement in observation.suggested_refinements or ():
             if refinement.step_number in by_number:
@@ -141,10 +141,10 @@ class PlannerObserver:
 
     @staticmethod
     def heuristic_observation(*, step_success: bool, result: str = "") -> StepObservation:
-        """What is made of an outcome without a model."""
+        """Assess a step without a model."""
         return StepObservation(step_completed_successfully=step_success)
 
-    def _planner(self, asked: str) -> Planner:
+    def _planner(self, request: str) -> Planner:
         agent, task = self.agent, self.task
         config = getattr(agent, "planning_config", None)
         own = None if config is None else config.llm
@@ -157,7 +157,7 @@ class PlannerObserver:
                 role=agent.role,
                 goal=agent.goal,
                 backstory=agent.backstory,
-                description=asked,
+                description=request,
                 expected_output=book.slice("reply_expected") if task is None else task.expected_output,
                 output_file=None,
                 context="",
@@ -171,55 +171,55 @@ class PlannerObserver:
 
 @dataclass(frozen=True)
 class StepExecutionContext:
-    """What somebody who does one step knows of the whole."""
+    """The information available to an executor of a single step."""
 
     task_description: str
-    """The whole task."""
+    """The description of the whole task."""
 
     task_goal: str
-    """What is expected of it in the end."""
+    """The expected final output."""
 
     dependency_results: dict[int, str] = field(default_factory=dict[int, str])
-    """What came of the steps that it builds on, by their numbers."""
+    """The results of the steps it depends on, by step number."""
 
     def get_dependency_result(self, step_number: int) -> str | None:
-        """What came of a step; None where it is not among them."""
+        """Return the result of a step it depends on, or None."""
         return self.dependency_results.get(step_number)
 
 
 @dataclass
 class StepResult:
-    """What came of a step."""
+    """The result of a step."""
 
     success: bool
-    """Whether it was done."""
+    """Whether the step succeeded."""
 
     result: str
-    """What came of it; empty where it failed."""
+    """The output; empty if the step failed."""
 
     error: str | None = None
-    """Why it failed."""
+    """The error message if the step failed."""
 
     tool_calls_made: list[str] = field(default_factory=list[str])
     """The tools that were used, in order."""
 
     execution_time: float = 0.0
-    """How long it took, in seconds."""
+    """The duration in seconds."""
 
 
 class StepExecutor:
-    """Has an agent do one step of a plan; `Agent(planning=True)` does so in each run.
+    """Run a single plan step with an agent; `Agent(planning=True)` does this in each run.
 
     Args:
         llm: its model.
-        tools: what it may use.
-        agent: who does it.
-        original_tools: the same as the user gave them, which count.
+        tools: the available tools.
+        agent: the agent that runs the step.
+        original_tools: the tools as the user passed them; these are used.
         tools_handler: not used.
-        task: not used: the context says what is to be done.
+        task: not used; the context describes it.
         crew: not used.
         function_calling_llm: a model for reading arguments of tools.
-        request_within_rpm_limit: not used: the agent's `max_rpm` counts.
+        request_within_rpm_limit: not used; the agent's `max_rpm` applies.
         callbacks: not used.
     """
 
@@ -247,13 +247,13 @@ class StepExecutor:
         max_step_iterations: int = 15,
         step_timeout: int | None = None,
     ) -> StepResult:
-        """Do a step; a failure is a result that says so.
+        """Run a step; a failure is returned as a result.
 
         Args:
             todo: the step.
-            context: the whole task, and what came of the steps before.
-            max_step_iterations: after so many requests it is answered with what is known.
-            step_timeout: after so many seconds it is given up.
+            context: the whole task and the results of earlier steps.
+            max_step_iterations: the number of requests after which the step must be answered.
+            step_timeout: the time limit in seconds.
         """
         used: list[str] = []
 
@@ -275,13 +275,13 @@ class StepExecutor:
         )
         begun = time.monotonic()
         try:
-            answer = worker.kickoff(self._asked(todo, context)).raw
+            answer = worker.kickoff(self._step_prompt(todo, context)).raw
         except (RunError, ConnectionError, RuntimeError, TimeoutError, ValueError) as error:
             took = time.monotonic() - begun
             return StepResult(False, "", f"{type(error).__name__}: {error}", used, took)
         return StepResult(True, answer, None, used, time.monotonic() - begun)
 
-    def _asked(self, todo: TodoItem, context: StepExecutionContext) -> str:
+    def _step_prompt(self, todo: TodoItem, context: StepExecutionContext) -> str:
         book = self.agent.wording()
         whole, goal = context.task_description, context.task_goal
         parts = [book.filled("planning", "step", description=whole, expected_output=goal)]
@@ -323,4 +323,4 @@ FUNCTION_SCHEMA: Final[dict[str, Any]] = {
         },
     },
 }
-"""A plan as a tool for models, in the form of OpenAI's clients."""
+"""The plan as a tool for models, in OpenAI format."""

@@ -1,4 +1,4 @@
-"""Remote agents as choices of a model, and logs of the work with them as lines of JSON."""
+"""Remote agents as choices for a model, and JSON-lines logs of the work with them."""
 
 import json
 import logging
@@ -33,7 +33,7 @@ A2AClientConfigTypes = A2AConfig | A2AClientConfig
 
 
 class AgentResponseProtocol(Protocol):
-    """What a model says that chooses."""
+    """The fields of a model's choice."""
 
     a2a_ids: tuple[str, ...]
     message: str
@@ -41,7 +41,7 @@ class AgentResponseProtocol(Protocol):
 
 
 class PartsMetadataDict(TypedDict, total=False):
-    """What a part of a message carries along."""
+    """The metadata of a message part."""
 
     mimeType: Literal["application/json"]
     schema: dict[str, Any]
@@ -55,7 +55,7 @@ class PartsDict(TypedDict):
 
 
 def create_agent_response_model(agent_ids: tuple[str, ...]) -> type[BaseModel] | None:
-    """A model for a choice among remote agents; None where there are none.
+    """Create a model for choosing among remote agents, or return None if there are none.
 
     Args:
         agent_ids: the addresses of their cards.
@@ -76,13 +76,13 @@ def create_agent_response_model(agent_ids: tuple[str, ...]) -> type[BaseModel] |
 
 
 def extract_a2a_agent_ids_from_config(a2a_config: Any) -> tuple[list[RemoteAgent], tuple[str, ...]]:
-    """The remote agents among what was given, and the addresses of their cards."""
+    """Return the configured remote agents and their card addresses."""
     remotes = remotes_of(a2a_config)
     return remotes, tuple(item.endpoint for item in remotes)
 
 
 def get_a2a_agents_and_response_model(a2a_config: Any) -> tuple[list[RemoteAgent], type[BaseModel] | None]:
-    """The remote agents among what was given, and a model for a choice among them."""
+    """Return the configured remote agents and a model for choosing among them."""
     remotes, addresses = extract_a2a_agent_ids_from_config(a2a_config)
     return remotes, create_agent_response_model(addresses)
 
@@ -93,7 +93,7 @@ _USUAL = frozenset(vars(logging.LogRecord("", 0, "", 0, "", (), None))) | {"mess
 
 
 class LogContext:
-    """A block whose records have further fields."""
+    """Add fields to all log records within the block."""
 
     def __init__(self, **fields: Any) -> None:
         self._fields = fields
@@ -109,10 +109,10 @@ class LogContext:
 
 
 class JSONFormatter(logging.Formatter):
-    """Writes a record as a line of JSON."""
+    """Format log records as JSON lines."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line."""
+        """Return the record as a JSON line."""
         fields: dict[str, Any] = {
             "timestamp": datetime.fromtimestamp(record.created, UTC).isoformat(),
             "level": record.levelname,
@@ -127,12 +127,12 @@ class JSONFormatter(logging.Formatter):
 
 
 def configure_json_logging(logger_name: str = "crewai.a2a") -> None:
-    """Let a logger write lines of JSON to the standard error, and nowhere else."""
+    """Make a logger write JSON lines to standard error only."""
     handler, logger = logging.StreamHandler(), logging.getLogger(logger_name)
     handler.setFormatter(JSONFormatter())
     logger.handlers = [handler]
 
 
 def get_logger(name: str) -> logging.Logger:
-    """A logger."""
+    """Return the logger with the given name."""
     return logging.getLogger(name)

@@ -1,4 +1,4 @@
-"""The steps around an agent's work one by one: its prompt, its tools, its answer, its guardrails."""
+"""The individual steps of an agent run: prompt, tools, answer and guardrails."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -47,10 +47,10 @@ __all__ = [
 
 
 def handle_reasoning(agent: Agent, task: Task) -> None:
-    """Let an agent with `reasoning` or `planning` make a plan, which stands below the task's description then.
+    """Have an agent with `reasoning` or `planning` plan, and append the plan to the task description.
 
     Raises:
-        RunError: it could make none.
+        RunError: No plan could be made.
     """
     if agent.reasoning or agent.planning_enabled:
         plan = AgentReasoning(agent, task).handle_agent_reasoning().plan
@@ -60,7 +60,7 @@ def handle_reasoning(agent: Agent, task: Task) -> None:
 
 
 def build_task_prompt_with_schema(task: Task, task_prompt: str) -> str:
-    """A prompt, with the form of the result below it where the task asks for one."""
+    """Return the prompt, followed by the result schema if the task has one."""
     schema = task.output_json or task.output_pydantic
     if schema is None or task.response_model is not None:
         return task_prompt
@@ -69,17 +69,17 @@ def build_task_prompt_with_schema(task: Task, task_prompt: str) -> str:
 
 
 def format_task_with_context(task_prompt: str, context: str | None) -> str:
-    """A prompt, with what others found out below it, if anything."""
+    """Return the prompt, followed by the context if there is any."""
     return _book(None).slice("task_with_context", task=task_prompt, context=context) if context else task_prompt
 
 
 def get_knowledge_config(agent: Agent) -> dict[str, Any]:
-    """How an agent's knowledge is searched, as keywords; empty where nothing is said."""
+    """Return the keywords of an agent's knowledge search; empty if it has no settings."""
     return {} if agent.knowledge_config is None else agent.knowledge_config.model_dump()
 
 
 def apply_training_data(agent: Agent, task_prompt: str) -> str:
-    """A prompt, with what the agent was taught below it, if its crew was trained.
+    """Return the prompt, followed by what the agent learned in training.
 
     Raises:
         StorageError: the training file cannot be read.
@@ -92,29 +92,29 @@ def apply_training_data(agent: Agent, task_prompt: str) -> str:
 
 
 def process_tool_results(agent: Agent, result: Any) -> Any:
-    """The answer: what the last tool with `result_as_answer` gave, else the given one."""
+    """Return the result of the last tool with `result_as_answer`, or else the given result."""
     answers = [item["result"] for item in agent.tools_results if item.get("result_as_answer", False)]
     return answers[-1] if answers else result
 
 
 def save_last_messages(agent: Agent) -> None:
-    """Show what an agent's executor said as its `last_messages`."""
+    """Copy the messages of an agent's executor to its `last_messages`."""
     messages: Any = getattr(agent.agent_executor, "messages", None)
     agent.record_messages(read_messages(messages) if messages else ())
 
 
 def prepare_tools(agent: Agent, tools: Sequence[BaseTool] | None, task: Task) -> list[BaseTool]:
-    """The tools for a task: the given ones, else the agent's; an executor of the agent's class is made."""
+    """Return the tools for a task, or else the agent's tools, and create the agent's executor."""
     chosen = list(tools or agent.tools or ())
     agent.create_agent_executor(tools=chosen, task=task)
     return chosen
 
 
 def validate_max_execution_time(max_execution_time: int | None) -> None:
-    """Check a bound on time.
+    """Validate a time limit.
 
     Raises:
-        ValueError: it is not None, and no whole number above 0.
+        ValueError: The value is neither None nor a positive integer.
     """
     if max_execution_time is None:
         return
@@ -137,19 +137,19 @@ def process_guardrail(
     from_agent: Any = None,
     from_task: Any = None,
 ) -> GuardrailResult:
-    """What a guardrail says of an output; tasks do it by themselves.
+    """Run a guardrail on an output; tasks do this automatically.
 
     Args:
         output: the output of a task, or of an agent's kickoff.
         guardrail: the function.
-        retry_count: how often it has refused so far, for events.
-        event_source: who the events are from.
-        from_agent: whose output it is, for events.
-        from_task: of which task, for events.
+        retry_count: the number of failures so far, for events.
+        event_source: the source of the events.
+        from_agent: the agent of the output, for events.
+        from_task: the task of the output, for events.
 
     Raises:
-        TypeError: it returned no pair.
-        Exception: whatever the guardrail raised.
+        TypeError: The guardrail did not return a pair.
+        Exception: The guardrail's own exception.
     """
     about: dict[str, Any] = {"retry_count": retry_count, "from_agent": from_agent, "from_task": from_task}
     crewai_event_bus.emit(event_source, LLMGuardrailStartedEvent(guardrail=guardrail, **about))
@@ -164,7 +164,7 @@ def process_guardrail(
 
 
 def serialize_guardrail_for_json(value: Any, field_name: str = "guardrail") -> str | None:
-    """A guardrail as JSON: a text itself; a function is left out, and told."""
+    """Return a guardrail as JSON; a text is kept, a function is dropped with a warning."""
     if isinstance(value, str):
         return value
     if callable(value):
@@ -173,7 +173,7 @@ def serialize_guardrail_for_json(value: Any, field_name: str = "guardrail") -> s
 
 
 def serialize_guardrails_for_json(value: Any, field_name: str = "guardrails") -> list[str] | str | None:
-    """One or several guardrails as JSON; functions are left out, and told."""
+    """Return one or several guardrails as JSON; functions are dropped with a warning."""
     if isinstance(value, (list, tuple)):
         several = cast("list[Any]", value)
         each = (serialize_guardrail_for_json(item, field_name) for item in several)
@@ -202,12 +202,12 @@ class LangGraphPrebuiltModule(Protocol):
     def create_react_agent(
         self, model: Any, tools: list[Any], checkpointer: Any, debug: bool = False, **kwargs: Any
     ) -> Any:
-        """A graph of a model and its tools."""
+        """Create a graph of a model and its tools."""
         ...
 
 
 class AgentKwargs(TypedDict, total=False):
-    """What an agent of OpenAI's framework is made with."""
+    """The keyword arguments of an OpenAI Agents SDK agent."""
 
     name: str
     instructions: str
@@ -221,7 +221,7 @@ class AgentKwargs(TypedDict, total=False):
 
 @runtime_checkable
 class OpenAIAgent(Protocol):
-    """An agent of OpenAI's framework."""
+    """An agent of the OpenAI Agents SDK."""
 
     def __init__(self, **kwargs: Any) -> None: ...
 
@@ -231,7 +231,7 @@ class OpenAIAgent(Protocol):
 
 @runtime_checkable
 class OpenAIRunner(Protocol):
-    """What runs such agents."""
+    """A runner of OpenAI Agents SDK agents."""
 
     @classmethod
     def run_sync(cls, agent: Any, message: str) -> Any:
@@ -247,18 +247,18 @@ class OpenAIAgentsModule(Protocol):
     Runner: type[Any]
 
     def enable_verbose_stdout_logging(self) -> None:
-        """Have it tell what it does."""
+        """Enable verbose logging."""
         ...
 
 
 @runtime_checkable
 class OpenAITool(Protocol):
-    """Something that such an agent may use."""
+    """A tool of the OpenAI Agents SDK."""
 
 
 @runtime_checkable
 class OpenAIFunctionTool(Protocol):
-    """A function that such an agent may use."""
+    """A function tool of the OpenAI Agents SDK."""
 
     name: str
     description: str

@@ -1,1 +1,1 @@
-"""Texts of prompts, and what is printed and typed at a terminal."""
+"""Prompt texts and terminal input and output."""

@@ -1,4 +1,4 @@
-"""Conversations about crews, by the functions that CrewAI's own command is made of; `crew.chat()` is all of them."""
+"""Conversations about crews, as the functions behind CrewAI's chat command; `crew.chat()` combines them."""
 
 import json
 import sys
@@ -39,19 +39,19 @@ __all__ = [
 ]
 
 DEFAULT_CREW_DESCRIPTION: Final = "A CrewAI crew."
-"""What a crew is called that nobody describes."""
+"""The default description of a crew."""
 
 DEFAULT_INPUT_DESCRIPTION: Final = "Input value for the crew's tasks and agents."
-"""What an input is called that nobody describes."""
+"""The default description of an input."""
 
 MIN_REQUIRED_VERSION: Final = "0.98.0"
-"""The first CrewAI whose crews could be talked to."""
+"""The first CrewAI version with conversational crews."""
 
 _ENDS = frozenset({"exit", "quit"})
 
 
 def check_conversational_crews_version(crewai_version: str, pyproject_data: dict[str, Any]) -> bool:
-    """Whether crews of a version of CrewAI can be talked to; here they can."""
+    """Return whether crews of a CrewAI version can be chatted with; here they always can."""
     least, version = (
         tuple(int(part) for part in item.split(".")[:2]) for item in (MIN_REQUIRED_VERSION, crewai_version)
     )
@@ -59,15 +59,15 @@ def check_conversational_crews_version(crewai_version: str, pyproject_data: dict
 
 
 def fetch_required_inputs(crew: Crew) -> set[str]:
-    """The names of the inputs that a crew's texts show."""
+    """Return the names of the inputs that a crew's texts use."""
     return set(crew.fetch_inputs() - {CHAT_HISTORY})
 
 
 def initialize_chat_llm(crew: Crew) -> Any:
-    """The model that speaks for a crew: its `chat_llm`, else the one that the environment names.
+    """Return the chat model of a crew: its `chat_llm`, or else the model configured in the environment.
 
     Raises:
-        NoModelError: there is neither.
+        NoModelError: There is neither.
     """
     return create_llm(crew.chat_llm)
 
@@ -75,13 +75,13 @@ def initialize_chat_llm(crew: Crew) -> Any:
 def generate_crew_chat_inputs(
     crew: Crew, crew_name: str, chat_llm: Any, generate_descriptions: bool = True
 ) -> ChatInputs:
-    """What people are told of a crew.
+    """Describe a crew and its inputs.
 
     Args:
         crew: the crew.
-        crew_name: what it is called.
-        chat_llm: the model that describes it.
-        generate_descriptions: whether the model is asked; else everything is called by a general name.
+        crew_name: the name of the crew.
+        chat_llm: the model that writes the descriptions.
+        generate_descriptions: whether to use the model instead of default descriptions.
     """
     asks = generate_descriptions
     fields = [
@@ -96,19 +96,19 @@ def generate_crew_chat_inputs(
 
 
 def generate_input_description_with_ai(input_name: str, crew: Crew, chat_llm: Any) -> str:
-    """What a model says of one input, by the texts that show it.
+    """Describe an input with a model, based on the texts that use it.
 
     Raises:
         ValueError: no text shows it.
     """
-    shown = [text for text in _texts(crew) if f"{{{input_name}}}" in text]
-    if not shown:
+    matches = [text for text in _texts(crew) if f"{{{input_name}}}" in text]
+    if not matches:
         raise ValueError(f"no text of the crew shows the input `{input_name}`")
-    return _told(chat_llm, f"Say in one short phrase what `{input_name}` stands for in these texts.", shown)
+    return _described(chat_llm, f"Say in one short phrase what `{input_name}` stands for in these texts.", matches)
 
 
 def generate_crew_description_with_ai(crew: Crew, chat_llm: Any) -> str:
-    """What a model says of a crew, in one sentence.
+    """Describe a crew with a model, in one sentence.
 
     Raises:
         ValueError: the crew has no texts.
@@ -116,7 +116,9 @@ def generate_crew_description_with_ai(crew: Crew, chat_llm: Any) -> str:
     texts = _texts(crew)
     if not texts:
         raise ValueError("the crew has no texts that could be described")
-    return _told(chat_llm, "Say in one short sentence what the crew of agents with these texts does for people.", texts)
+    return _described(
+        chat_llm, "Say in one short sentence what the crew of agents with these texts does for people.", texts
+    )
 
 
 def _texts(crew: Crew) -> list[str]:
@@ -131,13 +133,13 @@ def _texts(crew: Crew) -> list[str]:
     ]
 
 
-def _told(chat_llm: Any, question: str, texts: list[str]) -> str:
-    asked = "\n".join([question, "", *texts])
-    return str(create_llm(chat_llm).call([{"role": "user", "content": asked}])).strip()
+def _described(chat_llm: Any, question: str, texts: list[str]) -> str:
+    prompt = "\n".join([question, "", *texts])
+    return str(create_llm(chat_llm).call([{"role": "user", "content": prompt}])).strip()
 
 
 def generate_crew_tool_schema(crew_inputs: ChatInputs) -> dict[str, Any]:
-    """The crew as a tool for a model, in the form of OpenAI's clients."""
+    """Return the crew as a tool for a model, in OpenAI format."""
     properties = {item.name: {"type": "string", "description": item.description} for item in crew_inputs.inputs}
     parameters = {"type": "object", "properties": properties, "required": list(properties)}
     about = {"name": crew_inputs.crew_name, "description": crew_inputs.crew_description, "parameters": parameters}
@@ -145,7 +147,7 @@ def generate_crew_tool_schema(crew_inputs: ChatInputs) -> dict[str, Any]:
 
 
 def build_system_message(crew_chat_inputs: ChatInputs) -> str:
-    """What a model is told that speaks for a crew."""
+    """Return the system message of the chat model."""
     book = english()
     listed = "\n".join(f"- {item.name}: {item.description}" for item in crew_chat_inputs.inputs)
     return book.filled(
@@ -158,7 +160,7 @@ def build_system_message(crew_chat_inputs: ChatInputs) -> str:
 
 
 def create_tool_function(crew: Crew, messages: list[Any]) -> Any:
-    """The function behind the crew's tool."""
+    """Return the function behind the crew's tool."""
 
     def run_crew_tool_with_messages(**kwargs: Any) -> str:
         return run_crew_tool(crew, messages, **kwargs)
@@ -167,7 +169,7 @@ def create_tool_function(crew: Crew, messages: list[Any]) -> Any:
 
 
 def run_crew_tool(crew: Crew, messages: list[Any], **kwargs: Any) -> str:
-    """Have the crew work, with the inputs and with what was said; its result as a text."""
+    """Run the crew with the inputs and the conversation, and return its result as text."""
     answer: list[Any] = list(messages)
     return str(crew.kickoff({**kwargs, CHAT_HISTORY: json.dumps(answer, ensure_ascii=False, default=str)}))
 
@@ -179,7 +181,7 @@ def handle_user_input(
     crew_tool_schema: dict[str, Any],
     available_functions: dict[str, Any],
 ) -> None:
-    """Take what a person says, and show the answer; "exit" is nothing to answer."""
+    """Send a user message to the model and print the reply; "exit" is ignored."""
     if user_input.strip().lower() in _ENDS:
         return
     messages.append({"role": "user", "content": user_input})
@@ -191,7 +193,7 @@ def handle_user_input(
 def chat_loop(
     chat_llm: Any, messages: list[Any], crew_tool_schema: dict[str, Any], available_functions: Mapping[str, Any]
 ) -> None:
-    """Talk on the terminal until "exit", Ctrl-D or Ctrl-C."""
+    """Chat on the terminal until "exit", Ctrl-D or Ctrl-C."""
     try:
         while (answer := get_user_input()).strip().lower() not in _ENDS:
             handle_user_input(answer, chat_llm, messages, crew_tool_schema, dict(available_functions))
@@ -200,7 +202,7 @@ def chat_loop(
 
 
 def get_user_input() -> str:
-    """What a person writes, up to an empty line; "exit" stands alone."""
+    """Read a user message up to an empty line; "exit" ends input at once."""
     lines: list[str] = []
     while (line := input("" if lines else "\nYou: ")).strip():
         lines.append(line)
@@ -210,7 +212,7 @@ def get_user_input() -> str:
 
 
 def flush_input() -> None:
-    """Forget what was typed on the terminal and not read yet."""
+    """Discard pending terminal input."""
     if not sys.stdin.isatty():
         return
     if sys.platform == "win32":
@@ -223,7 +225,7 @@ def flush_input() -> None:
 
 
 def show_loading(event: threading.Event) -> None:
-    """Show that something goes on, a dot a second, until the event is set."""
+    """Print a dot per second until the event is set."""
     while not event.wait(1):
         sys.stdout.write(".")
         sys.stdout.flush()
@@ -231,7 +233,7 @@ def show_loading(event: threading.Event) -> None:
 
 
 def load_crew_and_name() -> tuple[Crew, str]:
-    """The crew that the project in this folder names (`target` of `[tool.crewgraph]`), and what it is called.
+    """Return the crew that the project in this folder names (`target` of `[tool.crewgraph]`), and its name.
 
     Raises:
         RunError: there is none.
@@ -241,7 +243,7 @@ def load_crew_and_name() -> tuple[Crew, str]:
 
 
 def run_chat() -> None:
-    """Talk to that crew on the terminal; see `Crew.chat`."""
+    """Chat with the project's crew on the terminal; see `Crew.chat`."""
     chat_at_terminal(load_crew_and_name()[0])
 
 

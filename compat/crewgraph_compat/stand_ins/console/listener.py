@@ -1,4 +1,4 @@
-"""The listener that brings what happens to a `ConsoleFormatter`, where a program has its own."""
+"""The listener that forwards events to a program's own `ConsoleFormatter`."""
 
 import inspect
 from functools import partial
@@ -66,13 +66,13 @@ _ALL: dict[type[BaseEvent], tuple[str, dict[str, Any]]] = {
     events.LLMGuardrailCompletedEvent: ("handle_guardrail_completed", {}),
     **_MEMORY,
 }
-"""An event to the method that is told of it, with what the event itself does not say."""
+"""Maps an event type to the formatter method that receives it, with arguments that the event itself lacks."""
 
 _CALLED = {
     "final_string_output": "output",
     "search_query": "query",
 }
-"""What a parameter is called in events, where that is something else."""
+"""Event field names of parameters that are named differently."""
 
 _PARAMETERS = {
     method: [
@@ -82,54 +82,54 @@ _PARAMETERS = {
     ][1:]
     for method, _ in _ALL.values()
 }
-"""What our methods take, whatever a program puts in their place."""
+"""The parameters of our own methods, which overriding methods receive too."""
 
 
 class _Shows(BaseEventListener):
-    """Tells a formatter of events, where a program has put a version of its own in the place of ours."""
+    """Forward events to a formatter whose methods a program has overridden."""
 
-    _told: ClassVar[dict[type[BaseEvent], tuple[str, dict[str, Any]]]] = {}
+    _methods: ClassVar[dict[type[BaseEvent], tuple[str, dict[str, Any]]]] = {}
 
     def __init__(self, formatter: Any) -> None:
         self.formatter: Any = formatter
-        """Who is told; another one may be put here."""
+        """The formatter; it can be replaced."""
         super().__init__()
 
     def setup_listeners(self, crewai_event_bus: EventBus) -> None:
-        """Listen to all that there is a method for."""
-        for event_type, (method, known) in self._told.items():
-            crewai_event_bus.register_handler(event_type, partial(self._tell, method, known), alone=True)
+        """Subscribe to all events that a formatter method handles."""
+        for event_type, (method, known) in self._methods.items():
+            crewai_event_bus.register_handler(event_type, partial(self._forward, method, known), alone=True)
 
-    def _tell(self, method: str, known: dict[str, Any], source: Any, event: BaseEvent) -> None:
+    def _forward(self, method: str, known: dict[str, Any], source: Any, event: BaseEvent) -> None:
         formatter = self.formatter
         if any(override_of(formatter, name) is not None for name in (method, *_PRINTING)):
             getattr(formatter, method)(*_arguments(method, known, source, event))
 
 
 class EventListener(_Shows):
-    """The listener of the process; there is one.
+    """The listener of the process, a singleton.
 
-    By itself crewgraph prints lines where something is `verbose`. A `formatter` whose class has methods of its own is told of
-    what these methods are about, too.
+    crewgraph itself prints lines for whatever is `verbose`. A `formatter` whose class overrides methods also receives
+    the events of these methods.
     """
 
-    _told = _ALL
+    _methods = _ALL
     _instance: ClassVar["EventListener | None"] = None
 
     execution_spans: dict[Any, Any]
-    """Nothing: nothing is sent."""
+    """Unused: no telemetry is sent."""
 
     next_chunk: int = 0
-    """Where the next piece of a text begins in `text_stream`; for programs that keep one."""
+    """The position of the next chunk in `text_stream`, for programs that maintain one."""
 
     text_stream: StringIO = StringIO()
-    """A text that a program may keep here."""
+    """A text stream that a program may maintain."""
 
     knowledge_retrieval_in_progress: bool = False
-    """For programs that note it."""
+    """Free for use by programs."""
 
     knowledge_query_in_progress: bool = False
-    """For programs that note it."""
+    """Free for use by programs."""
 
     def __new__(cls) -> "EventListener":
         if cls._instance is None:
@@ -143,17 +143,17 @@ class EventListener(_Shows):
 
 
 class MemoryListener(_Shows):
-    """Tells a formatter of memories.
+    """Forward memory events to a formatter.
 
     Args:
-        formatter: who is told.
+        formatter: the formatter.
     """
 
-    _told = _MEMORY
+    _methods = _MEMORY
 
 
 def _arguments(method: str, known: dict[str, Any], source: Any, event: BaseEvent) -> list[Any]:
-    """What a method is called with, in the order of its parameters."""
+    """Return the arguments for a method in the order of its parameters."""
     arguments: list[Any] = []
     for parameter in _PARAMETERS[method]:
         arguments.append(known[parameter.name] if parameter.name in known else _value(parameter, source, event))
@@ -173,7 +173,7 @@ def _value(parameter: inspect.Parameter, source: Any, event: BaseEvent) -> Any:
 
 
 event_listener: EventListener
-"""The one of this process, which listens from when it is first asked for."""
+"""The listener of this process; it starts listening when it is first accessed."""
 
 
 def __getattr__(name: str) -> EventListener:

@@ -1,4 +1,4 @@
-"""Panels on the console, for programs that show something of their own."""
+"""Console panels for programs that print their own."""
 
 import threading
 from collections.abc import Mapping
@@ -16,17 +16,17 @@ __all__ = ["ConsolePanel", "set_suppress_console_output", "should_suppress_conso
 
 
 def set_suppress_console_output(suppress: bool) -> Token[bool]:
-    """Whether the runs that are started in this context, and panels, stay off the console."""
+    """Set whether panels and runs started in this context print to the console."""
     return QUIET.set(suppress)
 
 
 def should_suppress_console_output() -> bool:
-    """Whether nothing of this context comes onto the console."""
+    """Return whether console output is suppressed in this context."""
     return QUIET.get()
 
 
 class ConsolePanel:
-    """Prints panels.
+    """Print panels.
 
     Args:
         verbose: whether it prints; panels of flows are printed anyway.
@@ -39,13 +39,13 @@ class ConsolePanel:
         self._lock = threading.Lock()
 
     def create_panel(self, content: Text, title: str, style: str = "blue") -> Panel:
-        """A text in a frame."""
+        """Return a framed text."""
         return Panel(content, title=title, border_style=style, padding=(1, 2))
 
     def create_status_content(
         self, title: str, name: str, status_style: str = "blue", tool_args: dict[str, Any] | str = "", **fields: Any
     ) -> Text:
-        """A heading, and a line for each thing that there is to say.
+        """Return a heading followed by one line per field.
 
         Args:
             title: the heading.
@@ -63,28 +63,28 @@ class ConsolePanel:
         return content
 
     def print(self, *args: Any, **kwargs: Any) -> None:
-        """Print as rich's console does; a text that grows is no longer followed."""
+        """Print like rich's console, ending any live text."""
         self.pause_live_updates()
         if not should_suppress_console_output():
             self.console.print(*args, **kwargs)
 
     def print_panel(self, content: Text, title: str, style: str = "blue", is_flow: bool = False) -> None:
-        """Print a text in a frame, if it is `verbose` or about a flow."""
+        """Print a framed text if `verbose` is set or it is about a flow."""
         if self.verbose or is_flow:
             self.print(self.create_panel(content, title, style))
 
     def pause_live_updates(self) -> None:
-        """End what grows on the console, so that somebody can be asked there."""
+        """End a live text so that the user can be prompted."""
         with self._lock:
             live, self._live = self._live, None
         if live is not None:
             live.stop()
 
     def resume_live_updates(self) -> None:
-        """Nothing: the next piece of a text begins anew by itself."""
+        """Do nothing: the next chunk starts a new live text."""
 
     def _grow(self, text: str, title: str) -> None:
-        """Show a text that grows."""
+        """Update a live text."""
         if not self.verbose or should_suppress_console_output():
             return
         panel = self.create_panel(Text(text), title, "green")
@@ -95,8 +95,8 @@ class ConsolePanel:
             else:
                 self._live.update(panel)
 
-    def _tell(self, title: str, style: str, fields: Mapping[str, Any], is_flow: bool = False) -> None:
-        """Print a panel with a line for each thing that is not None or empty."""
+    def _print_fields(self, title: str, style: str, fields: Mapping[str, Any], is_flow: bool = False) -> None:
+        """Print a panel with a line for each field that is not None or empty."""
         content = Text()
         for called, value in fields.items():
             if value is not None and value != "":

@@ -1,4 +1,4 @@
-"""The prompts of an agent, and the words of the text protocol."""
+"""The prompts of an agent, and the messages of the text protocol."""
 
 import re
 from typing import Any, Final, Literal
@@ -25,17 +25,17 @@ __all__ = [
 
 
 COMPONENTS = Literal["role_playing", "tools", "no_tools", "native_tools", "task", "native_task", "task_no_tools"]
-"""The parts of a prompt, which are slices of the prompt texts."""
+"""The parts of a prompt, named as in the prompt texts."""
 
 VALID_DATE_FORMAT_CODES = ("%Y", "%m", "%d", "%H", "%M", "%S", "%B", "%b", "%A", "%a")
-"""Parts that a date in a prompt may have; `Agent(date_format=)` takes whatever `strftime` knows."""
+"""The date directives that prompts may use; `Agent(date_format=)` accepts any `strftime` directive."""
 
 
 class StandardPromptResult(BaseModel):
-    """A prompt as one text; read as a dict, too."""
+    """A prompt in a single text; it can also be read like a dict."""
 
     prompt: str = Field(default="", description="The whole prompt")
-    """The whole, with the placeholders `{input}`, and `{tools}` and `{tool_names}` where there are tools."""
+    """The whole prompt, with the placeholder `{input}`, and `{tools}` and `{tool_names}` if there are tools."""
 
     def __getitem__(self, key: str) -> Any:
         if key not in type(self).model_fields:
@@ -46,7 +46,7 @@ class StandardPromptResult(BaseModel):
         return key in type(self).model_fields
 
     def get(self, key: str, default: Any = None) -> Any:
-        """A part, else the default."""
+        """Return a part, or the default."""
         return getattr(self, key) if key in self else default
 
 
@@ -54,52 +54,52 @@ class SystemPromptResult(StandardPromptResult):
     """A prompt in two messages."""
 
     system: str = Field(default="", description="The system message")
-    """What the agent is told."""
+    """The system message."""
 
     user: str = Field(default="", description="The user's message")
-    """What it is asked, with the placeholder `{input}`."""
+    """The user message, with the placeholder `{input}`."""
 
 
 class Prompts(BaseModel):
-    """Makes the prompts of an agent from our texts, with the placeholders of the task left open.
+    """Build an agent's prompts from crewgraph's texts, leaving the placeholders of the task open.
 
     Runs make their own; `Crew(prompt_file=)` replaces the texts of both.
     """
 
     i18n: I18N = Field(default_factory=lambda: I18N_DEFAULT, exclude=True)
-    """The texts."""
+    """The prompt texts."""
 
     has_tools: bool = False
     """Whether there are tools."""
 
     use_native_tool_calling: bool = False
-    """Whether the model is offered tools in its own protocol."""
+    """Whether tools are offered through the model's native protocol."""
 
     system_template: str | None = None
-    """Put around what the agent is told, `{{ .System }}`; used with `prompt_template`."""
+    """The template around the system text, `{{ .System }}`; used with `prompt_template`."""
 
     prompt_template: str | None = None
-    """Put around what it is asked, `{{ .Prompt }}`."""
+    """The template around the user text, `{{ .Prompt }}`."""
 
     response_template: str | None = None
-    """What stands before `{{ .Response }}` ends the prompt."""
+    """The response template; the part before `{{ .Response }}` ends the prompt."""
 
     use_system_prompt: bool | None = False
-    """Whether there are two messages."""
+    """Whether the prompt has two messages."""
 
     agent: Any
-    """Whose prompts: its role, goal and backstory."""
+    """The agent whose role, goal and backstory are used."""
 
     skill_loader_tool_name: str | None = None
-    """The tool that loads skills; runs offer it by themselves."""
+    """The tool that loads skills; runs offer it automatically."""
 
     def task_execution(self) -> SystemPromptResult | StandardPromptResult:
-        """The prompt for work on a task."""
+        """Return the prompt for a task."""
         if self.system_template and self.prompt_template:
             return StandardPromptResult(prompt=self._in_templates(self.system_template, self.prompt_template))
-        full = f"{self._told}\n\n{self._asked}"
+        full = f"{self._system_text}\n\n{self._user_text}"
         if self.use_system_prompt:
-            return SystemPromptResult(system=self._told, user=self._asked, prompt=full)
+            return SystemPromptResult(system=self._system_text, user=self._user_text, prompt=full)
         return StandardPromptResult(prompt=full)
 
     @property
@@ -107,18 +107,18 @@ class Prompts(BaseModel):
         return {field: str(getattr(self.agent, field, "")) for field in ("role", "goal", "backstory")}
 
     @property
-    def _told(self) -> str:
+    def _system_text(self) -> str:
         book = self.i18n.book
         tools = "no_tools" if not self.has_tools else "native_tools" if self.use_native_tool_calling else "tools"
         return f"{book.slice('role_playing', **self._texts)}\n\n{book.slice(tools)}"
 
     @property
-    def _asked(self) -> str:
+    def _user_text(self) -> str:
         return self.i18n.book.slice("task")
 
     def _in_templates(self, system: str, prompt: str) -> str:
-        told = render_template(system, "System", self._told, self._texts)
-        full = f"{told}\n{render_template(prompt, 'Prompt', self._asked, self._texts)}"
+        told = render_template(system, "System", self._system_text, self._texts)
+        full = f"{told}\n{render_template(prompt, 'Prompt', self._user_text, self._texts)}"
         if not self.response_template:
             return full
         return f"{full}\n{split_at_slot(self.response_template, 'Response')[0]}"
@@ -128,29 +128,29 @@ _ACTION: Final = r"Action\s*\d*\s*:"
 _INPUT: Final = r"Action\s*\d*\s*Input\s*\d*\s*:"
 
 ACTION_REGEX: Final = re.compile(_ACTION + r"[\s]*(.*?)", re.DOTALL)
-"""Finds an action."""
+"""Matches an action with its input."""
 
 ACTION_INPUT_REGEX: Final = re.compile(_ACTION + r"[\s]*(.*?)[\s]*" + _INPUT + r"[\s]*(.*)", re.DOTALL)
-"""Finds an action's name and its input."""
+"""Matches the name and the input of an action."""
 
 ACTION_INPUT_ONLY_REGEX: Final = re.compile(r"\s*" + _INPUT + r"\s*(.*)", re.DOTALL)
-"""Finds an action's input."""
+"""Matches the input of an action."""
 
 UNABLE_TO_REPAIR_JSON_RESULTS: Final = ['""', "{}"]
-"""What a repair of JSON gives where there was none."""
+"""The results of a JSON repair that found no JSON."""
 
 MISSING_ACTION_AFTER_THOUGHT_ERROR_MESSAGE: Final = (
     "The reply has no `Action:` after its `Thought:`. Write the name of a tool behind `Action:`, or the result behind "
     "`Final Answer:`."
 )
-"""Told where an action is missing."""
+"""Sent to the model if the action is missing."""
 
 MISSING_ACTION_INPUT_AFTER_ACTION_ERROR_MESSAGE: Final = (
     "The reply has no `Action Input:` after its `Action:`. Write the arguments behind it, as one JSON object."
 )
-"""Told where the input of an action is missing."""
+"""Sent to the model if the input of an action is missing."""
 
 FINAL_ANSWER_AND_PARSABLE_ACTION_ERROR_MESSAGE: Final = (
     "The reply has an action and a `Final Answer:`. Write one of both: use the tool, or finish."
 )
-"""Told where a reply wants both."""
+"""Sent to the model if a reply contains both an action and an answer."""

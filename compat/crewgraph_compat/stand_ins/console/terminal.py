@@ -1,4 +1,4 @@
-"""Printing in colours, answers typed at the terminal, log lines, and silence for a while."""
+"""Colored printing, terminal input, log lines, and temporary silence."""
 
 import logging
 import warnings
@@ -42,10 +42,10 @@ PrinterColor = Literal[
     "blue",
     "bold_blue",
 ]
-"""The colours of a `Printer`."""
+"""The colors of a `Printer`."""
 
 RESET: Final = "\x1b[0m"
-"""Ends a colour on a terminal."""
+"""Resets the color on a terminal."""
 
 _BOLD = "\x1b[1m"
 _CODES: dict[PrinterColor, str] = {
@@ -66,17 +66,17 @@ _CODES: dict[PrinterColor, str] = {
 
 
 class ColoredText(NamedTuple):
-    """A piece of a line."""
+    """A piece of a line with its color."""
 
     text: str
-    """What it says."""
+    """The text."""
 
     color: PrinterColor | None
-    """Its colour; None is the terminal's own."""
+    """The color; None is the terminal's default."""
 
 
 class Printer:
-    """Prints in colours, whether or not it is a terminal that is printed to."""
+    """Print in color, even if the output is not a terminal."""
 
     @staticmethod
     def print(
@@ -87,7 +87,7 @@ class Printer:
         file: "SupportsWrite[str] | None" = None,
         flush: Literal[False] = False,
     ) -> None:
-        """Print a text, or pieces that have each its colour, as `print` does.
+        """Print a text, or pieces with a color each, like `print`.
 
         Args:
             content: the text, or the pieces.
@@ -106,7 +106,7 @@ class Printer:
 
 
 def _ended(pieces: list[ColoredText]) -> list[ColoredText]:
-    """The pieces, each coloured one but the last with the end of its colour."""
+    """Return the pieces, with a color reset after each colored piece except the last."""
     last = len(pieces) - 1
     return [
         ColoredText(f"{text}{RESET}" if color and number < last else text, color)
@@ -115,11 +115,11 @@ def _ended(pieces: list[ColoredText]) -> list[ColoredText]:
 
 
 PRINTER: Final = Printer()
-"""A printer for everybody."""
+"""A shared printer."""
 
 
 class ConsoleProvider:
-    """Asks on the terminal; flows do so by themselves where there is one.
+    """Ask on the terminal; flows do this automatically if there is one.
 
     Args:
         verbose: whether the output that is asked about is shown.
@@ -129,31 +129,31 @@ class ConsoleProvider:
         self.verbose = verbose
 
     def request_feedback(self, context: Any, flow: Any) -> str:
-        """What somebody types about an output."""
+        """Return the user's feedback on an output."""
         shown = [str(context.method_output)] if self.verbose else []
         return ask_at_terminal("\n".join([*shown, context.message, "> "])).strip()
 
     def request_input(self, message: str, flow: Any, metadata: dict[str, Any] | None = None) -> str | None:
-        """What somebody types as an answer."""
+        """Return the user's answer to a message."""
         return ask_at_terminal(f"{message}\n> ").strip()
 
 
 class Logger(BaseModel):
-    """Prints what it is told, with the time and a level; nothing unless it is verbose."""
+    """Print messages with a time and a level if `verbose` is set."""
 
     verbose: bool = Field(default=False, description="Whether anything is printed")
-    """Whether anything is printed."""
+    """Whether messages are printed."""
 
     default_color: PrinterColor = Field(default="bold_yellow", description="The colour of messages")
-    """The colour of messages."""
+    """The color of messages."""
 
     def log(self, level: str, message: str, color: PrinterColor | None = None) -> None:
         """Print a message.
 
         Args:
             level: such as "info".
-            message: what there is to tell.
-            color: its colour; None is `default_color`.
+            message: the message.
+            color: its color; None means `default_color`.
         """
         if not self.verbose:
             return
@@ -168,7 +168,7 @@ class Logger(BaseModel):
 
 @contextmanager
 def suppress_logging(logger_name: str, level: int | str) -> Generator[None]:
-    """A `with` block in which a logger tells only what is of a level or above."""
+    """Limit a logger to a minimum level within the block."""
     logger = logging.getLogger(logger_name)
     before = logger.level
     logger.setLevel(level)
@@ -180,7 +180,7 @@ def suppress_logging(logger_name: str, level: int | str) -> Generator[None]:
 
 @contextmanager
 def suppress_warnings() -> Generator[None]:
-    """A `with` block without warnings; it holds for the whole process, as Python's filters do."""
+    """Suppress warnings within the block, for the whole process, like Python's filters."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

@@ -1,1 +1,1 @@
-"""Parts of flows that programs name: actions, topology, types, states, streams."""
+"""Parts of flows that programs use by name: actions, topology, types, states and streams."""

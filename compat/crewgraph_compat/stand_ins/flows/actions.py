@@ -1,4 +1,4 @@
-"""The actions of declared flows, one by one, under CrewAI's names."""
+"""The actions of declared flows under CrewAI's names."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
@@ -36,14 +36,14 @@ __all__ = [
 ]
 
 LocalContext = dict[str, Any]
-"""What an action may name besides the flow's state and outputs."""
+"""The variables of an action besides the flow's state and outputs."""
 
 NestedStep = tuple[str, str | None, Callable[[LocalContext], Awaitable[Any]]]
-"""A step of an `each`: its name, its condition, and what it does."""
+"""A step of an `each` action: its name, condition and action."""
 
 
 class _Action:
-    """An action of a flow.
+    """Base class of flow actions.
 
     Args:
         flow: the flow.
@@ -61,12 +61,12 @@ class _Action:
 
 
 class CodeAction(_Action):
-    """Calls a function."""
+    """Call a function."""
 
     definition: FlowCodeActionDefinition
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
-        """What it returns; without `with` it is called with these arguments."""
+        """Return the function's result; without `with` it receives the arguments passed here."""
         if self.definition.with_ is not None:
             return self._done(args, kwargs)
         return bind_to_flow(import_function(self.definition, "`code`", None), self.flow)(*args, **kwargs)
@@ -78,7 +78,7 @@ class ToolAction(_Action):
     definition: FlowToolActionDefinition
 
     def run(self, *_args: Any, **kwargs: Any) -> Any:
-        """What it gave."""
+        """Return the tool's result."""
         return self._done((), kwargs)
 
 
@@ -88,7 +88,7 @@ class ExpressionAction(_Action):
     definition: FlowExpressionActionDefinition
 
     def run(self, *_args: Any, **kwargs: Any) -> Any:
-        """Its value."""
+        """Return the value of the expression."""
         return self._done((), kwargs)
 
 
@@ -98,37 +98,37 @@ class ScriptAction(_Action):
     definition: FlowScriptActionDefinition
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
-        """What it returned; the first argument is its `input`."""
+        """Return the script's result; the first argument is its `input`."""
         return self._done(args, kwargs)
 
 
 class CrewAction(_Action):
-    """Kicks off a crew."""
+    """Run a crew."""
 
     definition: FlowCrewActionDefinition
 
     async def run(self, *_args: Any, **kwargs: Any) -> Any:
-        """Its output."""
+        """Return the crew's output."""
         return await acall(partial(self._done, (), kwargs))
 
 
 class AgentAction(_Action):
-    """Asks an agent."""
+    """Run an agent."""
 
     definition: FlowAgentActionDefinition
 
     async def run(self, *_args: Any, **kwargs: Any) -> Any:
-        """Its answer."""
+        """Return the agent's answer."""
         return await acall(partial(self._done, (), kwargs))
 
 
 class EachAction(_Action):
-    """Carries out steps for each item of a list."""
+    """Run steps for each item of a list."""
 
     definition: FlowEachActionDefinition
 
     async def run(self, *_args: Any, **_kwargs: Any) -> list[Any]:
-        """What came of the items."""
+        """Return the results of all items."""
         return cast("list[Any]", await acall(partial(self._done, (), {})))
 
 
@@ -144,7 +144,7 @@ _KINDS: dict[str, type[Any]] = {
 
 
 def build_action(flow: Flow[Any], definition: FlowActionDefinition) -> Callable[..., Any]:
-    """An action as a function; those of crews, agents and `each` are coroutine functions.
+    """Return an action as a function; crews, agents and `each` give coroutine functions.
 
     Args:
         flow: the flow.
@@ -170,12 +170,12 @@ def build_action(flow: Flow[Any], definition: FlowActionDefinition) -> Callable[
 def outputs_by_name(
     method_outputs: list[Any], *, local_outputs: Mapping[str, Any] | None = None, serialize: bool = False
 ) -> dict[str, Any]:
-    """What methods returned, by their names.
+    """Return the outputs of methods by method name.
 
     Args:
         method_outputs: dicts with "method" and "output"; of several of a method the last counts.
-        local_outputs: others, which stand over these.
-        serialize: whether they are made plain data.
+        local_outputs: further outputs, which take precedence.
+        serialize: whether to convert them to plain data.
     """
     outputs = {item["method"]: item["output"] for item in method_outputs} | dict(local_outputs or {})
     return to_jsonable_python(outputs, serialize_unknown=True) if serialize else outputs

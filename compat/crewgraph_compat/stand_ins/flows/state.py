@@ -1,4 +1,4 @@
-"""Classes and states of flows, and saving a state by hand."""
+"""Metaclasses and states of flows, and saving a state by hand."""
 
 from typing import Any, cast
 
@@ -22,14 +22,14 @@ __all__ = [
 
 
 FlowMeta: Any = type(Flow)
-"""The class of the classes of flows."""
+"""The metaclass of flows."""
 
 DictStateType = dict[str, Any]
 """A state without a model."""
 
 
 def ensure_state_type(state: Any, expected_type: type[Any]) -> Any:
-    """The state.
+    """Return the state if it has the expected type.
 
     Raises:
         TypeError: it is not of the type.
@@ -40,16 +40,16 @@ def ensure_state_type(state: Any, expected_type: type[Any]) -> Any:
 
 
 class FlowTrackable(BaseModel):
-    """Notes which run of a flow it was made in."""
+    """Record the flow run in which an object was created."""
 
     parent_flow: Any = Field(default=None, exclude=True, repr=False)
-    """The flow whose method it was made in."""
+    """The id of the flow run."""
 
     _flow_id: str | None = PrivateAttr(default=None)
     _request_id: str | None = PrivateAttr(default=None)
 
     def model_post_init(self, context: Any) -> None:
-        """Note the run around."""
+        """Record the current flow run."""
         super().model_post_init(context)
         if self.parent_flow is None:
             self.parent_flow = current_flow()
@@ -62,17 +62,17 @@ LOG_MESSAGES = {
     "state_missing": "The flow has no state",
     "id_missing": "The flow's state has no `id`",
 }
-"""What is told of saving, by what happens."""
+"""The log messages of saving, by outcome."""
 
 
 class PersistenceDecorator:
-    """Saves states; `@persist` does so by itself."""
+    """Save flow states; `@persist` does this automatically."""
 
     @classmethod
     def persist_state(
         cls, flow_instance: Any, method_name: str, persistence_instance: FlowPersistence, verbose: bool = False
     ) -> None:
-        """Save a flow's state, as after a method.
+        """Save a flow's state, as `@persist` does after a method.
 
         Raises:
             ValueError: the flow has no state, or that no `id`.
@@ -95,6 +95,6 @@ class PersistenceDecorator:
 
 
 def default_flow_persistence() -> FlowPersistence:
-    """Where states go without a backend: what the factory makes, if there is one; else the file in the storage folder."""
+    """Return the default backend: the result of the registered factory, or else the file in the storage folder."""
     backend = backends.persistence_from_factory()
     return SQLiteFlowPersistence() if backend is None else backend

@@ -1,4 +1,4 @@
-"""The queues between a run that streams and whoever takes its pieces, for programs that stream something of their own."""
+"""The queues between a streaming run and its consumer, for programs that stream their own data."""
 
 import asyncio
 import queue
@@ -42,7 +42,7 @@ _Output = CrewStreamingOutput | FlowStreamingOutput
 
 
 class TaskInfo(TypedDict):
-    """The task that pieces are of."""
+    """The task that chunks belong to."""
 
     index: int
     name: str
@@ -52,7 +52,7 @@ class TaskInfo(TypedDict):
 
 
 class StreamingState(NamedTuple):
-    """A stream of pieces: what it is of, and where its pieces are put."""
+    """A stream of chunks: its task and its queue."""
 
     current_task_info: TaskInfo
     result_holder: list[Any]
@@ -64,7 +64,7 @@ class StreamingState(NamedTuple):
 
 
 class FrameStreamingState(NamedTuple):
-    """A stream of frames: where they are put."""
+    """A stream of frames: its queue."""
 
     result_holder: list[Any]
     sync_queue: "queue.Queue[StreamFrame | None | Exception]"
@@ -76,12 +76,12 @@ class FrameStreamingState(NamedTuple):
 def create_streaming_state(
     current_task_info: TaskInfo, result_holder: list[Any], use_async: bool = False
 ) -> StreamingState:
-    """Where the pieces of answers go, until the generator made for it has ended.
+    """Create the queue that receives answer chunks until the generator made for it ends.
 
     Args:
-        current_task_info: whose pieces they are; read anew for each of them.
-        result_holder: into which the function that is streamed puts its result.
-        use_async: whether they are taken on the running event loop.
+        current_task_info: the task of the chunks; read for each chunk.
+        result_holder: receives the result of the streamed function.
+        use_async: whether they are consumed on the running event loop.
     """
     queues: tuple[Any, Any, Any] = _queues(use_async)
     handler = partial(_chunk_put, queues, current_task_info)
@@ -89,37 +89,37 @@ def create_streaming_state(
 
 
 def create_frame_streaming_state(result_holder: list[Any], use_async: bool = False) -> FrameStreamingState:
-    """Where frames go, until the generator made for it has ended; the result of what is streamed goes into the holder."""
+    """Create the queue that receives frames until its generator ends; the streamed result goes into the holder."""
     queues: tuple[Any, Any, Any] = _queues(use_async)
     return FrameStreamingState(result_holder, *queues, partial(_frame_put, queues))
 
 
 def signal_end(state: StreamingState, is_async: bool = False) -> None:
-    """Say that no piece comes any more; `is_async` where the stream was made with `use_async`."""
+    """Signal the end of the stream; `is_async` must match the `use_async` of the stream."""
     _put(_of(state, is_async), None)
 
 
 def signal_error(state: StreamingState, error: Exception, is_async: bool = False) -> None:
-    """Say that it failed: whoever takes the pieces gets the error."""
+    """Signal an error, which the consumer of the stream receives as an exception."""
     _put(_of(state, is_async), error)
 
 
 def create_chunk_generator(
     state: StreamingState, run_func: Callable[[], Any], output_holder: list[_Output]
 ) -> Iterator[StreamChunk]:
-    """The pieces of answers while a function runs in a thread of its own; it ends them with `signal_end`.
+    """Yield answer chunks while a function runs in a thread; the function ends them with `signal_end`.
 
     Args:
-        state: where they go.
-        run_func: what is run; it puts its result into the state's `result_holder`.
-        output_holder: the output that is given this result, first in it, if any.
+        state: the stream.
+        run_func: the function, which puts its result into the state's `result_holder`.
+        output_holder: its first entry, if any, is the output that receives the result.
 
     Raises:
-        Exception: what was given to `signal_error`.
+        Exception: The error passed to `signal_error`.
     """
-    begun = threading.Thread(target=copy_context().run, args=(_heard, state.handler, run_func), daemon=True)
+    begun = threading.Thread(target=copy_context().run, args=(_run_with_sink, state.handler, run_func), daemon=True)
     begun.start()
-    yield from _taken(state.sync_queue)
+    yield from _drain(state.sync_queue)
     begun.join()
     _ended(state.result_holder, output_holder)
 
@@ -127,7 +127,7 @@ def create_chunk_generator(
 async def create_async_chunk_generator(
     state: StreamingState, run_coro: Callable[[], Awaitable[Any]], output_holder: list[_Output]
 ) -> AsyncIterator[StreamChunk]:
-    """The same on an event loop, where a coroutine function runs; see `create_chunk_generator`."""
+    """Yield answer chunks while a coroutine function runs; see `create_chunk_generator`."""
     if state.async_queue is None:
         raise RuntimeError("the state was not made with `use_async=True`")
     running = _task(state.handler, run_coro)
@@ -143,15 +143,15 @@ async def create_async_chunk_generator(
 def create_frame_generator(
     state: FrameStreamingState, run_func: Callable[[], Any], output_holder: list[StreamSession[Any]]
 ) -> Iterator[StreamFrame]:
-    """A frame for each event while a function runs in a thread of its own.
+    """Yield a frame for each event while a function runs in a thread.
 
     Args:
-        state: where they go; its `result_holder` is given what the function returns.
-        run_func: what is run.
-        output_holder: the session that is given the result, first in it, if any.
+        state: the stream, whose `result_holder` receives the function's result.
+        run_func: the function.
+        output_holder: its first entry, if any, is the session that receives the result.
 
     Raises:
-        Exception: what the function raised.
+        Exception: The function's own exception.
     """
 
     def run() -> None:
@@ -162,15 +162,15 @@ def create_frame_generator(
         else:
             state.sync_queue.put(None)
 
-    threading.Thread(target=copy_context().run, args=(_heard, state.sink, run), daemon=True).start()
-    yield from _taken(state.sync_queue)
+    threading.Thread(target=copy_context().run, args=(_run_with_sink, state.sink, run), daemon=True).start()
+    yield from _drain(state.sync_queue)
     _ended(state.result_holder, output_holder)
 
 
 async def create_async_frame_generator(
     state: FrameStreamingState, run_coro: Callable[[], Awaitable[Any]], output_holder: list[AsyncStreamSession[Any]]
 ) -> AsyncIterator[StreamFrame]:
-    """The same on an event loop, where a coroutine function runs; see `create_frame_generator`."""
+    """Yield frames while a coroutine function runs; see `create_frame_generator`."""
     frames = state.async_queue
     if frames is None:
         raise RuntimeError("the state was not made with `use_async=True`")
@@ -194,7 +194,7 @@ async def create_async_frame_generator(
 
 
 def register_cleanup(streaming_output: _Output, state: StreamingState) -> None:
-    """Have the pieces forgotten that nobody took, when an output is closed."""
+    """Discard unconsumed chunks when an output is closed."""
     close, aclose = streaming_output.close, streaming_output.aclose
 
     def closed() -> None:
@@ -247,14 +247,14 @@ def _chunk(event: LLMStreamChunkEvent, info: TaskInfo) -> StreamChunk:
     return StreamChunk(content=event.chunk, chunk_type=StreamChunkType.TOOL_CALL, tool_call=tool, **about)
 
 
-def _heard(sink: _Sink, work: Callable[[], T]) -> T:
+def _run_with_sink(sink: _Sink, work: Callable[[], T]) -> T:
     SINKS.set((*SINKS.get(), sink))  # of a context that is this work's alone
     return work()
 
 
 def _task(sink: _Sink, work: Callable[[], Awaitable[Any]]) -> "asyncio.Task[Any]":
     async def run() -> Any:
-        return await _heard(sink, work)
+        return await _run_with_sink(sink, work)
 
     return asyncio.get_running_loop().create_task(run())
 
@@ -266,7 +266,7 @@ async def _given_up(running: "asyncio.Task[Any]") -> None:
         await running
 
 
-def _taken(pieces: "queue.Queue[T | None | Exception]") -> Iterator[T]:
+def _drain(pieces: "queue.Queue[T | None | Exception]") -> Iterator[T]:
     while (piece := pieces.get()) is not None:
         if isinstance(piece, Exception):
             raise piece

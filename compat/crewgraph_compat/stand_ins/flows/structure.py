@@ -1,4 +1,4 @@
-"""The topology of a flow as plain data, and questions about its methods."""
+"""The topology of a flow as plain data, and queries about its methods."""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -55,34 +55,34 @@ class NodeMetadata(TypedDict, total=False):
 
     is_router: bool
     router_events: list[str]
-    """The labels that it may return, as far as its annotation and its code tell."""
+    """The labels it may return, as far as its annotation and code show."""
 
     condition_type: str | None
     trigger_condition_type: str | None
     """"OR" or "AND"."""
 
     trigger_methods: list[str]
-    """The events that it waits for."""
+    """The events it waits for."""
 
     trigger_condition: dict[str, Any] | None
-    """What it waits for, where that is more than one event."""
+    """The trigger condition if it waits for more than one event."""
 
     class_name: str
 
 
 class StructureEdge(TypedDict, total=False):
-    """A method that another one waits for."""
+    """An edge between two methods."""
 
     source: str
     target: str
     condition_type: str | None
     is_router_event: Required[bool]
     router_event: str | None
-    """The label on the way."""
+    """The label of the edge."""
 
 
 class FlowStructure(TypedDict, total=False):
-    """A flow."""
+    """The topology of a flow."""
 
     nodes: dict[str, NodeMetadata]
     edges: list[StructureEdge]
@@ -91,7 +91,7 @@ class FlowStructure(TypedDict, total=False):
 
 
 def build_flow_structure(flow_or_definition: Flow[Any] | type[Flow[Any]] | FlowDeclaration) -> FlowStructure:
-    """The topology of a flow.
+    """Return the topology of a flow.
 
     Args:
         flow_or_definition: a flow, its class, or `Flow.flow_definition()`.
@@ -107,7 +107,7 @@ def build_flow_structure(flow_or_definition: Flow[Any] | type[Flow[Any]] | FlowD
 
 
 def calculate_execution_paths(structure: FlowStructure) -> int:
-    """How many ways lead through a flow, from its starts to where nothing follows; loops count once."""
+    """Count the paths through a flow from its start methods to its ends; loops count once."""
     following: dict[str, list[str]] = {}
     for edge in structure.get("edges", ()):
         following.setdefault(edge.get("source", ""), []).append(edge.get("target", ""))
@@ -120,7 +120,7 @@ def calculate_execution_paths(structure: FlowStructure) -> int:
 
 
 def plot_flow(flow: Flow[Any] | type[Flow[Any]], filename: str = "flow_plot") -> None:
-    """Write a flow as a page for browsers, `filename` with the ending .html."""
+    """Write an HTML page of a flow to `filename` plus .html."""
     flow.plot(str(Path(filename)))
 
 
@@ -181,13 +181,13 @@ def _plain(condition: FlowCondition) -> dict[str, Any]:
 
 
 def get_possible_return_constants(function: Callable[..., Any]) -> list[str] | None:
-    """The texts that a function may return; None where its code does not tell."""
+    """Return the constants that a function may return, or None if its code does not show them."""
     result = returned_labels(function) or labels_in_code(function)
     return sorted(label_of(label) for label in result) if result else None
 
 
 def build_parent_children_dict(flow: Flow[Any]) -> dict[str, list[str]]:
-    """Each method to those that wait for it, or for a label that it returns; sorted."""
+    """Map each method to the sorted methods that wait for it or for one of its labels."""
     children: dict[str, set[str]] = {}
     definition = _definition_of(flow)
     for method in definition.methods.values():
@@ -198,7 +198,7 @@ def build_parent_children_dict(flow: Flow[Any]) -> dict[str, list[str]]:
 
 
 def get_child_index(parent: str, child: str, parent_children: Mapping[str, list[str]]) -> int:
-    """The place of a child among those of its parent.
+    """Return the index of a child among its parent's children.
 
     Raises:
         ValueError: it is none of them.
@@ -207,13 +207,13 @@ def get_child_index(parent: str, child: str, parent_children: Mapping[str, list[
 
 
 def count_outgoing_edges(flow: Flow[Any]) -> dict[str, int]:
-    """By method, how many methods wait for it."""
+    """Count, for each method, the methods that wait for it."""
     children = build_parent_children_dict(flow)
     return {name: len(children.get(name, ())) for name in _definition_of(flow).methods}
 
 
 def calculate_node_levels(flow: Flow[Any]) -> dict[str, int]:
-    """By method, how many steps it is away from a start at least."""
+    """Return the minimum distance of each method from a start method."""
     children = build_parent_children_dict(flow)
     methods = _definition_of(flow).methods.values()
     levels = {method.name: 0 for method in methods if method.is_start}
@@ -230,7 +230,7 @@ def calculate_node_levels(flow: Flow[Any]) -> dict[str, int]:
 def process_router_paths(
     flow: Flow[Any], current: str, current_level: int, levels: dict[str, int], queue: deque[str]
 ) -> None:
-    """Put the listeners of a router's labels one level below it, and in the queue."""
+    """Assign the next level to the listeners of a router's labels and add them to the queue."""
     for child in build_parent_children_dict(flow).get(current, ()):
         if child not in levels or levels[child] > current_level + 1:
             levels[child] = current_level + 1
@@ -238,7 +238,7 @@ def process_router_paths(
 
 
 def build_ancestor_dict(flow: Flow[Any]) -> dict[str, set[str]]:
-    """Each method to all that come before it on some way."""
+    """Map each method to all of its ancestors."""
     ancestors: dict[str, set[str]] = {name: set() for name in _definition_of(flow).methods}
     for name in ancestors:
         dfs_ancestors(name, ancestors, set(), flow)
@@ -246,7 +246,7 @@ def build_ancestor_dict(flow: Flow[Any]) -> dict[str, set[str]]:
 
 
 def dfs_ancestors(node: str, ancestors: dict[str, set[str]], visited: set[str], flow: Flow[Any]) -> None:
-    """Enter a method as ancestor of everything behind it."""
+    """Record a method as an ancestor of all its successors."""
     if node in visited:
         return
     visited.add(node)
@@ -256,33 +256,33 @@ def dfs_ancestors(node: str, ancestors: dict[str, set[str]], visited: set[str], 
 
 
 def is_ancestor(node: str, ancestor_candidate: str, ancestors: Mapping[str, set[str]]) -> bool:
-    """Whether a method comes before another one."""
+    """Return whether a method is an ancestor of another."""
     return ancestor_candidate in ancestors.get(node, ())
 
 
 def method_calls_crew(method: Any) -> bool:
-    """Whether the code of a method runs a crew."""
+    """Return whether the code of a method runs a crew."""
     code = getattr(getattr(method, "__func__", method), "__code__", None)
     return code is not None and bool({"kickoff", "kickoff_async", "akickoff", "crew"} & set(code.co_names))
 
 
 def is_flow_method_name(obj: Any) -> bool:
-    """Whether it is a text, as names of methods are."""
+    """Return whether an object is a method name."""
     return isinstance(obj, str)
 
 
 def is_flow_method(obj: Any) -> bool:
-    """Whether a decorator of flows stands above it."""
+    """Return whether an object is a decorated flow method."""
     return get_metadata(getattr(obj, "__func__", obj)) is not None
 
 
 def is_flow_method_callable(obj: Any) -> bool:
-    """Whether it is a function that has a name."""
+    """Return whether an object is a named function."""
     return callable(obj) and hasattr(obj, "__name__")
 
 
 def is_flow_condition_dict(obj: Any) -> bool:
-    """Whether it is a condition: what `and_` and `or_` give, or a dict with a type and conditions."""
+    """Return whether an object is a condition: the result of `and_` or `or_`, or a dict with a type and conditions."""
     if isinstance(obj, FlowCondition):
         return True
     if not isinstance(obj, dict):
@@ -293,13 +293,13 @@ def is_flow_condition_dict(obj: Any) -> bool:
 
 
 def is_flow_condition_list(obj: Any) -> bool:
-    """Whether it is a list of names and conditions."""
+    """Return whether an object is a list of names and conditions."""
     items = cast("list[Any]", obj) if isinstance(obj, list) else None
     return items is not None and all(is_flow_method_name(item) or is_flow_condition_dict(item) for item in items)
 
 
 def is_simple_flow_condition(obj: Any) -> bool:
-    """Whether it is a pair of "OR" or "AND" and a list of names."""
+    """Return whether an object is a pair of "OR" or "AND" and a list of names."""
     if not isinstance(obj, tuple):
         return False
     pair = cast("tuple[Any, ...]", obj)

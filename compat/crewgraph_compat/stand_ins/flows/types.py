@@ -1,4 +1,4 @@
-"""The types and wrappers that CrewAI's flows are annotated with."""
+"""The types and wrappers used to annotate CrewAI flows."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -55,11 +55,11 @@ FlowConditionType = Literal["OR", "AND"]
 SimpleFlowCondition = tuple[FlowConditionType, list[FlowMethodName]]
 FlowConditions = list[FlowMethodName | FlowCondition]
 FlowTrigger = str | FlowCondition | Callable[..., Any]
-"""What `@start`, `@listen` and `@router` take."""
+"""The condition of `@start`, `@listen` and `@router`."""
 
 
 class FlowMethodCallable(Protocol[P, R]):
-    """A function that has a name."""
+    """A named function."""
 
     __name__: FlowMethodName
 
@@ -67,7 +67,7 @@ class FlowMethodCallable(Protocol[P, R]):
 
 
 class FlowMethodDecorator(Protocol):
-    """What `@listen(...)` gives: it takes the method."""
+    """The result of `@listen(...)`: a decorator of methods."""
 
     def __call__(self, func: Callable[..., Any]) -> Any: ...
 
@@ -80,14 +80,14 @@ class FlowMethodData(TypedDict):
 
 
 class CompletedMethodData(TypedDict):
-    """A method that is done."""
+    """A completed method."""
 
     flow_method: FlowMethodData
     status: str
 
 
 class ExecutionMethodData(TypedDict, total=False):
-    """A method that was run."""
+    """An execution of a method."""
 
     flow_method: Required[FlowMethodData]
     started_at: Required[str]
@@ -116,7 +116,7 @@ class FlowExecutionData(TypedDict):
 
 
 class InputHistoryEntry(TypedDict):
-    """A question that a flow has asked, and its answer."""
+    """A question asked by a flow, with its answer."""
 
     message: str
     response: str | None
@@ -130,7 +130,7 @@ _Returned = TypeVar("_Returned")
 
 
 class _OfNotes(type):
-    """Decorated methods are instances of what their decorators say."""
+    """Make decorated methods instances of the class of their decorator."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         notes = get_metadata(instance)
@@ -146,7 +146,7 @@ class _OfNotes(type):
 
 
 class FlowMethod(Generic[P, _Returned], metaclass=_OfNotes):
-    """A method of a flow, to be called.
+    """A callable flow method.
 
     Args:
         meth: the function.
@@ -165,7 +165,7 @@ class FlowMethod(Generic[P, _Returned], metaclass=_OfNotes):
         return bound(*args, **kwargs)
 
     def unwrap(self) -> Callable[P, _Returned]:
-        """The function itself."""
+        """Return the wrapped function."""
         return self._meth
 
     def __get__(self, instance: Any, owner: type[Any] | None = None) -> "FlowMethod[P, _Returned]":
@@ -173,19 +173,19 @@ class FlowMethod(Generic[P, _Returned], metaclass=_OfNotes):
 
 
 class StartMethod(FlowMethod[P, _Returned]):
-    """A method that a run begins with."""
+    """A method that starts a run."""
 
 
 class ListenMethod(FlowMethod[P, _Returned]):
-    """A method that runs once something has happened."""
+    """A method that runs after other methods or events."""
 
 
 class RouterMethod(FlowMethod[P, _Returned]):
-    """A method whose return value says what happens next."""
+    """A method whose return value selects the next event."""
 
 
 class HumanFeedbackCollapseError(ValueError):
-    """An answer comes to none of the outcomes; here a `RunError` says so."""
+    """Feedback matches none of the outcomes; here a `RunError` is raised instead."""
 
 
 class PreReviewResult(BaseModel):
@@ -204,7 +204,7 @@ class DistilledLessons(BaseModel):
 
 @dataclass
 class HumanFeedbackConfig:
-    """What `human_feedback` was given."""
+    """The arguments of `human_feedback`."""
 
     message: str
     emit: Sequence[str] | None = None
@@ -218,7 +218,7 @@ class HumanFeedbackConfig:
 
 
 class HITLResumeInfo(TypedDict, total=False):
-    """The task that a person answered, and the answer; crewgraph's way is `crew.resume(thread_id, answer)`."""
+    """The task that a person answered, and the answer; crewgraph uses `crew.resume(thread_id, answer)`."""
 
     task_id: str
     crew_execution_id: str
@@ -229,7 +229,7 @@ class HITLResumeInfo(TypedDict, total=False):
 
 
 class CrewInputsWithHITL(TypedDict, total=False):
-    """Inputs with that beside them."""
+    """Inputs with resume information."""
 
     _hitl_resume: HITLResumeInfo
 
@@ -237,4 +237,4 @@ class CrewInputsWithHITL(TypedDict, total=False):
 ANSWER_FROM_HISTORY_DEPRECATION_MESSAGE = (
     "`answer_from_history` asks a model before every turn; a router that knows the messages finds the same."
 )
-"""What is told of the route that answers from what was said before; here it works, and nothing is told."""
+"""The deprecation message of the conversational route; the route works here, so it is never shown."""

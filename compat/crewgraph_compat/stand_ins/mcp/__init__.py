@@ -1,1 +1,1 @@
-"""Clients and tools of MCP servers that programs hold themselves."""
+"""MCP clients and tools that programs manage themselves."""

@@ -45,28 +45,28 @@ class BaseTransport(ABC):
     @property
     @abstractmethod
     def transport_type(self) -> TransportType:
-        """Which kind it is."""
+        """The kind of transport."""
 
     @property
     def connected(self) -> bool:
-        """Whether there is a connection."""
+        """Whether the transport is connected."""
         return self._streams is not None
 
     @property
     def read_stream(self) -> Any:
-        """What the server says.
+        """The stream of messages from the server.
 
         Raises:
-            RuntimeError: there is no connection.
+            RuntimeError: There is no connection.
         """
         return self._stream(0)
 
     @property
     def write_stream(self) -> Any:
-        """What is said to it.
+        """The stream of messages to the server.
 
         Raises:
-            RuntimeError: there is no connection.
+            RuntimeError: There is no connection.
         """
         return self._stream(1)
 
@@ -80,12 +80,12 @@ class BaseTransport(ABC):
         """Connect.
 
         Raises:
-            ConnectionError: that fails.
+            ConnectionError: The connection fails.
         """
 
     @abstractmethod
     async def disconnect(self) -> None:
-        """Disconnect; in the task that connected."""
+        """Disconnect; call this in the task that connected."""
 
     async def __aenter__(self) -> Self:
         return await self.connect()
@@ -97,17 +97,17 @@ class BaseTransport(ABC):
 
 
 class _Opened(BaseTransport):
-    """A transport that the package `mcp` opens."""
+    """Base class of transports opened by the `mcp` package."""
 
     @abstractmethod
     def _opening(self) -> Any:
-        """What the package is to open: an asynchronous context."""
+        """Return the asynchronous context that opens the streams."""
 
     async def connect(self) -> Self:
         """Connect.
 
         Raises:
-            MCPServerError: that fails (also ConnectionError).
+            MCPServerError: The connection fails (also ConnectionError).
             MissingExtra: the package for MCP is not installed.
         """
         if self._streams is not None:
@@ -135,7 +135,7 @@ class StdioTransport(_Opened):
     Args:
         command: the program.
         args: its arguments.
-        env: its environment, added to what programs are given anyway.
+        env: additional environment variables.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class StdioTransport(_Opened):
 
     @property
     def transport_type(self) -> TransportType:
-        """Which kind it is."""
+        """The kind of transport."""
         return TransportType.STDIO
 
     def _opening(self) -> Any:
@@ -162,7 +162,7 @@ class HTTPTransport(_Opened):
     Args:
         url: the address.
         headers: sent with each request.
-        streamable: names the kind: both are spoken as streamable HTTP.
+        streamable: determines the reported kind; both use streamable HTTP.
     """
 
     def __init__(self, url: str, headers: dict[str, str] | None = None, streamable: bool = True, **kwargs: Any) -> None:
@@ -171,7 +171,7 @@ class HTTPTransport(_Opened):
 
     @property
     def transport_type(self) -> TransportType:
-        """Which kind it is."""
+        """The kind of transport."""
         return TransportType.STREAMABLE_HTTP if self.streamable else TransportType.HTTP
 
     def _opening(self) -> Any:
@@ -199,7 +199,7 @@ class SSETransport(_Opened):
 
     @property
     def transport_type(self) -> TransportType:
-        """Which kind it is."""
+        """The kind of transport."""
         return TransportType.SSE
 
     def _opening(self) -> Any:
@@ -210,13 +210,13 @@ class MCPClient:
     """A session with a server over any transport; must be used within a single task of one event loop.
 
     Args:
-        transport: the way to it.
-        connect_timeout: seconds until it must have answered.
-        execution_timeout: seconds until a call must be done.
-        discovery_timeout: seconds until it must have listed what it has.
-        max_retries: kept for those who read it; nothing is asked twice.
-        cache_tools_list: whether its list of tools is asked for once.
-        logger: kept for those who read it.
+        transport: the transport.
+        connect_timeout: the connection timeout in seconds.
+        execution_timeout: the timeout of a call in seconds.
+        discovery_timeout: the timeout of listings in seconds.
+        max_retries: stored only; requests are not repeated.
+        cache_tools_list: whether to cache the list of tools.
+        logger: stored only.
     """
 
     def __init__(
@@ -242,12 +242,12 @@ class MCPClient:
 
     @property
     def connected(self) -> bool:
-        """Whether there is a session."""
+        """Whether a session is open."""
         return self._session is not None and self.transport.connected
 
     @property
     def session(self) -> Any:
-        """The session of the package `mcp`.
+        """The session of the `mcp` package.
 
         Raises:
             RuntimeError: there is none.
@@ -257,10 +257,10 @@ class MCPClient:
         return self._session
 
     async def connect(self) -> Self:
-        """Begin a session.
+        """Open a session.
 
         Raises:
-            MCPServerError: the server is not there, or does not answer in time (also ConnectionError).
+            MCPServerError: The server is unavailable or does not respond in time (also ConnectionError).
             MissingExtra: the package for MCP is not installed.
         """
         if self.connected:
@@ -283,24 +283,24 @@ class MCPClient:
         return self
 
     async def disconnect(self) -> None:
-        """End the session; in the task that began it."""
+        """Close the session; call this in the task that opened it."""
         self._session = None
         if self._open is not None:
             stack, self._open = self._open, None
             await stack.aclose()
 
     async def list_tools(self, use_cache: bool | None = None) -> list[dict[str, Any]]:
-        """The server's tools: "name", "original_name", "description" and "inputSchema" of each.
+        """Return the server's tools as dicts with "name", "original_name", "description" and "inputSchema".
 
         Args:
-            use_cache: whether a list that was asked for before is good enough; None is `cache_tools_list`.
+            use_cache: whether a cached list may be returned; None means `cache_tools_list`.
 
         Raises:
-            MCPServerError: it does not answer.
+            MCPServerError: The server does not respond.
         """
         may_reuse = self.cache_tools_list if use_cache is None else use_cache
         if self._listed is None or not may_reuse:
-            result = await self._asked("list_tools", self.discovery_timeout)
+            result = await self._request("list_tools", self.discovery_timeout)
             self._listed = [
                 {
                     "name": tool.name,
@@ -313,30 +313,30 @@ class MCPClient:
         return self._listed
 
     async def call_tool(self, tool_name: str, arguments: dict[str, Any] | None = None) -> Any:
-        """The text that a tool gave; the whole result where that is no text.
+        """Call a tool and return its text, or its whole result if that is not text.
 
         Raises:
-            MCPServerError: it does not answer.
+            MCPServerError: The server does not respond.
         """
         result = await self.call_tool_result(tool_name, arguments)
         texts = [block.text for block in result.content if getattr(block, "type", "") == "text"]
         return "\n".join(texts) if texts and len(texts) == len(result.content) else result
 
     async def call_tool_result(self, tool_name: str, arguments: dict[str, Any] | None = None) -> Any:
-        """What a tool gave, as the package `mcp` has it, with `isError`.
+        """Call a tool and return the result object of the `mcp` package, including `isError`.
 
         Raises:
-            MCPServerError: it does not answer.
+            MCPServerError: The server does not respond.
         """
-        return await self._asked("call_tool", self.execution_timeout, tool_name, arguments or {})
+        return await self._request("call_tool", self.execution_timeout, tool_name, arguments or {})
 
     async def list_prompts(self) -> list[dict[str, Any]]:
-        """The server's prompts: "name", "description" and "arguments" of each.
+        """Return the server's prompts as dicts with "name", "description" and "arguments".
 
         Raises:
-            MCPServerError: it does not answer.
+            MCPServerError: The server does not respond.
         """
-        result = await self._asked("list_prompts", self.discovery_timeout)
+        result = await self._request("list_prompts", self.discovery_timeout)
         return [
             {
                 "name": prompt.name,
@@ -347,25 +347,25 @@ class MCPClient:
         ]
 
     async def get_prompt(self, prompt_name: str, arguments: dict[str, Any] | None = None) -> dict[str, Any]:
-        """A prompt: "name", "messages" and "arguments".
+        """Return a prompt as a dict with "name", "messages" and "arguments".
 
         Raises:
-            MCPServerError: it does not answer.
+            MCPServerError: The server does not respond.
         """
-        result = await self._asked("get_prompt", self.execution_timeout, prompt_name, arguments or {})
+        result = await self._request("get_prompt", self.execution_timeout, prompt_name, arguments or {})
         messages = [{"role": item.role, "content": item.content} for item in result.messages]
         return {"name": prompt_name, "messages": messages, "arguments": arguments or {}}
 
-    async def _asked(self, what: str, seconds: float, *given: Any) -> Any:
+    async def _request(self, method: str, seconds: float, *arguments: Any) -> Any:
         if not self.connected:
             await self.connect()
         try:
             async with asyncio.timeout(seconds):
-                return await getattr(self.session, what)(*given)
+                return await getattr(self.session, method)(*arguments)
         except TimeoutError as error:
-            raise MCPServerError(f"`{what}` of the MCP server timed out after {seconds:g} seconds") from error
+            raise MCPServerError(f"`{method}` of the MCP server timed out after {seconds:g} seconds") from error
         except _package("mcp").McpError as error:
-            raise MCPServerError(f"`{what}` of the MCP server failed: {error}") from error
+            raise MCPServerError(f"`{method}` of the MCP server failed: {error}") from error
 
     async def __aenter__(self) -> Self:
         return await self.connect()

@@ -1,4 +1,4 @@
-"""Failures of MCP servers, by the status that they answer with."""
+"""Failures of MCP servers, classified by HTTP status."""
 
 from collections.abc import Iterator
 from typing import Any, Final, NoReturn
@@ -20,52 +20,52 @@ __all__ = [
 ]
 
 AUTH_STATUS_CODES: Final = frozenset({401, 403})
-"""Whoever asks is not known, or may not."""
+"""The statuses of failed authentication and authorization."""
 
 
 class MCPAuthenticationError(MCPServerError):
-    """A server does not know who asks, or does not let him.
+    """A server rejects the credentials or the access.
 
     Args:
-        status_code: what it answered with.
-        detail: what else is known.
+        status_code: the HTTP status.
+        detail: further details.
     """
 
     def __init__(self, status_code: int, detail: str | None = None) -> None:
-        super().__init__(_told(status_code, "the MCP server refuses the request", detail), status_code)
+        super().__init__(_message(status_code, "the MCP server refuses the request", detail), status_code)
 
 
 class MCPHTTPError(MCPServerError):
-    """A server answers with a failure.
+    """A server responds with an error status.
 
     Args:
-        status_code: what it answered with.
-        detail: what else is known.
+        status_code: the HTTP status.
+        detail: further details.
     """
 
     def __init__(self, status_code: int, detail: str | None = None) -> None:
-        super().__init__(_told(status_code, "the MCP server failed", detail), status_code)
+        super().__init__(_message(status_code, "the MCP server failed", detail), status_code)
 
 
-def _told(status_code: int, what: str, detail: str | None) -> str:
+def _message(status_code: int, what: str, detail: str | None) -> str:
     return f"{what} (HTTP {status_code}){f': {detail}' if detail else ''}"
 
 
 def error_for_status(status_code: int, detail: str | None = None) -> MCPServerError:
-    """The error that a status stands for."""
+    """Return the error for a status."""
     kind = MCPAuthenticationError if status_code in AUTH_STATUS_CODES else MCPHTTPError
     return kind(status_code, detail)
 
 
 def error_type_for_status(status_code: int | None) -> str | None:
-    """What events call a status: "authentication" or "http"; None where there is none."""
+    """Return the event's error type for a status, "authentication" or "http"; None without a status."""
     if status_code is None:
         return None
     return "authentication" if status_code in AUTH_STATUS_CODES else "http"
 
 
 def find_http_status(*errors: BaseException | None) -> int | None:
-    """The status that some errors, their causes or the members of their groups tell; None where none does."""
+    """Return the HTTP status found in errors, their causes or their group members, or None."""
     for error in _with_causes(errors):
         status: Any = getattr(getattr(error, "response", None), "status_code", None) or getattr(
             error, "status_code", None
@@ -76,7 +76,7 @@ def find_http_status(*errors: BaseException | None) -> int | None:
 
 
 def find_transport_failure(*errors: BaseException | None) -> BaseException | None:
-    """The first of some errors, their causes or members that says that there was no connection; None where none does."""
+    """Return the first connection failure among errors, their causes or their group members, or None."""
     for error in _with_causes(errors):
         is_of_httpx = any(base.__name__ == "TransportError" for base in type(error).__mro__)
         if is_of_httpx or isinstance(error, (ConnectionError, TimeoutError)):
@@ -85,10 +85,10 @@ def find_transport_failure(*errors: BaseException | None) -> BaseException | Non
 
 
 def raise_connection_failure(message: str, *errors: BaseException | None) -> NoReturn:
-    """Raise what some errors come to.
+    """Raise the error that best describes the given errors.
 
     Raises:
-        MCPServerError: always; with the status, where they tell one.
+        MCPServerError: Always, with the status if the errors contain one.
     """
     cause = next((item for item in errors if item is not None), None)
     status = find_http_status(*errors)
@@ -99,7 +99,7 @@ def raise_connection_failure(message: str, *errors: BaseException | None) -> NoR
 
 
 def tool_execution_error_type(exc: BaseException) -> str:
-    """What events call an error of a tool."""
+    """Return the error type that events use for a tool's exception."""
     if (named := error_type_for_status(find_http_status(exc))) is not None:
         return named
     if isinstance(exc, TimeoutError):
@@ -120,7 +120,7 @@ def _with_causes(errors: tuple[BaseException | None, ...]) -> Iterator[BaseExcep
 
 
 def content_blocks_to_text(content: Any) -> str:
-    """The text of what a tool of a server gave: of blocks, each on lines of its own."""
+    """Return the text of a tool result, with each content block on its own lines."""
     if not isinstance(content, (list, tuple)):
         return "" if content is None else str(getattr(content, "text", content))
     blocks: list[Any] = [_plain(item) for item in content]  # pyright: ignore[reportUnknownVariableType]

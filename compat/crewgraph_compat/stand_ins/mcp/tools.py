@@ -1,4 +1,4 @@
-"""Tools of MCP servers, made and resolved by hand."""
+"""MCP tools created and resolved by hand."""
 
 from collections.abc import Callable
 from typing import Any, Final, cast
@@ -23,31 +23,31 @@ __all__ = [
 ]
 
 MCP_CONNECTION_TIMEOUT: Final = 15
-"""Seconds until a server must have answered; of crewgraph's descriptions of servers it is `connect_timeout`."""
+"""The connection timeout in seconds; crewgraph's server descriptions call it `connect_timeout`."""
 
 MCP_DISCOVERY_TIMEOUT: Final = 15
-"""Seconds until it must have listed its tools."""
+"""The timeout for listing tools, in seconds."""
 
 MCP_TOOL_EXECUTION_TIMEOUT: Final = 60
-"""Seconds until a tool must be done; of crewgraph's descriptions it is `execution_timeout`."""
+"""The timeout of a tool call in seconds; crewgraph's server descriptions call it `execution_timeout`."""
 
 MCP_MAX_RETRIES: Final = 3
-"""How often CrewAI asks again; here a lost connection is made anew once, and nothing is done twice."""
+"""CrewAI's number of retries; here a lost connection is reopened once, and no call is repeated."""
 
 MCP_RESOLVER_TIMEOUT: Final = 10
-"""Seconds until a server must have answered that is looked for by a resolver of CrewAI."""
+"""The connection timeout of CrewAI's resolver, in seconds."""
 
 _loop = LoopThread("crewgraph-mcp-clients")
 
 
 class MCPToolWrapper(MCPTool):
-    """A tool of an MCP server over HTTP, described by hand; `Agent(mcps=[...])` finds the tools of a server itself.
+    """A tool of an MCP server over HTTP, described by hand; `Agent(mcps=[...])` discovers a server's tools.
 
     Args:
         mcp_server_params: "url" and perhaps "headers", or "command", "args" and "env".
-        tool_name: what the server calls it.
-        tool_schema: its "description", and what it takes as "args_schema", a model, or "inputSchema", a JSON schema.
-        server_name: stands before its name.
+        tool_name: the tool's name on the server.
+        tool_schema: its "description" and arguments, as a model "args_schema" or a JSON schema "inputSchema".
+        server_name: the prefix of its name.
     """
 
     _params: dict[str, Any] = PrivateAttr()
@@ -59,7 +59,7 @@ class MCPToolWrapper(MCPTool):
         super().__init__(
             name=f"{server_name}_{tool_name}",
             description=tool_schema.get("description") or f"Tool {tool_name} from {server_name}",
-            args_schema=_taken(tool_schema),
+            args_schema=_arguments_model(tool_schema),
             server=parse_reference(mcp_server_params).server,
             original_tool_name=tool_name,
         )
@@ -67,12 +67,12 @@ class MCPToolWrapper(MCPTool):
 
     @property
     def mcp_server_params(self) -> dict[str, Any]:
-        """Where the server is."""
+        """The parameters of the server."""
         return self._params
 
     @property
     def server_name(self) -> str:
-        """What stands before its name."""
+        """The prefix of the tool's name."""
         return self._named
 
     @property
@@ -81,15 +81,15 @@ class MCPToolWrapper(MCPTool):
 
 
 class MCPNativeTool(BaseTool):
-    """A tool of an MCP server, called through clients that are made for each call.
+    """A tool of an MCP server that creates a client for each call.
 
     Args:
-        client_factory: makes a client: an object with `connect`, `call_tool` and `disconnect`, as `MCPClient`.
-        tool_name: what the server calls it.
-        tool_schema: its "description", and what it takes; see `MCPToolWrapper`.
-        server_name: stands before its name.
-        original_tool_name: what the server calls it, where that is something else.
-        server_reference: how a user named the server.
+        client_factory: creates a client with `connect`, `call_tool` and `disconnect`, like `MCPClient`.
+        tool_name: the tool's name on the server.
+        tool_schema: its "description" and arguments; see `MCPToolWrapper`.
+        server_name: the prefix of its name.
+        original_tool_name: its name on the server, if different.
+        server_reference: the server as the user referred to it.
     """
 
     _factory: Callable[[], Any] = PrivateAttr()
@@ -109,36 +109,36 @@ class MCPNativeTool(BaseTool):
         super().__init__(
             name=f"{server_name}_{tool_name}",
             description=tool_schema.get("description") or f"Tool {tool_name} from {server_name}",
-            args_schema=_taken(tool_schema),
+            args_schema=_arguments_model(tool_schema),
         )
         self._factory, self._named, self._reference = client_factory, server_name, server_reference
         self._original = original_tool_name or tool_name
 
     @property
     def original_tool_name(self) -> str:
-        """What the server calls it."""
+        """The tool's name on the server."""
         return self._original
 
     @property
     def server_name(self) -> str:
-        """What stands before its name."""
+        """The prefix of the tool's name."""
         return self._named
 
     @property
     def server_reference(self) -> str | None:
-        """How a user named the server."""
+        """The server as the user referred to it."""
         return self._reference
 
     def _run(self, **kwargs: Any) -> Any:
-        """Have it done.
+        """Call the tool.
 
         Raises:
-            ToolFailed: the server says that it failed, or does not answer.
+            ToolFailed: The server reports an error or does not respond.
         """
         return _loop.run(self._done(kwargs))
 
     async def _arun(self, **kwargs: Any) -> Any:
-        """The same on an event loop."""
+        """Call the tool on an event loop."""
         return await _loop.arun(self._done(kwargs))
 
     async def _done(self, arguments: dict[str, Any]) -> Any:
@@ -153,7 +153,7 @@ class MCPNativeTool(BaseTool):
             raise ToolFailed(f"`{self.name}` failed: {error}") from error
 
 
-def _taken(schema: dict[str, Any]) -> type[BaseModel]:
+def _arguments_model(schema: dict[str, Any]) -> type[BaseModel]:
     own = schema.get("args_schema")
     if isinstance(own, type) and issubclass(own, BaseModel):
         return own
@@ -161,7 +161,7 @@ def _taken(schema: dict[str, Any]) -> type[BaseModel]:
 
 
 def _read(answer: Any) -> Any:
-    """What a client gave, as tools give it: a text, or blocks where there are images."""
+    """Return a client's result as a tool result: a text, or content blocks if there are images."""
     if hasattr(answer, "model_dump"):
         answer = answer.model_dump(mode="json", by_alias=True, exclude_none=True)
     values = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}

@@ -42,7 +42,7 @@ __all__ = [
 
 
 CACHE_BREAKPOINT_KEY = "cache_breakpoint"
-"""What a message is marked with up to which a provider may keep the conversation."""
+"""Marks a message up to which the provider may cache the conversation."""
 
 _call_id: ContextVar[str | None] = ContextVar("crewgraph_call_id", default=None)
 
@@ -56,7 +56,7 @@ class JsonResponseFormat(TypedDict):
 
 @contextmanager
 def llm_call_context() -> Generator[str]:
-    """A request: code within knows it by one number."""
+    """Share one request id among all code within the block."""
     built = str(uuid4())
     token = _call_id.set(built)
     try:
@@ -105,7 +105,7 @@ def strip_cache_breakpoint(message: dict[str, Any]) -> None:
 
 
 def extract_choices_finish_reason_and_id(response_or_chunk: Any) -> tuple[str | None, str | None]:
-    """Why an answer in OpenAI's form ended, and its id; None for what it does not say."""
+    """Return the finish reason and the id of an OpenAI-style response; None for a missing value."""
     choices = _field(response_or_chunk, "choices")
     items = cast("Sequence[Any]", choices) if isinstance(choices, (list, tuple)) else ()
     first = items[0] if items else None
@@ -138,7 +138,7 @@ def format_message_for_llm(prompt: str, role: Literal["user", "assistant", "syst
 
 
 def extract_task_section(text: str) -> str:
-    """What stands below the heading "## Task", up to the next one of its kind; the whole text where there is none."""
+    """Return the section under the heading "## Task", or the whole text if there is none."""
     result = re.search(r"## Task\n(.*?)(?=\n## |\n##$|\Z)", text, re.DOTALL)
     return text if result is None else result[1].strip()
 
@@ -153,12 +153,12 @@ def message_content_text(msg: Mapping[str, Any]) -> str:
 
 
 def messages_content_text(messages: Iterable[Mapping[str, Any]]) -> str:
-    """The texts of messages, each on a line of its own; those without a text are left out."""
+    """Return the texts of messages, one per line; messages without text are skipped."""
     return "\n".join(text for item in messages if (text := message_content_text(item)))
 
 
 def build_summary_prompt(chunk: Sequence[Mapping[str, Any]]) -> list[LLMMessage]:
-    """What a model is asked, to condense a part of a conversation."""
+    """Return the prompt that summarizes a part of a conversation."""
     book = english()
     conversation = "\n\n".join(f"{item.get('role', 'user')}: {message_content_text(item)}" for item in chunk)
     return [
@@ -168,7 +168,7 @@ def build_summary_prompt(chunk: Sequence[Mapping[str, Any]]) -> list[LLMMessage]
 
 
 def collect_user_message_files(messages: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The files that a user's messages carry, by name; of two with one name the later one."""
+    """Return the files of the user messages by name; a later file replaces an earlier one."""
     files: dict[str, Any] = {}
     for item in messages:
         if item.get("role") == "user":
@@ -189,12 +189,12 @@ def get_retry_delay_seconds(
     retry_after_seconds: float | None = None,
     random_value: Callable[[], float] = random.random,
 ) -> float:
-    """How long to wait before the first, second, ... time again.
+    """Return the delay before a retry.
 
     Args:
-        retry_number: 1 for the first.
-        retry_after_seconds: what the provider asked for; that is waited, up to a minute.
-        random_value: from 0 to 1; spreads those who wait at once.
+        retry_number: the number of the retry, starting at 1.
+        retry_after_seconds: the delay requested by the provider, honored up to a minute.
+        random_value: jitter, from 0 to 1.
     """
     if retry_after_seconds is not None:
         return min(max(retry_after_seconds, 0.0), _LONGEST)
@@ -202,7 +202,7 @@ def get_retry_delay_seconds(
 
 
 def run_with_rate_limit_retry(operation: Callable[[], T], *, sleep: Callable[[float], None] = time.sleep) -> T:
-    """What the operation gives; it is made again, up to three times, where its exception has the HTTP status 429."""
+    """Run an operation, retrying up to three times on an exception with HTTP status 429."""
     for number in range(1, _TIMES + 1):
         try:
             return operation()
@@ -216,7 +216,7 @@ def run_with_rate_limit_retry(operation: Callable[[], T], *, sleep: Callable[[fl
 async def arun_with_rate_limit_retry(
     operation: Callable[[], Awaitable[T]], *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 ) -> T:
-    """The same on an event loop."""
+    """Run an asynchronous operation like `run_with_rate_limit_retry`."""
     for number in range(1, _TIMES + 1):
         try:
             return await operation()
@@ -228,39 +228,39 @@ async def arun_with_rate_limit_retry(
 
 
 class TokenProcess(BaseModel):
-    """Counts tokens and requests; runs have their own counts in `CrewOutput.token_usage`."""
+    """Count tokens and requests; runs report their own counts in `CrewOutput.token_usage`."""
 
     total_tokens: int = 0
-    """Of prompts and answers."""
+    """The total number of tokens."""
 
     prompt_tokens: int = 0
-    """Of prompts."""
+    """The number of prompt tokens."""
 
     cached_prompt_tokens: int = 0
-    """Of prompts, those that the provider had cached."""
+    """The number of cached prompt tokens."""
 
     completion_tokens: int = 0
-    """Of answers."""
+    """The number of completion tokens."""
 
     successful_requests: int = 0
-    """How many requests were answered."""
+    """The number of successful requests."""
 
     def sum_prompt_tokens(self, tokens: int) -> None:
-        """Add tokens of a prompt."""
+        """Add prompt tokens."""
         self.prompt_tokens += tokens
         self.total_tokens += tokens
 
     def sum_completion_tokens(self, tokens: int) -> None:
-        """Add tokens of an answer."""
+        """Add completion tokens."""
         self.completion_tokens += tokens
         self.total_tokens += tokens
 
     def sum_cached_prompt_tokens(self, tokens: int) -> None:
-        """Add tokens of a prompt that were cached; they were added as such before."""
+        """Add cached prompt tokens, which are already included in the prompt tokens."""
         self.cached_prompt_tokens += tokens
 
     def sum_successful_requests(self, requests: int) -> None:
-        """Add answered requests."""
+        """Add successful requests."""
         self.successful_requests += requests
 
     def get_summary(self) -> UsageMetrics:
@@ -269,12 +269,12 @@ class TokenProcess(BaseModel):
 
 
 class TokenCalcHandler(BaseModel):
-    """A callback in LiteLLM's form, which counts what an answer reports."""
+    """A LiteLLM-style callback that counts the usage reported by responses."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     token_cost_process: TokenProcess | None = None
-    """What counts; None counts nothing."""
+    """The counter; None disables counting."""
 
     def __init__(self, token_cost_process: TokenProcess | None = None, **kwargs: Any) -> None:
         super().__init__(token_cost_process=token_cost_process, **kwargs)
@@ -282,13 +282,13 @@ class TokenCalcHandler(BaseModel):
     def log_success_event(
         self, kwargs: dict[str, Any], response_obj: dict[str, Any], start_time: float, end_time: float
     ) -> None:
-        """Count an answer.
+        """Count the usage of a response.
 
         Args:
-            kwargs: what was asked; not looked at.
-            response_obj: what was answered, with an object under "usage".
-            start_time: when it was asked; not looked at.
-            end_time: when it was answered; not looked at.
+            kwargs: the request; ignored.
+            response_obj: the response, with an object under "usage".
+            start_time: the start of the request; ignored.
+            end_time: the end of the request; ignored.
         """
         counts, usage = self.token_cost_process, response_obj.get("usage")
         if counts is None or not usage:

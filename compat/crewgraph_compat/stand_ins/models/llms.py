@@ -1,4 +1,4 @@
-"""Models whose class names the provider, `create_llm`, and what programs look up about models."""
+"""Model classes named after providers, `create_llm`, and lookups of model properties."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -63,23 +63,23 @@ __all__ = [
 
 
 class _Completion(LLM):
-    """A model of one provider."""
+    """Base class of models of a single provider."""
 
     served_by: ClassVar[str] = ""
 
     def __init__(self, model: str, **kwargs: Any) -> None:
-        """Name a model; the keywords are those of `LLM`."""
+        """Create the model; the keywords are those of `LLM`."""
         kwargs.setdefault("provider", type(self).served_by)
         super().__init__(model, **kwargs)
 
 
 class OpenAICompletion(_Completion):
-    """A model of OpenAI's."""
+    """A model by OpenAI."""
 
     served_by = "openai"
 
     def __init__(self, model: str = "gpt-4o", **kwargs: Any) -> None:
-        """Name a model; the keywords are those of `LLM`."""
+        """Create the model; the keywords are those of `LLM`."""
         super().__init__(model, **kwargs)
 
     organization = ProviderSetting[str | None](None, "Whose account is asked.")
@@ -92,50 +92,50 @@ class OpenAICompletion(_Completion):
     default_query = ProviderSetting[dict[str, Any] | None](None, "Parameters of all addresses.")
 
     custom_openai: bool = False
-    """Another word for `provider="openai"`."""
+    """An alias of `provider="openai"`."""
 
     @property
     def is_o1_model(self) -> bool:
-        """Whether it is one of the models named o1."""
+        """Whether the model is an o1 model."""
         return self.model.startswith("o1")
 
     @property
     def is_gpt4_model(self) -> bool:
-        """Whether it is one of the models named gpt-4."""
+        """Whether the model is a gpt-4 model."""
         return self.model.startswith("gpt-4")
 
 
 class OpenAICompatibleCompletion(OpenAICompletion):
-    """A model of a provider that speaks OpenAI's protocol; `provider` says which."""
+    """A model of an OpenAI-compatible provider, selected by `provider`."""
 
 
 class AnthropicCompletion(_Completion):
-    """A model of Anthropic's."""
+    """A model by Anthropic."""
 
     served_by = "anthropic"
 
 
 class AzureCompletion(_Completion):
-    """A model that Azure serves."""
+    """A model hosted on Azure."""
 
     served_by = "azure"
 
 
 class GeminiCompletion(_Completion):
-    """A model of Google's."""
+    """A model by Google."""
 
     served_by = "gemini"
 
 
 class BedrockCompletion(_Completion):
-    """A model that AWS serves."""
+    """A model hosted on AWS Bedrock."""
 
     served_by = "bedrock"
 
 
 @dataclass(frozen=True)
 class ProviderConfig:
-    """Where a provider that speaks OpenAI's protocol is, and how it knows who asks."""
+    """The endpoint and credentials of an OpenAI-compatible provider."""
 
     base_url: str
     api_key_env: str
@@ -155,29 +155,29 @@ OPENAI_COMPATIBLE_PROVIDERS: dict[str, ProviderConfig] = {
     for name, one in PROVIDERS.items()
     if one.base_url and one.key_variables and one.module == "langchain_openai"
 }
-"""The providers that speak OpenAI's protocol, by name."""
+"""The OpenAI-compatible providers by name."""
 
 
 UNACCEPTED_ATTRIBUTES: Final = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION"]
-"""Variables that clients read by themselves."""
+"""Environment variables that clients read themselves."""
 
 LITELLM_PARAMS: Final = ["api_key", "api_base", "api_version"]
-"""What CrewAI hands on to LiteLLM from the environment."""
+"""The environment variables that CrewAI passes on to LiteLLM."""
 
 _NAMES = ("model", "model_name", "deployment_name")
 
 
 def create_llm(llm_value: Any = None) -> Any:
-    """A model with `call(messages)`; agents take all of these as `llm` themselves.
+    """Create a model with a `call(messages)` method; agents accept all of these values as `llm` directly.
 
     Args:
         llm_value: a name, a dict of `LLM`'s keywords, a model, a LangChain chat model, an object with `model`, `model_name`
             or `deployment_name`; None is the model that the environment names.
 
     Raises:
-        ModelError: it is none of these.
-        NoModelError: it is None, and the environment names no model (also ValueError).
-        ValueError: it is a dict without the name of a model.
+        ModelError: The value is none of these.
+        NoModelError: It is None, and no model is configured in the environment (also ValueError).
+        ValueError: It is a dict without a model name.
     """
     if isinstance(llm_value, Mapping):
         words = dict(cast("Mapping[str, Any]", llm_value))
@@ -204,10 +204,10 @@ HAS_CREWAI_FILES: Final = True
 ANTHROPIC_PREFIXES: Final = ("anthropic/", "claude-", "claude/")
 
 SUPPORTED_NATIVE_PROVIDERS: list[str] = sorted(PROVIDERS)
-"""All providers: none needs litellm."""
+"""All providers; none of them requires litellm."""
 
 PROVIDER_ALIASES: dict[str, str] = {name: one.name for name, one in PROVIDERS.items() if name != one.name}
-"""Other names of providers."""
+"""Aliases of providers."""
 
 
 def _begins(*starts: str) -> dict[str, int]:
@@ -215,7 +215,7 @@ def _begins(*starts: str) -> dict[str, int]:
 
 
 LLM_CONTEXT_WINDOW_SIZES: dict[str, int] = dict(CONTEXT_WINDOWS)
-"""How many tokens models read, by what their names begin with."""
+"""Context window sizes in tokens by prefix of the model name."""
 
 OPENAI_CONTEXT_WINDOWS = _begins("gpt-", "o1", "o3", "o4", "chatgpt")
 ANTHROPIC_CONTEXT_WINDOWS = _begins("claude")
@@ -232,7 +232,7 @@ BEDROCK_MODELS: list[str] = list(BEDROCK_CONTEXT_WINDOWS)
 
 
 def _one_of(names: list[str]) -> Any:
-    """The type of those names; others are models, too, wherever crewgraph takes one."""
+    """Return the literal type of the names; crewgraph accepts other models too."""
     return Literal.__getitem__(tuple(names))  # pyright: ignore[reportUnknownVariableType, reportAttributeAccessIssue]
 
 
@@ -244,12 +244,12 @@ BedrockModels = _one_of(BEDROCK_MODELS)
 
 
 def bare_model_name(name: str) -> str:
-    """A model's name without its provider."""
+    """Return the model name without its provider."""
     return name.rpartition("/")[2]
 
 
 def bare_context_windows(sizes: Mapping[str, int]) -> dict[str, int]:
-    """Sizes by names without providers; of two for one name the smaller."""
+    """Return the sizes by model name without provider; the smaller one of duplicates."""
     result: dict[str, int] = {}
     for name, size in sizes.items():
         bare = bare_model_name(name)
@@ -263,13 +263,13 @@ BARE_CONTEXT_WINDOWS: dict[str, int] = bare_context_windows(LLM_CONTEXT_WINDOW_S
 def resolve_context_window_size(
     model: str, sizes: Mapping[str, int], *, default: int, extra_names: Sequence[str] = ()
 ) -> int:
-    """How many tokens a model reads: of the names that it begins with, the longest one's.
+    """Return a model's context window size in tokens, taken from the longest matching prefix.
 
     Args:
-        model: its name, with or without its provider.
-        sizes: by names, or what they begin with.
-        default: for a model that is not among them.
-        extra_names: other names it is looked for under.
+        model: the model's name, with or without its provider.
+        sizes: sizes by name or name prefix.
+        default: the size for an unknown model.
+        extra_names: further names to look up.
     """
     for name in (model, bare_model_name(model), *extra_names):
         known = [start for start in sizes if name == start or name.startswith(start)]
@@ -279,7 +279,7 @@ def resolve_context_window_size(
 
 
 def summarize_messages(llm: Any, messages: list[Any], callbacks: list[Any], verbose: bool) -> None:
-    """Put a summary that the model writes in the place of a conversation; see `LLM.summarize_messages`."""
+    """Replace a conversation with a summary written by the model; see `LLM.summarize_messages`."""
     llm.summarize_messages(messages, callbacks, verbose)
 
 
@@ -293,4 +293,4 @@ CONTEXT_LIMIT_ERRORS: Final = [
     "input is too long",
     "too many tokens:",
 ]
-"""What providers say of a conversation that is longer than a model can read; `crewgraph.llm.errors` knows more of it."""
+"""Provider error messages for exceeded context windows; `crewgraph.llm.errors` knows more."""

@@ -1,4 +1,4 @@
-"""Structured answers of models, asked for by hand."""
+"""Structured model output, requested by hand."""
 
 import re
 from typing import Any, Generic, TypeVar
@@ -16,16 +16,16 @@ T = TypeVar("T", bound=BaseModel)
 
 
 class InternalInstructor(Generic[T]):
-    """Turns a text into a structure; CrewAI does it with the package instructor, here it is a `Converter`.
+    """Convert a text to a structure, as CrewAI does with the instructor package; here a `Converter` does it.
 
     Args:
         content: the text.
         model: the structure.
-        agent: whose `function_calling_llm`, else `llm`, is asked where no `llm` is given.
-        llm: who is asked.
+        agent: provides the model, `function_calling_llm` or else `llm`, if no `llm` is passed.
+        llm: the model.
 
     Raises:
-        ValueError: there is neither agent nor model.
+        ValueError: There is neither an agent nor a model.
     """
 
     def __init__(self, content: str, model: type[T], agent: Any = None, llm: Any = None) -> None:
@@ -37,10 +37,10 @@ class InternalInstructor(Generic[T]):
             raise ValueError("a model has to be asked: give `llm=`, or `agent=`, whose model that is")
 
     def to_pydantic(self) -> T:
-        """The text as an instance of the structure.
+        """Return the text as an instance of the model.
 
         Raises:
-            ConverterError: the model did not write it.
+            ConverterError: The model's reply does not fit.
         """
         instructions = get_conversion_instructions(self.model, self.llm)
         converter: Any = Converter(
@@ -49,7 +49,7 @@ class InternalInstructor(Generic[T]):
         return converter
 
     def to_json(self) -> str:
-        """The same as JSON text."""
+        """Return the text as JSON."""
         return self.to_pydantic().model_dump_json(indent=2)
 
 
@@ -62,13 +62,13 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
 class TrainingConverter(Converter):
-    """Converts what is said in a training: in one request, else in one for each field."""
+    """Convert training feedback in one request, or else in one request per field."""
 
     def to_pydantic(self, current_attempt: int = 1) -> BaseModel:
-        """The text as an instance of the model.
+        """Return the text as an instance of the model.
 
         Raises:
-            ConverterError: neither way gave what fits.
+            ConverterError: Neither way gave a fitting result.
         """
         try:
             return super().to_pydantic(current_attempt)
@@ -81,8 +81,8 @@ class TrainingConverter(Converter):
 
     def _field(self, name: str) -> Any:
         field = self.model.model_fields[name]
-        asked = _ASKED.format(name=name, meaning=field.description or name, text=self.text)
-        answer = str(as_llm(self.llm).call([{"role": "user", "content": asked}])).strip()
+        prompt = _ASKED.format(name=name, meaning=field.description or name, text=self.text)
+        answer = str(as_llm(self.llm).call([{"role": "user", "content": prompt}])).strip()
         kind: Any = field.annotation
         if kind in (int, float):
             result = _NUMBER.search(answer)

@@ -1,1 +1,1 @@
-"""Files of projects, read by hand."""
+"""Project files, read by hand."""

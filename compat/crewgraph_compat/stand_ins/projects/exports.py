@@ -1,4 +1,4 @@
-"""The crews, flows and tools in a project's files, and the values that fill its texts."""
+"""The crews, flows and tools in a project's files, and placeholder interpolation."""
 
 import importlib.util
 import inspect
@@ -40,13 +40,13 @@ __all__ = [
 
 
 class AvailableExport(TypedDict):
-    """A tool of a package."""
+    """A tool exported by a package."""
 
     name: str
 
 
 class EnvVarEntry(TypedDict):
-    """A variable that a tool reads."""
+    """An environment variable that a tool reads."""
 
     name: str
     description: str
@@ -55,7 +55,7 @@ class EnvVarEntry(TypedDict):
 
 
 class ToolMetadata(TypedDict):
-    """A tool as lists of tools describe it."""
+    """The metadata of a tool in listings."""
 
     name: str
     module: str
@@ -67,41 +67,41 @@ class ToolMetadata(TypedDict):
 
 
 def parse_toml(content: str) -> dict[str, Any]:
-    """What a TOML text holds."""
+    """Parse a TOML text."""
     return tomllib.loads(content)
 
 
 def read_toml(file_path: str | Path = "pyproject.toml") -> dict[str, Any]:
-    """What a TOML file holds.
+    """Parse a TOML file.
 
     Raises:
-        FileNotFoundError: there is none.
+        FileNotFoundError: There is no such file.
     """
     return tomllib.loads(Path(file_path).read_text("utf-8"))
 
 
 def get_project_name(pyproject_path: str = "pyproject.toml", require: bool = False) -> str | None:
-    """The name of the project in a pyproject.toml; see `get_project_version`."""
+    """Return the project name from a pyproject.toml; see `get_project_version`."""
     return _of_project("name", pyproject_path, require)
 
 
 def get_project_description(pyproject_path: str = "pyproject.toml", require: bool = False) -> str | None:
-    """Its description; see `get_project_version`."""
+    """Return the project description; see `get_project_version`."""
     return _of_project("description", pyproject_path, require)
 
 
 def get_project_version(pyproject_path: str = "pyproject.toml", require: bool = False) -> str | None:
-    """Its version.
+    """Return the project version.
 
     Args:
         pyproject_path: the file.
-        require: whether it has to be there.
+        require: whether it must be present.
 
     Returns:
-        None where it is not there.
+        None if it is missing.
 
     Raises:
-        SystemExit: it is not there, and has to be.
+        SystemExit: It is missing but required.
     """
     return _of_project("version", pyproject_path, require)
 
@@ -119,7 +119,7 @@ def _of_project(key: str, path: str, require: bool) -> str | None:
 
 
 def get_crew_instance(module_attr: Any) -> Crew | None:
-    """The crew that a name of a module holds or makes: a crew, a `@CrewBase` class, or a function that returns one."""
+    """Return the crew for a module attribute: a crew, a `@CrewBase` class, or a function that returns a crew."""
     if isinstance(module_attr, type):
         make: Any = module_attr
         return make().crew() if getattr(module_attr, "is_crew_class", False) else None
@@ -130,27 +130,27 @@ def get_crew_instance(module_attr: Any) -> Crew | None:
 
 
 def get_flow_instance(module_attr: Any) -> Flow[Any] | None:
-    """An object of the flow's class that a name of a module holds."""
+    """Return an instance of the flow class held by a module attribute, if it is one."""
     kinds: tuple[Any, ...] = getattr(module_attr, "__mro__", ())
     return module_attr() if Flow in kinds[1:] else None
 
 
 def fetch_crews(module_attr: Any) -> list[Crew]:
-    """The crews that a name of a module holds, those of a flow's attributes with them."""
+    """Return the crews held by a module attribute, including those in a flow's attributes."""
     result = [] if (crew := get_crew_instance(module_attr)) is None else [crew]
     flow = get_flow_instance(module_attr)
     return result if flow is None else [*result, *(item for item in vars(flow).values() if isinstance(item, Crew))]
 
 
 def get_crews(crew_path: str = "crew.py", require: bool = False) -> list[Crew]:
-    """The crews of the files of a name, in this folder, in src/ and below.
+    """Return the crews in files with the given name in this folder, in src/ and below.
 
     Args:
         crew_path: the name.
-        require: whether there has to be one.
+        require: whether there must be one.
 
     Raises:
-        SystemExit: there is none, and has to be.
+        SystemExit: There is none but one is required.
     """
     result = [crew for module in _modules(crew_path) for item in _own(module) for crew in fetch_crews(item)]
     if require and not result:
@@ -159,13 +159,13 @@ def get_crews(crew_path: str = "crew.py", require: bool = False) -> list[Crew]:
 
 
 def get_flows(flow_path: str = "main.py") -> list[Flow[Any]]:
-    """The flows of the files of a name, in this folder, in src/ and below."""
+    """Return the flows in files with the given name in this folder, in src/ and below."""
     result = [get_flow_instance(item) for module in _modules(flow_path) for item in _own(module)]
     return [flow for flow in result if flow is not None]
 
 
 def _own(module: ModuleType) -> list[Any]:
-    """What a module holds and does not merely import."""
+    """Return the attributes that a module defines itself, without imports."""
     members = [value for name, value in vars(module).items() if not name.startswith("_")]
     return [
         item
@@ -200,12 +200,12 @@ def _module(path: Path, name: str, root: Path) -> ModuleType:
 
 
 def is_valid_tool(obj: Any) -> bool:
-    """Whether something is a tool, or a class of tools."""
+    """Return whether an object is a tool or a tool class."""
     return isinstance(obj, BaseTool) or (inspect.isclass(obj) and issubclass(obj, BaseTool) and obj is not BaseTool)
 
 
 def extract_available_exports(dir_path: str = "src") -> list[AvailableExport]:
-    """The tools that the packages in a folder offer: those of `__all__` in each `__init__.py`.
+    """Return the tools exported by the packages in a folder: the names in `__all__` of each `__init__.py`.
 
     Raises:
         SystemExit: there is none.
@@ -217,7 +217,7 @@ def extract_available_exports(dir_path: str = "src") -> list[AvailableExport]:
 
 
 def extract_tools_metadata(dir_path: str = "src") -> list[ToolMetadata]:
-    """The same tools, described."""
+    """Return the metadata of the exported tools."""
     return [_described(name, tool) for name, tool in _tools(dir_path)]
 
 
@@ -251,14 +251,14 @@ def _described(name: str, tool: Any) -> ToolMetadata:
 
 
 def process_config(values: dict[str, Any], model_class: type[BaseModel]) -> dict[str, Any]:
-    """Values with those of their `config` where they have none themselves, for `model_validator(mode="before")`.
+    """Fill missing values from `config`, for `model_validator(mode="before")`.
 
     Args:
-        values: what an object is made with; changed in place.
-        model_class: what is made; names in `config` that are none of its fields are left out.
+        values: the arguments of an object; changed in place.
+        model_class: the model; names in `config` that are not fields of it are dropped.
 
     Returns:
-        the values, without `config` if it said anything.
+        the values, without a non-empty `config`.
     """
     config: dict[str, Any] = values.get("config") or {}
     for name, value in config.items():
@@ -274,7 +274,7 @@ def process_config(values: dict[str, Any], model_class: type[BaseModel]) -> dict
 
 
 def interpolate_only(input_string: str | None, inputs: Mapping[str, Any]) -> str:
-    """A text with its `{placeholders}` filled; tasks do it by themselves.
+    """Fill the `{placeholders}` of a text; tasks do this automatically.
 
     Args:
         input_string: the text; None is an empty one.

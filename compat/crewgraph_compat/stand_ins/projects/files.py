@@ -1,4 +1,4 @@
-"""Files of a project, crews in JSON, and paths that stay within a folder."""
+"""Project files, crews in JSON, and paths confined to a folder."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -38,14 +38,14 @@ __all__ = [
 
 
 JSON_PROJECT_EXTENSIONS: Final = (".jsonc", ".json")
-"""How the files of a crew in JSON end."""
+"""The file extensions of crews in JSON."""
 
 PYTHON_REF_KEY: Final = "python"
-"""The key of an object that names something of Python: `{"python": "module.attribute"}`."""
+"""The key of a reference to a Python object: `{"python": "module.attribute"}`."""
 
 
 class AgentConfig(TypedDict, total=False):
-    """An agent as agents.yaml holds it; any field of `Agent` may stand there."""
+    """An agent in agents.yaml; any field of `Agent` may be present."""
 
     role: str
     goal: str
@@ -88,7 +88,7 @@ class AgentConfig(TypedDict, total=False):
 
 
 class TaskConfig(TypedDict, total=False):
-    """A task as tasks.yaml holds it; any field of `Task` may stand there."""
+    """A task in tasks.yaml; any field of `Task` may be present."""
 
     name: str
     description: str
@@ -111,7 +111,7 @@ class TaskConfig(TypedDict, total=False):
 
 
 def load_yaml(config_path: Path) -> dict[str, Any]:
-    """The entries of a YAML file.
+    """Return the entries of a YAML file.
 
     Raises:
         DefinitionError: it cannot be read, is no YAML, or is no mapping of names to values.
@@ -120,10 +120,10 @@ def load_yaml(config_path: Path) -> dict[str, Any]:
 
 
 def parse_jsonc(text: str, source: str | Path = "<string>") -> Any:
-    """What a JSON text holds, with comments or without.
+    """Parse JSON that may contain comments.
 
     Raises:
-        ValueError: it is no JSON.
+        ValueError: The text is not JSON.
     """
     try:
         return json.loads(strip_jsonc_comments(text))
@@ -132,49 +132,49 @@ def parse_jsonc(text: str, source: str | Path = "<string>") -> Any:
 
 
 def load_jsonc_file(source: str | Path) -> Any:
-    """What a JSON file holds, with comments or without.
+    """Parse a JSON file that may contain comments.
 
     Raises:
-        FileNotFoundError: there is none.
-        ValueError: it is no JSON.
+        FileNotFoundError: There is no such file.
+        ValueError: The text is not JSON.
     """
     return parse_jsonc(Path(source).read_text("utf-8-sig"), source)
 
 
 def find_json_project_file(directory: str | Path, stem: str) -> Path | None:
-    """The file of a name in a folder, with comments before without; None where there is neither."""
+    """Return the .jsonc file with this stem, or else the .json file, or None."""
     candidates = (Path(directory) / f"{stem}{ending}" for ending in JSON_PROJECT_EXTENSIONS)
     return next((path for path in candidates if path.is_file()), None)
 
 
 def find_crew_json_file(project_root: str | Path = ".") -> Path | None:
-    """The file of the crew of a project; None where there is none."""
+    """Return the crew file of a project, or None."""
     return find_json_project_file(project_root, "crew")
 
 
 def close_mcp_server(self: Any, _instance: Any, outputs: Any) -> Any:
-    """The outputs: runs close what they open by themselves."""
+    """Return the outputs unchanged: runs close the connections they open."""
     return outputs
 
 
 @dataclass
 class JSONAgentDefinition:
-    """An agent's file."""
+    """The definition of an agent in a JSON file."""
 
     name: str
     path: Path
     definition: dict[str, Any]
-    """What it holds."""
+    """The contents of the file."""
 
     kwargs: dict[str, Any]
-    """The same, with the values of `settings` beside the others."""
+    """The contents, with the entries of `settings` moved to the top level."""
 
     agent_class: type[Any]
 
 
 @dataclass
 class JSONCrewProject:
-    """A crew's file and those of its agents."""
+    """A crew file with its agent files."""
 
     crew_path: Path
     agents_dir: Path
@@ -187,16 +187,16 @@ class JSONCrewProject:
 def load_json_crew_project(
     source: str | Path, agents_dir: Path | None = None, *, collect_errors: bool = False
 ) -> JSONCrewProject:
-    """The files of a crew; `crewgraph.project.load_crew` makes the crew.
+    """Load the files of a crew; `crewgraph.project.load_crew` creates the crew.
 
     Args:
-        source: the crew's file.
-        agents_dir: the folder of the agents; agents/ beside the file where None.
-        collect_errors: tell all faults at once, not the first.
+        source: the crew file.
+        agents_dir: the folder of the agents; defaults to agents/ next to the file.
+        collect_errors: report all errors together instead of only the first.
 
     Raises:
-        FileNotFoundError: there is no such file.
-        DefinitionError: something of them cannot be used.
+        FileNotFoundError: There is no such file.
+        DefinitionError: The files have an error.
     """
     path = Path(source)
     folder = Path(agents_dir) if agents_dir is not None else path.parent / "agents"
@@ -212,7 +212,7 @@ def load_json_crew_project(
 
 
 def validate_crew_project(source: str | Path, agents_dir: Path | None = None) -> JSONCrewProject:
-    """The files of a crew, with all their faults told at once; see `load_json_crew_project`."""
+    """Validate the files of a crew and report all errors together; see `load_json_crew_project`."""
     return load_json_crew_project(source, agents_dir, collect_errors=True)
 
 
@@ -256,8 +256,8 @@ def _faults(project: JSONCrewProject) -> Iterator[str]:
         before.add(str(task.get("name")))
 
 
-def _unknown(kind: type[BaseModel], values: Mapping[str, Any], where: str, *others: str) -> Iterator[str]:
-    unknown = [key for key in values if key not in kind.model_fields and key not in others]
+def _unknown(kind: type[BaseModel], values: Mapping[str, Any], where: str, *allowed: str) -> Iterator[str]:
+    unknown = [key for key in values if key not in kind.model_fields and key not in allowed]
     if unknown:
         yield f"{where}: unsupported field(s): {', '.join(unknown)}"
 
@@ -267,14 +267,14 @@ def _lacking(values: Mapping[str, Any], required: tuple[str, ...], where: str) -
 
 
 def safe_path_join(*parts: str, root: str | Path | None = None) -> str:
-    """Join parts to a path.
+    """Join path parts.
 
     Args:
         *parts: the parts.
-        root: the folder that it must not lead out of; None for the working directory.
+        root: the folder that must contain the path; None means the working directory.
 
     Raises:
-        ValueError: there is nothing to join, or it leads out.
+        ValueError: There are no parts, or the path leaves the folder.
     """
     if not parts or not all(parts):
         raise ValueError("a path needs parts, and none of them may be empty")
@@ -286,14 +286,14 @@ def safe_path_join(*parts: str, root: str | Path | None = None) -> str:
 
 
 def validate_path_exists(path: str | Path, file_type: str = "file") -> str:
-    """The absolute path of what is there.
+    """Return the absolute path of an existing file or directory.
 
     Args:
         path: the path.
         file_type: "file" or "directory".
 
     Raises:
-        ValueError: it is not there, or is something else.
+        ValueError: The path does not exist or has another type.
     """
     result = Path(path).resolve()
     if not result.exists():
@@ -304,10 +304,10 @@ def validate_path_exists(path: str | Path, file_type: str = "file") -> str:
 
 
 def list_files(directory: str | Path, pattern: str = "*") -> list[str]:
-    """The files of a folder whose names match a pattern, sorted.
+    """Return the files in a folder that match a pattern, sorted.
 
     Raises:
-        ValueError: there is no such folder.
+        ValueError: There is no such folder.
     """
     folder = Path(validate_path_exists(directory, "directory"))
     return sorted(str(path) for path in folder.glob(pattern) if path.is_file())

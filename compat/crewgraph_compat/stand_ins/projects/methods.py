@@ -1,6 +1,6 @@
-"""The classes by which CrewAI's programs tell what a method of a project is for.
+"""The classes that CrewAI programs use to identify the role of a project method.
 
-Here the decorators leave methods what they are: `isinstance(Project.writer, AgentMethod)` looks at the role that they noted.
+The decorators leave methods unchanged; `isinstance(Project.writer, AgentMethod)` checks the role they recorded.
 """
 
 import functools
@@ -46,7 +46,7 @@ T = TypeVar("T")
 
 
 class _ByRole(type):
-    """Says of a function that it is an instance, if it has the role."""
+    """Treat functions with the role as instances of the class."""
 
     role: Role | None
     is_bound: bool
@@ -65,7 +65,7 @@ _OF_CLASSES = (Role.output_json, Role.output_pydantic)
 
 
 class DecoratedMethod(Generic[P, R], metaclass=_ByRole):
-    """A method with a role in its project.
+    """A method with a role in a project.
 
     Args:
         meth: the method.
@@ -88,7 +88,7 @@ class DecoratedMethod(Generic[P, R], metaclass=_ByRole):
         return self._works(*args, **kwargs)
 
     def unwrap(self) -> Callable[P, R]:
-        """The method as it was written."""
+        """Return the original method."""
         return self._meth
 
 
@@ -97,63 +97,63 @@ def _calling(meth: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class AgentMethod(DecoratedMethod[P, R]):
-    """It makes an agent."""
+    """A method that creates an agent."""
 
     role = Role.agent
     is_agent: bool = True
 
 
 class CrewMethod(DecoratedMethod[P, R]):
-    """It makes the crew."""
+    """A method that creates the crew."""
 
     role = Role.crew
     is_crew: bool = True
 
 
 class LLMMethod(DecoratedMethod[P, R]):
-    """It makes a model."""
+    """A method that creates a model."""
 
     role = Role.llm
     is_llm: bool = True
 
 
 class ToolMethod(DecoratedMethod[P, R]):
-    """It makes a tool."""
+    """A method that creates a tool."""
 
     role = Role.tool
     is_tool: bool = True
 
 
 class CallbackMethod(DecoratedMethod[P, R]):
-    """It is told of steps or results."""
+    """A callback for steps or results."""
 
     role = Role.callback
     is_callback: bool = True
 
 
 class CacheHandlerMethod(DecoratedMethod[P, R]):
-    """It makes what keeps results of tools."""
+    """A method that creates a cache handler."""
 
     role = Role.cache_handler
     is_cache_handler: bool = True
 
 
 class BeforeKickoffMethod(DecoratedMethod[P, R]):
-    """It is called before a run."""
+    """A method called before a run."""
 
     role = Role.before_kickoff
     is_before_kickoff: bool = True
 
 
 class AfterKickoffMethod(DecoratedMethod[P, R]):
-    """It is called after a run."""
+    """A method called after a run."""
 
     role = Role.after_kickoff
     is_after_kickoff: bool = True
 
 
 class TaskResult(Protocol):
-    """Something with a name, as tasks have one."""
+    """An object with a name, such as a task."""
 
     name: str | None
 
@@ -162,7 +162,7 @@ TaskResultT = TypeVar("TaskResultT", bound=TaskResult)
 
 
 class TaskMethod(Generic[P, TaskResultT], metaclass=_ByRole):
-    """It makes a task, which is named after it where it has no name.
+    """A method that creates a task, which takes the method's name if it has none.
 
     Args:
         meth: the method.
@@ -183,18 +183,18 @@ class TaskMethod(Generic[P, TaskResultT], metaclass=_ByRole):
         return self.ensure_task_name(self._meth(*args, **kwargs))
 
     def ensure_task_name(self, result: TaskResultT) -> TaskResultT:
-        """Name a task after the method, where it has no name."""
+        """Name a task after the method if it has no name."""
         if not result.name:
             result.name = self._meth.__name__
         return result
 
     def unwrap(self) -> Callable[P, TaskResultT]:
-        """The method as it was written."""
+        """Return the original method."""
         return self._meth
 
 
 class BoundTaskMethod(Generic[TaskResultT], metaclass=_ByRole):
-    """A method that makes a task, of an object.
+    """A task method bound to an object.
 
     Args:
         task_method: the method.
@@ -213,7 +213,7 @@ class BoundTaskMethod(Generic[TaskResultT], metaclass=_ByRole):
 
 
 class OutputClass(Generic[T], metaclass=_ByRole):
-    """A model for the form of results.
+    """A model for task results.
 
     Args:
         cls: the model.
@@ -234,21 +234,21 @@ class OutputClass(Generic[T], metaclass=_ByRole):
 
 
 class OutputJsonClass(OutputClass[T]):
-    """For `output_json`."""
+    """A model for `output_json`."""
 
     role = Role.output_json
     is_output_json: bool = True
 
 
 class OutputPydanticClass(OutputClass[T]):
-    """For `output_pydantic`."""
+    """A model for `output_pydantic`."""
 
     role = Role.output_pydantic
     is_output_pydantic: bool = True
 
 
 class CrewMetadata(TypedDict):
-    """The methods of a project, by what they are for."""
+    """The methods of a project by role."""
 
     original_methods: dict[str, Callable[..., Any]]
     original_tasks: dict[str, Callable[..., Task]]
@@ -259,7 +259,7 @@ class CrewMetadata(TypedDict):
 
 
 class CrewClass(Protocol):
-    """A class under `@CrewBase`, for type checkers."""
+    """A class decorated with `@CrewBase`, for type checkers."""
 
     is_crew_class: bool
     base_directory: Path
@@ -267,7 +267,7 @@ class CrewClass(Protocol):
 
 
 class CrewInstance(Protocol):
-    """An object of such a class, for type checkers."""
+    """An instance of such a class, for type checkers."""
 
     agents: list[Agent]
     tasks: list[Task]
@@ -290,23 +290,23 @@ class _Projects(type):
 
 
 class CrewBaseMeta(type, metaclass=_Projects):
-    """The class of classes under `@CrewBase`; here these stay what they are, and `isinstance` says what they are for."""
+    """The metaclass of `@CrewBase` classes; here classes keep their metaclass, and only `isinstance` honors it."""
 
 
 def map_all_agent_variables(self: Any) -> None:
-    """Put the project's own tools, models and functions in the place of their names in all of `agents_config`.
+    """Replace names in `agents_config` with the project's tools, models and functions.
 
     Raises:
-        UnknownName: a name leads nowhere.
+        UnknownName: A name is not defined.
     """
     _resolve(getattr(self, AGENTS.attribute))
 
 
 def map_all_task_variables(self: Any) -> None:
-    """Put the project's own agents, tasks, tools and functions in the place of their names in all of `tasks_config`.
+    """Replace names in `tasks_config` with the project's agents, tasks, tools and functions.
 
     Raises:
-        UnknownName: a name leads nowhere.
+        UnknownName: A name is not defined.
     """
     _resolve(getattr(self, TASKS.attribute))
 

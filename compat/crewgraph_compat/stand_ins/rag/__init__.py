@@ -1,1 +1,1 @@
-"""Stores of texts, and the embedders that they use, under the names of `crewai.rag`."""
+"""Vector stores and their embedders under the names of `crewai.rag`."""

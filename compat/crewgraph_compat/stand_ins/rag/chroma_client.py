@@ -1,4 +1,4 @@
-"""Collections in a client of ChromaDB that a program has made itself."""
+"""Collections in a ChromaDB client that the program has created."""
 
 import sys
 from collections.abc import Callable
@@ -33,7 +33,7 @@ __all__ = [
 
 
 class ClientMethodMismatchError(TypeError):
-    """A sync verb of an async client, or the other way round."""
+    """A synchronous method was called on an asynchronous client, or vice versa."""
 
     def __init__(self, method_name: str, expected_client: str, alt_method: str, alt_client: str) -> None:
         super().__init__(
@@ -43,7 +43,7 @@ class ClientMethodMismatchError(TypeError):
 
 
 class ChromaEmbeddings:
-    """An embedder behind the verbs that ChromaDB asks for; ChromaDB keeps nothing of it, and is given it each time."""
+    """An embedder with ChromaDB's interface. ChromaDB does not store it, so it is passed on every call."""
 
     def __init__(self, embedder: NamedEmbedder) -> None:
         self.embedder = embedder
@@ -52,34 +52,34 @@ class ChromaEmbeddings:
         return self.embedder(input)
 
     def embed_query(self, input: list[str]) -> list[Any]:
-        """The vectors of queries."""
+        """Return the vectors of queries."""
         return [self.embedder.embeddings.embed_query(text) for text in input]
 
     @staticmethod
     def name() -> str:
-        """What ChromaDB calls an embedder that it knows nothing of."""
+        """Return the name that ChromaDB uses for unknown embedders."""
         return "default"
 
     def is_legacy(self) -> bool:
-        """Whether ChromaDB cannot make it anew."""
+        """Return True: ChromaDB cannot rebuild it from its configuration."""
         return True
 
     def default_space(self) -> str:
-        """How distances are measured where a collection does not say it."""
+        """Return the default distance metric."""
         return "cosine"
 
     def supported_spaces(self) -> list[str]:
-        """How they can be measured."""
+        """Return the supported distance metrics."""
         return ["cosine", "l2", "ip"]
 
 
 def for_chroma(function: Any) -> Any:
-    """An embedder of crewgraph's, or an embedding function of a program's, as ChromaDB takes it; others stay what they are."""
+    """Wrap an embedder or an embedding function for ChromaDB; other values are returned unchanged."""
     if isinstance(function, (NamedEmbedder, ProvidedFunction)):
         return ChromaEmbeddings(embedder_of(function))
-    given: object = function
-    if isinstance(given, EmbeddingFunction) and not hasattr(cast("object", given), "name"):
-        return ChromaEmbeddings(embedder_of(cast("object", given)))
+    candidate: object = function
+    if isinstance(candidate, EmbeddingFunction) and not hasattr(cast("object", candidate), "name"):
+        return ChromaEmbeddings(embedder_of(cast("object", candidate)))
     return function
 
 
@@ -88,21 +88,21 @@ _SPACE = "hnsw:space"
 
 
 class ChromaDBClient:
-    """Keeps texts in ChromaDB and finds them by meaning: with an `a` before a verb for async clients, without for the others.
+    """Store and search texts in ChromaDB; methods with the prefix `a` are for asynchronous clients.
 
-    Where no client is at hand, `create_client` gives one that needs no ChromaDB.
+    Without a client of your own, use `create_client`, which does not need ChromaDB.
 
     Args:
-        client: ChromaDB's client, sync or async.
-        embedding_function: what turns texts into vectors, as ChromaDB calls it.
-        default_limit: how many texts a search finds at most.
-        default_score_threshold: from 0 to 1, how near they are at least.
-        default_batch_size: how many texts are sent at once.
-        lock_name: what processes call the files that they share; with it they write one after the other. Files are
-            a sync client's alone.
+        client: a synchronous or asynchronous ChromaDB client.
+        embedding_function: the embedding function in ChromaDB's form.
+        default_limit: the maximum number of search results.
+        default_score_threshold: the minimum score, from 0 to 1.
+        default_batch_size: the number of texts sent per batch.
+        lock_name: the name of a lock that serializes writes of processes sharing the files. Only synchronous
+            clients have files.
 
     Raises:
-        ClientMethodMismatchError: from each verb, where the client is of the other kind, or none of ChromaDB's.
+        ClientMethodMismatchError: A method is called on the other kind of client, or on no ChromaDB client.
     """
 
     def __init__(
@@ -122,29 +122,29 @@ class ChromaDBClient:
         self._lock_name = lock_name
 
     def create_collection(self, **kwargs: Unpack[ChromaDBCollectionCreateParams]) -> None:
-        """Make a collection; distances are cosines unless its `metadata` say otherwise."""
+        """Create a collection; it uses cosine distance unless its `metadata` say otherwise."""
         self._sync("create_collection")
         with self._locked():
             drive(self._creating(kwargs))
 
     async def acreate_collection(self, **kwargs: Unpack[ChromaDBCollectionCreateParams]) -> None:
-        """Make a collection; see `create_collection`."""
+        """Create a collection; see `create_collection`."""
         self._async("create_collection")
         await adrive(self._creating(kwargs))
 
     def get_or_create_collection(self, **kwargs: Unpack[ChromaDBCollectionCreateParams]) -> Any:
-        """ChromaDB's collection of a name, made where there is none."""
+        """Return a ChromaDB collection, creating it if necessary."""
         self._sync("get_or_create_collection")
         with self._locked():
             return drive(self._getting(kwargs))
 
     async def aget_or_create_collection(self, **kwargs: Unpack[ChromaDBCollectionCreateParams]) -> Any:
-        """ChromaDB's collection of a name, made where there is none."""
+        """Return a ChromaDB collection, creating it if necessary."""
         self._async("get_or_create_collection")
         return await adrive(self._getting(kwargs))
 
     def add_documents(self, **kwargs: Unpack[BaseCollectionAddParams]) -> None:
-        """Keep texts; one that is there already, by its `doc_id` or its words, is replaced.
+        """Store texts, replacing those with the same `doc_id` or text.
 
         Raises:
             ValueError: there are none.
@@ -154,40 +154,40 @@ class ChromaDBClient:
             drive(self._adding(kwargs))
 
     async def aadd_documents(self, **kwargs: Unpack[BaseCollectionAddParams]) -> None:
-        """Keep texts; see `add_documents`."""
+        """Store texts; see `add_documents`."""
         self._async("add_documents")
         await adrive(self._adding(kwargs))
 
     def search(self, **kwargs: Unpack[ChromaDBCollectionSearchParams]) -> list[SearchResult]:
-        """What fits a query, the best first; `where` counts before `metadata_filter`."""
+        """Return the best matches for a query, best first; `where` takes precedence over `metadata_filter`."""
         self._sync("search")
         with self._locked():
             return drive(self._searching(kwargs))
 
     async def asearch(self, **kwargs: Unpack[ChromaDBCollectionSearchParams]) -> list[SearchResult]:
-        """What fits a query; see `search`."""
+        """Return the best matches for a query; see `search`."""
         self._async("search")
         return await adrive(self._searching(kwargs))
 
     def delete_collection(self, **kwargs: Unpack[BaseCollectionParams]) -> None:
-        """Forget a collection."""
+        """Delete a collection."""
         self._sync("delete_collection")
         with self._locked():
             self.client.delete_collection(name=collection_name(kwargs["collection_name"]))
 
     async def adelete_collection(self, **kwargs: Unpack[BaseCollectionParams]) -> None:
-        """Forget a collection."""
+        """Delete a collection."""
         self._async("delete_collection")
         await self.client.delete_collection(name=collection_name(kwargs["collection_name"]))
 
     def reset(self) -> None:
-        """Forget all that the client has; ChromaDB has to allow it."""
+        """Delete all data of the client, if ChromaDB allows it."""
         self._sync("reset")
         with self._locked():
             self.client.reset()
 
     async def areset(self) -> None:
-        """Forget all that the client has; ChromaDB has to allow it."""
+        """Delete all data of the client, if ChromaDB allows it."""
         self._async("reset")
         await self.client.reset()
 
@@ -253,7 +253,7 @@ class ChromaDBClient:
 
 
 class _Asked(Operation):
-    """A call of ChromaDB, which the client's kind makes sync or async."""
+    """A ChromaDB call that runs synchronously or asynchronously, depending on the client."""
 
     def __init__(self, function: Callable[..., Any], **given: Any) -> None:
         self.function, self.given = function, given
@@ -266,12 +266,12 @@ class _Asked(Operation):
 
 
 def is_sync_client(client: object) -> bool:
-    """Whether something is a sync client of ChromaDB's."""
+    """Return whether an object is a synchronous ChromaDB client."""
     return _is(client, "chromadb.api", _SYNC)
 
 
 def is_async_client(client: object) -> bool:
-    """Whether something is an async client of ChromaDB's."""
+    """Return whether an object is an asynchronous ChromaDB client."""
     return _is(client, "chromadb.api.async_api", _ASYNC)
 
 

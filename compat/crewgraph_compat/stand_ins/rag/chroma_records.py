@@ -1,4 +1,4 @@
-"""Records, queries and results in ChromaDB's form, and names of its collections."""
+"""Records, queries and results in ChromaDB's format, and collection names."""
 
 import hashlib
 import json
@@ -65,7 +65,7 @@ _INCLUDED: Include = ["metadatas", "documents", "distances"]
 
 
 class ChromaEmbeddingFunctionWrapper(EmbeddingFunction[list[str]]):
-    """An embedding function as the type of a field; anything is taken."""
+    """An embedding function as a pydantic field type; accepts anything."""
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -73,7 +73,7 @@ class ChromaEmbeddingFunctionWrapper(EmbeddingFunction[list[str]]):
 
 
 class ChromaDBCollectionCreateParams(BaseCollectionParams, total=False):
-    """Which collection is to be made, and how."""
+    """The arguments for creating a collection."""
 
     configuration: Any
     metadata: CollectionMetadata
@@ -83,7 +83,7 @@ class ChromaDBCollectionCreateParams(BaseCollectionParams, total=False):
 
 
 class ChromaDBCollectionSearchParams(BaseCollectionSearchParams, total=False):
-    """What is looked for, also in ChromaDB's own words."""
+    """The arguments of a search, including ChromaDB's own."""
 
     where: Where
     where_document: WhereDocument
@@ -91,7 +91,7 @@ class ChromaDBCollectionSearchParams(BaseCollectionSearchParams, total=False):
 
 
 class PreparedDocuments(NamedTuple):
-    """Documents in three lists, as ChromaDB takes them."""
+    """Documents as the three parallel lists that ChromaDB takes."""
 
     ids: list[str]
     texts: list[str]
@@ -99,7 +99,7 @@ class PreparedDocuments(NamedTuple):
 
 
 class ExtractedSearchParams(NamedTuple):
-    """What is looked for, with all that was left out."""
+    """The arguments of a search with defaults filled in."""
 
     collection_name: str
     query: str
@@ -112,12 +112,12 @@ class ExtractedSearchParams(NamedTuple):
 
 
 def prepared_documents(documents: Sequence[BaseRecord]) -> PreparedDocuments:
-    """Documents in three lists; of those with one id the last counts.
+    """Convert documents to three lists; the last of those with the same id wins.
 
-    An id that is not given is made of the text and its metadata.
+    A missing id is derived from the text and its metadata.
 
     Raises:
-        ValueError: a document has no `content`.
+        ValueError: A document has no `content`.
     """
     result: dict[str, tuple[str, Metadata]] = {}
     for document in documents:
@@ -132,17 +132,17 @@ def prepared_documents(documents: Sequence[BaseRecord]) -> PreparedDocuments:
 def batch_slice(
     prepared: PreparedDocuments, start_index: int, batch_size: int
 ) -> tuple[list[str], list[str], list[Metadata] | None]:
-    """Some of the documents; None for metadata where none of them has any."""
+    """Return a batch of the documents; the metadata are None if no document has any."""
     some = slice(start_index, start_index + batch_size)
     metadatas = prepared.metadatas[some]
     return prepared.ids[some], prepared.texts[some], metadatas if any(metadatas) else None
 
 
 def extracted_params(kwargs: ChromaDBCollectionSearchParams) -> ExtractedSearchParams:
-    """What is looked for, with what ChromaDB is asked for where nothing is said.
+    """Return the search arguments with ChromaDB's defaults filled in.
 
     Raises:
-        KeyError: it has no `collection_name` or no `query`.
+        KeyError: `collection_name` or `query` is missing.
     """
     return ExtractedSearchParams(
         collection_name=kwargs["collection_name"],
@@ -168,14 +168,14 @@ def _identity(text: str, metadata: Any) -> str:
 
 
 Metric = Literal["l2", "cosine", "ip"]
-"""How ChromaDB measures distances."""
+"""ChromaDB's distance metrics."""
 
 
 def score_of(distance: float, distance_metric: Metric) -> float:
-    """How near something is, from 0 to 1, by its distance.
+    """Convert a distance to a similarity score from 0 to 1.
 
     Raises:
-        ValueError: distances by inner products say nothing of that kind.
+        ValueError: Inner product distances cannot be converted to a score.
     """
     match distance_metric:
         case "cosine":
@@ -189,16 +189,16 @@ def score_of(distance: float, distance_metric: Metric) -> float:
 def search_results(
     results: Mapping[str, Any], include: Include, distance_metric: Metric, score_threshold: float | None = None
 ) -> list[SearchResult]:
-    """What was found for the first query, in ChromaDB's order; nothing where it was not asked for distances.
+    """Return the results of the first query in ChromaDB's order; empty if distances were not included.
 
     Args:
-        results: what a collection's `query` gave.
-        include: what it was asked for.
-        distance_metric: how it measured.
-        score_threshold: how near things are at least.
+        results: the result of a collection's `query`.
+        include: the fields that were requested.
+        distance_metric: the metric of the collection.
+        score_threshold: the minimum score.
 
     Raises:
-        ValueError: by this metric nothing is near or far.
+        ValueError: Distances of this metric cannot be converted to a score.
     """
     ids, distances = _first_list(results, "ids"), _first_list(results, "distances")
     if not ids or not distances or "distances" not in include:
@@ -218,10 +218,10 @@ def search_results(
 
 
 def query_results(collection: Any, results: Mapping[str, Any], params: ExtractedSearchParams) -> list[SearchResult]:
-    """What was found in a collection, which knows how it measures.
+    """Return the results from a collection, scored by its own metric.
 
     Raises:
-        ValueError: by its metric nothing is near or far.
+        ValueError: Distances of its metric cannot be converted to a score.
     """
     metric = cast("Metric", (collection.metadata or {}).get("hnsw:space", "l2"))
     return search_results(results, params.include, metric, params.score_threshold)
@@ -240,16 +240,16 @@ IPV4_PATTERN = re.compile(r"^(\d{1,3}\.){3}\d{1,3}$")
 
 
 def is_ipv4_pattern(name: str) -> bool:
-    """Whether a name looks like an address, which ChromaDB refuses."""
+    """Return whether a name looks like an IPv4 address, which ChromaDB rejects."""
     return IPV4_PATTERN.match(name) is not None
 
 
 def collection_name(name: str | None, max_collection_length: int = MAX_COLLECTION_LENGTH) -> str:
-    """A name that ChromaDB takes: letters, digits, `_` and `-`, with a letter or digit at both ends, of a fitting length.
+    """Return a name that ChromaDB accepts: letters, digits, `_` and `-`, alphanumeric at both ends, of valid length.
 
     Args:
-        name: any text; nothing gives the default collection's.
-        max_collection_length: how many characters it has at most.
+        name: any text; an empty one gives the default collection.
+        max_collection_length: the maximum length in characters.
     """
     if not name:
         return DEFAULT_COLLECTION
@@ -267,11 +267,11 @@ def _ended(name: str) -> str:
 DEFAULT_TENANT = "default_tenant"
 DEFAULT_DATABASE = "default_database"
 DEFAULT_STORAGE_PATH = str(storage_dir())
-"""The storage folder, as it was when this was first asked for."""
+"""The storage folder at the time of the first access."""
 
 DISCRIMINATOR = "provider"
-"""What tells configurations apart."""
+"""The key that separates configurations."""
 
 DEFAULT_RAG_CONFIG_PATH = "crewai.rag.chromadb.config"
 DEFAULT_RAG_CONFIG_CLASS = "ChromaDBConfig"
-"""What is meant where nothing was set."""
+"""The class of the default configuration."""

@@ -33,11 +33,11 @@ class BaseRecord(TypedDict, total=False):
     """A text to be stored."""
 
     doc_id: str
-    """What it is known by; made of the text and its metadata where it is not given."""
+    """The document id; derived from the text and its metadata if missing."""
 
     content: Required[str]
     metadata: Mapping[str, str | int | float | bool] | list[Mapping[str, str | int | float | bool]]
-    """What else is known of it; of a list the first counts."""
+    """The metadata; only the first entry of a list is used."""
 
 
 class BaseCollectionParams(TypedDict, total=False):
@@ -52,7 +52,7 @@ class BaseCollectionAddParams(TypedDict, total=False):
     collection_name: Required[str]
     documents: Required[list[BaseRecord]]
     batch_size: int
-    """How many texts are embedded at once; as the client's configuration says where it is not given."""
+    """The number of texts embedded per batch; defaults to the client's configuration."""
 
 
 class BaseCollectionSearchParams(TypedDict, total=False):
@@ -63,24 +63,24 @@ class BaseCollectionSearchParams(TypedDict, total=False):
     limit: int
     metadata_filter: dict[str, Any] | None
     score_threshold: float
-    """From 0 to 1, how near a text is at least."""
+    """The minimum score, from 0 to 1."""
 
 
 _FILE = "rag.db"
 
 
 class FaissClient:
-    """Keeps texts in collections and finds them by meaning; each verb also for event loops, with an `a` before it.
+    """Store texts in collections and search them by meaning; methods with the prefix `a` are asynchronous.
 
-    Collections belong to the project, that is to the working directory. One that holds nothing is the same as none.
+    Collections belong to the working directory. An empty collection counts as missing.
     """
 
     def __init__(self, config: ChromaDBConfig | QdrantConfig) -> None:
-        """Take a configuration; nothing is opened before it is used.
+        """Accept a configuration; nothing is opened until first use.
 
         Raises:
-            EmbedderError: `embedding_function` is no embedder.
-            StorageError: the configuration names a server.
+            EmbedderError: `embedding_function` is not an embedder.
+            StorageError: The configuration names a server.
         """
         self.config = config
         self.embedding_function: NamedEmbedder = embedder_of(config.embedding_function)
@@ -89,83 +89,83 @@ class FaissClient:
 
     @property
     def default_limit(self) -> int:
-        """How many texts a search finds at most."""
+        """The maximum number of search results."""
         return self.config.limit
 
     @property
     def default_score_threshold(self) -> float:
-        """From 0 to 1, how near they are at least."""
+        """The minimum score of search results, from 0 to 1."""
         return self.config.score_threshold
 
     @property
     def default_batch_size(self) -> int:
-        """How many texts are embedded at once."""
+        """The number of texts embedded per batch."""
         return self.config.batch_size
 
     @property
     def client(self) -> Any:
-        """The LangGraph store that all is kept in."""
+        """The LangGraph store that holds all data."""
         return self._shelf().store
 
     def create_collection(self, **kwargs: Unpack[BaseCollectionParams]) -> None:
-        """Make sure that a collection is new.
+        """Check that no collection has this name yet.
 
         Raises:
-            ValueError: there is one of this name.
+            ValueError: A collection with this name exists.
         """
         drive(self._creating(kwargs["collection_name"]))
 
     async def acreate_collection(self, **kwargs: Unpack[BaseCollectionParams]) -> None:
-        """Make sure that a collection is new; see `create_collection`."""
+        """Check that no collection has this name yet; see `create_collection`."""
         await adrive(self._creating(kwargs["collection_name"]))
 
     def get_or_create_collection(self, **kwargs: Unpack[BaseCollectionParams]) -> StoreNamespace:
-        """The shelf that a collection stands on."""
+        """Return the namespace of a collection."""
         return self._shelf(kwargs["collection_name"])
 
     async def aget_or_create_collection(self, **kwargs: Unpack[BaseCollectionParams]) -> StoreNamespace:
-        """The shelf that a collection stands on."""
+        """Return the namespace of a collection."""
         return self._shelf(kwargs["collection_name"])
 
     def add_documents(self, **kwargs: Unpack[BaseCollectionAddParams]) -> None:
-        """Keep texts; one that is there already, by its `doc_id` or its words, is replaced.
+        """Store texts, replacing those with the same `doc_id` or text.
 
         Raises:
             ValueError: there are none.
-            StorageError: they cannot be embedded or written.
+            StorageError: The texts cannot be embedded or written.
         """
         drive(self._adding(kwargs))
 
     async def aadd_documents(self, **kwargs: Unpack[BaseCollectionAddParams]) -> None:
-        """Keep texts; see `add_documents`."""
+        """Store texts; see `add_documents`."""
         await adrive(self._adding(kwargs))
 
     def search(self, **kwargs: Unpack[BaseCollectionSearchParams]) -> list[SearchResult]:
-        """What fits a query, the best first; `limit` and `score_threshold` are the configuration's where they are not given.
+        """Return the best matches, best first; `limit` and `score_threshold` default to the configuration.
 
         Raises:
-            StorageError: the store cannot be searched.
+            StorageError: The store cannot be searched.
         """
         return drive(self._searching(kwargs))
 
     async def asearch(self, **kwargs: Unpack[BaseCollectionSearchParams]) -> list[SearchResult]:
-        """What fits a query; see `search`."""
+        """Return the best matches; see `search`."""
         return await adrive(self._searching(kwargs))
 
     def delete_collection(self, **kwargs: Unpack[BaseCollectionParams]) -> None:
-        """Forget a collection."""
+        """Delete a collection."""
         self._shelf(kwargs["collection_name"]).reset()
 
     async def adelete_collection(self, **kwargs: Unpack[BaseCollectionParams]) -> None:
-        """Forget a collection."""
+        """Delete a collection."""
         await self._shelf(kwargs["collection_name"]).areset()
 
     def reset(self) -> None:
-        """Forget all collections."""
+        """Delete all collections."""
         self._shelf().reset()
 
     async def areset(self) -> None:
-        """Forget all collections."""
+        """Delete all collections."""
         await self._shelf().areset()
 
     def _shelf(self, *collection: str) -> StoreNamespace:
@@ -223,7 +223,7 @@ def _entry(record: BaseRecord) -> Entry:
 
 @runtime_checkable
 class BaseClient(Protocol):
-    """Keeps texts in collections and finds them by meaning; each verb also for event loops, with an `a` before it."""
+    """Store texts in collections and search them by meaning; methods with the prefix `a` are asynchronous."""
 
     client: Any
     embedding_function: Callable[..., Any]
@@ -254,48 +254,48 @@ class BaseClient(Protocol):
 
 
 class BaseRAGStorage(ABC):
-    """A storage of one's own: what is abstract has to be written; crewgraph's own is `RAGStorage`.
+    """Base class of custom storages with abstract methods; crewgraph's implementation is `RAGStorage`.
 
     Args:
-        type: what is kept: "short_term", "entities" or a name of yours.
-        allow_reset: whether `reset` may forget everything.
-        embedder_config: what turns texts into vectors, in any form that `embedder=` takes.
-        crew: whose it is; `agents` is made of the roles of its agents.
+        type: the kind of data: "short_term", "entities" or a custom name.
+        allow_reset: whether `reset` is allowed.
+        embedder_config: the embedder, in any form that `embedder=` accepts.
+        crew: the owner; `agents` is derived from the roles of its agents.
     """
 
     app: Any = None
-    """The store, once there is one."""
+    """The store, once it exists."""
 
     def __init__(self, type: str, allow_reset: bool = True, embedder_config: Any = None, crew: Any = None) -> None:
         self.type, self.allow_reset, self.embedder_config, self.crew = type, allow_reset, embedder_config, crew
         self.agents = self._initialize_agents()
 
     def _initialize_agents(self) -> str:
-        """The roles of the crew's agents, each as `_sanitize_role` makes it, with `_` between them."""
+        """Return the roles of the crew's agents, sanitized and joined with `_`."""
         return "_".join(self._sanitize_role(_written(agent)) for agent in self.crew.agents) if self.crew else ""
 
     @abstractmethod
     def _sanitize_role(self, role: str) -> str:
-        """A role as a part of a name."""
+        """Return a role as part of a name."""
 
     @abstractmethod
     def save(self, value: Any, metadata: dict[str, Any]) -> None:
-        """Keep something."""
+        """Store a value."""
 
     @abstractmethod
     def search(
         self, query: str, limit: int = 5, filter: dict[str, Any] | None = None, score_threshold: float = 0.6
     ) -> list[Any]:
-        """What fits a query, the best first."""
+        """Return the best matches for a query, best first."""
 
     @abstractmethod
     def reset(self) -> None:
-        """Forget everything."""
+        """Delete everything."""
 
 
 BaseRAGStorage.register(RAGStorage)
 
 
 def _written(agent: Any) -> str:
-    """The role of an agent as its author wrote it, whatever stands for the agent."""
+    """Return an agent's role without interpolated values."""
     return agent.template("role") or "" if isinstance(agent, BaseAgent) else agent.role

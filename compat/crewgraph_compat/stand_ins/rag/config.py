@@ -1,4 +1,4 @@
-"""How texts are stored and searched, in the words of the stores that CrewAI knows; here all of them are FAISS on SQLite."""
+"""Storage and search configurations of CrewAI's vector stores; here all of them use FAISS on SQLite."""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -25,74 +25,74 @@ __all__ = [
 
 
 MEMORY = ":memory:"
-"""The place of what ends with the process."""
+"""The location of an in-memory store."""
 
 _SERVER = ("url", "host", "location", "chroma_server_host")
 
 SupportedProvider = Literal["chromadb", "qdrant"]
-"""The stores by CrewAI's names."""
+"""The supported stores under CrewAI's names."""
 
 
 @dataclass(frozen=True, config=ConfigDict(arbitrary_types_allowed=True))
 class BaseRagConfig:
-    """What all stores are told."""
+    """Settings shared by all stores."""
 
     provider: SupportedProvider
     embedding_function: Any = None
-    """What turns texts into vectors, in any form that `embedder=` takes; the local embedder where None."""
+    """The embedder, in any form that `embedder=` accepts; None selects the local embedder."""
 
     limit: int = 5
-    """How many texts a search finds at most."""
+    """The maximum number of search results."""
 
     score_threshold: float = 0.6
-    """From 0 to 1, how near they are at least; 0.5 has nothing to do with the query."""
+    """The minimum score, from 0 to 1; 0.5 means unrelated to the query."""
 
     batch_size: int = 100
-    """How many texts are embedded at once."""
+    """The number of texts embedded per batch."""
 
 
 @dataclass(frozen=True, config=ConfigDict(arbitrary_types_allowed=True))
 class ChromaDBConfig(BaseRagConfig):
-    """What programs say of ChromaDB; the vectors are kept with FAISS."""
+    """A ChromaDB configuration; the vectors are stored with FAISS."""
 
     provider: Literal["chromadb"] = "chromadb"
     tenant: str = "default_tenant"
-    """Collections of another tenant or database are others."""
+    """The tenant and the database separate collections."""
 
     database: str = "default_database"
     settings: Any = None
-    """ChromaDB's settings, of which `persist_directory` is the folder that the collections are kept in."""
+    """ChromaDB's settings; `persist_directory` is the folder of the collections."""
 
     @property
     def place(self) -> str | None:
-        """The folder or file to keep collections in; None for the storage folder.
+        """Return the folder or file of the collections, or None for the storage folder.
 
         Raises:
             StorageError: The settings name a server.
         """
         _refuse_servers(self.settings, "ChromaDB")
-        return str(_said(self.settings, "persist_directory") or "") or None
+        return str(_setting(self.settings, "persist_directory") or "") or None
 
     @property
     def shelf(self) -> tuple[str, ...]:
-        """What stands before the names of collections."""
+        """Return the prefix of collection names."""
         return (self.tenant, self.database)
 
 
 @dataclass(frozen=True, config=ConfigDict(arbitrary_types_allowed=True))
 class QdrantConfig(BaseRagConfig):
-    """What programs say of Qdrant; the vectors are kept with FAISS."""
+    """A Qdrant configuration; the vectors are stored with FAISS."""
 
     provider: Literal["qdrant"] = "qdrant"
     options: dict[str, Any] = field(default_factory=dict[str, Any])
-    """What Qdrant's client is told, of which `path` is the folder that the collections are kept in."""
+    """The options of Qdrant's client; `path` is the folder of the collections."""
 
     vectors_config: Any = None
-    """How long vectors are; the embedder knows."""
+    """Vector parameters; ignored, since the embedder determines the dimension."""
 
     @property
     def place(self) -> str | None:
-        """The folder or file to keep collections in, or `MEMORY`; None for the storage folder.
+        """Return the folder or file of the collections, or `MEMORY`, or None for the storage folder.
 
         Raises:
             StorageError: The options name a server.
@@ -104,26 +104,26 @@ class QdrantConfig(BaseRagConfig):
 
     @property
     def shelf(self) -> tuple[str, ...]:
-        """What stands before the names of collections."""
+        """Return the prefix of collection names."""
         return ("qdrant",)
 
 
 RagConfigType = Annotated[ChromaDBConfig | QdrantConfig, Field(discriminator="provider")]
-"""Any of them, told apart by `provider`."""
+"""Any configuration, discriminated by `provider`."""
 
 
-def _said(settings: Any, name: str) -> Any:
+def _setting(settings: Any, name: str) -> Any:
     if not isinstance(settings, Mapping):
         value = getattr(settings, "model_fields_set", None)
         return getattr(settings, name, None) if value is None or name in value else None
     return settings.get(name)  # pyright: ignore[reportUnknownVariableType]
 
 
-def _refuse_servers(settings: Any, whose: str) -> None:
+def _refuse_servers(settings: Any, owner: str) -> None:
     for name in _SERVER:
-        if server := _said(settings, name):
+        if server := _setting(settings, name):
             raise StorageError(
-                f"`{name}={server!r}` names a server of {whose}, and crewgraph keeps vectors in a file of its own, with FAISS. "
+                f"`{name}={server!r}` names a server of {owner}, and crewgraph keeps vectors in a file of its own, with FAISS. "
                 "Take it out to have the texts embedded here, or search that server with its own tool, as "
                 "`QdrantVectorSearchTool`."
             )
@@ -131,10 +131,10 @@ def _refuse_servers(settings: Any, whose: str) -> None:
 
 @dataclass(frozen=True)
 class MissingProvider:
-    """A store that is not installed.
+    """A store whose package is not installed.
 
     Raises:
-        StorageError: it is made.
+        StorageError: Always.
     """
 
     provider: Literal["chromadb", "qdrant", "__missing__"] = "__missing__"
@@ -149,14 +149,14 @@ class MissingProvider:
 
 @dataclass(frozen=True)
 class MissingChromaDBConfig(MissingProvider):
-    """ChromaDB, where it is not installed."""
+    """The placeholder for ChromaDB if it is not installed."""
 
     provider: Literal["chromadb"] = "chromadb"
 
 
 @dataclass(frozen=True)
 class MissingQdrantConfig(MissingProvider):
-    """Qdrant, where it is not installed."""
+    """The placeholder for Qdrant if it is not installed."""
 
     provider: Literal["qdrant"] = "qdrant"
     instead: ClassVar[str] = "QdrantConfig()"

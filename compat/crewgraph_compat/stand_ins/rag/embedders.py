@@ -1,4 +1,4 @@
-"""An embedder from its description, by CrewAI's names."""
+"""Create embedders from specifications under CrewAI's names."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -41,7 +41,7 @@ PROVIDER_PATHS = {
     "voyageai": f"{_PACKAGE}.voyageai.voyageai_provider.VoyageAIProvider",
     "watsonx": f"{_PACKAGE}.ibm.watsonx.WatsonXProvider",
 }
-"""Where the class of each provider is."""
+"""The import path of each provider class."""
 
 _KEYS = ("provider", "config")
 _OF_CHROMA: dict[str, type[BaseEmbeddingsProvider[Any]]] = {
@@ -54,31 +54,31 @@ _OF_CHROMA: dict[str, type[BaseEmbeddingsProvider[Any]]] = {
 
 
 def build_embedder(spec: object) -> Any:
-    """The embedder that is described, in any form that `embedder=` takes; what it embeds is asked of it by calling it.
+    """Create an embedder from any form that `embedder=` accepts; call it to embed texts.
 
-    A `config` may also stand beside the `provider`, as older tools hand it on. Of a custom provider it is an object of the
-    class that was given.
+    The keys of `config` may also be next to `provider`, as older tools pass them. A custom provider yields an instance of
+    the given class.
 
     Raises:
-        EmbedderError: it describes none.
-        MissingExtra: its provider's package is not installed.
+        EmbedderError: The specification is invalid.
+        MissingExtra: The provider's package is not installed.
     """
     if isinstance(spec, BaseEmbeddingsProvider):
         return build_embedder_from_provider(cast("BaseEmbeddingsProvider[Any]", spec))
     if not isinstance(spec, Mapping) or "provider" not in spec:
         return embedder_of(cast("object", spec))
     settings = cast("Mapping[str, Any]", spec)
-    beside = {key: value for key, value in settings.items() if key not in _KEYS}
-    config: dict[str, Any] = {**(settings.get("config") or {}), **beside}
+    extra = {key: value for key, value in settings.items() if key not in _KEYS}
+    config: dict[str, Any] = {**(settings.get("config") or {}), **extra}
     return _built(str(settings["provider"]), config)
 
 
 def build_embedder_from_provider(provider: BaseEmbeddingsProvider[Any]) -> Any:
-    """What the class of a provider makes of all that the provider was told.
+    """Create the embedder of a provider from its settings.
 
     Raises:
-        EmbedderError: it was told something wrong.
-        MissingExtra: its package is not installed.
+        EmbedderError: A setting is invalid.
+        MissingExtra: The provider's package is not installed.
     """
     return provider.made()
 
@@ -93,14 +93,14 @@ def _built(provider: str, config: dict[str, Any]) -> Any:
 
 
 class EmbeddingConfigurator:
-    """Makes embedders of their descriptions; nowadays `build_embedder` does."""
+    """Create embedders from specifications; `build_embedder` replaces it."""
 
     def configure_embedder(self, embedder_config: Any = None) -> Any:
-        """The embedder that is described; the local one where nothing is.
+        """Create the specified embedder, or the local one if nothing is specified.
 
         Raises:
-            EmbedderError: it describes none.
-            MissingExtra: its provider's package is not installed.
+            EmbedderError: The specification is invalid.
+            MissingExtra: The provider's package is not installed.
         """
         warn_deprecated(
             "`EmbeddingConfigurator` is gone",

@@ -1,4 +1,4 @@
-"""Embedding functions: the base class of a program's own, those of providers, and the form of their values."""
+"""Embedding functions: the base class for custom ones, those of providers, and the format of their vectors."""
 
 import functools
 import inspect
@@ -52,21 +52,21 @@ _NUMBERS = (np.integer, np.floating)
 
 
 def maybe_cast_one_to_many(target: T | list[T] | None) -> list[T] | None:
-    """One thing as a list of it; a list and None stay what they are."""
+    """Wrap a single item in a list; lists and None are returned unchanged."""
     if target is None or isinstance(target, list):
         return cast("list[T] | None", target)
     return [target]
 
 
 def normalize_embeddings(target: Any) -> Embeddings:
-    """Vectors, or one of them, in any form: lists of numbers, arrays of one or two dimensions, lists of arrays.
+    """Convert one or several vectors to arrays; accepts lists of numbers, 1-D or 2-D arrays, and lists of arrays.
 
     Returns:
         An array of `float32` for each.
 
     Raises:
-        ValueError: it is none of these.
-        IndexError: it is empty.
+        ValueError: The value has another form.
+        IndexError: The value is empty.
     """
     if isinstance(target, np.ndarray):
         if target.ndim not in (1, 2):
@@ -82,10 +82,10 @@ def normalize_embeddings(target: Any) -> Embeddings:
 
 
 def validate_embeddings(embeddings: Embeddings) -> Embeddings:
-    """The same vectors, each looked at.
+    """Validate vectors and return them unchanged.
 
     Raises:
-        ValueError: they are no list of arrays of numbers; it says which of them is none.
+        ValueError: An entry is not an array of numbers; the message names it.
     """
     value: Any = embeddings
     if not isinstance(value, list):
@@ -119,9 +119,9 @@ def _in_arrays(function: Any) -> Any:
 
 @runtime_checkable
 class EmbeddingFunction(Protocol[D]):
-    """A function of a list of texts that gives a vector for each: lists of numbers, or numpy arrays.
+    """Maps a list of texts to a vector each, as lists of numbers or numpy arrays.
 
-    Whatever of these a subclass gives, its callers get arrays of `float32`.
+    Callers receive arrays of `float32`, whichever form a subclass returns.
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -133,12 +133,12 @@ class EmbeddingFunction(Protocol[D]):
     def __call__(self, input: D) -> Any: ...
 
     def embed_query(self, input: D) -> Any:
-        """The vectors of queries; the same as those of texts, if it is not overridden."""
+        """Return the vectors of queries; by default they are embedded like other texts."""
         return self(input)
 
 
 class CustomEmbeddingFunction(EmbeddingFunction[list[str]]):
-    """The same, for `{"provider": "custom", "config": {"embedding_callable": ...}}`."""
+    """A custom function, for `{"provider": "custom", "config": {"embedding_callable": ...}}`."""
 
     def __call__(self, input: list[str]) -> Any:
         raise NotImplementedError(
@@ -147,21 +147,21 @@ class CustomEmbeddingFunction(EmbeddingFunction[list[str]]):
 
 
 class ProvidedFunction:
-    """What embeds as a provider does; called with a list of texts.
+    """Embed texts with a provider; call it with a list of texts.
 
     Args:
-        config: what the provider is told; what is None is left to the environment.
+        config: the provider's settings; None values are taken from the environment.
 
     Raises:
-        EmbedderError: the provider does not know a key, needs one, or cannot be had here.
-        MissingExtra: its package is not installed.
+        EmbedderError: A key is unknown or missing, or the provider is unavailable here.
+        MissingExtra: The provider's package is not installed.
     """
 
     provider: ClassVar[str] = ""
-    """Who it is."""
+    """The name of the provider."""
 
     usual: ClassVar[Mapping[str, Any]] = MappingProxyType({})
-    """What the clients used here do anyway, and have no keys for."""
+    """Settings that the clients used here always apply and have no keys for."""
 
     def __init__(self, **config: Any) -> None:
         parts = {key: value for key, value in config.items() if value is not None}
@@ -176,13 +176,13 @@ class ProvidedFunction:
         return self.embedder([input] if isinstance(input, str) else input)
 
     def embed_query(self, input: list[str] | str) -> list[NDArray[np.float32]]:
-        """The vectors of queries."""
+        """Return the vectors of queries."""
         texts = [input] if isinstance(input, str) else input
         return [np.array(self.embedder.embeddings.embed_query(text), np.float32) for text in texts]
 
     @classmethod
     def name(cls) -> str:
-        """The provider's name."""
+        """Return the provider's name."""
         return cls.provider
 
 
@@ -209,14 +209,14 @@ class GoogleGenAIVertexEmbeddingFunction(ProvidedFunction):
 
 
 class ChromaFunction(ProvidedFunction):
-    """What embeds with a function of ChromaDB's, where that is installed, for providers that crewgraph has no client of."""
+    """Embed with a ChromaDB function, if installed, for providers that crewgraph has no client for."""
 
     chroma: ClassVar[str] = ""
-    """What the function is called there."""
+    """The name of the function in ChromaDB."""
 
     def _embedder(self, config: dict[str, Any]) -> NamedEmbedder:
         if find_spec("chromadb") is None:
-            embedding_provider(self.provider)  # raises, and says what to write instead
+            embedding_provider(self.provider)  # raises and names the alternative
         function = getattr(load("chromadb.utils.embedding_functions"), self.chroma)(**config)
         # Named here: looking at it would load its model.
         parts = [str(config[word]) for word in ("model_name", "checkpoint", "instruction") if word in config]

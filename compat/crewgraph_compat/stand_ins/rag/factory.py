@@ -1,4 +1,4 @@
-"""A client from a configuration, and the client that is used where none is named."""
+"""Create clients from configurations, and provide the default client."""
 
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -28,12 +28,12 @@ _registered: dict[str, Callable[[RagConfigType], BaseClient]] = {}
 
 
 def create_client(config: RagConfigType) -> BaseClient:
-    """The client that a configuration asks for: a registered function's for its provider, else one on FAISS.
+    """Create the client for a configuration: with the factory registered for its provider, or else on FAISS.
 
     Raises:
-        EmbedderError: its `embedding_function` is no embedder.
-        StorageError: it names a server.
-        ValueError: nobody makes clients of its provider.
+        EmbedderError: Its `embedding_function` is not an embedder.
+        StorageError: It names a server.
+        ValueError: The provider is unknown.
     """
     provider: str = config.provider
     if provider not in _registered and provider not in _OURS:
@@ -45,17 +45,17 @@ def create_client(config: RagConfigType) -> BaseClient:
 
 
 def register_rag_client_factory(provider: str, factory: Callable[[RagConfigType], BaseClient]) -> None:
-    """Let a function make the clients of a provider."""
+    """Register a function that creates the clients of a provider."""
     _registered[provider] = factory
 
 
 def unregister_rag_client_factory(provider: str) -> None:
-    """Make the clients of a provider here again."""
+    """Restore the default clients of a provider."""
     _registered.pop(provider, None)
 
 
 class RagContext(BaseModel):
-    """A configuration, and its client once that was asked for."""
+    """A configuration and its lazily created client."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -67,17 +67,17 @@ _context: ContextVar[RagContext | None] = ContextVar("crewgraph_rag", default=No
 
 
 def set_rag_config(config: RagConfigType) -> None:
-    """Let a configuration hold from here on, in this context."""
+    """Set the configuration of this context."""
     _context.set(RagContext(config=config))
 
 
 def get_rag_config() -> RagConfigType:
-    """The configuration that holds: the one that was set, else one with the local embedder."""
+    """Return the current configuration: the one that was set, or else one with the local embedder."""
     return _here().config
 
 
 def get_rag_client() -> BaseClient:
-    """The client of the configuration that holds, the same one each time."""
+    """Return the client of the current configuration, always the same one."""
     context = _here()
     if context.client is None:
         context.client = create_client(context.config)
@@ -85,7 +85,7 @@ def get_rag_client() -> BaseClient:
 
 
 def clear_rag_config() -> None:
-    """Forget the configuration that was set, and its client."""
+    """Reset the configuration and its client."""
     _context.set(None)
 
 
@@ -98,12 +98,12 @@ def _here() -> RagContext:
 
 
 class ChromaFactoryModule(Protocol):
-    """A module that makes clients of ChromaDB's configurations."""
+    """A module that creates clients from ChromaDB configurations."""
 
     def create_client(self, config: ChromaDBConfig) -> BaseClient: ...
 
 
 class QdrantFactoryModule(Protocol):
-    """A module that makes clients of Qdrant's configurations."""
+    """A module that creates clients from Qdrant configurations."""
 
     def create_client(self, config: QdrantConfig) -> BaseClient: ...

@@ -1,4 +1,4 @@
-"""Providers of embeddings that are services."""
+"""Hosted embedding providers."""
 
 from typing import Any
 
@@ -53,7 +53,7 @@ class GeminiEmbeddings(ProvidedFunction):
 
 
 class HuggingFaceEmbeddings(ProvidedFunction):
-    """Hugging Face's embeddings, or those of a server of its kind."""
+    """Hugging Face's embeddings, also from a compatible server."""
 
     provider = "huggingface"
 
@@ -71,7 +71,7 @@ class RoboflowEmbeddings(ChromaFunction):
 
 
 def create_aws_session() -> Any:
-    """A session of AWS, with what the environment says.
+    """Create an AWS session from the environment.
 
     Raises:
         MissingExtra: boto3 is not installed.
@@ -136,7 +136,7 @@ class VertexAIProvider(BaseEmbeddingsProvider[Any]):
         default="us-central1",
     )
     region: str | None = environment_field("EMBEDDINGS_GOOGLE_VERTEX_REGION", "GOOGLE_VERTEX_REGION", default=None)
-    """The location, by its former name."""
+    """The former name of the location."""
 
     task_type: str = environment_field(
         "EMBEDDINGS_GOOGLE_VERTEX_TASK_TYPE", "GOOGLE_VERTEX_TASK_TYPE", default="RETRIEVAL_DOCUMENT"
@@ -147,7 +147,7 @@ class VertexAIProvider(BaseEmbeddingsProvider[Any]):
 
 
 class HuggingFaceProvider(BaseEmbeddingsProvider[Any]):
-    """Hugging Face, or with `url` a server of its kind."""
+    """Hugging Face, or a compatible server if `url` is set."""
 
     embedding_callable: type[Any] = HuggingFaceEmbeddings
     url: str | None = environment_field("EMBEDDINGS_HUGGINGFACE_URL", default=None)
@@ -200,38 +200,38 @@ class VoyageAIProvider(BaseEmbeddingsProvider[Any]):
     timeout: float | None = environment_field("EMBEDDINGS_VOYAGEAI_TIMEOUT", "VOYAGEAI_TIMEOUT", default=None)
 
 
-def _said(name: str, default: Any = ...) -> Any:
+def _watsonx_field(name: str, default: Any = ...) -> Any:
     return environment_field(f"EMBEDDINGS_WATSONX_{name}", f"WATSONX_{name}", default=default)
 
 
 class WatsonXProvider(BaseEmbeddingsProvider[Any]):
-    """IBM watsonx; `model_id`, `url` and `api_key` have to be given."""
+    """IBM watsonx; requires `model_id`, `url` and `api_key`."""
 
     embedding_callable: type[Any] = WatsonXEmbeddingFunction
-    model_id: str = _said("MODEL_ID")
+    model_id: str = _watsonx_field("MODEL_ID")
     params: dict[str, str | dict[str, str]] | None = None
     credentials: Any | None = None
-    project_id: str | None = _said("PROJECT_ID", None)
-    space_id: str | None = _said("SPACE_ID", None)
+    project_id: str | None = _watsonx_field("PROJECT_ID", None)
+    space_id: str | None = _watsonx_field("SPACE_ID", None)
     api_client: Any | None = None
-    verify: bool | str | None = _said("VERIFY", None)
-    persistent_connection: bool = _said("PERSISTENT_CONNECTION", True)
-    batch_size: int = _said("BATCH_SIZE", 100)
-    concurrency_limit: int = _said("CONCURRENCY_LIMIT", 10)
-    max_retries: int | None = _said("MAX_RETRIES", None)
-    delay_time: float | None = _said("DELAY_TIME", None)
+    verify: bool | str | None = _watsonx_field("VERIFY", None)
+    persistent_connection: bool = _watsonx_field("PERSISTENT_CONNECTION", True)
+    batch_size: int = _watsonx_field("BATCH_SIZE", 100)
+    concurrency_limit: int = _watsonx_field("CONCURRENCY_LIMIT", 10)
+    max_retries: int | None = _watsonx_field("MAX_RETRIES", None)
+    delay_time: float | None = _watsonx_field("DELAY_TIME", None)
     retry_status_codes: list[int] | None = None
-    url: str = _said("URL")
-    api_key: str = _said("API_KEY")
-    name: str | None = _said("NAME", None)
-    iam_serviceid_crn: str | None = _said("IAM_SERVICEID_CRN", None)
-    trusted_profile_id: str | None = _said("TRUSTED_PROFILE_ID", None)
-    token: str | None = _said("TOKEN", None)
-    projects_token: str | None = _said("PROJECTS_TOKEN", None)
-    username: str | None = _said("USERNAME", None)
-    password: str | None = _said("PASSWORD", None)
-    instance_id: str | None = _said("INSTANCE_ID", None)
-    version: str | None = _said("VERSION", None)
-    bedrock_url: str | None = _said("BEDROCK_URL", None)
-    platform_url: str | None = _said("PLATFORM_URL", None)
+    url: str = _watsonx_field("URL")
+    api_key: str = _watsonx_field("API_KEY")
+    name: str | None = _watsonx_field("NAME", None)
+    iam_serviceid_crn: str | None = _watsonx_field("IAM_SERVICEID_CRN", None)
+    trusted_profile_id: str | None = _watsonx_field("TRUSTED_PROFILE_ID", None)
+    token: str | None = _watsonx_field("TOKEN", None)
+    projects_token: str | None = _watsonx_field("PROJECTS_TOKEN", None)
+    username: str | None = _watsonx_field("USERNAME", None)
+    password: str | None = _watsonx_field("PASSWORD", None)
+    instance_id: str | None = _watsonx_field("INSTANCE_ID", None)
+    version: str | None = _watsonx_field("VERSION", None)
+    bedrock_url: str | None = _watsonx_field("BEDROCK_URL", None)
+    platform_url: str | None = _watsonx_field("PLATFORM_URL", None)
     proxies: dict[str, Any] | None = None

@@ -1,4 +1,4 @@
-"""Embedders as data: one form for each provider."""
+"""Embedder specifications as data, one type per provider."""
 
 from typing import Annotated, Any, Literal, Required
 
@@ -65,7 +65,7 @@ class CohereProviderConfig(TypedDict, total=False):
 
 
 class CustomProviderConfig(TypedDict, total=False):
-    """Configuration of a function of one's own."""
+    """Configuration of a custom function."""
 
     embedding_callable: Any
 
@@ -254,7 +254,7 @@ class CohereProviderSpec(TypedDict, total=False):
 
 
 class CustomProviderSpec(TypedDict, total=False):
-    """A function of one's own as an embedder."""
+    """A custom function as an embedder."""
 
     provider: Required[Literal["custom"]]
     config: CustomProviderConfig
@@ -329,7 +329,7 @@ _OwnName = Literal[
 
 
 class OwnProviderSpec(TypedDict, total=False):
-    """An embedder that crewgraph has and CrewAI has not, or by a name of crewgraph's; see docs/embedders.md."""
+    """An embedder that only crewgraph has, or one under crewgraph's name for it; see docs/embedders.md."""
 
     provider: Required[_OwnName]
     config: dict[str, Any]
@@ -420,7 +420,7 @@ AllowedEmbeddingProviders = Literal[
     "voyageai",
     "watsonx",
 ]
-"""The providers by their names."""
+"""The providers by name."""
 
 ProviderSpec = (
     BedrockProviderSpec
@@ -444,6 +444,6 @@ ProviderSpec = (
     | OpenRouterProviderSpec
     | OwnProviderSpec
 )
-"""An embedder by its provider's name."""
+"""The specification of an embedder, discriminated by provider name."""
 
 EmbedderConfig = ProviderSpec

@@ -1,4 +1,4 @@
-"""Providers of embeddings as models: the base class, those with OpenAI's protocol, and local ones."""
+"""Embedding providers as models: the base class, OpenAI-compatible providers, and local ones."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -40,9 +40,9 @@ T = TypeVar("T")
 
 
 class BaseEmbeddingsProvider(BaseModel, Generic[T]):
-    """Who embeds, and what they are told; what is not known here is handed on to `embedding_callable`.
+    """A provider and its settings; unknown fields are passed on to `embedding_callable`.
 
-    What is not given is looked for in the environment, by the names of the field that are written in capitals.
+    Missing values are read from the environment under the uppercase aliases of the field.
     """
 
     model_config = ConfigDict(
@@ -54,20 +54,20 @@ class BaseEmbeddingsProvider(BaseModel, Generic[T]):
     )
 
     embedding_callable: type[T]
-    """The class that embeds, made with the other fields."""
+    """The embedding class, created with the other fields."""
 
     def made(self) -> T:
-        """What embeds, told all that is known here.
+        """Create the embedder from all fields.
 
         Raises:
-            EmbedderError: something of it is wrong.
+            EmbedderError: A setting is invalid.
             MissingExtra: the provider's package is not installed.
         """
         return self.embedding_callable(**self.model_dump(exclude={"embedding_callable"}))
 
     @property
     def embedder(self) -> NamedEmbedder:
-        """The same, for wherever an `embedder` is taken."""
+        """Return the embedder, for any `embedder` parameter."""
         return embedder_of(self.made())
 
     @model_validator(mode="before")
@@ -86,7 +86,7 @@ class BaseEmbeddingsProvider(BaseModel, Generic[T]):
 
 
 def environment_field(*names: str, default: Any = ...) -> Any:
-    """A field that is also given by other names; those in capitals may stand in the environment."""
+    """Declare a field with aliases; the uppercase aliases are read from the environment."""
     return Field(default, validation_alias=AliasChoices(*names))
 
 
@@ -115,7 +115,7 @@ class OpenRouterEmbeddings(ProvidedFunction):
 
 
 class OpenAIProvider(BaseEmbeddingsProvider[Any]):
-    """OpenAI, or with `api_base` whoever speaks its protocol."""
+    """OpenAI, or a compatible server if `api_base` is set."""
 
     embedding_callable: type[Any] = OpenAIEmbeddings
     api_key: str | None = environment_field("EMBEDDINGS_OPENAI_API_KEY", "OPENAI_API_KEY", default=None)
@@ -198,7 +198,7 @@ class SentenceTransformerEmbeddings(ProvidedFunction):
 
 
 class ONNXEmbeddings(ChromaFunction):
-    """A small model in ONNX."""
+    """A small ONNX model."""
 
     provider, chroma = "onnx", "ONNXMiniLM_L6_V2"
 
@@ -222,13 +222,13 @@ class Text2VecEmbeddings(ChromaFunction):
 
 
 class CustomProvider(BaseEmbeddingsProvider[CustomEmbeddingFunction]):
-    """A class of one's own, which is made with whatever else is given."""
+    """A custom class, created with the remaining fields."""
 
     embedding_callable: type[CustomEmbeddingFunction]
 
 
 class OllamaProvider(BaseEmbeddingsProvider[Any]):
-    """Ollama; the model has to be named."""
+    """Ollama; the model name is required."""
 
     embedding_callable: type[Any] = OllamaEmbeddings
     url: str = environment_field("EMBEDDINGS_OLLAMA_URL", "OLLAMA_URL", default="http://localhost:11434/api/embeddings")
@@ -256,7 +256,7 @@ class SentenceTransformerProvider(BaseEmbeddingsProvider[Any]):
 
 
 class ONNXProvider(BaseEmbeddingsProvider[Any]):
-    """A small model in ONNX."""
+    """A small ONNX model."""
 
     embedding_callable: type[Any] = ONNXEmbeddings
     preferred_providers: list[str] | None = environment_field(
@@ -278,7 +278,7 @@ class OpenCLIPProvider(BaseEmbeddingsProvider[Any]):
 
 
 class InstructorProvider(BaseEmbeddingsProvider[Any]):
-    """Instructor, whose embeddings follow an instruction."""
+    """Instructor, whose embeddings depend on an instruction."""
 
     embedding_callable: type[Any] = InstructorEmbeddings
     model_name: str = environment_field(
@@ -291,7 +291,7 @@ class InstructorProvider(BaseEmbeddingsProvider[Any]):
 
 
 class Text2VecProvider(BaseEmbeddingsProvider[Any]):
-    """text2vec, for Chinese."""
+    """Text2vec, for Chinese."""
 
     embedding_callable: type[Any] = Text2VecEmbeddings
     model_name: str = environment_field(

@@ -1,1 +1,1 @@
-"""Files that programs keep, and stored outputs of tasks."""
+"""Program files and stored task outputs."""

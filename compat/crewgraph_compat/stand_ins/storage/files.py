@@ -1,4 +1,4 @@
-"""The storage folder, locks among processes that share it, and the files that programs write by themselves."""
+"""The storage folder, inter-process locks, and the files that programs write themselves."""
 
 import hashlib
 import json
@@ -46,12 +46,12 @@ __all__ = [
 
 
 def db_storage_path() -> str:
-    """Return the folder for data that is kept between runs, creating it if necessary.
+    """Return the folder for persistent data, creating it if necessary.
 
-    It is crewgraph's own; see `crewgraph.settings.storage_dir`. CrewAI's is one for each working directory.
+    This is crewgraph's folder; see `crewgraph.settings.storage_dir`. CrewAI has one per working directory.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: It cannot be created.
     """
     folder = storage_dir()
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -59,7 +59,7 @@ def db_storage_path() -> str:
 
 
 def get_project_directory_name() -> str:
-    """What CREWAI_STORAGE_DIR says, else the name of the working directory."""
+    """Return the value of CREWAI_STORAGE_DIR, or else the name of the working directory."""
     return os.environ.get("CREWAI_STORAGE_DIR") or Path.cwd().name
 
 
@@ -69,10 +69,10 @@ def lock(name: str, *, timeout: float = 120) -> Generator[None]:
 
     Args:
         name: any text.
-        timeout: seconds to wait for whoever holds it.
+        timeout: the maximum wait in seconds.
 
     Raises:
-        TimeoutError: it was held all that time.
+        TimeoutError: The lock was not released in time.
     """
     folder = storage_dir() / "locks"
     folder.mkdir(parents=True, exist_ok=True)
@@ -106,13 +106,13 @@ class LogEntry(TypedDict, total=False):
 
 
 class FileHandler:
-    """Adds entries to a file, in the form of `Crew(output_log_file=...)`, which writes its own.
+    """Append entries to a file in the format of `Crew(output_log_file=...)`.
 
     Args:
-        file_path: the file: `logs.txt` for True; a name that ends neither in .txt nor in .json gets .txt.
+        file_path: the file, or True for `logs.txt`; .txt is appended unless it ends in .txt or .json.
 
     Raises:
-        ValueError: it is neither True nor a name.
+        ValueError: The value is neither True nor a name.
     """
 
     def __init__(self, file_path: bool | str) -> None:
@@ -123,10 +123,10 @@ class FileHandler:
         self._path = f"{file_path}{ending}" if is_named else os.path.join(os.curdir, "logs.txt")
 
     def log(self, **kwargs: Unpack[LogEntry]) -> None:
-        """Add an entry, with the time in front of it.
+        """Append an entry with the current time.
 
         Raises:
-            ValueError: the file cannot be written, or is a .json file of something else.
+            ValueError: The file cannot be written, or is a .json file with other contents.
         """
         try:
             add_entry(log_path(self._path), {"timestamp": f"{datetime.now():%Y-%m-%d %H:%M:%S}", **kwargs})
@@ -135,29 +135,29 @@ class FileHandler:
 
 
 class PickleHandler:
-    """Keeps data in a JSON file, whatever its name says: `x` and `x.pkl` stand for `x.json`.
+    """Store data in a JSON file, whatever its extension: `x` and `x.pkl` mean `x.json`.
 
-    Numbers as keys become texts in JSON, and are numbers again when they are read.
+    Integer keys become strings in JSON and are converted back when read.
 
     Args:
         file_name: the file, in the working directory.
 
     Raises:
-        RunError: it is no name of a file.
+        RunError: The name is not a valid file name.
     """
 
     def __init__(self, file_name: str) -> None:
         self.file_path = str(training_path(file_name, label="`file_name`").absolute())
 
     def initialize_file(self) -> None:
-        """Make the file anew, with nothing in it."""
+        """Create an empty file, replacing an existing one."""
         self.save({})
 
     def save(self, data: Any) -> None:
-        """Keep data in the place of what the file held.
+        """Replace the contents of the file.
 
         Raises:
-            TypeError: it is nothing that JSON can hold.
+            TypeError: The data are not JSON serializable.
             StorageError: the file cannot be written.
         """
         try:
@@ -166,10 +166,10 @@ class PickleHandler:
             raise StorageError(f"`{self.file_path}` cannot be written: {error}") from error
 
     def load(self) -> Any:
-        """What the file holds; an empty dict where there is none, or nothing in it.
+        """Return the contents of the file, or an empty dict if it is missing or empty.
 
         Raises:
-            StorageError: it cannot be read, or is no JSON.
+            StorageError: The file cannot be read or is not JSON.
         """
         try:
             written = Path(self.file_path).read_bytes()
@@ -183,20 +183,20 @@ class PickleHandler:
 
 
 class CrewTrainingHandler(PickleHandler):
-    """What people said of answers, by agents and rounds, kept by hand; `crew.train` keeps a file of its own."""
+    """Store training feedback by agent and iteration by hand; `crew.train` uses a file of its own."""
 
     def save_trained_data(self, agent_id: str, trained_data: dict[str, Any]) -> None:
-        """Keep what an agent learned, in the place of what is kept of it."""
+        """Replace what an agent has learned."""
         self.save({**self.load(), agent_id: trained_data})
 
     def append(self, train_iteration: int, agent_id: str, new_data: Any) -> None:
-        """Add what belongs to a round of an agent, in the place of what is kept of that round."""
+        """Replace the data of an agent's iteration."""
         data = self.load()
         data.setdefault(agent_id, {})[train_iteration] = new_data
         self.save(data)
 
     def clear(self) -> None:
-        """Forget everything, if there is such a file."""
+        """Clear the file if it exists."""
         if Path(self.file_path).exists():
             self.save({})
 
@@ -206,13 +206,13 @@ def _numbered(pairs: list[tuple[str, Any]]) -> dict[Any, Any]:
 
 
 DEFAULT_TTL: Final = 3600
-"""How long files are held, in seconds."""
+"""The default time to live of files, in seconds."""
 
 _Files = dict[str, Any]
 
 
 class _Shelf:
-    """_Files by the id of whatever they belong to."""
+    """Files by the id of their owner."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -239,71 +239,71 @@ _of_tasks = _Shelf()
 
 
 def store_files(execution_id: UUID, files: _Files, ttl: int = DEFAULT_TTL) -> None:
-    """Hold the files of a run, in the place of others of it, for `ttl` seconds."""
+    """Store the files of a run for `ttl` seconds, replacing earlier ones."""
     _of_runs.put(execution_id, files, ttl)
 
 
 def get_files(execution_id: UUID) -> _Files | None:
-    """The files of a run, by name; None where there are none."""
+    """Return the files of a run by name, or None if there are none."""
     return _of_runs.get(execution_id)
 
 
 def clear_files(execution_id: UUID) -> None:
-    """Hold the files of a run no longer."""
+    """Discard the files of a run."""
     _of_runs.clear(execution_id)
 
 
 def store_task_files(task_id: UUID, files: _Files, ttl: int = DEFAULT_TTL) -> None:
-    """Hold the files of a task, in the place of others of it, for `ttl` seconds."""
+    """Store the files of a task for `ttl` seconds, replacing earlier ones."""
     _of_tasks.put(task_id, files, ttl)
 
 
 def get_task_files(task_id: UUID) -> _Files | None:
-    """The files of a task, by name; None where there are none."""
+    """Return the files of a task by name, or None if there are none."""
     return _of_tasks.get(task_id)
 
 
 def clear_task_files(task_id: UUID) -> None:
-    """Hold the files of a task no longer."""
+    """Discard the files of a task."""
     _of_tasks.clear(task_id)
 
 
 def get_all_files(crew_id: UUID, task_id: UUID | None = None) -> _Files | None:
-    """The files of a run and of a task; of two with one name the task's. None where there are none."""
+    """Return the files of a run and a task by name, preferring the task's, or None if there are none."""
     of_task = get_task_files(task_id) if task_id else None
     return {**(get_files(crew_id) or {}), **(of_task or {})} or None
 
 
 async def astore_files(execution_id: UUID, files: _Files, ttl: int = DEFAULT_TTL) -> None:
-    """`store_files` for coroutines; nothing is waited for."""
+    """Asynchronous `store_files`."""
     store_files(execution_id, files, ttl)
 
 
 async def aget_files(execution_id: UUID) -> _Files | None:
-    """`get_files` for coroutines."""
+    """Asynchronous `get_files`."""
     return get_files(execution_id)
 
 
 async def aclear_files(execution_id: UUID) -> None:
-    """`clear_files` for coroutines."""
+    """Asynchronous `clear_files`."""
     clear_files(execution_id)
 
 
 async def astore_task_files(task_id: UUID, files: _Files, ttl: int = DEFAULT_TTL) -> None:
-    """`store_task_files` for coroutines."""
+    """Asynchronous `store_task_files`."""
     store_task_files(task_id, files, ttl)
 
 
 async def aget_task_files(task_id: UUID) -> _Files | None:
-    """`get_task_files` for coroutines."""
+    """Asynchronous `get_task_files`."""
     return get_task_files(task_id)
 
 
 async def aclear_task_files(task_id: UUID) -> None:
-    """`clear_task_files` for coroutines."""
+    """Asynchronous `clear_task_files`."""
     clear_task_files(task_id)
 
 
 async def aget_all_files(crew_id: UUID, task_id: UUID | None = None) -> _Files | None:
-    """`get_all_files` for coroutines."""
+    """Asynchronous `get_all_files`."""
     return get_all_files(crew_id, task_id)

@@ -1,4 +1,4 @@
-"""Outputs of tasks: of the latest run, in an SQLite file, and as one text."""
+"""Task outputs: those of the latest run, those in an SQLite file, and combined as one text."""
 
 import json
 import sqlite3
@@ -37,16 +37,16 @@ __all__ = [
 
 
 class TaskOutputStorageHandler:
-    """Reads the outputs of the latest run of a crew, which runs keep by themselves; `crew.runs` has all runs.
+    """Read the task outputs of a crew's latest run, which runs store automatically; `crew.runs` has all runs.
 
-    What a program adds by itself is kept in the object alone, in the place of those.
+    Outputs added by a program replace those and are held in memory only.
     """
 
     def __init__(self) -> None:
         self._added: list[dict[str, Any]] | None = None
 
     def load(self) -> list[dict[str, Any]]:
-        """The outputs: "task_id", "expected_output", "output", "task_index", "inputs" and "was_replayed" of each."""
+        """Return the outputs as dicts with "task_id", "expected_output", "output", "task_index", "inputs" and "was_replayed"."""
         if self._added is not None:
             return self._added
         run = latest_crew_run()
@@ -65,10 +65,10 @@ class TaskOutputStorageHandler:
         self._added = [*(self._added or []), entry]
 
     def update(self, task_index: int, log: dict[str, Any]) -> None:
-        """Change an output; nothing where there is none with this number.
+        """Change an output; an unknown index is ignored.
 
         Args:
-            task_index: its number.
+            task_index: the index of the output.
             log: with "task", "output", "inputs" and "was_replayed".
         """
         output: Any = log["output"]
@@ -85,23 +85,23 @@ class TaskOutputStorageHandler:
                 )
 
     def reset(self) -> None:
-        """Begin anew, with no outputs; runs stay kept."""
+        """Start over without outputs; stored runs are kept."""
         self._added = []
 
 
 @dataclass(frozen=True)
 class LatestRun:
-    """The run of a crew that was written last."""
+    """The most recently saved run of a crew."""
 
     key: str
-    """Which one it is, and as of when."""
+    """Identifies the run and its version."""
 
     at: datetime
     outputs: list[dict[str, Any]]
 
 
 def latest_crew_run() -> LatestRun | None:
-    """The latest run of a crew; None where none is kept."""
+    """Return the latest run of a crew, or None."""
     file = storage_dir() / DATABASE
     if not file.is_file():
         return None
@@ -144,11 +144,11 @@ def _entry(
 
 
 class DatabaseOperationError(Exception):
-    """Something could not be read from a database, or written into it.
+    """A database could not be read or written.
 
     Args:
         message: what.
-        original_error: what the database said.
+        original_error: the database error.
     """
 
     def __init__(self, message: str, original_error: Exception | None = None) -> None:
@@ -157,7 +157,7 @@ class DatabaseOperationError(Exception):
 
 
 class DatabaseError:
-    """How such things are told."""
+    """The message templates of database errors."""
 
     INIT_ERROR: Final[str] = "the database cannot be made: {}"
     SAVE_ERROR: Final[str] = "outputs of tasks cannot be saved: {}"
@@ -167,12 +167,12 @@ class DatabaseError:
 
     @classmethod
     def format_error(cls, template: str, error: Exception) -> str:
-        """One of them, with what the database said."""
+        """Return the template filled with the database error."""
         return template.format(str(error))
 
 
 class AgentRepositoryError(Exception):
-    """An agent could not be read from a repository of agents; crewgraph has none, so it is never raised here."""
+    """An agent could not be read from a repository; never raised here, since crewgraph has no agent repository."""
 
 
 _FILE = "task_outputs.db"
@@ -188,20 +188,20 @@ _JSON = frozenset({"output", "inputs"})
 
 
 class KickoffTaskOutputsSQLiteStorage:
-    """Outputs of tasks in an SQLite file.
+    """Task outputs in an SQLite file.
 
-    Without a file of one's own, they begin as what the latest run of a crew gave, which runs keep by themselves, and what is
-    added, changed or removed holds until a crew runs again; `crew.runs` has all runs.
+    Without a custom file, they start as the outputs of the latest crew run, which runs store automatically, and
+    changes last until the next crew run; `crew.runs` has all runs.
     """
 
     def __init__(self, db_path: str | None = None) -> None:
-        """Name the file.
+        """Open the file.
 
         Args:
-            db_path: the file; crewgraph's own in its storage folder, if it is not given.
+            db_path: the file; defaults to crewgraph's own in its storage folder.
 
         Raises:
-            DatabaseOperationError: it cannot be opened.
+            DatabaseOperationError: The file cannot be opened.
         """
         self._is_of_runs = db_path is None
         self.db_path = db_path or str(storage_dir() / _FILE)
@@ -210,19 +210,19 @@ class KickoffTaskOutputsSQLiteStorage:
                 pass
 
     def load(self) -> list[dict[str, Any]]:
-        """The outputs by their numbers.
+        """Return the outputs ordered by index.
 
         Each has "task_id", "expected_output", "output", "task_index", "inputs", "was_replayed" and "timestamp".
 
         Raises:
-            DatabaseOperationError: they cannot be read.
+            DatabaseOperationError: The outputs cannot be read.
         """
         run = latest_crew_run() if self._is_of_runs else None
         if not self._is_of_runs or Path(self.db_path).exists():
             with self._opened(DatabaseError.LOAD_ERROR) as database:
-                if not self._is_of_runs or _taken(database) == _key(run):
+                if not self._is_of_runs or _copied_run(database) == _key(run):
                     return _rows(database)
-        return [] if run is None else [{**item, "timestamp": _shown(run)} for item in run.outputs]
+        return [] if run is None else [{**item, "timestamp": _timestamp(run)} for item in run.outputs]
 
     def add(
         self,
@@ -232,23 +232,23 @@ class KickoffTaskOutputsSQLiteStorage:
         was_replayed: bool = False,
         inputs: dict[str, Any] | None = None,
     ) -> None:
-        """Add an output, in the place of one of the same task.
+        """Add an output, replacing an earlier one of the same task.
 
         Raises:
-            DatabaseOperationError: it cannot be written.
+            DatabaseOperationError: The file cannot be written.
         """
         with self._changed(DatabaseError.SAVE_ERROR) as database:
             _insert(database, (str(task.id), task.expected_output, output, task_index, inputs or {}, was_replayed))
 
     def update(self, task_index: int, **kwargs: Any) -> None:
-        """Change what is kept of an output; a warning tells where none has this number.
+        """Change an output; an unknown index causes a warning.
 
         Args:
-            task_index: its number.
-            **kwargs: what is to change, by the names that `load` gives.
+            task_index: the index of the output.
+            **kwargs: new values under the names that `load` returns.
 
         Raises:
-            DatabaseOperationError: it cannot be written, or there is no such name.
+            DatabaseOperationError: The file cannot be written, or a name is unknown.
         """
         unknown = [name for name in kwargs if name not in _COLUMNS]
         if unknown or not kwargs:
@@ -263,20 +263,20 @@ class KickoffTaskOutputsSQLiteStorage:
             warnings.warn(f"no output of a task has the number {task_index}; nothing was changed", stacklevel=2)
 
     def delete_all(self) -> None:
-        """Remove all outputs; runs stay kept.
+        """Remove all outputs; stored runs are kept.
 
         Raises:
-            DatabaseOperationError: it cannot be written.
+            DatabaseOperationError: The file cannot be written.
         """
         with self._changed(DatabaseError.DELETE_ERROR) as database:
             database.execute("DELETE FROM task_outputs")
 
     @contextmanager
-    def _changed(self, told: str) -> Generator[sqlite3.Connection]:
-        """The file, with the outputs of the latest run in it, where that is what is changed."""
+    def _changed(self, template: str) -> Generator[sqlite3.Connection]:
+        """Open the file for a change, first copying the outputs of the latest run into it if they are affected."""
         run = latest_crew_run() if self._is_of_runs else None
-        with self._opened(told) as database:
-            if self._is_of_runs and _taken(database) != _key(run):
+        with self._opened(template) as database:
+            if self._is_of_runs and _copied_run(database) != _key(run):
                 database.execute("DELETE FROM task_outputs")
                 database.execute("DELETE FROM taken")
                 database.execute("INSERT INTO taken VALUES (?)", (_key(run),))
@@ -285,7 +285,7 @@ class KickoffTaskOutputsSQLiteStorage:
             yield database
 
     @contextmanager
-    def _opened(self, told: str) -> Generator[sqlite3.Connection]:
+    def _opened(self, template: str) -> Generator[sqlite3.Connection]:
         try:
             if self._is_of_runs:
                 private_file(self.db_path)
@@ -293,7 +293,7 @@ class KickoffTaskOutputsSQLiteStorage:
                 database.executescript(_TABLES)
                 yield database
         except (sqlite3.Error, OSError) as error:
-            raise DatabaseOperationError(DatabaseError.format_error(told, error), error) from error
+            raise DatabaseOperationError(DatabaseError.format_error(template, error), error) from error
 
 
 def _insert(database: sqlite3.Connection, values: tuple[Any, ...]) -> None:
@@ -316,8 +316,8 @@ def _rows(database: sqlite3.Connection) -> list[dict[str, Any]]:
     ]
 
 
-def _taken(database: sqlite3.Connection) -> str | None:
-    """The run that the outputs begin with; None where there is none yet."""
+def _copied_run(database: sqlite3.Connection) -> str | None:
+    """Return the run whose outputs were copied into the file, or None."""
     result = database.execute("SELECT run FROM taken").fetchone()
     return None if result is None else str(result[0])
 
@@ -326,21 +326,21 @@ def _key(run: LatestRun | None) -> str:
     return "" if run is None else run.key
 
 
-def _shown(run: LatestRun) -> str:
+def _timestamp(run: LatestRun) -> str:
     return f"{run.at:%Y-%m-%d %H:%M:%S}"
 
 
 DIVIDERS: Final = "\n\n----------\n\n"
-"""Stands between two outputs."""
+"""The separator between two outputs."""
 
 
 def aggregate_raw_outputs_from_task_outputs(task_outputs: Iterable[TaskOutput]) -> str:
-    """The raw texts of outputs, one after the other."""
+    """Join the raw texts of outputs."""
     return DIVIDERS.join(output.raw for output in task_outputs)
 
 
 def aggregate_raw_outputs_from_tasks(tasks: Iterable[Task] | Unspecified) -> str:
-    """The raw texts of the outputs that tasks have."""
+    """Join the raw texts of the outputs of tasks."""
     if isinstance(tasks, Unspecified):
         return ""
     outputs = (cast("Any", task.output) for task in tasks)

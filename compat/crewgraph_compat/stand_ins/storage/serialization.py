@@ -1,4 +1,4 @@
-"""Anything as data that JSON takes, and `Literal` types of given texts."""
+"""Conversion of arbitrary objects to JSON data, and `Literal` types from texts."""
 
 import base64
 import dataclasses
@@ -23,10 +23,10 @@ __all__ = [
 
 
 SerializablePrimitive: TypeAlias = str | int | float | bool | None
-"""What JSON takes as it is."""
+"""JSON scalars."""
 
 Serializable: TypeAlias = Union[str, int, float, bool, None, list["Serializable"], dict[str, "Serializable"]]  # noqa: UP007
-"""What JSON takes."""
+"""Any JSON value."""
 
 
 def to_serializable(
@@ -36,12 +36,12 @@ def to_serializable(
     _current_depth: int = 0,
     _ancestors: set[int] | None = None,
 ) -> Serializable:
-    """An object as plain data: models and dataclasses as dicts, times as texts, whatever else as its `repr`.
+    """Convert an object to plain data: models and dataclasses to dicts, times to texts, anything else to its `repr`.
 
     Args:
         obj: the object.
-        exclude: names that are left out, of keys at any depth, and of the fields of a model.
-        max_depth: how many levels are opened; what is deeper is its `repr`.
+        exclude: names of keys at any depth, and of model fields, to omit.
+        max_depth: the number of levels to expand; deeper values become their `repr`.
     """
     if obj is None or isinstance(obj, (str, int, float, bool)):
         return obj
@@ -77,16 +77,16 @@ def _opened(obj: Any, exclude: set[str], max_depth: int, depth: int, above: set[
 
 
 def to_string(obj: Any) -> str | None:
-    """An object as JSON text; None stays None."""
+    """Return an object as JSON text; None stays None."""
     plain = to_serializable(obj)
     return None if plain is None else json.dumps(plain)
 
 
 class CrewJSONEncoder(json.JSONEncoder):
-    """`json.dumps(..., cls=CrewJSONEncoder)` writes models, times, ids, decimals, enums and bytes (base64), too."""
+    """A JSON encoder that also supports models, times, ids, decimals, enums and bytes (base64)."""
 
     def default(self, obj: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """What is written in the place of an object.
+        """Return a JSON value for an object.
 
         Raises:
             TypeError: JSON has nothing for it.
@@ -103,7 +103,7 @@ class CrewJSONEncoder(json.JSONEncoder):
 
 
 def create_literals_from_strings(values: Iterable[str]) -> Any:
-    """The `Literal` of texts, each once, in their order.
+    """Return a `Literal` of the unique texts, in order.
 
     Raises:
         ValueError: there are none.

@@ -1,1 +1,1 @@
-"""Tools, their names and their schemas."""
+"""Tools, their names and schemas."""

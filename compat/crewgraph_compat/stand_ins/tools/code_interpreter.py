@@ -1,4 +1,4 @@
-"""The tool that runs code, in the words of crewai_tools."""
+"""The code interpreter tool with the interface of crewai_tools."""
 
 from typing import Any, Self
 
@@ -20,24 +20,24 @@ class CodeInterpreterSchema(BaseModel):
 
 
 class CodeInterpreterTool(_Ours):
-    """Runs Python in a Docker container that is thrown away, never on this machine."""
+    """Run Python in a disposable Docker container, never on this machine."""
 
     args_schema: type[BaseModel] = CodeInterpreterSchema
 
     code: str | None = None
-    """A program to run where the model gives none."""
+    """The default program, used if the model passes none."""
 
     default_image_tag: str | None = None
-    """The image, in other words; nothing is built."""
+    """An alias of the image; nothing is built."""
 
     unsafe_mode: bool = False
-    """Refused where it is True."""
+    """Must not be True."""
 
     user_dockerfile_path: str | None = None
-    """Refused: build the image and give it as `image`."""
+    """Not supported: build the image and pass it as `image`."""
 
     user_docker_base_url: str | None = None
-    """Refused: Docker's own variable DOCKER_HOST says where it is."""
+    """Not supported: set Docker's own variable DOCKER_HOST."""
 
     @field_validator("unsafe_mode")
     @classmethod
@@ -66,11 +66,11 @@ class CodeInterpreterTool(_Ours):
         return self
 
     def _run(self, code: str | None = None, libraries_used: list[str] | None = None, **_given: Any) -> str:
-        """What the program prints.
+        """Return the output of the program.
 
         Raises:
-            ToolFailed: it could not be run, took too long, or ended with an error.
-            ValueError: there is no program.
+            ToolFailed: The program could not be run, timed out, or failed.
+            ValueError: There is no program.
         """
         program = code or self.code
         if not program:

@@ -1,4 +1,4 @@
-"""Names of tools, and modules, classes and callables by their names."""
+"""Tool names, and the resolution of modules, classes and callables by name."""
 
 import hashlib
 import importlib
@@ -32,24 +32,24 @@ _ALLOWED = "CREWAI_DESERIALIZE_CALLBACKS"
 
 
 class OptionalDependencyError(ImportError):
-    """A package that a program may do without is not there, and is needed now."""
+    """An optional dependency is required but not installed."""
 
 
 class InvalidRefError(ValueError):
-    """A "module:name" that leads nowhere, or to something else than is wanted."""
+    """A "module:name" reference that cannot be resolved or has the wrong type."""
 
 
 def require_field(name: str, *, purpose: str, attr: str | None = None) -> ModuleType | Any:
-    """A module, or something in it.
+    """Import a module, or an attribute of it.
 
     Args:
         name: the module.
-        purpose: what it is needed for, for the message.
-        attr: what in it.
+        purpose: the reason it is needed, for the message.
+        attr: an attribute of the module.
 
     Raises:
         OptionalDependencyError: the module is not there.
-        AttributeError: it has nothing of that name.
+        AttributeError: The module has no such attribute.
     """
     try:
         module = importlib.import_module(name)
@@ -66,10 +66,10 @@ def require_field(name: str, *, purpose: str, attr: str | None = None) -> Module
 
 
 def validate_import_path(v: str) -> Any:
-    """What a "module.name" stands for.
+    """Return the object at a dotted import path.
 
     Raises:
-        ValueError: it has no such form, or leads nowhere.
+        ValueError: The path is malformed or cannot be resolved.
     """
     module, _, name = v.rpartition(".")
     if not module or not name:
@@ -86,29 +86,29 @@ def validate_import_path(v: str) -> Any:
 
 
 ImportedDefinition = Annotated[Any, AfterValidator(validate_import_path)]
-"""For fields of models: a "module.name" in, what it stands for out."""
+"""A pydantic field type: the input is a dotted import path, the value is the object."""
 
 _imported: TypeAdapter[Any] = TypeAdapter(ImportedDefinition)
 
 
 def import_and_validate_definition(v: str) -> Any:
-    """What a "module.name" stands for, as pydantic validates it.
+    """Return the object at a dotted import path, validated by pydantic.
 
     Raises:
-        pydantic.ValidationError: it leads nowhere.
+        pydantic.ValidationError: The path cannot be resolved.
     """
     return _imported.validate_python(v)
 
 
 def resolve_ref(ref: str, *, field: str) -> Any:
-    """What a "module:name" stands for; the name may have dots.
+    """Return the object for a "module:name" reference; the name may be dotted.
 
     Args:
-        ref: where it is.
-        field: what it was given as, for messages.
+        ref: the reference.
+        field: the field it was passed as, for messages.
 
     Raises:
-        InvalidRefError: it has no such form, or leads nowhere (also ValueError).
+        InvalidRefError: The reference is malformed or cannot be resolved (also ValueError).
     """
     module, _, name = ref.partition(":")
     if not module or not name:
@@ -120,10 +120,10 @@ def resolve_ref(ref: str, *, field: str) -> Any:
 
 
 def resolve_class_ref(ref: str, *, field: str, base_class: type[Any] | None = None) -> type[Any]:
-    """The class that a "module:name" stands for.
+    """Return the class for a "module:name" reference.
 
     Raises:
-        InvalidRefError: there is none, or it is none of `base_class` (also ValueError).
+        InvalidRefError: There is none, or it is not a subclass of `base_class` (also ValueError).
     """
     result = resolve_ref(ref, field=field)
     if not isinstance(result, type):
@@ -134,7 +134,7 @@ def resolve_class_ref(ref: str, *, field: str, base_class: type[Any] | None = No
 
 
 def callable_to_string(fn: Callable[..., Any]) -> str | None:
-    """The dotted path of a function or class; None where it has none that others could import."""
+    """Return the dotted path of a function or class, or None if it cannot be imported by others."""
     module, name = getattr(fn, "__module__", None), getattr(fn, "__qualname__", None)
     if module is None and (owner := getattr(fn, "__self__", None)) is not None:
         module = type(owner).__module__
@@ -142,10 +142,10 @@ def callable_to_string(fn: Callable[..., Any]) -> str | None:
 
 
 def string_to_callable(value: Any) -> Callable[..., Any]:
-    """What `callable_to_string` told; something callable is taken as it is.
+    """Return the callable for a dotted path; callables are returned unchanged.
 
     Raises:
-        ValueError: it is no path, leads nowhere, or the environment does not allow to follow paths.
+        ValueError: The path is malformed, cannot be resolved, or the environment forbids resolving paths.
     """
     if callable(value):
         return value
@@ -170,7 +170,7 @@ SerializableCallable = Annotated[
     PlainSerializer(callable_to_string, return_type=str, when_used="json"),
     WithJsonSchema({"type": "string"}),
 ]
-"""For fields of models: a function, or its dotted path; its path in JSON."""
+"""A pydantic field type: a function or its dotted path, serialized as the path."""
 
 
 def _by_path(path: str) -> Any:
@@ -178,15 +178,15 @@ def _by_path(path: str) -> Any:
     for length in range(len(parts) - 1, 0, -1):
         try:
             return _within(importlib.import_module(".".join(parts[:length])), ".".join(parts[length:]))
-        except (ImportError, AttributeError, ValueError):  # it may be a class of a module further up
+        except (ImportError, AttributeError, ValueError):  # the path may name a class in a parent module
             continue
     return None
 
 
-def _within(found: Any, name: str) -> Any:
+def _within(value: Any, name: str) -> Any:
     for part in name.split("."):
-        found = getattr(found, part)
-    return found
+        value = getattr(value, part)
+    return value
 
 
 _HUMPS = (re.compile(r"([A-Z]+)([A-Z][a-z])"), re.compile(r"([a-z])([A-Z])"))
@@ -194,13 +194,13 @@ _DIGITS = 8
 
 
 def sanitize_tool_name(name: str, max_length: int = 64) -> str:
-    """A tool's name as CrewAI tells it to models: lower-case letters and digits, joined by `_`.
+    """Return a tool name as CrewAI shows it to models: lowercase letters and digits joined by `_`.
 
     Agents of crewgraph call tools by `crewgraph.tools.structured.model_name`, which keeps capitals.
 
     Args:
         name: the tool's name.
-        max_length: how long it may be; of a longer one the start is kept, with eight digits made from the whole.
+        max_length: the maximum length; a longer name is truncated and ends in an eight-digit hash.
     """
     for hump in _HUMPS:
         name = hump.sub(r"\1_\2", name)
@@ -212,6 +212,6 @@ def sanitize_tool_name(name: str, max_length: int = 64) -> str:
 
 
 def slugify(text: str, separator: str = "_") -> str:
-    """A text as lower-case letters and digits with a separator between its words; accents are taken off."""
+    """Return a text as lowercase letters and digits with a separator between words; accents are removed."""
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
     return separator.join(re.findall(r"[a-z0-9]+", plain.replace("'", "").replace('"', "")))

@@ -1,4 +1,4 @@
-"""Tool calls in the providers' own protocols, read and carried out by hand, and tools described as text."""
+"""Native tool calls, parsed and executed by hand, and textual tool descriptions."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -44,7 +44,7 @@ __all__ = [
 
 
 DELEGATION_TOOL_NAMES: Final = frozenset({"delegate_work_to_coworker", "ask_question_to_coworker"})
-"""The tools that hand work to others, as CrewAI names them."""
+"""The delegation tools under CrewAI's names."""
 
 _MISSING_TOOL = "Tool not found"
 _UNSUPPORTED = ("not support", "unsupported", "not available", "unknown parameter", "unrecognized")
@@ -52,32 +52,32 @@ _UNSUPPORTED = ("not support", "unsupported", "not available", "unknown paramete
 
 @dataclass
 class NativeToolCallResult:
-    """What came of a call."""
+    """The result of a tool call."""
 
     call_id: str
-    """The call's id."""
+    """The id of the call."""
 
     func_name: str
-    """Which tool."""
+    """The name of the tool."""
 
     result: str
-    """What the model is shown."""
+    """The text shown to the model."""
 
     from_cache: bool = False
-    """Whether it gave that before."""
+    """Whether the result came from the cache."""
 
     result_as_answer: bool = False
-    """Whether that is the answer."""
+    """Whether the result is the final answer."""
 
     tool_message: LLMMessage = field(default_factory=lambda: cast("LLMMessage", {}))
-    """That as a message."""
+    """The result as a message."""
 
 
 def parse_tools(tools: Sequence[Any]) -> list[CrewStructuredTool]:
-    """Tools as `CrewStructuredTool`s.
+    """Convert tools to `CrewStructuredTool` objects.
 
     Raises:
-        ValueError: one is no tool.
+        ValueError: An entry is not a tool.
     """
     result: list[CrewStructuredTool] = []
     for tool in tools:
@@ -91,39 +91,39 @@ def parse_tools(tools: Sequence[Any]) -> list[CrewStructuredTool]:
 
 
 def get_tool_names(tools: Sequence[Any]) -> str:
-    """The names of tools, as models are told them by CrewAI."""
+    """Return the names of tools as CrewAI shows them to models."""
     return ", ".join(sanitize_tool_name(tool.name) for tool in tools)
 
 
 def render_text_description_and_args(tools: Sequence[Any]) -> str:
-    """What tools do and take, for a prompt."""
+    """Return the descriptions and arguments of tools for a prompt."""
     return "\n".join(prompt_text(item.spec) for item in parse_tools(tools))
 
 
 def build_text_tool_calling_fallback_message(tools_description: str, tools_names: str) -> str:
-    """What a model is told that has no tool calls of its own."""
+    """Return the tool instructions for a model without native tool calling."""
     return english().slice("tools", tools=tools_description, tool_names=tools_names)
 
 
 def check_native_tool_support(llm: Any, original_tools: Sequence[Any] | None) -> bool:
-    """Whether there are tools, and a model that calls them in its own protocol."""
+    """Return whether there are tools and the model supports native tool calling."""
     supports = getattr(llm, "supports_function_calling", None)
     return bool(original_tools) and callable(supports) and bool(supports())
 
 
 def is_native_tool_calling_unsupported_error(error: BaseException) -> bool:
-    """Whether a request failed because the model has no tool calls of its own."""
+    """Return whether a request failed because the model does not support native tool calling."""
     message = str(error).lower()
-    return any(what in message for what in ("tool", "function")) and any(why in message for why in _UNSUPPORTED)
+    return any(word in message for word in ("tool", "function")) and any(why in message for why in _UNSUPPORTED)
 
 
 def is_tool_call_list(response: Sequence[Any]) -> bool:
-    """Whether a reply is a list of tool calls, in the form of any provider."""
+    """Return whether a reply is a list of tool calls in any provider's format."""
     return bool(response) and extract_tool_call_info(response[0]) is not None
 
 
 def extract_tool_call_info(tool_call: Any) -> tuple[str, str, dict[str, Any] | str] | None:
-    """A call's id, tool and arguments, in the form of any provider; None where it is no call."""
+    """Return the id, tool name and arguments of a call in any provider's format, or None for other values."""
     call = _fields(tool_call)
     own = _fields(call.get("function") or call.get("function_call") or call)
     if not own.get("name"):
@@ -144,7 +144,7 @@ def _fields(thing: Any) -> Mapping[str, Any]:
 def parse_tool_call_args(
     func_args: dict[str, Any] | str, func_name: str, call_id: str, original_tool: Any = None
 ) -> tuple[dict[str, Any], None] | tuple[None, dict[str, Any]]:
-    """The arguments of a call and None; or None, and what the model is told instead."""
+    """Return the parsed arguments and None, or None and the error result for the model."""
     if not isinstance(func_args, str):
         return func_args, None
     try:
@@ -158,7 +158,7 @@ def parse_tool_call_args(
 def convert_tools_to_openai_schema(
     tools: Sequence[Any],
 ) -> tuple[list[dict[str, Any]], dict[str, Callable[..., Any]], dict[str, Any]]:
-    """Tools in OpenAI's form, their functions by name, and themselves by name."""
+    """Return the tools in OpenAI format, their functions by name, and the tools by name."""
     schemas: list[dict[str, Any]] = []
     functions: dict[str, Callable[..., Any]] = {}
     named: dict[str, Any] = {}
@@ -175,14 +175,14 @@ def convert_tools_to_openai_schema(
 def setup_native_tools(
     original_tools: Sequence[Any],
 ) -> tuple[list[dict[str, Any]], dict[str, Callable[..., Any]], dict[str, Any]]:
-    """Another name of `convert_tools_to_openai_schema`."""
+    """Alias of `convert_tools_to_openai_schema`."""
     return convert_tools_to_openai_schema(original_tools)
 
 
 def build_tool_calls_assistant_message(
     tool_calls: Sequence[Any],
 ) -> tuple[LLMMessage | None, list[dict[str, Any]]]:
-    """A model's calls as its message, and as they stand in it; None where there are none."""
+    """Return the assistant message with the tool calls and the calls in that format, or None without calls."""
     infos = [info for call in tool_calls if (info := extract_tool_call_info(call)) is not None]
     calls = [
         {
@@ -196,9 +196,9 @@ def build_tool_calls_assistant_message(
 
 
 def format_native_tool_output_for_agent(tool: Any, raw_result: Any) -> str:
-    """What a model is shown of a tool's result."""
-    shown: Any = getattr(tool, "format_output_for_agent", None)
-    return str(shown(raw_result) if callable(shown) else raw_result)
+    """Return a tool result as it is shown to the model."""
+    formatter: Any = getattr(tool, "format_output_for_agent", None)
+    return str(formatter(raw_result) if callable(formatter) else raw_result)
 
 
 def execute_single_native_tool_call(
@@ -216,45 +216,45 @@ def execute_single_native_tool_call(
     verbose: bool = False,
     **more: Any,
 ) -> NativeToolCallResult:
-    """Carry out a call.
+    """Execute a tool call.
 
     Args:
         tool_call: the call, in the form of any provider.
-        available_functions: not used where a tool of that name is among the tools.
+        available_functions: used only for names that are not among the tools.
         original_tools: the tools.
-        structured_tools: further ones.
-        tools_handler: whose cache keeps results.
+        structured_tools: additional tools.
+        tools_handler: holds the cache of results.
         agent: for events.
         task: for events.
         crew: not used.
         event_source: not used.
         printer: not used.
         verbose: not used.
-        more: what later releases add; not used.
+        more: arguments of later releases; not used.
     """
     info = extract_tool_call_info(tool_call)
     if info is None:
-        return _shown("", "unknown", "this is no call of a tool")
+        return _call_result("", "unknown", "this is no call of a tool")
     call_id, name, values = info
     arguments, refused = parse_tool_call_args(values, name, call_id)
     if arguments is None:
-        return _shown(call_id, name, str((refused or {}).get("result")))
+        return _call_result(call_id, name, str((refused or {}).get("result")))
     tools = {sanitize_tool_name(tool.name): tool for tool in (*(structured_tools or ()), *original_tools)}
     if name not in tools:
         function = available_functions.get(name)
-        return _shown(call_id, name, _MISSING_TOOL if function is None else str(function(**arguments)))
+        return _call_result(call_id, name, _MISSING_TOOL if function is None else str(function(**arguments)))
     usage = ToolUsage(tools_handler, [tools[name]], task, None, agent)
     calling = ToolCalling(tool_name=tools[name].name, arguments=arguments)
-    return _shown(call_id, name, usage.use(calling, name), usage.is_answer(calling))
+    return _call_result(call_id, name, usage.use(calling, name), usage.is_answer(calling))
 
 
 def track_delegation_if_needed(tool_name: str, tool_args: Mapping[str, Any], task: Any) -> None:
-    """Count a call with the task, if it hands work to somebody; runs count theirs."""
+    """Count a delegation call on the task; runs count their own."""
     if isinstance(task, Task) and sanitize_tool_name(tool_name) in DELEGATION_TOOL_NAMES:
         task.increment_delegations(tool_args.get("coworker"))
 
 
-def _shown(call_id: str, name: str, text: str, is_answer: bool = False) -> NativeToolCallResult:
+def _call_result(call_id: str, name: str, text: str, is_answer: bool = False) -> NativeToolCallResult:
     message: LLMMessage = {"role": "tool", "tool_call_id": call_id, "name": name, "content": text}
     return NativeToolCallResult(call_id, name, text, result_as_answer=is_answer, tool_message=message)
 
@@ -263,27 +263,27 @@ _MARK = "Tool Description: "
 
 
 def build_schema_hint(args_schema: type[BaseModel]) -> str:
-    """What a tool takes, for an error message."""
+    """Describe a tool's arguments for an error message."""
     schema = json_schema(args_schema)
     properties, required = json.dumps(schema.get("properties", {})), json.dumps(schema.get("required", []))
     return f"\nExpected arguments: {properties}\nRequired: {required}"
 
 
 def format_description_for_llm(name: str, args_schema: type[BaseModel] | None, description: str) -> str:
-    """A tool's name, what it takes and what it is for."""
+    """Return the name, arguments and description of a tool."""
     takes = json.dumps(json_schema(args_schema), indent=2) if args_schema is not None else "{}"
     return f"Tool Name: {sanitize_tool_name(name)}\nTool Arguments: {takes}\n{_MARK}{description}"
 
 
 def strip_composite_description_prefix(description: str) -> str:
-    """What such a text says that the tool is for; another text as it is."""
+    """Return the plain description from such a text; other texts are returned unchanged."""
     return description.rpartition(_MARK)[2] if description.startswith("Tool Name:") else description
 
 
 def to_langchain(tools: Sequence[Any]) -> list[CrewStructuredTool]:
-    """Tools as `CrewStructuredTool`s, as CrewAI's function of this name gives them.
+    """Convert tools to `CrewStructuredTool` objects, like CrewAI's function of this name.
 
     Raises:
-        ValueError: one is no tool.
+        ValueError: An entry is not a tool.
     """
     return parse_tools(tools)

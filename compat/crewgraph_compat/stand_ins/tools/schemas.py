@@ -1,4 +1,4 @@
-"""Pydantic models from JSON schemas, and schemas of models in OpenAI's form or as text."""
+"""Pydantic models from JSON schemas, and model schemas in OpenAI format or as text."""
 
 from collections.abc import Mapping
 from datetime import date, datetime, time, timedelta
@@ -58,7 +58,7 @@ FORMAT_TYPE_MAP: Final[dict[str, Any]] = {
     "uuid4": UUID4,
     "uuid5": UUID5,
 }
-"""The types that stand for formats of texts."""
+"""The Python types of string formats."""
 
 _PLAIN: Final[dict[str, Any]] = {
     "string": str,
@@ -95,18 +95,18 @@ class JsonSchemaInfo(TypedDict):
 
 
 class ModelDescription(TypedDict):
-    """A model as OpenAI's `response_format` tells of it."""
+    """A model in OpenAI's `response_format`."""
 
     type: Literal["json_schema"]
     json_schema: JsonSchemaInfo
 
 
 def generate_model_description(model: type[BaseModel], *, strip_null_types: bool = True) -> ModelDescription:
-    """A model in that form.
+    """Return a model in OpenAI's `response_format`.
 
     Args:
         model: the model.
-        strip_null_types: whether fields that may be null are told without that.
+        strip_null_types: whether to drop null from nullable fields.
     """
     schema = resolve_refs(model.model_json_schema())
     schema.pop("$defs", None)
@@ -118,7 +118,7 @@ def generate_model_description(model: type[BaseModel], *, strip_null_types: bool
 
 
 def serialize_model_class(value: Any) -> Any:
-    """A model's class as its JSON schema; anything else as it is."""
+    """Return a model class as its JSON schema; other values are returned unchanged."""
     if isinstance(value, type) and issubclass(value, BaseModel):
         return value.model_json_schema()
     return cast("Any", value)
@@ -136,16 +136,16 @@ def create_model_from_schema(
     __validators__: dict[str, Any] | None = None,
     __cls_kwargs__: dict[str, Any] | None = None,
 ) -> type[BaseModel]:
-    """A model that validates what a JSON schema tells of.
+    """Create a model that validates a JSON schema.
 
     Args:
         json_schema: the schema of an object.
-        root_schema: where its `$defs` are, if elsewhere.
-        model_name: the model's name; None is the schema's title.
-        enrich_descriptions: whether descriptions tell of bounds, too.
+        root_schema: the schema that contains its `$defs`, if it is a different one.
+        model_name: the model's name; defaults to the schema's title.
+        enrich_descriptions: whether descriptions include constraints.
 
     Raises:
-        ValueError: something in it stands for no type.
+        ValueError: A part of the schema has no matching type.
     """
     definitions = (root_schema or json_schema).get("$defs", {})
     try:
@@ -164,7 +164,7 @@ def create_model_from_schema(
 
 
 class _Made:
-    """Makes fields of schemas."""
+    """Create model fields from schemas."""
 
     def __init__(self, is_rich: bool) -> None:
         self._is_rich = is_rich
@@ -183,7 +183,7 @@ class _Made:
         if examples := schema.get("examples"):
             settings["examples"] = examples
         if kind in (int, float, str) or "items" in schema:
-            settings |= {ours: schema[theirs] for theirs, ours in _BOUNDS.items() if theirs in schema}
+            settings |= {argument: schema[keyword] for keyword, argument in _BOUNDS.items() if keyword in schema}
         if is_required:
             return (kind, Field(**settings))
         return (Optional[kind], Field(default=schema.get("default"), **settings))  # noqa: UP045 - a type that is known when it runs
@@ -222,15 +222,15 @@ class _Made:
 
 
 class PydanticSchemaParser(BaseModel):
-    """Tells of a model's fields in a text."""
+    """Describe the fields of a model as text."""
 
     model: type[BaseModel]
     """The model."""
 
     def get_schema(self) -> str:
-        """A sketch of the JSON it wants, as our prompts hold it.
+        """Return an outline of the expected JSON, as used in prompts.
 
         Raises:
-            DefinitionError: a field has a type that JSON cannot express.
+            DefinitionError: A field has a type that JSON cannot express.
         """
         return model_outline(self.model)

@@ -1,4 +1,4 @@
-"""JSON schemas put as strict providers want them, step by step; models of crewgraph's agents are told theirs by itself."""
+"""JSON schema transformations for strict providers, step by step; agents apply them automatically."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -24,10 +24,10 @@ __all__ = [
 ]
 
 OPENAI_SUPPORTED_FORMATS: Final = {"date", "date-time", "duration", "time"}
-"""Formats of texts that OpenAI's strict schemas may name."""
+"""String formats that OpenAI's strict schemas support."""
 
 _NAMES: Final = ("properties", "$defs", "definitions", "patternProperties")
-"""Keys whose values have names of the user's for keys."""
+"""Keywords whose values are keyed by user-defined names."""
 
 _NOTES: Final = {"title", "default", "examples", "example", "deprecated", "readOnly", "writeOnly"}
 _BOUNDS: Final = {
@@ -51,7 +51,7 @@ _Schema = dict[str, Any]
 def add_key_in_dict_recursively(
     d: _Schema, key: str, value: Any, criteria: Callable[[_Schema], bool], _seen: set[int] | None = None
 ) -> _Schema:
-    """Put a key into each dict within, and of lists, that meets a criterion; in place."""
+    """Add a key to each nested dict that meets a criterion, in place."""
 
     def put(node: _Schema) -> None:
         if criteria(node):
@@ -61,7 +61,7 @@ def add_key_in_dict_recursively(
 
 
 def force_additional_properties_false(d: Any, _seen: set[int] | None = None) -> Any:
-    """Let no object have more than its properties; in place."""
+    """Disallow additional properties in all objects, in place."""
 
     def closed(node: _Schema) -> None:
         if node.get("type") == "object":
@@ -73,7 +73,7 @@ def force_additional_properties_false(d: Any, _seen: set[int] | None = None) -> 
 
 
 def ensure_all_properties_required(schema: _Schema, _seen: set[int] | None = None) -> _Schema:
-    """Have each object require all of its properties; in place."""
+    """Make all properties of each object required, in place."""
 
     def requiring(node: _Schema) -> None:
         if node.get("type") == "object" and isinstance(node.get("properties"), dict):
@@ -83,7 +83,7 @@ def ensure_all_properties_required(schema: _Schema, _seen: set[int] | None = Non
 
 
 def ensure_type_in_schemas(d: Any, _seen: set[int] | None = None) -> Any:
-    """Put objects in the place of empty choices; in place."""
+    """Replace empty alternatives with object schemas, in place."""
 
     def typed(node: _Schema) -> None:
         for choice in ("anyOf", "oneOf"):
@@ -94,7 +94,7 @@ def ensure_type_in_schemas(d: Any, _seen: set[int] | None = None) -> Any:
 
 
 def convert_oneof_to_anyof(schema: _Schema, _seen: set[int] | None = None) -> _Schema:
-    """Let any choice do where one of several had to; in place."""
+    """Convert `oneOf` to `anyOf`, in place."""
 
     def converted(node: _Schema) -> None:
         if "oneOf" in node:
@@ -104,7 +104,7 @@ def convert_oneof_to_anyof(schema: _Schema, _seen: set[int] | None = None) -> _S
 
 
 def strip_null_from_types(schema: _Schema, _seen: set[int] | None = None) -> _Schema:
-    """Take null out of types and choices, where something is left; in place."""
+    """Remove null from types and alternatives unless nothing else is left, in place."""
 
     def stripped(node: _Schema) -> None:
         kinds: Any = node.get("type")
@@ -123,7 +123,7 @@ def strip_null_from_types(schema: _Schema, _seen: set[int] | None = None) -> _Sc
 
 
 def strip_unsupported_formats(d: Any, _seen: set[int] | None = None) -> Any:
-    """Take out formats that OpenAI's strict schemas may not name; in place."""
+    """Remove string formats that OpenAI's strict schemas do not support, in place."""
 
     def stripped(node: _Schema) -> None:
         named = node.get("format")
@@ -134,7 +134,7 @@ def strip_unsupported_formats(d: Any, _seen: set[int] | None = None) -> Any:
 
 
 def lift_top_level_anyof(schema: _Schema) -> _Schema:
-    """Put the object among the choices of a schema in the place of these; in place."""
+    """Replace a top-level `anyOf` with its object alternative, in place."""
     choices: Any = schema.get("anyOf")
     if isinstance(choices, list):
         objects = [item for item in cast("list[_Schema]", choices) if item.get("type") == "object"]
@@ -145,7 +145,7 @@ def lift_top_level_anyof(schema: _Schema) -> _Schema:
 
 
 def fix_discriminator_mappings(schema: _Schema) -> _Schema:
-    """Let discriminators name the definitions that their choices refer to; in place."""
+    """Make discriminator mappings refer to the definitions of their alternatives, in place."""
 
     def fixed(node: _Schema) -> None:
         discriminator: _Schema = node.get("discriminator") or {}
@@ -160,9 +160,9 @@ def fix_discriminator_mappings(schema: _Schema) -> _Schema:
 
 
 def add_const_to_oneof_variants(schema: _Schema) -> _Schema:
-    """A schema whose choices with a title say which value of the discriminator they stand for."""
+    """Return a schema whose titled alternatives have a constant discriminator value."""
 
-    def told(node: _Schema) -> None:
+    def add_const(node: _Schema) -> None:
         discriminator: _Schema = node.get("discriminator") or {}
         mapping: _Schema = discriminator.get("mapping") or {}
         by_title = {str(ref).rpartition("/")[2]: value for value, ref in mapping.items()}
@@ -172,35 +172,35 @@ def add_const_to_oneof_variants(schema: _Schema) -> _Schema:
             if field is not None and "const" not in field and item.get("title") in by_title:
                 field["const"] = by_title[item["title"]]
 
-    return _everywhere(deepcopy(schema), told)
+    return _everywhere(deepcopy(schema), add_const)
 
 
 def resolve_refs(schema: _Schema) -> _Schema:
-    """A schema with its `$defs` in their places; where one recurs, an object.
+    """Return a schema with its `$defs` inlined; recursive references become plain objects.
 
     Raises:
-        KeyError: there is no definition of a name.
+        KeyError: A referenced definition is missing.
     """
     return _resolved(deepcopy(schema), schema.get("$defs", {}), ())
 
 
 def sanitize_tool_params_for_openai_strict(params: _Schema) -> _Schema:
-    """The parameters of a tool as OpenAI's strict mode takes them; `params` stays as it is."""
+    """Return tool parameters for OpenAI's strict mode; `params` is not changed."""
     return cast("_Schema", _without(_strict(params), _NOTES))
 
 
 def sanitize_tool_params_for_anthropic_strict(params: _Schema) -> _Schema:
-    """The parameters of a tool as Anthropic's strict mode takes them: without bounds, too."""
+    """Return tool parameters for Anthropic's strict mode, without bounds."""
     return cast("_Schema", _without(_strict(params), _NOTES | _BOUNDS))
 
 
 def sanitize_tool_params_for_bedrock_strict(params: _Schema) -> _Schema:
-    """The parameters of a tool as Bedrock's strict mode takes them: without bounds, too."""
+    """Return tool parameters for Bedrock's strict mode, without bounds."""
     return sanitize_tool_params_for_anthropic_strict(params)
 
 
 def build_rich_field_description(prop_schema: _Schema) -> str:
-    """What a field is for, and what it may hold, in one line."""
+    """Return a one-line description of a field and its constraints."""
     parts = [prop_schema["description"]] if prop_schema.get("description") else []
     parts += [f"{label}: {prop_schema[key]}" for key, label in _LABELS.items() if key in prop_schema]
     if examples := prop_schema.get("examples"):
@@ -211,15 +211,15 @@ def build_rich_field_description(prop_schema: _Schema) -> str:
 def _strict(params: _Schema) -> _Schema:
     if not params:
         return {}
-    made = resolve_refs(params)
-    made.pop("$defs", None)
-    made = lift_top_level_anyof(convert_oneof_to_anyof(made))
-    force_additional_properties_false(ensure_type_in_schemas(made))
-    return strip_unsupported_formats(ensure_all_properties_required(made))
+    schema = resolve_refs(params)
+    schema.pop("$defs", None)
+    schema = lift_top_level_anyof(convert_oneof_to_anyof(schema))
+    force_additional_properties_false(ensure_type_in_schemas(schema))
+    return strip_unsupported_formats(ensure_all_properties_required(schema))
 
 
 def _everywhere(node: Any, change: Callable[[_Schema], Any]) -> Any:
-    """Change each schema within a schema, from the outside in; names of the user's are no schemas."""
+    """Apply a change to a schema and all nested schemas, outermost first, skipping user-defined names."""
     if isinstance(node, list):
         for item in cast("list[Any]", node):
             _everywhere(item, change)

@@ -1,4 +1,4 @@
-"""Tools used by hand, from a model's words to what the model is shown, and files for results that are too long."""
+"""Manual tool use, from a model's reply to the result it is shown, and files for oversized results."""
 
 import shutil
 import tempfile
@@ -40,7 +40,7 @@ __all__ = [
 
 
 OPENAI_BIGGER_MODELS: Final = ["gpt-4", "gpt-4o", "o1-preview", "o1-mini", "o1", "o3", "o3-mini"]
-"""Models that CrewAI trusts to write arguments; here all are asked in the same way."""
+"""The models that CrewAI trusts with tool arguments; here all models are treated alike."""
 
 
 class InstructorToolCalling(ToolCalling):
@@ -49,13 +49,13 @@ class InstructorToolCalling(ToolCalling):
 
 @dataclass
 class ToolResult:
-    """What came of a call."""
+    """The result of a tool call."""
 
     result: Any
-    """What the model is shown."""
+    """The text shown to the model."""
 
     result_as_answer: bool = False
-    """Whether that is the answer."""
+    """Whether the result is the final answer."""
 
 
 class ToolUsageError(Exception):
@@ -64,32 +64,32 @@ class ToolUsageError(Exception):
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self.message = message
-        """Why."""
+        """The reason."""
 
 
 class CacheTools(BaseModel):
-    """A tool that gives results which are kept; runs look into the cache by themselves."""
+    """A tool that reads cached results; runs consult the cache automatically."""
 
     name: str = CACHE_TOOL
-    """Its name."""
+    """The name of the tool."""
 
     cache_handler: CacheHandler = Field(default_factory=CacheHandler)
-    """Where they are kept."""
+    """The cache handler."""
 
     def tool(self) -> CrewStructuredTool:
-        """The tool."""
+        """Return the tool."""
         return CrewStructuredTool.from_function(
             func=self.hit_cache, name=self.name, description="Gives what a tool gave before, from what is kept."
         )
 
     def hit_cache(self, key: str) -> Any:
-        """What is kept of a call; None where nothing is.
+        """Return the cached result of a call, or None.
 
         Args:
             key: the call, as `tool:name|input:arguments`.
 
         Raises:
-            ValueError: it is not written so.
+            ValueError: The key has another format.
         """
         name, separator, arguments = key.removeprefix("tool:").partition("|input:")
         if not separator:
@@ -98,17 +98,17 @@ class CacheTools(BaseModel):
 
 
 class ToolUsage:
-    """Finds the tool that a model means, uses it and tells the model what came of it; agents do it by themselves.
+    """Find and run the tool that a model chose and report its result; agents do this automatically.
 
     Args:
-        tools_handler: whose cache keeps results, and which knows what was used last.
-        tools: what may be used.
-        task: of which task, for events.
-        function_calling_llm: not asked: arguments are read, or refused.
-        agent: whose wish it is, for events.
-        action: the step, whose `tool` and `tool_input` are taken where the words say neither.
-        fingerprint_context: not looked at: events tell of agent and task.
-        crew: not looked at.
+        tools_handler: holds the cache of results and the last used tool.
+        tools: the available tools.
+        task: the task, for events.
+        function_calling_llm: not used; arguments are parsed or rejected.
+        agent: the calling agent, for events.
+        action: the step whose `tool` and `tool_input` are used if the reply names neither.
+        fingerprint_context: ignored; events identify the agent and the task.
+        crew: ignored.
     """
 
     def __init__(
@@ -128,73 +128,73 @@ class ToolUsage:
         self._given: list[Any] = []
         result = [_Noted(as_tool(tool), self._given) for tool in self.tools]
         handler = tools_handler.cache if tools_handler else None
-        kept = {item.name: item if handler is None else CachedTool(item, handler) for item in result}
+        cached = {item.name: item if handler is None else CachedTool(item, handler) for item in result}
         self._guarded = {item.name: item for item in result}
         self._toolbox = Toolbox(
-            {name: EventTool(item, agent or cast("Any", _Nobody()), task) for name, item in kept.items()}
+            {name: EventTool(item, agent or cast("Any", _Nobody()), task) for name, item in cached.items()}
         )
 
     def parse_tool_calling(self, tool_string: str) -> ToolCalling | ToolUsageError:
-        """The call that a model's words wish for, or why there is none."""
+        """Return the call in a model's reply, or the error if there is none."""
         try:
             step = parse(tool_string)
         except OutputParserError as error:
             return ToolUsageError(str(error))
-        wish = step if isinstance(step, AgentAction) else self.action
-        if wish is None:
+        action = step if isinstance(step, AgentAction) else self.action
+        if action is None:
             return ToolUsageError("there is no `Action:` in it")
-        wanted = self._toolbox.prepare_call(wish.tool, wish.tool_input)
-        if not isinstance(wanted, PreparedCall):
-            return ToolUsageError(wanted["text"])
-        return ToolCalling(tool_name=self._guarded[wanted.tool.name].tool.title, arguments=wanted.args)
+        call = self._toolbox.prepare_call(action.tool, action.tool_input)
+        if not isinstance(call, PreparedCall):
+            return ToolUsageError(call["text"])
+        return ToolCalling(tool_name=self._guarded[call.tool.name].tool.title, arguments=call.args)
 
     def use(self, calling: ToolCalling | ToolUsageError, tool_string: str) -> str:
-        """What the model is shown of a call.
+        """Run a call and return the text for the model.
 
         Args:
-            calling: what `parse_tool_calling` gave.
-            tool_string: the model's words.
+            calling: the result of `parse_tool_calling`.
+            tool_string: the model's reply.
         """
-        wanted = self._wanted(calling)
-        if isinstance(wanted, str):
-            return wanted
-        return self._told(calling, wanted.perform({})["text"])
+        call = self._prepared_call(calling)
+        if isinstance(call, str):
+            return call
+        return self._recorded(calling, call.perform({})["text"])
 
     async def ause(self, calling: ToolCalling | ToolUsageError, tool_string: str) -> str:
-        """`use` on this event loop."""
-        wanted = self._wanted(calling)
-        if isinstance(wanted, str):
-            return wanted
-        return self._told(calling, (await wanted.aperform({}))["text"])
+        """Run `use` on the current event loop."""
+        call = self._prepared_call(calling)
+        if isinstance(call, str):
+            return call
+        return self._recorded(calling, (await call.aperform({}))["text"])
 
     def is_answer(self, calling: ToolCalling) -> bool:
-        """Whether what the tool of a call gives is the answer."""
-        wanted = self._toolbox.find(calling.tool_name)
-        return wanted is not None and self._guarded[wanted.name].tool.result_as_answer
+        """Return whether the result of the called tool is the final answer."""
+        tool = self._toolbox.find(calling.tool_name)
+        return tool is not None and self._guarded[tool.name].tool.result_as_answer
 
     def get_last_raw_result(self, fallback: Any) -> Any:
-        """What the last use of a tool gave, before it became a text; the fallback where none has given anything.
+        """Return the raw result of the last tool use, or the fallback if there is none.
 
-        What comes out of a cache is given as it is kept.
+        A cached result is returned as it was stored.
         """
         return self._given[-1] if self._given else fallback
 
     def on_tool_error(self, tool: Any, tool_calling: ToolCalling, e: Exception) -> None:
-        """Tell listeners that a tool failed."""
+        """Emit an event for a failed tool."""
         event = ToolUsageErrorEvent(**self._about(tool, tool_calling), error=str(e))
         crewai_event_bus.emit(self, event)
 
     def on_tool_use_finished(
         self, tool: Any, tool_calling: ToolCalling, from_cache: bool, started_at: float, result: Any
     ) -> None:
-        """Tell listeners what a tool gave.
+        """Emit an event for a finished tool.
 
         Args:
             tool: the tool.
             tool_calling: the call.
-            from_cache: whether it gave that before.
-            started_at: when it began, in seconds since the epoch.
-            result: what it gave.
+            from_cache: whether the result is cached.
+            started_at: the start time in seconds since the epoch.
+            result: the result.
         """
         event = ToolUsageFinishedEvent(
             **self._about(tool, tool_calling),
@@ -205,16 +205,16 @@ class ToolUsage:
         )
         crewai_event_bus.emit(self, event)
 
-    def _wanted(self, calling: ToolCalling | ToolUsageError) -> ToolCall | str:
+    def _prepared_call(self, calling: ToolCalling | ToolUsageError) -> ToolCall | str:
         if isinstance(calling, ToolUsageError):
             return calling.message
-        wanted = self._toolbox.prepare_call(calling.tool_name, calling.arguments or {})
-        if not isinstance(wanted, PreparedCall):
-            return wanted["text"]
-        assert isinstance(wanted.effect, ToolCall)  # its tools are no bodies
-        return wanted.effect
+        call = self._toolbox.prepare_call(calling.tool_name, calling.arguments or {})
+        if not isinstance(call, PreparedCall):
+            return call["text"]
+        assert isinstance(call.effect, ToolCall)  # its tools are no bodies
+        return call.effect
 
-    def _told(self, calling: Any, text: str) -> str:
+    def _recorded(self, calling: Any, text: str) -> str:
         if self.tools_handler is not None:
             self.tools_handler.last_used_tool = calling
         return text
@@ -231,11 +231,11 @@ class ToolUsage:
 
 
 class _Noted(GuardedTool):
-    """A tool whose results are noted."""
+    """A tool whose results are recorded."""
 
-    def __init__(self, tool: AdaptedTool, given: list[Any]) -> None:
+    def __init__(self, tool: AdaptedTool, results: list[Any]) -> None:
         super().__init__(tool)
-        self._given = given
+        self._given = results
 
     def run(self, args: dict[str, Any], config: Any) -> Outcome:
         return self._noted(super().run(args, config))
@@ -250,55 +250,55 @@ class _Noted(GuardedTool):
 
 
 class _Nobody:
-    """Stands where no agent was given."""
+    """The placeholder for a missing agent."""
 
     key = None
 
 
 TOOL_RESULT_PREVIEW_LINE_COUNT: Final = 10
-"""How many lines of a result are shown."""
+"""The maximum number of lines shown of a result."""
 
 TOOL_RESULT_PREVIEW_MAX_CHARS: Final = 2000
-"""How many characters of it are shown at the most."""
+"""The maximum number of characters shown of a result."""
 
 TOOL_RESULT_READ_CONTEXT_WINDOW_RATIO: Final = 0.05
-"""Which part of a model's window may be read of it at once."""
+"""The part of a model's context window that may be filled with a result at once."""
 
 
 @dataclass(frozen=True)
 class ToolResultArtifact:
-    """A result in a file."""
+    """A tool result stored in a file."""
 
     artifact_id: str
-    """Its name."""
+    """The name of the artifact."""
 
     directory: Path
     """The folder of the store."""
 
     relative_path: Path
-    """The file within that."""
+    """The path within the folder."""
 
     file_path: Path
-    """The file."""
+    """The full path."""
 
     line_count: int
-    """How many lines it has."""
+    """The number of lines."""
 
     estimated_token_count: int
-    """How many tokens it is."""
+    """The number of tokens."""
 
     preview: str
-    """How it begins."""
+    """The beginning of the result."""
 
     preview_truncated: bool
-    """Whether there is more of it."""
+    """Whether the preview is truncated."""
 
 
 class ToolResultArtifactStore:
-    """A folder of such files, for their owner alone.
+    """A folder of tool results, readable only by its owner.
 
     Args:
-        base_dir: where the folder is made; None is the system's place for what is temporary.
+        base_dir: the parent folder; None selects the system's temporary directory.
     """
 
     def __init__(self, base_dir: Path | None = None) -> None:
@@ -307,10 +307,10 @@ class ToolResultArtifactStore:
 
     @property
     def directory(self) -> Path:
-        """The folder, made when it is first asked for.
+        """The folder, created on first access.
 
         Raises:
-            OSError: it cannot be made.
+            OSError: It cannot be created.
         """
         if self._folder is None:
             if self._base is not None:
@@ -319,10 +319,10 @@ class ToolResultArtifactStore:
         return self._folder
 
     def store(self, content: str, estimated_token_count: int) -> ToolResultArtifact:
-        """Keep a result.
+        """Store a result.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: It cannot be written.
         """
         name = uuid4().hex
         relative = Path(f"{name}.txt")
@@ -343,7 +343,7 @@ class ToolResultArtifactStore:
         )
 
     def cleanup(self) -> None:
-        """Remove the folder with all that is in it."""
+        """Remove the folder with all its contents."""
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None

@@ -1,4 +1,4 @@
-"""Which name of crewai is which name of crewgraph, as data: one file an area."""
+"""The mapping from names of crewai to names of crewgraph, as data, with one file per area."""
 
 from importlib import import_module
 from pkgutil import iter_modules

@@ -1,4 +1,4 @@
-"""What is shown of runs."""
+"""Console output of runs."""
 
 from crewgraph_compat.surface.table.rows import rows
 

@@ -1,4 +1,4 @@
-"""What turns texts into vectors."""
+"""Embedders."""
 
 from crewgraph_compat.surface.table.rows import rows
 

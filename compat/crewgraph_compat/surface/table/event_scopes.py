@@ -1,4 +1,4 @@
-"""Where events stand among each other, and what is around the running code."""
+"""Event scopes and the execution context."""
 
 from crewgraph_compat.surface.table.rows import rows
 

@@ -1,4 +1,4 @@
-"""What flows are made of: types, topology, and what asks about it."""
+"""Types and topology of flows, and queries about them."""
 
 from crewgraph_compat.surface.table.rows import rows
 

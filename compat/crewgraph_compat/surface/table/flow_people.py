@@ -1,4 +1,4 @@
-"""Who is asked by flows, where their states go, and what code below a method may ask."""
+"""Feedback providers of flows, flow persistence, and the context of code called by a method."""
 
 from crewgraph_compat.surface.table.rows import rows
 

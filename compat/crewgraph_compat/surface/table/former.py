@@ -1,4 +1,4 @@
-"""Modules of older releases that newer ones have not, and what only older programs take from newer ones."""
+"""Modules that only older releases have, and names that only older programs import from newer modules."""
 
 from crewgraph_compat.surface.table import projects
 from crewgraph_compat.surface.table.rows import rows

@@ -1,4 +1,4 @@
-"""How an agent works: the loop of thought and action, the words it reads, the tools it uses."""
+"""The agent loop: steps, parsing of replies, and tools."""
 
 from crewgraph_compat.surface.table.rows import rows
 

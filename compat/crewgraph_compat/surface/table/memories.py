@@ -1,4 +1,4 @@
-"""Memory: the kinds of it, the one for everything, and their storages."""
+"""Memory types and their storages."""
 
 from crewgraph_compat.surface.table.rows import rows
 

@@ -1,4 +1,4 @@
-"""Who looks at answers, and what is made of texts."""
+"""Guardrails and converters."""
 
 from crewgraph_compat.surface.table.rows import rows
 

@@ -1,4 +1,4 @@
-"""How a table is written down."""
+"""The format of table rows."""
 
 __all__ = ["rows"]
 
@@ -14,4 +14,4 @@ def rows(module: str, /, *names: str, **renamed: str) -> dict[str, str]:
     Returns:
         crewai's name to "module:name".
     """
-    return {theirs: f"{module}:{ours}" for theirs, ours in ({name: name for name in names} | renamed).items()}
+    return {theirs: f"{module}:{target}" for theirs, target in ({name: name for name in names} | renamed).items()}

@@ -1,4 +1,4 @@
-"""What stands below `crewai.utilities`, and the types of `crewai.types`."""
+"""The modules below `crewai.utilities`, and the types of `crewai.types`."""
 
 from crewgraph_compat.surface.table.rows import rows
 
