@@ -22,7 +22,8 @@ __all__ = ["BaseEvent", "WorkEvent", "attribute", "brief", "new_id", "short_refe
 _NAMES = ("id", "role", "name")
 
 _ids = random.Random()
-os.register_at_fork(after_in_child=_ids.seed)
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_ids.seed)
 
 
 def new_id() -> str:
