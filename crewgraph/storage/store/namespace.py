@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from langgraph.store.base import (
     BaseStore,
@@ -29,11 +29,18 @@ from langgraph.store.base import (
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation, Program, adrive, drive
 from crewgraph.errors import CrewgraphError, StorageError
+from crewgraph.lazy import lazy
 from crewgraph.schema import PlainMapping
 from crewgraph.settings import storage_dir
-from crewgraph.storage.store.faiss_store import FaissStore
-from crewgraph.storage.vectors.embedder import NamedEmbedder
-from crewgraph.storage.vectors.resolve import embedder_of
+
+if TYPE_CHECKING:
+    from crewgraph.storage.store.faiss_store import FaissStore
+    from crewgraph.storage.vectors.embedder import NamedEmbedder
+    from crewgraph.storage.vectors.resolve import embedder_of
+else:  # FAISS and NumPy take a while
+    FaissStore = lazy("crewgraph.storage.store.faiss_store:FaissStore")
+    NamedEmbedder = lazy("crewgraph.storage.vectors.embedder:NamedEmbedder")
+    embedder_of = lazy("crewgraph.storage.vectors.resolve:embedder_of")
 
 __all__ = [
     "Entry",
@@ -90,7 +97,7 @@ def escape_labels(texts: Iterable[str]) -> tuple[str, ...]:
 _DATABASE_SUFFIXES = (".db", ".sqlite", ".sqlite3")
 
 _lock = threading.Lock()
-_open_stores: dict[tuple[Path, str], FaissStore] = {}
+_open_stores: "dict[tuple[Path, str], FaissStore]" = {}
 
 
 def store_for(storage: "BaseStore | str | Path | None", file: str, embedder: object = None) -> BaseStore:
