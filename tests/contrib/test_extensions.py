@@ -22,7 +22,7 @@ from crewgraph import Agent, Crew, ScriptedLLM, Task
 agent = Agent(role="r", goal="g", backstory="b", llm=ScriptedLLM(["Final Answer: six"]))
 crew = Crew(agents=[agent], tasks=[Task(description="d", expected_output="e", agent=agent)])
 assert crew.kickoff(inputs={"day": "Monday"}).raw == "six"
-unused = ("crewgraph.contrib", "crewgraph.definitions.flow.flow", "crewgraph.compiler.flow.run", "faiss", "numpy")
+unused = ("crewgraph.contrib", "crewgraph.definitions.flow.flow", "crewgraph.compiler.flow.graph", "faiss", "numpy")
 print([name for name in sys.modules if name.startswith(unused)])
 """
 
