@@ -20,32 +20,32 @@ __all__ = ["RESERVED_INPUTS", "FlowCheckpoints", "RunExtension", "run_extension"
 
 
 class FlowCheckpoints(NextRun):
-    """The part of a flow that another process continues."""
+    """The part of a flow that lets another process continue its runs."""
 
     entity_type: ClassVar[str] = "flow"
-    """What it is."""
+    """The kind of entity."""
 
     checkpoint: CheckpointSettings | bool | None = None
-    """Whether checkpoints of runs are made, so that another process can continue them: True for `./.checkpoints`, or a
+    """Whether runs make checkpoints from which another process can continue: True for `./.checkpoints`, or a
     `CheckpointConfig`."""
 
     execution_context: Any = None
-    """Accepted, without effect: a run stands where it is kicked off."""
+    """Has no effect: a run executes where it is kicked off."""
 
     checkpoint_completed_methods: set[str] | None = None
     """The methods that had completed at the last checkpoint."""
 
     checkpoint_method_outputs: list[Any] | None = None
-    """What they returned: dicts of `method` and `output`."""
+    """The return values of these methods: dicts of `method` and `output`."""
 
     checkpoint_method_counts: dict[str, int] | None = None
-    """How often they ran."""
+    """The number of executions by method."""
 
     checkpoint_state: dict[str, Any] | None = None
-    """The state as it was."""
+    """The state at the last checkpoint."""
 
     checkpoint_origin: tuple[str, str | None] | None = None
-    """The branch that checkpoints are on, and the one before the next."""
+    """The branch of the checkpoints, and the checkpoint that the next one follows."""
 
     _next_start: object = None
 
@@ -62,7 +62,7 @@ class FlowCheckpoints(NextRun):
 
     @classmethod
     def from_checkpoint(cls, config: CheckpointSettings, *, definition: Any = None) -> Self:
-        """A flow whose next `kickoff` continues where a run was stopped, with nothing done twice.
+        """Return a flow whose next `kickoff` continues a stopped run; no work is repeated.
 
         Args:
             config: `restore_from` says which checkpoint; the latest of `location` where None.
@@ -75,7 +75,7 @@ class FlowCheckpoints(NextRun):
         return extension("snapshots.restore")(cls, config)
 
     def prepare_inputs(self, inputs: dict[str, Any], options: FlowRunOptions) -> dict[str, Any]:
-        """What a kickoff is given, once it is known what it goes on with.
+        """Return the inputs of a kickoff, after the run to continue has been determined.
 
         Raises:
             ValueError: something among the files is no file, or is not there.
@@ -101,33 +101,33 @@ extension that reads it."""
 
 
 class RunExtension(Protocol):
-    """What an extension does in a run that has its input."""
+    """The part of an extension in a run that has its input."""
 
     def state_before(self, flow: object, shown: Any, inputs: Inputs) -> Any:
-        """The state that a new run takes over; None for `shown`, the one that the flow's object shows."""
+        """Return the state that a new run continues with; None for `shown`, the state of the flow object."""
 
     def begin(self, flow: Any, state: object, inputs: Inputs) -> None:
-        """Change the state that a run begins with."""
+        """Change the initial state of a run."""
 
     def end(self, flow: object, state: object, value: Any) -> None:
-        """Change the state that a run ends with, before it is kept; `value` is what the last method returned."""
+        """Change the final state of a run before it is stored; `value` is the return value of the last method."""
 
     def replaces(self, run: Any, values: Mapping[str, object]) -> bool:
-        """Whether a new run leaves aside the unfinished one that is kept under its `id` as the graph's state `values`."""
+        """Whether a new run ignores the unfinished run stored under its `id`, whose graph state is `values`."""
         ...
 
     def started(self, run: object) -> None:
-        """A run begins, or is resumed: its first event was emitted."""
+        """Called when a run starts or resumes, after its first event."""
 
     def finished(self, run: object) -> None:
-        """A run has returned."""
+        """Called when a run has completed."""
 
     def failed(self, run: Any, error: BaseException) -> None:
-        """A run has failed."""
+        """Called when a run has failed."""
 
 
 def run_extension(inputs: Inputs) -> RunExtension | None:
-    """The extension that reads one of the inputs; None for a run of the flow alone."""
+    """Return the extension that reads one of the inputs; None if there is none."""
     for name, reader in RESERVED_INPUTS.items():
         if name in inputs:
             return extension(reader)
@@ -135,6 +135,6 @@ def run_extension(inputs: Inputs) -> RunExtension | None:
 
 
 def state_inputs(inputs: Inputs) -> dict[str, Any]:
-    """The inputs that are fields of the state or parameters of methods."""
+    """Return the inputs that are fields of the state or parameters of methods."""
     apart = (*RESERVED_INPUTS, FILES) if files_in(inputs) else RESERVED_INPUTS
     return {name: value for name, value in inputs.items() if name not in apart}

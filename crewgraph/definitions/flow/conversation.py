@@ -20,36 +20,36 @@ _Visibility = Literal["private", "public"]
 
 
 class FlowConversation:
-    """What a flow can do that is a conversation: `conversational = True`, or `@ConversationConfig(...)` on its class.
+    """The methods of conversational flows: `conversational = True`, or `@ConversationConfig(...)` on its class.
 
     Its graph begins with `route_conversation`, which fires the label of a route. A listener of one's own to `"converse"` or
     `"end"` takes the place of the one that is there.
     """
 
     conversational: ClassVar[bool] = False
-    """Whether it is a conversation."""
+    """Whether the flow is a conversation."""
 
     conversational_config: ClassVar[Any] = None
-    """How it is one; see `ConversationConfig`."""
+    """The settings of the conversation; see `ConversationConfig`."""
 
     builtin_routes: ClassVar[tuple[str, ...]] = ("converse", "end")
     """The routes that every conversation has."""
 
     internal_routes: ClassVar[tuple[str, ...]] = ("answer_from_history",)
-    """Routes that no model is offered."""
+    """Routes that are never offered to a model."""
 
     builtin_route_descriptions: ClassVar[dict[str, str]] = {
         "converse": "To talk: small talk, questions back, and whatever can be answered from what was said so far.",
         "end": "The user takes leave, or wants to stop.",
         "answer_from_history": "What was said so far holds the answer; nothing has to be looked up or done.",
     }
-    """What they are for, as a model is told."""
+    """Descriptions of the built-in routes, for models."""
 
     defer_trace_finalization: bool = False
-    """Without effect: each turn is a run, and a trace of its own."""
+    """Has no effect: each turn is a run with its own trace."""
 
     intent_llm_given: Any = None
-    """The model that the last turn was given to tell intents apart."""
+    """The model that classifies intents, as passed to the last turn."""
 
     if TYPE_CHECKING:
         _definition: ClassVar[FlowDefinition]
@@ -64,21 +64,21 @@ class FlowConversation:
 
     @classmethod
     def become_conversational(cls, config: "ConversationConfig") -> None:
-        """Make the class a conversation."""
+        """Make a class conversational."""
         cls.conversational, cls.conversational_config = True, config
         cls.define()
 
     @property
     def conversation_messages(self) -> list[dict[str, Any]]:
-        """What was said, as models take it."""
+        """The messages so far, in the format of models."""
         return _view(self).messages
 
     def append_message(self, role: _Role, content: str, **extra: object) -> None:
-        """Add a message to what was said: `name`, `tool_call_id`, `metadata` and so on are `extra`."""
+        """Append a message to the conversation; `extra` holds `name`, `tool_call_id`, `metadata` and the like."""
         _view(self).append_message(role, content, extra)
 
     def append_assistant_message(self, content: str, *, metadata: Metadata | None = None) -> None:
-        """Say something to the user."""
+        """Append a message to the user."""
         _view(self).append_message("assistant", content, {"metadata": metadata} if metadata else {})
 
     def append_agent_result(
@@ -89,7 +89,7 @@ class FlowConversation:
         visibility: _Visibility = "private",
         metadata: Metadata | None = None,
     ) -> None:
-        """Note what an agent found out, in `events` and in the agent's thread.
+        """Record the result of an agent, in `events` and in the agent's thread.
 
         Args:
             agent_name: the agent.
@@ -100,13 +100,13 @@ class FlowConversation:
         _view(self).append_agent_result(agent_name, result, visibility, metadata or {})
 
     def receive_user_message(self, text: str, *, outcomes: Sequence[str] | None = None, llm: object = None) -> str:
-        """Add what the user says; what was meant, where `outcomes` and a model to tell them apart are given, else the text."""
+        """Append a user message. Returns the intent if `outcomes` and a model to classify it are given, else the text."""
         return _view(self).receive(text, outcomes, llm)
 
     def classify_intent(
         self, text: str, outcomes: Sequence[str], *, llm: object, context: Sequence[Mapping[str, object]] | None = None
     ) -> str:
-        """What a text comes to, as a model reads it.
+        """Return the outcome that a model assigns to a text.
 
         Args:
             text: the text.
@@ -120,11 +120,11 @@ class FlowConversation:
         return _view(self).classify(text, outcomes, llm, context)
 
     def build_agent_context(self, agent_name: str) -> list[dict[str, Any]]:
-        """What an agent is to know: what was said, and behind it what it said itself."""
+        """Return the messages for an agent: the conversation, followed by the agent's own messages."""
         return _view(self).agent_context(agent_name)
 
     def build_router_context(self) -> dict[str, Any]:
-        """What there is to choose a route by."""
+        """Return the context for choosing a route."""
         return _view(self).router_context()
 
     def route_turn(self, context: dict[str, Any]) -> str | None:
@@ -132,12 +132,12 @@ class FlowConversation:
         return None
 
     def can_answer_from_history(self, context: dict[str, Any]) -> bool:
-        """Whether what was said holds the answer, as `answer_from_history_llm` judges; False where there is none."""
+        """Whether the conversation already holds the answer, as judged by `answer_from_history_llm`; False without that model."""
         return _view(self).can_answer_from_history(context)
 
     @conversational_only
     def conversation_start(self) -> str | None:
-        """Called at the beginning of each turn, for what is to be made ready; what the user says."""
+        """Called at the start of each turn, for preparations; returns the user's text."""
         return _view(self).current_message()
 
     @conversational_only
@@ -175,7 +175,7 @@ class FlowConversation:
         intent_llm: object = None,
         **kickoff_kwargs: Any,
     ) -> Any:
-        """Answer a message of the user: a run in the conversation's thread.
+        """Answer a user message, as a run in the conversation's thread.
 
         A turn that failed or was killed goes on where it was if the same message comes again; with another one it is left
         aside, and the message stays unanswered.
@@ -206,7 +206,7 @@ class FlowConversation:
         intent_llm: object = None,
         **kickoff_kwargs: object,
     ) -> Any:
-        """Answer a message of the user on this event loop; see `handle_turn`."""
+        """Answer a user message on the current event loop; see `handle_turn`."""
         given = _view(self).turn("ahandle_turn", message, session_id, intents, intent_llm, kickoff_kwargs)
         return await self.kickoff_async(**given)
 
@@ -219,7 +219,7 @@ class FlowConversation:
         intent_llm: object = None,
         **kickoff_kwargs: object,
     ) -> Any:
-        """Answer a message of the user, and tell every event as a frame; see `stream_events`."""
+        """Answer a user message and yield every event as a frame; see `stream_events`."""
         return self.stream_events(
             **_view(self).turn("stream_turn", message, session_id, intents, intent_llm, kickoff_kwargs)
         )
@@ -233,7 +233,7 @@ class FlowConversation:
         intent_llm: object = None,
         **kickoff_kwargs: object,
     ) -> Any:
-        """Answer a message of the user on this event loop, and tell every event as a frame; see `stream_events`."""
+        """Answer a user message on the current event loop and yield every event as a frame; see `stream_events`."""
         return self.astream_events(
             **_view(self).turn("astream_turn", message, session_id, intents, intent_llm, kickoff_kwargs)
         )
@@ -251,7 +251,7 @@ class FlowConversation:
         defer_trace_finalization: bool = True,
         **handle_turn_kwargs: object,
     ) -> None:
-        """Hold a conversation on the terminal, until one of the `exit_commands`, the end of the input, or Ctrl-C.
+        """Hold a conversation in the terminal until one of the `exit_commands`, the end of the input, or Ctrl-C.
 
         Args:
             session_id: as for `handle_turn`.
@@ -276,14 +276,14 @@ class FlowConversation:
         )
 
     def finalize_session_traces(self, *, discard: bool = False) -> None:
-        """Without effect: each turn is a run, whose trace ends with it."""
+        """Has no effect: each turn is a run, and its trace ends with it."""
 
     @classmethod
     def stored_classes(cls) -> tuple[type[Any], ...]:
-        """Classes of values in checkpoints, besides those that the code of the class names."""
+        """Return the classes of values in checkpoints that the code of the class does not name."""
         return extension("conversations").stored_classes if cls.conversational else ()
 
 
 def _view(flow: FlowConversation) -> Any:
-    """The flow as a conversation, which carries its verbs out."""
+    """Return the conversation of a flow, which implements these methods."""
     return extension("conversations")(flow)

@@ -59,26 +59,26 @@ class FlowDefinition:
 
     name: str
     methods: Mapping[str, FlowMethod]
-    """By name, those of base classes first, in the order of their definition."""
+    """The methods by name, those of base classes first, in order of definition."""
 
     persistence: Any = None
     """Where every method's state is saved: a `FlowPersistence`, True for the default, None for nowhere."""
 
     verbose: bool = False
-    """Whether each save is told."""
+    """Whether to print each save."""
 
     is_declared: bool = False
-    """Whether a file says what its methods do: what they returned is kept then, for expressions, and routers alone say labels."""
+    """Whether the flow is declared in a file: return values are then kept for expressions, and only routers return labels."""
 
     unfinished: Mapping[str, str] = field(default_factory=dict[str, str])
-    """By the names they were left under, how decorators without brackets should be written."""
+    """The correct form of decorators that were left without brackets, by name."""
 
     kept: DerivedCache = field(default_factory=DerivedCache, repr=False)
     """Objects derived from it by other modules, such as its compiled graph."""
 
     @cached_property
     def labels(self) -> frozenset[str]:
-        """The events that are no methods: what somebody listens to and somebody returns."""
+        """The labels: events that a method listens to and that are not methods."""
         return frozenset(
             event
             for method in self.methods.values()
@@ -88,7 +88,7 @@ class FlowDefinition:
 
     @cached_property
     def said(self) -> frozenset[str]:
-        """The labels that plain methods fire by returning them: those that no router's code mentions."""
+        """The labels that plain methods trigger by returning them: those not mentioned in the code of a router."""
         if self.is_declared:
             return frozenset()
         routed = {text for method in self.methods.values() if method.is_router for text in texts_in_code(method.func)}
@@ -97,7 +97,7 @@ class FlowDefinition:
 
     @property
     def is_persisted(self) -> bool:
-        """Whether anything of a run is to be saved."""
+        """Whether any state of a run is saved."""
         methods = self.methods.values()
         return self.persistence is not None or any(
             method.persistence is not None or method.feedback for method in methods
@@ -105,7 +105,7 @@ class FlowDefinition:
 
     @cached_property
     def marks(self) -> frozenset[str]:
-        """The methods after which the state is saved, where the class does not ask for that after each."""
+        """The methods after which the state is saved, if the class does not save it after each."""
         if self.persistence is not None:
             return frozenset()
         return frozenset(name for name, method in self.methods.items() if method.persistence is not None)
@@ -121,11 +121,11 @@ class FlowDefinition:
         return tuple(self._find_warnings())
 
     def with_persistence(self, persistence: object, verbose: bool) -> "FlowDefinition":
-        """The same, saved after every method."""
+        """Return this definition with the state saved after every method."""
         return replace(self, persistence=persistence, verbose=verbose, kept=DerivedCache())
 
     def to_plain(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return the definition as plain data."""
         return {
             "name": self.name,
             "methods": {
@@ -171,13 +171,13 @@ class FlowDefinition:
                     yield f"{told} is started again by `{event}`, a method; only labels do that. Use `@listen`, beside `@start`."
 
     def _suggestion(self, event: str) -> str:
-        """What was probably meant."""
+        """Return a hint about the name that was probably meant."""
         said = {label for method in self.methods.values() for label in method.labels}
         near = difflib.get_close_matches(event, [*self.methods, *sorted((self.labels | said) - {event})], n=1)
         return f" Did you mean `{near[0]}`?" if near else ""
 
     def _can_occur(self, label: str, of_routers: bool = False) -> bool:
-        """Whether somebody returns a label, or may do so."""
+        """Whether a method returns a label, or may do so."""
         for method in self.methods.values():
             if of_routers and not method.is_router:
                 continue
@@ -189,7 +189,7 @@ class FlowDefinition:
 
 
 def build_definition(flow: type, base: FlowDefinition | None) -> FlowDefinition:
-    """The definition of a class.
+    """Return the definition of a class.
 
     Args:
         flow: the class.
@@ -243,7 +243,7 @@ def _plain(condition: Condition | None) -> Any:
 
 
 def _requires(condition: Condition | None, event: str) -> bool:
-    """Whether a condition cannot be met without an event."""
+    """Whether a condition requires an event."""
     if not isinstance(condition, FlowCondition):
         return False
     needed = [item == event if isinstance(item, str) else _requires(item, event) for item in condition.conditions]

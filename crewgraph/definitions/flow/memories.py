@@ -1,4 +1,4 @@
-"""What flows remember."""
+"""The memories of flows."""
 
 from typing import Any
 
@@ -12,20 +12,20 @@ _VERBS = ("remember", "recall")
 
 
 class FlowMemories:
-    """Remembering and recalling in the methods of a flow, and outside of them.
+    """Methods of flows that store and search memories, inside and outside of a run.
 
-    What a method remembers is its own doing, as a file that it writes would be: it stays when the method fails later, and a
-    method that runs again after a crash remembers it again, which makes no second record of the same words in the same scope.
+    Storing a memory is a side effect of the method, like writing a file: it stays if the method fails later. A method that runs
+    again after a crash stores it again, which makes no second record of the same text in the same scope.
     """
 
     memory: Any = None
-    """Where the flow remembers: a `Memory`, a scope or a slice of one, or an object with `remember` and `recall`; where None, a
+    """The memory of the flow: a `Memory`, a scope or slice of one, or an object with `remember` and `recall`; for None, a
     memory of its own below the scope `/flow/<its name>`."""
 
     flow_name: Any
 
     def remember(self, content: str | list[str], **words: Any) -> MemoryRecord | list[MemoryRecord] | None:
-        """Remember a text, or several; see `Memory.remember` and `Memory.remember_many`, also for the words.
+        """Store one or several texts; see `Memory.remember` and `Memory.remember_many` for the arguments.
 
         Raises:
             StorageError: it cannot be kept.
@@ -36,14 +36,14 @@ class FlowMemories:
         return memory.remember(content, **words)
 
     async def aremember(self, content: str | list[str], **words: object) -> MemoryRecord | list[MemoryRecord] | None:
-        """Remember a text, or several, on this event loop; see `remember`."""
+        """Store one or several texts, on the current event loop; see `remember`."""
         memory = self._checked_memory()
         if isinstance(content, list):
             return await memory.aremember_many(content, **words)
         return await memory.aremember(content, **words)
 
     def recall(self, query: str, **words: object) -> list[MemoryMatch]:
-        """What is remembered that fits a query, the best first; see `Memory.recall`, also for the words.
+        """Return the memories that match a query, best first; see `Memory.recall` for the arguments.
 
         Raises:
             StorageError: it cannot be read.
@@ -51,19 +51,19 @@ class FlowMemories:
         return self._checked_memory().recall(query, **words)
 
     async def arecall(self, query: str, **words: object) -> list[MemoryMatch]:
-        """What is remembered that fits a query, on this event loop; see `recall`."""
+        """Return the memories that match a query, on the current event loop; see `recall`."""
         return await self._checked_memory().arecall(query, **words)
 
     def extract_memories(self, content: str) -> list[str]:
-        """What is worth remembering of a text; see `Memory.extract_memories`. Nothing is kept."""
+        """Return the statements in a text that are worth remembering; see `Memory.extract_memories`. Nothing is stored."""
         return self._checked_memory().extract_memories(content)
 
     async def aextract_memories(self, content: str) -> list[str]:
-        """What is worth remembering of a text, on this event loop; see `extract_memories`."""
+        """Return the statements in a text that are worth remembering, on the current event loop; see `extract_memories`."""
         return await self._checked_memory().aextract_memories(content)
 
     def _checked_memory(self) -> Any:
-        """What remembers.
+        """Return the memory of the flow.
 
         Raises:
             DefinitionError: the class has something else under the name `memory`.
@@ -71,7 +71,7 @@ class FlowMemories:
         return validate_flow_memory(self.memory, type(self).__name__)
 
     def _init_memory(self, given: Any) -> None:
-        """Take the memory given, that of the class, or one of its own."""
+        """Set the memory: the given one, that of the class, or a new one."""
         if given is not None:
             self.memory = validate_flow_memory(given, type(self).__name__)
         elif self.memory is None:
@@ -79,7 +79,7 @@ class FlowMemories:
 
 
 def validate_flow_memory(given: Any, flow: str) -> Any:
-    """A memory as flows are given it.
+    """Return a memory unchanged if flows can use it.
 
     Raises:
         DefinitionError: it does not remember.

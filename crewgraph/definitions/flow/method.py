@@ -56,12 +56,12 @@ class FlowCondition(ABC):
 
     @property
     def methods(self) -> "list[Condition]":
-        """The same as a list."""
+        """Return the condition as a list."""
         return list(self.conditions)
 
     @abstractmethod
     def evaluate(self, context: Mapping[str, object]) -> bool:
-        """Whether it is met.
+        """Return whether the condition is met.
 
         Args:
             context: under "events", the names of what has happened.
@@ -102,7 +102,7 @@ def is_met(condition: Condition, events: Collection[str]) -> bool:
 
 
 def events_of(condition: Condition | None) -> tuple[str, ...]:
-    """The names of the events in a condition, each once, in their order."""
+    """Return the names of the events in a condition, each once, in order."""
     if condition is None:
         return ()
     if isinstance(condition, str):
@@ -148,7 +148,7 @@ _UNKNOWN = object()
 
 
 def label_of(value: object) -> str:
-    """The label that a router's value stands for."""
+    """Return the label for the return value of a router."""
     return str(value.value) if isinstance(value, Enum) else str(value)
 
 
@@ -183,7 +183,7 @@ def labels_in_code(function: Callable[..., Any]) -> frozenset[str] | None:
 
 
 def _returned_constants(code: CodeType) -> Iterator[object]:
-    """The constant that each way through a function returns; `_UNKNOWN` for a way that returns something else."""
+    """Return the constant that each path through a function returns; `_UNKNOWN` for paths that return something else."""
     instructions = list(dis.get_instructions(code))
     for before, instruction in pairwise(instructions):
         if instruction.opname == "RETURN_CONST":
@@ -195,7 +195,7 @@ def _returned_constants(code: CodeType) -> Iterator[object]:
 
 
 def _values_from_jumps(instructions: list[dis.Instruction], offset: int) -> Iterator[object]:
-    """What the jumps to a place bring with them."""
+    """The values on the stack for the jumps to an instruction."""
     for before, jump in pairwise(instructions):
         if jump.opcode in dis.hasjrel and jump.argval == offset:
             yield _UNKNOWN if jump.opname != "JUMP_FORWARD" or jump.is_jump_target else _loaded_constant(before)
@@ -218,7 +218,7 @@ def _text_constants(code: CodeType) -> Iterator[str]:
 
 
 def _annotated_labels(function: Callable[..., Any]) -> set[str] | None:
-    """The labels in an annotation of Literals or Enums; None where there is no such annotation."""
+    """Return the labels in an annotation of Literals or Enums; None without such an annotation."""
     try:
         hint: object = typing.get_type_hints(function).get("return")
     except (NameError, TypeError):  # it names what is imported for type checkers alone
@@ -234,7 +234,7 @@ def _annotated_labels(function: Callable[..., Any]) -> set[str] | None:
 
 
 Predicate = Callable[[dict[str, Any]], Any]
-"""Says from `{"inputs": ..., "state": ...}` whether a start method runs."""
+"""Returns whether a start method runs, given `{"inputs": ..., "state": ...}`."""
 
 _METADATA_ATTRIBUTE = "__crewgraph_flow__"
 _UNCALLED_ATTRIBUTE = "__crewgraph_unfinished__"
@@ -245,7 +245,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 @dataclass
 class MethodMetadata:
-    """What the stacked decorators of a function declare."""
+    """The metadata declared by the decorators of a function."""
 
     start: bool = False
     again: Condition | None = None
@@ -308,24 +308,24 @@ class FlowMethod:
     """The function, to be called with the flow first."""
 
     trigger: Condition | None = None
-    """What triggers the method; None for a start method without a trigger."""
+    """The condition that triggers the method; None for a start method without one."""
 
     condition: Condition | None = None
-    """What starts it again; for a start method that is not to run at the beginning, if there is another way in."""
+    """The condition that restarts a start method; with it, the method runs at the beginning only if there is no other start."""
 
     predicate: Predicate | None = None
-    """Whether it runs at the beginning, where that depends."""
+    """A condition for running at the beginning; None for always."""
 
     is_start: bool = False
     is_router: bool = False
     labels: tuple[str, ...] = ()
-    """What it may return, as far as its annotations and its code tell."""
+    """The labels it may return, according to its annotations and code."""
 
     persistence: Any = None
     """Where the state is saved after the method: a `FlowPersistence`, True for the default, None for nowhere."""
 
     verbose: bool = False
-    """Whether that is told."""
+    """Whether to print each save."""
 
     feedback: Any = None
     """A `FeedbackRequest` if a person reviews the return value."""
@@ -336,7 +336,7 @@ class FlowMethod:
 
     @property
     def is_async(self) -> bool:
-        """Whether it is a coroutine function."""
+        """Whether the method is a coroutine function."""
         return iscoroutinefunction(self.func)
 
 

@@ -1,4 +1,4 @@
-"""Backends of users' own for the states of flows, and the decorator that asks for saving."""
+"""Custom backends for the states of flows, and the decorator that enables saving."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -24,10 +24,10 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 class FlowPersistence(ABC):
-    """Where states are saved beside the checkpoints: the base of backends of one's own."""
+    """The base of custom backends, in which states are saved in addition to checkpoints."""
 
     persistence_type: str = "base"
-    """What tells kinds of backends apart: the name of the class, where that does not say otherwise."""
+    """The kind of backend; by default the name of the class."""
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
@@ -36,7 +36,7 @@ class FlowPersistence(ABC):
 
     @abstractmethod
     def init_db(self) -> None:
-        """Make whatever has to be there."""
+        """Create what the backend needs, such as tables."""
 
     @abstractmethod
     def save_state(self, flow_uuid: str, method_name: str, state_data: dict[str, Any] | BaseModel) -> None:
@@ -50,12 +50,12 @@ class FlowPersistence(ABC):
 
     @abstractmethod
     def load_state(self, flow_uuid: str) -> dict[str, Any] | None:
-        """The state that was saved last under an id; None where there is none."""
+        """Return the last state saved under an id, or None."""
 
     def save_pending_feedback(
         self, flow_uuid: str, context: PendingFeedbackContext, state_data: dict[str, Any] | BaseModel
     ) -> None:
-        """Note that somebody is to look at an output; the base saves the state alone.
+        """Save a state whose run waits for feedback; the base class saves only the state.
 
         Args:
             flow_uuid: the `id` of the state.
@@ -65,23 +65,23 @@ class FlowPersistence(ABC):
         self.save_state(flow_uuid, context.method_name, state_data)
 
     def load_pending_feedback(self, flow_uuid: str) -> tuple[dict[str, Any], PendingFeedbackContext] | None:
-        """The state and the question of a run that waits; None where it does not, or that was not noted."""
+        """Return the state and the question of a waiting run; None if it does not wait or that was not saved."""
         return None
 
     def clear_pending_feedback(self, flow_uuid: str) -> None:  # noqa: B027 - there is nothing to forget in the base
-        """Forget the question: it has been answered."""
+        """Delete the question of a run, which has been answered."""
 
 
 _factory: list[Callable[[], FlowPersistence]] = []
 
 
 def set_flow_persistence_factory(factory: Callable[[], FlowPersistence] | None) -> None:
-    """Say what `@persist` without a backend saves states to, besides the checkpoints, from now on; None: nothing."""
+    """Set the factory of the backend that `@persist` uses by default; None for checkpoints only."""
     _factory[:] = [] if factory is None else [factory]
 
 
 def persistence_from_factory() -> FlowPersistence | None:
-    """A backend of the factory; None where there is none."""
+    """Return a backend from the factory, or None."""
     return _factory[0]() if _factory else None
 
 
@@ -96,13 +96,13 @@ def persist(target: Decorated, verbose: bool = False) -> Decorated: ...
 
 
 def persist(target: object = None, verbose: bool = False, *, persistence: FlowPersistence | None = None) -> Any:
-    """Save the state: of a class after every method, of a method after that method.
+    """Save the state after every method of a class, or after a single method.
 
     Args:
-        target: the class or the method, where it stands without brackets; or a backend: a `FlowPersistence`, or any object
+        target: the class or method, if used without brackets; or a backend: a `FlowPersistence`, or any object
             with its `save_state` and `load_state`.
-        verbose: whether each save is told on the standard output.
-        persistence: a backend of one's own that is given each saved state, too.
+        verbose: whether to print each save.
+        persistence: a custom backend that also receives each saved state.
 
     Raises:
         DefinitionError: it decorates neither a flow nor a method, or the backend's `save_state` is a coroutine function.
@@ -127,7 +127,7 @@ def persist(target: object = None, verbose: bool = False, *, persistence: FlowPe
 
 
 def validate_persistence(backend: Any) -> Any:
-    """The backend.
+    """Return a backend unchanged if it can save states.
 
     Raises:
         DefinitionError: its `save_state` is a coroutine function, or it has none.
@@ -142,5 +142,5 @@ def validate_persistence(backend: Any) -> Any:
 
 
 def _is_backend(target: object) -> bool:
-    """Whether something saves states: a `FlowPersistence`, or whatever has its two methods."""
+    """Whether an object can save states: a `FlowPersistence`, or an object with its two methods."""
     return not isinstance(target, type) and hasattr(target, "save_state") and hasattr(target, "load_state")

@@ -41,24 +41,24 @@ __all__ = [
 
 
 class Writer(Protocol):
-    """A method that is running."""
+    """A running method, which may set fields of a state."""
 
     writes: set[Any]
-    """The names of the fields that it has set."""
+    """The names of the fields it has set."""
 
     @property
     def state(self) -> Any:
-        """The state that it works on."""
+        """The state of the run."""
         ...
 
     @property
     def flow(self) -> Any:
-        """The flow that it is a method of."""
+        """The flow of the method."""
         ...
 
 
 CURRENT_WRITER: ContextVar[Writer | None] = ContextVar("crewgraph_state_writer", default=None)
-"""The method around the running code."""
+"""The method that encloses the running code."""
 
 
 def current_flow() -> Any:
@@ -68,7 +68,7 @@ def current_flow() -> Any:
 
 
 def _record_writes(state: Any, *names: object) -> None:
-    """Note that fields are about to be set: before it happens, so that nothing is set that is not noted."""
+    """Record that fields are about to be set; before they are, so that no write goes unrecorded."""
     writer = CURRENT_WRITER.get()
     if writer is not None and writer.state is state:  # copies, and states of other flows, are nobody's business
         writer.writes.update(names)
@@ -96,24 +96,24 @@ class StateDict(dict[Any, Any]):
         super().update(values)
 
     def setdefault(self, key: Any, default: object = None) -> Any:
-        """The value of a field, which is set if there was none."""
+        """Return the value of a field, setting a default if it is missing."""
         if key not in self:
             self[key] = default
         return self[key]
 
     def pop(self, key: Any, *default: object) -> Any:
-        """Take a field away."""
+        """Remove a field and return its value."""
         _record_writes(self, key)
         return super().pop(key, *default)
 
     def popitem(self) -> tuple[Any, Any]:
-        """Take the last field away."""
+        """Remove and return the last field."""
         key = next(reversed(self), None)
         _record_writes(self, key)
         return super().popitem()
 
     def clear(self) -> None:
-        """Take all fields away."""
+        """Remove all fields."""
         _record_writes(self, *self)
         super().clear()
 
@@ -125,7 +125,7 @@ _lock = Lock()
 
 
 def track_writes(kind: type[BaseModel]) -> None:
-    """Let the instances of a model note who sets what. The class stays what it is, to whoever looks at it.
+    """Record which method sets which field of the instances of a model. The class itself looks unchanged.
 
     A class made for that would not do: `type(state)` would be another one, and states would not equal the user's objects.
     """
@@ -156,7 +156,7 @@ class FlowState(BaseModel):
 
 
 def read_with_retries(read: Callable[[], T]) -> T:
-    """Read something that methods may be changing, which run beside.
+    """Read a container that concurrent methods may be changing.
 
     Raises:
         RuntimeError: its size has changed in the middle of every attempt.
@@ -170,14 +170,14 @@ def read_with_retries(read: Callable[[], T]) -> T:
 
 
 def state_fields(state: Any) -> dict[str, Any]:
-    """The fields of a state; they may be changed beside."""
+    """Return the fields of a state, which concurrent methods may be changing."""
     if isinstance(state, BaseModel):
         return read_with_retries(lambda: {**state.__dict__, **(state.__pydantic_extra__ or {})})
     return read_with_retries(lambda: dict(cast("PlainDict", state)))
 
 
 def state_source(flow: type[Any]) -> Any:
-    """What the states of a class are made from: what stands between its brackets, `Flow[Here]`; None where nothing does."""
+    """Return the state type of a flow class, as in `Flow[State]`; None without one."""
     for kind in flow.__mro__:
         for base in vars(kind).get("__orig_bases__", ()):
             args = get_args(base)
@@ -189,7 +189,7 @@ def state_source(flow: type[Any]) -> Any:
 
 
 def create_state(source: object, flow: str) -> Any:
-    """A new state, with an `id`.
+    """Create a new state with an `id`.
 
     Args:
         source: a model or dict (copied), the class of one, or None for an empty dict.
@@ -225,17 +225,17 @@ def create_state(source: object, flow: str) -> Any:
 
 
 def is_incomplete(state: object) -> bool:
-    """Whether a state lacks fields that inputs are to give."""
+    """Whether a state lacks fields that the inputs must provide."""
     return isinstance(state, BaseModel) and any(name not in vars(state) for name in type(state).model_fields)
 
 
 def state_id(state: Any) -> str:
-    """The `id` in a state."""
+    """Return the `id` of a state."""
     return str(cast("PlainDict", state)["id"] if isinstance(state, dict) else state.id)
 
 
 def with_new_id(state: Any) -> Any:
-    """The state under another `id`; one that is no text is the user's own, and stays."""
+    """Return the state with another `id`; an `id` that is not a string belongs to the user and is kept."""
     if isinstance(state, dict):
         state["id"] = str(uuid4())
     elif isinstance(state.id, str):
@@ -244,7 +244,7 @@ def with_new_id(state: Any) -> Any:
 
 
 def with_inputs(state: Any, inputs: Inputs, flow: str) -> Any:
-    """The state with values for its fields.
+    """Return the state with new values for its fields.
 
     Raises:
         DefinitionError: the values do not fit the state's model.
@@ -274,16 +274,16 @@ def _current_values(state: BaseModel) -> dict[str, object]:
 
 
 current_flow_id: ContextVar[str | None] = ContextVar("flow_id", default=None)
-"""The run: the `id` of its state."""
+"""The id of the current run, which is the `id` of its state."""
 
 current_flow_request_id: ContextVar[str | None] = ContextVar("flow_request_id", default=None)
-"""The outermost run, where a method of one flow kicks off another."""
+"""The id of the outermost run, if a method of one flow kicks off another."""
 
 current_flow_name: ContextVar[str | None] = ContextVar("flow_name", default=None)
 """The flow's name."""
 
 current_flow_method_name: ContextVar[str] = ContextVar("flow_method_name", default="unknown")
-"""The method."""
+"""The name of the current method."""
 
 current_flow_defer_trace_finalization: ContextVar[bool] = ContextVar("flow_defers_trace", default=False)
-"""Always False: each run is a trace of its own."""
+"""Always False: each run has its own trace."""
