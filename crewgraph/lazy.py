@@ -46,7 +46,7 @@ class Lazy:
         self._loaded: ModuleType | None = None
 
     def _target(self) -> Any:
-        """What it refers to.
+        """Return the module or name it refers to.
 
         Raises:
             ImportError: the module cannot be imported.
@@ -67,7 +67,7 @@ class Lazy:
 
     @property
     def __wrapped__(self) -> Any:
-        """What it refers to; `inspect.signature` follows this name."""
+        """The module or name it refers to; `inspect.signature` follows this attribute."""
         return self._target()
 
     @property
@@ -96,7 +96,7 @@ class Lazy:
 
 
 def lazy(reference: str) -> Any:
-    """A function or class of a module that is imported when it is first used.
+    """Return a reference to a function or class whose module is imported on first use.
 
     Args:
         reference: "package.module:name".
@@ -111,12 +111,12 @@ def lazy(reference: str) -> Any:
 
 
 def lazy_module(module: str) -> Any:
-    """A module that is imported when one of its attributes is first used."""
+    """Return a reference to a module that is imported when one of its attributes is first used."""
     return Lazy(module, None)
 
 
 def lazy_exports(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
-    """The `__getattr__` of a package whose names are imported when they are first asked for.
+    """Return the `__getattr__` of a package whose names are imported on first access.
 
     Args:
         package: its `__name__`.

@@ -1,4 +1,4 @@
-"""What is made of the texts of tasks before agents are told them."""
+"""Processing of the texts of tasks before they become prompts."""
 
 from contextvars import ContextVar
 from typing import Any, Protocol, runtime_checkable
@@ -8,10 +8,10 @@ __all__ = ["ContentProcessorProvider", "NoOpContentProcessor", "get_processor", 
 
 @runtime_checkable
 class ContentProcessorProvider(Protocol):
-    """Makes something of texts: hides what nobody is to read, translates, cuts."""
+    """Processes texts: redacts, translates or shortens them."""
 
     def process(self, content: str, context: dict[str, Any] | None = None) -> str:
-        """What stands in the place of a text; the same for the same text, as a run that is resumed asks again.
+        """Return the processed text; always the same for the same text, because a resumed run asks again.
 
         Args:
             content: the text, its placeholders filled.
@@ -21,10 +21,10 @@ class ContentProcessorProvider(Protocol):
 
 
 class NoOpContentProcessor:
-    """Leaves texts as they are."""
+    """Returns texts unchanged."""
 
     def process(self, content: str, context: dict[str, Any] | None = None) -> str:
-        """The text itself."""
+        """Return the text unchanged."""
         return content
 
 
@@ -34,15 +34,15 @@ _no_op = NoOpContentProcessor()
 
 
 def get_processor() -> ContentProcessorProvider:
-    """Who was given, else a `NoOpContentProcessor`."""
+    """Return the processor of this context, else a `NoOpContentProcessor`."""
     return _processor.get() or _no_op
 
 
 def set_processor(processor: ContentProcessorProvider) -> None:
-    """Have descriptions and expected outputs of tasks processed, in runs with inputs that are started in this context."""
+    """Set the processor for descriptions and expected outputs of tasks, in runs with inputs started in this context."""
     _processor.set(processor)
 
 
 def process_content(content: str, context: dict[str, Any] | None = None) -> str:
-    """What the processor of this context makes of a text."""
+    """Return a text as the processor of this context changes it."""
     return get_processor().process(content, context)
