@@ -1,11 +1,6 @@
-"""Adapts LangChain chat models to `crewgraph.core.protocols.Model`.
-
-`across_event_loops` and `with_streamed_usage` return copies of OpenAI models that work on several event loops and that
-report usage while streaming.
-"""
+"""Adapts LangChain chat models to `crewgraph.core.protocols.Model`."""
 
 import json
-import sys
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
@@ -14,7 +9,6 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic import BaseModel
 
 from crewgraph.core.files import aexpanded, expanded
-from crewgraph.core.loops.transport import LoopTransport
 from crewgraph.core.messages import Message, Reply, ToolRequest, ToolSpec, Usage
 from crewgraph.errors import ModelError
 from crewgraph.extras import load
@@ -22,45 +16,14 @@ from crewgraph.llm.call_model import as_plain_data, cut_at, read_answer
 from crewgraph.llm.capabilities import supports_stop_words
 from crewgraph.llm.conversation import openai_tool, text_of
 from crewgraph.llm.errors import ProviderErrors
+from crewgraph.llm.openai_clients import across_event_loops, with_plain_requests, with_streamed_usage
 from crewgraph.llm.usage import read_usage
 from crewgraph.schema import PlainDict, PlainMapping
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-__all__ = ["ChatModel", "across_event_loops", "with_streamed_usage"]
-
-
-def across_event_loops(model: object) -> object:
-    """Return a copy of a LangChain model that works on several event loops, even at the same time.
-
-    Only models based on the openai package are changed, and only if the user did not configure an HTTP client. The
-    model itself is not modified.
-    """
-    module = sys.modules.get("langchain_openai.chat_models.base")  # without it, it cannot be one
-    if module is None or not isinstance(model, module.BaseChatOpenAI):
-        return model
-    chat: Any = model
-    if chat.http_async_client is not None or chat.root_async_client is None:
-        return chat
-    make_client = load("openai").DefaultAsyncHttpxClient
-    client = chat.root_async_client.with_options(http_client=make_client(transport=LoopTransport(make_client)))
-    return chat.model_copy(update={"root_async_client": client, "async_client": client.chat.completions})
-
-
-def with_streamed_usage(model: object) -> object:
-    """Return a copy of a LangChain model that reports usage when its answer is streamed for a listener.
-
-    langchain-openai omits usage for servers other than OpenAI's. Explicit `streaming` and `stream_usage` settings are kept.
-    The model itself is not modified.
-    """
-    module = sys.modules.get("langchain_openai.chat_models.base")  # without it, it cannot be one
-    if module is None or not isinstance(model, module.BaseChatOpenAI):
-        return model
-    chat: Any = model
-    if chat.stream_usage is not None or chat.streaming:
-        return chat
-    return chat.model_copy(update={"stream_usage": True})
+__all__ = ["ChatModel"]
 
 
 _PROBE: ToolSpec = {
@@ -203,6 +166,7 @@ class ChatModel:
                 self._bindings.clear()
             source = _map_model(self.source, with_streamed_usage)
             source = _map_model(source, across_event_loops) if across_loops else source
+            source = _map_model(source, with_plain_requests)
             self._bindings[key] = self._bind(source, tools)
         return self._bindings[key]
 
