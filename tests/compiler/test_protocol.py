@@ -1,5 +1,6 @@
 """Parsing replies, in whatever form models write them."""
 
+import json
 import time
 from typing import Any
 
@@ -218,6 +219,88 @@ def test_other_scripts_are_left_as_they_are():
 def test_code_in_an_answer_stays_code():
     code = "```python\nprint('Action: none')\n```"
     assert answer(f"Final Answer: {code}") == code
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Thought: x\nFinal Answer: **1. Tides** rise", "**1. Tides** rise"),
+        ("**Final Answer:** **1. Tides** rise", "**1. Tides** rise"),
+        ("**Final Answer: 42**", "42"),
+        ("**Final Answer: the __all__ of 3 modules**", "the __all__ of 3 modules"),
+        ("_**Final Answer:**_ 42", "42"),
+        ("* Final Answer: *42*", "*42*"),
+        ("Final Answer:** 42", "** 42"),
+        ("Final Answer: __init__.py", "__init__.py"),
+        ("Final Answer: _x_", "_x_"),
+        ("Final Answer: 42\n```", "42"),
+        ("Final Answer: 42```", "42"),
+        ("```\nThought: I know.\nFinal Answer: 42\n```", "42"),
+        ("Final Answer: ```json\n{}\n```", "```json\n{}\n```"),
+        ("Final Answer: ```python\nprint(1)```", "```python\nprint(1)```"),
+        ("Final Answer: Write ``` to begin:\n```\ncode\n```", "Write ``` to begin:\n```\ncode\n```"),
+        ("Final Answer: a\n````md\n```\n````\n```", "a\n````md\n```\n````"),
+        ("Final Answer: a\n~~~\n```\n~~~\nb", "a\n~~~\n```\n~~~\nb"),
+    ],
+)
+def test_markup_of_the_label_goes_and_that_of_the_answer_stays(text: str, expected: str):
+    assert answer(text) == expected
+
+
+def test_markup_of_the_other_labels_goes_and_that_of_their_texts_stays():
+    found = wanted("**Thought:** *why* not\n**Action:** `look`\n**Action Input:** __init__.py")
+    assert isinstance(found, Actions)
+    assert (found.thought, found.actions) == ("*why* not", (Action(tool="look", args="__init__.py"),))
+    assert actions("Action: **look**\nAction Input: **bold** _words_") == [("look", "**bold** _words_")]
+    assert actions("Action: __look__\nAction Input: {}") == [("__look__", "{}")]
+
+
+PROSE = st.text("ab .,-1é", min_size=1, max_size=12).map(lambda text: f"w{text.strip()}")
+MARKED = st.builds(
+    lambda mark, text: mark.format(text),
+    st.sampled_from(
+        ["**{}**", "*{}*", "__{}__", "_{}_", "`{}`", "~~{}~~", "[{}](https://a.b/_c_)", "{}", '"{}"', "<b>{}</b>"]
+    ),
+    PROSE,
+)
+LINE = st.lists(MARKED, min_size=1, max_size=3).map(" ".join)
+CODE = st.builds(
+    lambda fence, info, lines: "\n".join([f"{fence}{info}", *lines, fence]),
+    st.sampled_from(["```", "````", "~~~"]),
+    st.sampled_from(["", "python", "json", "md title='x'"]),
+    st.lists(
+        st.sampled_from(["def __init__(self): ...", '{"a": ["**", "_"]}', "# no heading", "", "x = '`'"]), max_size=3
+    ),
+)
+BLOCKS = st.one_of(
+    LINE,
+    CODE,
+    st.builds("{} {}".format, st.sampled_from(["#", "##", "-", "*", "1.", ">", "- [ ]", "| a |"]), LINE),
+    st.dictionaries(PROSE, PROSE | st.integers() | st.lists(MARKED, max_size=2), max_size=2).map(json.dumps),
+    st.sampled_from(
+        ["---", "***", "___", "| a | b |\n|---|---|\n| *1* | `2` |", "__init__.py", "> ## quoted", "Thoughts"]
+    ),
+)
+LABELS = st.sampled_from(
+    [
+        "Final Answer: {}",
+        "Final Answer:\n{}",
+        "Thought: I know.\n\nFinal Answer: {}",
+        "**Thought:** I *know*.\n**Final Answer:** {}",
+        "**Final Answer**: {}",
+        "*Final Answer:* {}",
+        "### Final Answer:\n{}",
+        "> Final Answer: {}",
+        "final answer :\r\n{}",
+        "```\nFinal Answer: {}\n```",
+    ]
+)
+
+
+@settings(max_examples=of(200, 2000))
+@given(LABELS, st.lists(BLOCKS, min_size=1, max_size=4).map("\n\n".join), st.booleans())
+def test_an_answer_is_what_the_model_wrote(label: str, written: str, tools: bool):
+    assert answer(label.format(written), tools=tools) == written.strip()
 
 
 # --------------------------------------------------------------------------------------------- the forced end

@@ -6,6 +6,7 @@ The text protocol is `Thought:`, then `Action:` and `Action Input:`, then (from 
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from crewgraph.core.messages import Content, Reply
@@ -27,17 +28,22 @@ __all__ = [
 ]
 
 
-# Possessive quantifiers: even a reply of endless blanks or stars is matched in linear time. The full-width colon is what
-# models write in Chinese and Japanese.
-_FINAL = re.compile(r"^[ \t>*_#]*Final Answer[ \t*_]*+[:\uff1a][ \t*_]*", re.IGNORECASE | re.MULTILINE)
-_ACTION = re.compile(
-    r"^[ \t>*_#]*Action[ \t]*+\d*+[ \t*_]*+[:\uff1a][ \t*_]*+(?P<name>[^\n]*+)", re.IGNORECASE | re.MULTILINE
-)
-_INPUT = re.compile(
-    r"^[ \t>*_#]*Action[ \t]*+\d*+[ \t]*+Input[ \t]*+\d*+[ \t*_]*+[:\uff1a][ \t*_]*", re.IGNORECASE | re.MULTILINE
-)
-_OBSERVATION = re.compile(r"^[ \t>*_#]*Observation[ \t*_]*+[:\uff1a]", re.IGNORECASE | re.MULTILINE)
-_THOUGHT = re.compile(r"^[ \t>*_#]*Thought[ \t*_]*+[:\uff1a][ \t*_]*", re.IGNORECASE | re.MULTILINE)
+def _label(words: str) -> re.Pattern[str]:
+    """Return the pattern of a label at the start of a line, with the markup around its words.
+
+    Possessive quantifiers: even a reply of endless blanks or stars is matched in linear time. The full-width colon is what
+    models write in Chinese and Japanese.
+    """
+    return re.compile(rf"^(?P<before>[ \t>*_#]*){words}(?P<after>[ \t*_]*+)[:\uff1a]", re.IGNORECASE | re.MULTILINE)
+
+
+_FINAL = _label("Final Answer")
+_ACTION = re.compile(_label(r"Action[ \t]*+\d*+").pattern + r"(?P<name>[^\n]*+)", re.IGNORECASE | re.MULTILINE)
+_INPUT = _label(r"Action[ \t]*+\d*+[ \t]*+Input[ \t]*+\d*+")
+_OBSERVATION = _label("Observation")
+_THOUGHT = _label("Thought")
+_FENCE = re.compile(r"[ \t]*+(?P<mark>`{3,}+|~{3,}+)(?P<info>[^\n]*+)")
+_FENCE_MARK = re.compile("`{3,}+")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +106,7 @@ def parse_reply(reply: Reply, *, tools_offered: bool) -> Actions | FinalAnswer |
         return Malformed(error="empty_reply", text=text)
     final, action = _FINAL.search(text), _ACTION.search(text) if tools_offered else None
     if final and (action is None or final.start() < action.start()):
-        return FinalAnswer(output=text[final.end() :].strip(), thought=_thought(text[: final.start()]), text=text)
+        return FinalAnswer(output=_answer(final), thought=_thought(text[: final.start()]), text=text)
     if action:
         return _actions(text, action)
     if tools_offered and _THOUGHT.match(text.lstrip()):
@@ -123,9 +129,9 @@ def _actions(text: str, first: re.Match[str]) -> Actions | Malformed:
     actions: list[Action] = []
     for start, after in zip(starts, [*starts[1:], None], strict=True):
         stop = _action_end(own_text, start.end(), after.start() if after else len(own_text))
-        name = start["name"].strip(" \t\r*_").strip().strip("`\"'[]")
-        input_label = _INPUT.search(own_text, start.end(), stop)
-        actions.append(Action(tool=name, args=_clean_input(own_text[input_label.end() : stop]) if input_label else ""))
+        label = _INPUT.search(own_text, start.end(), stop)
+        args = _clean_input(_labelled(label, own_text[label.end() : stop])) if label else ""
+        actions.append(Action(tool=_tool_name(start["name"]), args=args))
     if not all(action.tool for action in actions):
         return Malformed(error="no_action_name", text=own_text)
     return Actions(actions=tuple(actions), thought=_thought(own_text[: first.start()]), text=own_text)
@@ -144,8 +150,53 @@ def _clean_input(text: str) -> str:
     return text
 
 
+def _tool_name(text: str) -> str:
+    return text.strip(" \t\r*\u3000").strip("`\"'[]")
+
+
 def _thought(text: str) -> str:
-    return _THOUGHT.sub("", text, count=1).strip()
+    label = _THOUGHT.search(text)
+    return text.strip() if label is None else (text[: label.start()] + _labelled(label, text[label.end() :])).strip()
+
+
+def _answer(label: re.Match[str]) -> str:
+    return _without_stray_fence(_labelled(label, label.string[label.end() :]))
+
+
+def _labelled(label: re.Match[str], text: str) -> str:
+    """Return the text behind a label without the markup that ends what began before the label, as in `**Thought:** why`."""
+    text = text.strip()
+    opened = label["before"][len(label["before"].rstrip("*_")) :]
+    closing = opened[::-1]
+    if not opened or label["after"].strip() == closing:
+        return text
+    if text.startswith(closing):
+        return text.removeprefix(closing).lstrip()
+    return text.removesuffix(closing).rstrip() if text.count(closing) % 2 else text
+
+
+def _without_stray_fence(answer: str) -> str:
+    """Return an answer without a code fence at its end that closes nothing: its partner stands before the answer."""
+    if not answer.endswith("```"):
+        return answer
+    *lines, last = answer.splitlines()
+    if _opens_block(lines) or len(_FENCE_MARK.findall(last)) % 2 == 0:
+        return answer
+    return answer.rstrip("`").rstrip()
+
+
+def _opens_block(lines: Iterable[str]) -> bool:
+    """Whether these lines of Markdown end inside a block of code."""
+    opened = ""
+    for line in lines:
+        fence = _FENCE.match(line)
+        if fence is None:
+            continue
+        if not opened:
+            opened = "" if "`" in fence["info"] else fence["mark"]
+        elif fence["mark"].startswith(opened) and not fence["info"].strip():
+            opened = ""
+    return bool(opened)
 
 
 FINAL_ANSWER_ACTION = "Final Answer:"
