@@ -22,6 +22,10 @@ class Point(BaseModel):
     x: int
 
 
+class Other(BaseModel):
+    y: int
+
+
 Judge = Callable[[TaskOutput], Any]
 
 
@@ -226,13 +230,15 @@ def test_an_answer_without_its_structure_is_a_refused_attempt():
     unreadable = ["no json"] * 4  # the answer, and three attempts to convert it
     played = play_task(guarded(*unreadable, '{"x": 1}', guardrail=judge, output_pydantic=Point))
     assert played.result["pydantic"] == {"x": 1}
-    assert calls == ['{"x": 1}']
+    assert calls == ["no json", '{"x": 1}']
     assert "it does not fit the structure asked for: it holds no JSON" in played.messages()[-1][1]
 
 
 def test_it_fails_like_any_other_refusal_in_the_end():
     with pytest.raises(GuardrailFailed, match="Last error: it does not fit the structure asked for"):
-        play_task(guarded(*["no json"] * 8, guardrail=accepts("x"), output_pydantic=Point, guardrail_max_retries=1))
+        play_task(
+            guarded(*["no json"] * 8, guardrail=accepts("no json"), output_pydantic=Point, guardrail_max_retries=1)
+        )
 
 
 def test_a_replacement_without_structure_keeps_its_text_with_a_warning(caplog: pytest.LogCaptureFixture):
@@ -240,6 +246,35 @@ def test_a_replacement_without_structure_keeps_its_text_with_a_warning(caplog: p
     played = play_task(guarded('{"x": 1}', *["no json"] * 3, guardrail=replaced, output_pydantic=Point))
     assert (played.result["raw"], played.result["pydantic"]) == ("no json", None)
     assert "no structured output, the text is kept: it holds no JSON" in caplog.text
+
+
+def test_a_guardrail_that_makes_the_structure_spares_the_demand_for_it():
+    for made in ('{"x": 7}', Point(x=7)):
+        judge: Judge = lambda output, made=made: (True, made)  # noqa: E731
+        played = play_task(guarded("It is at seven.", guardrail=judge, output_pydantic=Point))
+        assert played.result["pydantic"] == {"x": 7}
+        assert len(played.requests) == 1
+        played = play_task(guarded("It is at seven.", guardrail=judge, output_json=Point))
+        assert played.result["json_dict"] == {"x": 7}
+        assert len(played.requests) == 1
+
+
+def test_a_guardrail_that_fails_without_the_structure_gets_it():
+    def judge(output: TaskOutput) -> tuple[bool, Any]:
+        structure: Any = output.pydantic
+        return structure.x == 7, output
+
+    played = play_task(guarded("It is at seven.", '{"x": 7}', guardrail=judge, output_pydantic=Point))
+    assert played.result["pydantic"] == {"x": 7}
+    assert len(played.requests) == 2
+    with pytest.raises(AttributeError, match="'NoneType' object has no attribute 'x'"):
+        play_task(guarded(*["no json"] * 4, guardrail=judge, output_pydantic=Point))
+
+
+def test_a_guardrails_model_of_another_class_changes_nothing():
+    judge: Judge = lambda output: (True, Other(y=1))  # noqa: E731
+    played = play_task(guarded('{"x": 1}', guardrail=judge, output_pydantic=Point))
+    assert played.result["pydantic"] == {"x": 1}
 
 
 # ------------------------------------------------------------------------------------------------- events

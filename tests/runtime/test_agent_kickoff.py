@@ -216,6 +216,20 @@ def test_without_a_structure_the_text_is_kept(mode: Mode, caplog: pytest.LogCapt
 
 
 # ---------------------------------------------------------------------------------------------------- guardrails
+@pytest.mark.parametrize("structure", [None, Tide])
+def test_a_guardrails_model_is_the_structure_of_the_answer(mode: Mode, structure: type[BaseModel] | None):
+    class Depth(BaseModel):
+        metres: int
+
+    def judge(output: Any) -> tuple[bool, Any]:
+        return True, Depth(metres=7)
+
+    model = ScriptedLLM(["It is deep."])
+    output = replied(mode, agent(model, guardrail=judge), "how deep?", structure)
+    assert (output.raw, output.pydantic) == ("It is deep.", Depth(metres=7))
+    assert len(model.requests) == 1
+
+
 def test_a_refusal_goes_on_with_the_conversation(mode: Mode):
     seen: list[Any] = []
 

@@ -28,6 +28,7 @@ from crewgraph.definitions.agent.lite_agent import LiteAgentOutput
 from crewgraph.definitions.task.guardrail import ModelGuardrail
 from crewgraph.definitions.task.task import Task
 from crewgraph.llm.conversation import openai_messages
+from crewgraph.llm.structure import read_structure
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
 from crewgraph.schema import PlainMapping
@@ -70,6 +71,7 @@ class _Kickoff:
             retries=max(agent.guardrail_max_retries, 0) if isinstance(agent, Agent) else 0,
             where=self.binding.where,
             structure=self.structure,
+            takes_models=True,
         )
 
     def run(self) -> Body[dict[str, object]]:
@@ -77,7 +79,10 @@ class _Kickoff:
         try:
             yield Notify(partial(self.report.begin, self.messages))
             output, problem = yield from self.answer()
-            output, problem = yield from apply_guardrails(self.guards, output, problem, self, self.report)
+            if self.guards.guardrails:
+                output, problem = yield from apply_guardrails(self.guards, output, problem, self, self.report)
+            elif problem is not None:
+                output, problem = yield from self.demand_structure(output)
             if problem is not None:
                 yield Notify(partial(self.report.unstructured, problem))
             yield from self.remember(output)
@@ -165,17 +170,34 @@ class _Kickoff:
         """Return the output with the guardrail's text in place of its own."""
         return self.to_output(text)
 
+    def replace_structure(self, output: LiteAgentOutput, instance: BaseModel) -> LiteAgentOutput:
+        """Return the output with the guardrail's structure in place of its own."""
+        output.pydantic = instance
+        return output
+
+    def demand_structure(self, output: LiteAgentOutput) -> Body[_Output]:
+        """Have the text converted by a model; return why that failed, too."""
+        return self.to_output(output.raw, demand=True)
+
     def _record_answer(self, answer: str) -> Body[_Output]:
         assert self.dialogue is not None
         self.dialogue.add({"role": "assistant", "content": answer})
         yield Notify(partial(self.binding.agent.record_messages, tuple(self.dialogue.transcript.messages)))
         return (yield from self.to_output(answer))
 
-    def to_output(self, text: str) -> Body[_Output]:
+    def to_output(self, text: str, *, demand: bool = False) -> Body[_Output]:
+        """Return a text as the output, and why it has no structure if one was asked for.
+
+        Args:
+            text: the text.
+            demand: whether a text that does not hold the structure is converted.
+        """
         instance, problem = None, None
-        if self.structure is not None:
+        if self.structure is not None and demand:
             converter = partial(getattr, self.resources, "converter")
             instance, problem = yield from convert_text(text, self.structure, converter, self.book, self.usage)
+        elif self.structure is not None:
+            instance, problem = read_structure(text, self.structure)
         plan_outcome = self.runner.plan_outcome
         output = LiteAgentOutput(
             plan=None if plan_outcome is None or plan_outcome.plan is None else plan_outcome.plan.text,

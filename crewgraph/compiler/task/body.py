@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from crewgraph.compiler.agent.react import discard_result
 from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.compiler.task.binding import TaskBinding
@@ -17,7 +19,7 @@ from crewgraph.compiler.task.briefing import ONGOING, Briefing, OngoingTask, bri
 from crewgraph.compiler.task.events import TaskReport, record_task_note
 from crewgraph.compiler.task.guardrails import Guards, Verdict, apply_guardrails, judge_output
 from crewgraph.compiler.task.runner import TaskRunner
-from crewgraph.compiler.task.structure import UNSTRUCTURED, is_structured, structure_output
+from crewgraph.compiler.task.structure import UNSTRUCTURED, is_structured, structure_output, structured
 from crewgraph.core.effects import Body, Call, Enter, Notify, Scope
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
@@ -201,7 +203,7 @@ class _TaskExecution:
             guardrails=task.all_guardrails,
             retries=task.guardrail_max_retries,
             where=title(task),
-            structure=task.output_pydantic,
+            structure=task.output_pydantic or task.output_json,
         )
 
     def run(self) -> Body[PlainDict]:
@@ -215,6 +217,8 @@ class _TaskExecution:
             if self.task.all_guardrails:
                 output, problem = yield from apply_guardrails(self.guards, output, problem, self, self.report)
                 self.add_usage(output)  # a guardrail may have replaced it
+            elif problem is not None:
+                output, problem = yield from self.demand_structure(output)
             yield Enter("finish")
             if self.runner.agent.recollection is not None:
                 yield from self.runner.remember(output.raw)
@@ -293,12 +297,28 @@ class _TaskExecution:
         """Return the output with a guardrail's text in place of its own."""
         return self.to_output(text)
 
-    def to_output(self, text: str) -> Body[tuple[TaskOutput, str | None]]:
-        task, briefing, structured = self.task, self.briefing, UNSTRUCTURED
+    def replace_structure(self, output: TaskOutput, instance: BaseModel) -> TaskOutput:
+        """Return the output with a guardrail's structure in place of its own."""
+        made = structured(self.task, instance)
+        set_fields(output, pydantic=made.pydantic, json_dict=made.json_dict)
+        return output
+
+    def demand_structure(self, output: TaskOutput) -> Body[tuple[TaskOutput, str | None]]:
+        """Have the text converted by a model or a converter; return why that failed, too."""
+        return self.to_output(output.raw, demand=True)
+
+    def to_output(self, text: str, *, demand: bool = False) -> Body[tuple[TaskOutput, str | None]]:
+        """Return a text as the task's output, and why it has no structure if one was asked for.
+
+        Args:
+            text: the text.
+            demand: whether a text that does not hold the structure is converted.
+        """
+        task, briefing, form = self.task, self.briefing, UNSTRUCTURED
         if is_structured(task):
             resources = self.runner.resources
             converter = task.converter_cls or resources.converter_override
-            structured = yield from structure_output(
+            form = yield from structure_output(
                 task,
                 text,
                 converter,
@@ -306,15 +326,16 @@ class _TaskExecution:
                 resources.converter_llm,
                 self.book,
                 self.usage,
+                demand=demand,
             )
         by_model = self.usage.by_model
         output = TaskOutput.of(
             name=task.name or briefing.description,
             description=briefing.description,
             expected_output=briefing.expected_output,
-            raw=text if structured.raw is None else structured.raw,
-            pydantic=structured.pydantic,
-            json_dict=structured.json_dict,
+            raw=text if form.raw is None else form.raw,
+            pydantic=form.pydantic,
+            json_dict=form.json_dict,
             agent=briefing.role,
             output_format=task.output_format,
             usage=total(by_model.values()),
@@ -323,7 +344,7 @@ class _TaskExecution:
             messages=self.runner.conversation,
             tool_failures=list(self.runner.agent.failures),
         )
-        return output, structured.problem
+        return output, form.problem
 
     def add_usage(self, output: TaskOutput) -> None:
         """Add the usage, the messages and the tool failures so far to the output."""

@@ -22,6 +22,7 @@ from crewgraph.definitions.task.guardrail import (
     ModelGuardrail,
     model_guardrail,
 )
+from crewgraph.definitions.task.output import dump_model, load_model, model_named, name_model
 from crewgraph.errors import GuardrailFailed, OutputInvalid
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
@@ -39,6 +40,11 @@ class Judgeable(Protocol):
     """An output that guardrails judge: of a task, or of an agent's kickoff."""
 
     raw: str
+
+    @property
+    def is_structured(self) -> bool:
+        """Whether there is a structured form."""
+        ...
 
     def to_plain(self) -> dict[str, object]:
         """Return the output as plain data."""
@@ -67,6 +73,9 @@ class Guards:
     structure: type[BaseModel] | None = None
     """The pydantic model of the output."""
 
+    takes_models: bool = False
+    """Whether a guardrail may return an instance of any pydantic model as the structure, not only of `structure`."""
+
 
 class Attempt(Protocol[Out]):
     """Repeats the work after a refusal, and applies the replacements of guardrails."""
@@ -80,7 +89,15 @@ class Attempt(Protocol[Out]):
         ...
 
     def replace_text(self, output: Out, text: str) -> Body[tuple[Out, str | None]]:
-        """Return the output with another text, converted again."""
+        """Return the output with another text, and why that has no structure if one was asked for."""
+        ...
+
+    def replace_structure(self, output: Out, instance: BaseModel) -> Out:
+        """Return the output with a guardrail's structure in place of its own."""
+        ...
+
+    def demand_structure(self, output: Out) -> Body[tuple[Out, str | None]]:
+        """Have the text converted by a model or a converter; return why that failed, too."""
         ...
 
 
@@ -105,39 +122,69 @@ def apply_guardrails(
 ) -> Body[tuple[Out, str | None]]:
     """Return the output that every guardrail accepts, and why it has no structure if one was asked for.
 
+    A structure that the text does not hold is demanded when all have accepted it, since a guardrail may make one; before,
+    only where a guardrail cannot judge without it. A text that gets none is a refused attempt.
+
     Raises:
         GuardrailFailed: a guardrail refused every attempt.
     """
+    last = len(guards.guardrails) - 1
     for number, guardrail in enumerate(guards.guardrails):
         retries = 0
         while True:
-            verdict: Verdict = {"accepted": False, "error": f"it does not fit the structure asked for: {problem}"}
-            if problem is None:
-                yield Notify(partial(observer.judging, guardrail, retries))
-                try:
-                    verdict = yield from _judge(guards, number, retries, output, attempt)
-                except EffectFailed as failure:  # not an effect, so that a resumed run judges again
-                    observer.guardrail_failed(str(failure), retries)
-                    raise
+            yield Notify(partial(observer.judging, guardrail, retries))
+            try:
+                verdict, output, problem = yield from _judge_with_structure(
+                    guards, number, retries, output, problem, attempt
+                )
+            except EffectFailed as failure:  # not an effect, so that a resumed run judges again
+                observer.guardrail_failed(str(failure), retries)
+                raise
             yield Notify(partial(observer.judged, verdict, retries))
             if verdict["accepted"]:
-                output, problem = yield from _apply_verdict(verdict, guards, output, attempt)
-                break
+                output, problem = yield from _apply_verdict(verdict, guards, output, problem, attempt)
+                if problem is not None and number == last:
+                    output, problem = yield from attempt.demand_structure(output)
+                if problem is None or number < last or verdict["text"] is not None:
+                    break  # where the text is the guardrail's, the agent is not to blame for it
+                verdict = {"accepted": False, "error": f"it does not fit the structure asked for: {problem}"}
+                yield Notify(partial(observer.judged, verdict, retries))
+            reason = str(verdict["error"])
             if retries >= guards.retries:
-                raise GuardrailFailed(_exhausted(guards, guardrail, number, verdict["error"]))
+                raise GuardrailFailed(_exhausted(guards, guardrail, number, reason))
             retries += 1
-            output, problem = yield from attempt.retry(output, verdict["error"])
+            output, problem = yield from attempt.retry(output, reason)
     return output, problem
 
 
+def _judge_with_structure(
+    guards: Guards, number: int, retries: int, output: Out, problem: str | None, attempt: Attempt[Out]
+) -> Body[tuple[Verdict, Out, str | None]]:
+    """Judge an output; a guardrail that fails without the structure gets it."""
+    try:
+        return (yield from _judge(guards, number, retries, output, attempt)), output, problem
+    except EffectFailed:
+        if problem is None or model_guardrail(guards.guardrails[number]) is not None:
+            raise
+        output, problem = yield from attempt.demand_structure(output)
+        if problem is not None:
+            raise
+    return (yield from _judge(guards, number, retries, output, attempt)), output, None
+
+
 def _apply_verdict(
-    verdict: Verdict, guards: Guards, output: Out, attempt: Attempt[Out]
+    verdict: Verdict, guards: Guards, output: Out, problem: str | None, attempt: Attempt[Out]
 ) -> Body[tuple[Out, str | None]]:
     if verdict["output"] is not None:
-        return type(output).from_plain(verdict["output"], guards.structure), None
+        replaced = type(output).from_plain(verdict["output"], guards.structure)
+        return replaced, None if replaced.is_structured else problem
+    if (made := verdict.get("structure")) is not None:
+        model = model_named(made["class"]) or guards.structure
+        if (instance := load_model(made["fields"], model)) is not None:
+            return attempt.replace_structure(output, instance), None
     if verdict["text"] is not None and verdict["text"] != output.raw:
         return (yield from attempt.replace_text(output, verdict["text"]))
-    return output, None
+    return output, problem
 
 
 def _judge(guards: Guards, number: int, retries: int, output: Out, attempt: Attempt[Out]) -> Body[Verdict]:
@@ -155,23 +202,32 @@ def _judge(guards: Guards, number: int, retries: int, output: Out, attempt: Atte
             about=[number, retries, output.to_plain()],
             span=f"Guardrail: {name}",
             trace_input={"output": output.raw},
-            encode=partial(_encode_verdict, kind=type(output), where=f"guardrail `{name}` of {guards.where}"),
+            encode=partial(_encode_verdict, kind=type(output), guards=guards, name=name),
         )
     )
 
 
-def _encode_verdict(returned: object, *, kind: type[Judgeable], where: str) -> Verdict:
+def _encode_verdict(returned: object, *, kind: type[Judgeable], guards: Guards, name: str) -> Verdict:
     try:
         result = GuardrailResult.from_tuple(returned)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"{where}: {error}") from error
+        raise TypeError(f"guardrail `{name}` of {guards.where}: {error}") from error
     replacement = result.result
-    return {
+    verdict: Verdict = {
         "accepted": result.success,
         "error": result.error,
         "output": replacement.to_plain() if isinstance(replacement, kind) else None,
         "text": replacement if isinstance(replacement, str) else None,
     }
+    if isinstance(replacement, BaseModel) and _is_structure(replacement, kind, guards):
+        verdict["structure"] = {"class": name_model(type(replacement)), "fields": dump_model(replacement)}
+    return verdict
+
+
+def _is_structure(replacement: BaseModel, kind: type[Judgeable], guards: Guards) -> bool:
+    if guards.takes_models:
+        return not isinstance(replacement, kind)
+    return guards.structure is not None and isinstance(replacement, guards.structure)
 
 
 def _name_of(guardrail: object) -> str:

@@ -23,7 +23,7 @@ from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
 from crewgraph.schema import PlainDict, model_outline
 
-__all__ = ["UNSTRUCTURED", "Structured", "convert_text", "is_structured", "structure_output"]
+__all__ = ["UNSTRUCTURED", "Structured", "convert_text", "is_structured", "structure_output", "structured"]
 
 
 _ATTEMPTS = 3
@@ -51,13 +51,22 @@ def is_structured(task: Task) -> bool:
 
 
 def structure_output(
-    task: Task, text: str, converter_class: object, model: Callable[[], Model], llm: Any, book: Book, usage: UsageLedger
+    task: Task,
+    text: str,
+    converter_class: object,
+    model: Callable[[], Model],
+    llm: Any,
+    book: Book,
+    usage: UsageLedger,
+    *,
+    demand: bool,
 ) -> Body[Structured]:
     """Convert a text to the structure that a task asks for.
 
     Args:
         task: says what is asked for.
         text: the agent's answer.
+        demand: whether a text that does not hold the structure is converted.
         converter_class: creates the user's own converter, which is used where the text cannot be parsed.
         model: returns the model that is used instead.
         llm: the same model as the user gave it, for the converter.
@@ -68,18 +77,25 @@ def structure_output(
     if schema is None:
         return UNSTRUCTURED
     instance, problem = read_structure(text, schema)
+    if instance is None and not demand:
+        return Structured(problem=problem)
     if instance is None and converter_class is not None:
         instance, problem = yield from _convert_with_class(converter_class, task, text, schema, llm, book, usage)
     elif instance is None:
         instance, problem = yield from convert_text(text, schema, model, book, usage)
     if instance is None:
         return Structured(problem=problem)
+    return structured(task, instance)
+
+
+def structured(task: Task, instance: BaseModel) -> Structured:
+    """Return an instance in the form that a task asks for."""
     if task.output_json is not None:
         fields: Any = instance.model_dump(mode="json")
         if isinstance(fields, dict):
             return Structured(json_dict=cast(PlainDict, fields))
         return Structured(
-            problem=f"`output_json` gives dicts, and `{schema.__name__}` is none; give it as `output_pydantic`"
+            problem=f"`output_json` gives dicts, and `{type(instance).__name__}` is none; give it as `output_pydantic`"
         )
     if task.output_pydantic is None:
         return Structured(raw=instance.model_dump_json())

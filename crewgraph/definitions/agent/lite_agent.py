@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny
 
 from crewgraph.definitions.agent.agent import Agent
 from crewgraph.definitions.agent.planning import TodoItem
-from crewgraph.definitions.task.output import dump_model, load_model
+from crewgraph.definitions.task.output import dump_model, load_model, model_named, name_model
 from crewgraph.hooks.llm_hooks import get_after_llm_call_hooks, get_before_llm_call_hooks
 from crewgraph.lazy import lazy
 from crewgraph.llm.usage import UsageMetrics
@@ -214,6 +214,11 @@ class LiteAgentOutput(BaseModel):
         """The reported usage."""
         return UsageMetrics.model_validate(self.usage_metrics or {})
 
+    @property
+    def is_structured(self) -> bool:
+        """Whether there is a structured form."""
+        return self.pydantic is not None
+
     def to_dict(self) -> dict[str, Any]:
         """Return the structured answer as a dict, empty if there is none."""
         return self.pydantic.model_dump() if self.pydantic is not None else {}
@@ -225,6 +230,8 @@ class LiteAgentOutput(BaseModel):
         """Return plain data, the form stored in checkpoints."""
         plain = self.model_dump(mode="json", exclude={"pydantic"})
         plain["pydantic"] = dump_model(self.pydantic)
+        if self.pydantic is not None:
+            plain["pydantic_class"] = name_model(type(self.pydantic))
         return plain
 
     @classmethod
@@ -233,9 +240,10 @@ class LiteAgentOutput(BaseModel):
 
         Args:
             data: The plain data, validated like constructor arguments.
-            model: The class of `pydantic`.
+            model: The class of `pydantic`, unless an output of this process named another.
 
         Raises:
             pydantic.ValidationError: If the data is invalid.
         """
+        model = model_named(data.get("pydantic_class")) or model
         return cls.model_validate({**data, "pydantic": load_model(data.get("pydantic"), model)})

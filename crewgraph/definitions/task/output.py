@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Self
+from weakref import WeakValueDictionary
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, model_validator
 
@@ -25,6 +26,8 @@ __all__ = [
     "TaskOutput",
     "dump_model",
     "load_model",
+    "model_named",
+    "name_model",
     "set_fields",
 ]
 
@@ -42,6 +45,11 @@ class StructuredOutput(BaseModel):
 
     json_dict: dict[str, Any] | None = None
     """The output as a dict, validated by the task's `output_json`."""
+
+    @property
+    def is_structured(self) -> bool:
+        """Whether there is a structured form."""
+        return self.pydantic is not None or self.json_dict is not None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the structured form as a dict; empty if there is none."""
@@ -123,6 +131,21 @@ def load_model(data: object, model: type[BaseModel] | None) -> BaseModel | None:
         return None
     # From JSON, as strict models accept fewer types from Python objects.
     return model.model_validate_json(json.dumps(data), by_alias=False, by_name=True)
+
+
+_models: WeakValueDictionary[str, type[BaseModel]] = WeakValueDictionary()
+
+
+def name_model(model: type[BaseModel]) -> str:
+    """Return a name by which `model_named` finds a model in this process; nothing is imported by a stored name."""
+    name = f"{model.__module__}:{model.__qualname__}"
+    _models[name] = model
+    return name
+
+
+def model_named(name: object) -> type[BaseModel] | None:
+    """Return the model that `name_model` named in this process, if any."""
+    return _models.get(name) if isinstance(name, str) else None
 
 
 _SUMMARY_WORDS = 10
