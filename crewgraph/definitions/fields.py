@@ -143,7 +143,7 @@ class AnyForm(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
-def _parse_output_model(value: Any) -> object:
+def _parse_output_model(value: Any, info: ValidationInfo) -> object:
     """Convert True, `dict`, a dict of fields or a JSON schema to a model; return anything else unchanged."""
     if value is True or value is dict:
         model: object = AnyForm
@@ -151,7 +151,7 @@ def _parse_output_model(value: Any) -> object:
         model = _model_from_mapping(cast("PlainMapping", value))
     else:
         return None if value is False else value
-    warn_deprecated("`output_json` of a task that is no model", "give a pydantic model", by_hand=True)
+    warn_deprecated(f"`{info.field_name}` of a task that is no model", "give a pydantic model", by_hand=True)
     return model
 
 

@@ -215,8 +215,8 @@ def as_plain_data(value: object) -> Any:
     return None
 
 
-_NEVER_FORWARDED = frozenset({"stop"})
-_NOT_SET: Mapping[str, object] = {"callbacks": None, "available_functions": None, "response_model": None}
+_NEVER_FORWARDED = frozenset({"response_model", "stop"})
+_NOT_SET: Mapping[str, object] = {"callbacks": None, "available_functions": None}
 """Arguments that CrewAI does not pass, so they must not reach a `**kwargs` that is forwarded to a provider."""
 
 _PARAMETERS = ("temperature", "max_tokens", "top_p", "seed", "stop", "additional_params")
@@ -228,16 +228,18 @@ class CallModel:
     source: Any
     """The wrapped object."""
 
-    def __init__(self, source: object, *, traced: bool = True) -> None:
+    def __init__(self, source: object, *, traced: bool = True, response_model: type[BaseModel] | None = None) -> None:
         """Wrap an object.
 
         Args:
             source: The object with `.call`.
             traced: Whether each call is reported to callback handlers; False if an underlying LangChain model
                 already does so.
+            response_model: The pydantic model that answers are asked to be instances of.
         """
         self.source = source
         self._traced = traced
+        self._response_model = response_model
 
     @property
     def name(self) -> str:
@@ -250,7 +252,17 @@ class CallModel:
         """Class, name and common parameters."""
         parameters = {key: as_plain_data(getattr(self.source, key, None)) for key in _PARAMETERS}
         known = {key: value for key, value in parameters.items() if value not in (None, [], {})}
+        if self._response_model is not None:
+            known["response_format"] = self._response_model.model_json_schema()
         return {**known, "class": type(self.source).__name__, "model": self.name}
+
+    def for_structure(self, structure: type[BaseModel]) -> "CallModel | None":
+        """Return a copy that asks for an instance of a pydantic model; None if `call` has no parameter `response_model`."""
+        if not accepted_arguments(
+            self.source, "call", {"response_model": structure}, named_only=frozenset({"response_model"})
+        ):
+            return None
+        return CallModel(self.source, traced=self._traced, response_model=structure)
 
     @property
     def native_tools(self) -> bool:
@@ -295,6 +307,7 @@ class CallModel:
         agent, task = CALLER.get()
         arguments: dict[str, object] = {
             **_NOT_SET,
+            "response_model": self._response_model,
             "tools": [openai_tool(tool) for tool in tools] if tools and self.native_tools else None,
             "stop": list(stop) or None,
             "from_task": task,

@@ -77,6 +77,7 @@ class ChatModel:
         self._names = [_name_of(model) for model in _models_of(source)]
         self._takes_stop = supports_stop_words(self.name) and getattr(self._base, "use_responses_api", None) is not True
         self._bindings: dict[tuple[str, bool], Any] = {}
+        self._structured: dict[type[BaseModel], ChatModel | None] = {}
         self._identity: PlainMapping | None = None
 
     @property
@@ -124,6 +125,19 @@ class ChatModel:
             on_answer=self._on_answer,
             parameters=self._extra_parameters,
         )
+
+    def for_structure(self, structure: type[BaseModel]) -> "ChatModel | None":
+        """Return a copy that answers with an instance of a pydantic model; None if the model has no way of its own for it."""
+        if structure not in self._structured:
+            copy = self.with_response_format(structure)
+            try:
+                copy._runnable_for(())
+            except (NotImplementedError, TypeError, ValueError):
+                copy = None
+            if len(self._structured) >= _CACHED_BINDINGS:
+                self._structured.clear()
+            self._structured[structure] = copy
+        return self._structured[structure]
 
     def complete(
         self,
@@ -178,6 +192,7 @@ class ChatModel:
         if isinstance(self._response_format, Mapping):
             return source.bind(response_format=dict(self._response_format))
         schema = self._response_format.model_json_schema()
+        schema.setdefault("title", self._response_format.__name__)
         return _without_parser(source.with_structured_output(schema, include_raw=True))
 
     def _stop_keywords(self, stop: Sequence[str]) -> dict[str, Any]:

@@ -2,15 +2,18 @@
 
 import logging
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import TYPE_CHECKING
+
+from pydantic import BaseModel
 
 from crewgraph.core.messages import Message, Reply, ToolSpec
 from crewgraph.core.protocols import Model
 from crewgraph.errors import CrewgraphError, ModelError
 from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.llm.retry import status_of
+from crewgraph.llm.structure import structured_model
 from crewgraph.schema import PlainMapping
 
 if TYPE_CHECKING:
@@ -60,6 +63,16 @@ class FallbackModel:
     @property
     def identity(self) -> PlainMapping:
         return self.models[0].identity
+
+    def for_structure(self, structure: type[BaseModel]) -> "FallbackModel | None":
+        """Return a copy whose models answer with an instance of a pydantic model; None if one has no way of its own for it."""
+        models: list[Model] = []
+        for model in self.models:
+            structured = structured_model(model, structure)
+            if structured is None:
+                return None
+            models.append(structured)
+        return replace(self, models=models)
 
     @property
     def native_tools(self) -> bool:

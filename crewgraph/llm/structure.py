@@ -1,16 +1,40 @@
-"""Parses structured data out of text that may contain more than JSON."""
+"""Structured answers: models that give them in a way of their own, and texts that may contain more than JSON."""
 
 import json
-from typing import TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 from pydantic import BaseModel, ValidationError
 
+from crewgraph.core.messages import Reply
+from crewgraph.core.protocols import Model
 from crewgraph.text import extract_json
 
-__all__ = ["read_structure"]
+__all__ = ["StructuringModel", "read_structure", "reply_structure", "structured_model"]
 
 
 _M = TypeVar("_M", bound=BaseModel)
+
+
+@runtime_checkable
+class StructuringModel(Protocol):
+    """A model that may answer with structures in a way of its own: a response format, or a tool call."""
+
+    def for_structure(self, structure: type[BaseModel]) -> Model | None:
+        """Return a copy that answers with an instance of a pydantic model; None if it cannot."""
+        ...
+
+
+def structured_model(model: Model, structure: type[BaseModel]) -> Model | None:
+    """Return a model that answers with an instance of a pydantic model in its own way; None if it has none."""
+    return model.for_structure(structure) if isinstance(model, StructuringModel) else None
+
+
+def reply_structure(reply: Reply, structure: type[BaseModel]) -> str | None:
+    """Return the JSON text of a reply that is a tool call named after a structure, with the fields as arguments."""
+    for call in reply["tool_calls"]:
+        if call["name"] == structure.__name__:
+            return call["args"] if isinstance(call["args"], str) else json.dumps(call["args"], ensure_ascii=False)
+    return None
 
 
 def read_structure(text: str, schema: type[_M]) -> tuple[_M | None, str]:

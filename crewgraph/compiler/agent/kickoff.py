@@ -58,7 +58,7 @@ class _Kickoff:
         self.book, self.usage, self.report = binding.book, UsageLedger(), KickoffReport(binding)
         role, files = binding.agent.written("role"), files_in(inputs)
         self.resources = AgentResources(binding, self.book, None, files)
-        self.runner = AgentRunner(self.resources, role, self.report, self.usage)
+        self.runner = AgentRunner(self.resources, role, self.report, self.usage, structure)
         self.dialogue: Dialogue | None = None
 
     @property
@@ -194,8 +194,7 @@ class _Kickoff:
         """
         instance, problem = None, None
         if self.structure is not None and demand:
-            converter = partial(getattr, self.resources, "converter")
-            instance, problem = yield from convert_text(text, self.structure, converter, self.book, self.usage)
+            instance, problem = yield from convert_text(text, self.structure, self.resources, self.book, self.usage)
         elif self.structure is not None:
             instance, problem = read_structure(text, self.structure)
         plan_outcome = self.runner.plan_outcome

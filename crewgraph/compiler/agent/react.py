@@ -12,10 +12,20 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol, cast
 
+from pydantic import BaseModel
+
 from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.compiler.agent.dialogue import Dialogue, is_too_long
 from crewgraph.compiler.agent.people import APPROVAL, Asker
-from crewgraph.compiler.agent.protocol import Action, Actions, FinalAnswer, Malformed, final_text, parse_reply
+from crewgraph.compiler.agent.protocol import (
+    Action,
+    Actions,
+    FinalAnswer,
+    Malformed,
+    final_text,
+    parse_reply,
+    reply_text,
+)
 from crewgraph.compiler.agent.toolbox import PreparedCall, PreparedTool, Toolbox, ToolOutcome
 from crewgraph.core.digests import Transcript
 from crewgraph.core.effects import Body, Call, Effect, EffectFailed, ModelCall, Notify, OutcomeUnknown, Together
@@ -25,6 +35,7 @@ from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
 from crewgraph.errors import OutputInvalid, ToolFailed
 from crewgraph.llm.capabilities import context_window_of
 from crewgraph.llm.errors import ContextLengthExceeded
+from crewgraph.llm.structure import reply_structure
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
 from crewgraph.schema import PlainDict
@@ -249,6 +260,9 @@ class ReActContext:
     may_condense: bool
     """Whether a conversation that exceeds the context window is condensed."""
 
+    structure: type[BaseModel] | None = None
+    """The structure that the answer is asked to have."""
+
     argument_model: Model | None = None
     """Repairs arguments that a tool cannot read."""
 
@@ -282,6 +296,8 @@ def react_loop(context: ReActContext, dialogue: Dialogue) -> Body[str]:
     for step in range(1, context.max_iter + 1):
         reply = yield from _request_reply(context, dialogue, specs, stop)
         parsed = parse_reply(reply, tools_offered=bool(context.tools) or bool(reply["tool_calls"]))
+        if reply["tool_calls"] and context.structure is not None:
+            parsed = _structure_as_answer(context, reply, context.structure) or parsed
         if isinstance(parsed, FinalAnswer):
             yield from _report_step(
                 context, AgentFinish(thought=parsed.thought, output=parsed.output, text=parsed.text), step
@@ -301,6 +317,14 @@ def react_loop(context: ReActContext, dialogue: Dialogue) -> Body[str]:
         if answer is not None:
             return answer
     return (yield from _force_answer(context, dialogue, specs))
+
+
+def _structure_as_answer(context: ReActContext, reply: Reply, structure: type[BaseModel]) -> FinalAnswer | None:
+    """Return the answer in a reply that is a tool call named after the structure asked for, with the fields as arguments."""
+    answer = reply_structure(reply, structure)
+    if answer is None or context.tools.find(structure.__name__) is not None:
+        return None
+    return FinalAnswer(output=answer, thought=reply_text(reply["content"]).strip(), text=answer)
 
 
 def _force_answer(context: ReActContext, dialogue: Dialogue, specs: tuple[ToolSpec, ...]) -> Body[str]:

@@ -6,6 +6,8 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
+from pydantic import BaseModel
+
 from crewgraph.compiler.agent.delegation import Delegation
 from crewgraph.compiler.agent.dialogue import Dialogue
 from crewgraph.compiler.agent.event_tool import EventTool, FailingTool
@@ -54,10 +56,18 @@ class AgentRunner:
         role: the agent's role, rendered for this run.
         report: emits the events.
         usage: counts the requests.
+        structure: the structure that its answers are asked to have.
     """
 
-    def __init__(self, resources: AgentResources, role: str, report: AgentReport, usage: UsageLedger) -> None:
-        self.resources = resources
+    def __init__(
+        self,
+        resources: AgentResources,
+        role: str,
+        report: AgentReport,
+        usage: UsageLedger,
+        structure: type[BaseModel] | None = None,
+    ) -> None:
+        self.resources, self._structure = resources, structure
         self._binding, self._agent, self._task = resources.binding, resources.agent, resources.task
         self._book, self._role, self._report, self._usage = resources.book, role, report, usage
         self._knowledge: str | None = None
@@ -331,6 +341,7 @@ class AgentRunner:
             retries_left=agent.max_retry_limit if agent else 0,
             may_condense=(agent is None or agent.respect_context_window)
             and (crew is None or crew.respect_context_window),
+            structure=self._structure,
             argument_model=resources.converter_model,
             stop=tuple(filter(None, [split_at_slot(template, "Response")[1]])) if template else (),
         )

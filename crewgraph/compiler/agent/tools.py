@@ -4,6 +4,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+from pydantic import BaseModel
+
 from crewgraph.compiler.agent.binding import AgentBinding, guarded_tools
 from crewgraph.compiler.agent.cached_tool import with_cache
 from crewgraph.compiler.agent.capabilities import Capability, capabilities_of
@@ -12,6 +14,7 @@ from crewgraph.compiler.agent.executor import Executor, create_executor, may_hav
 from crewgraph.compiler.agent.external_tools import load_external_tools
 from crewgraph.compiler.agent.files import NO_FILES, AvailableFiles
 from crewgraph.compiler.agent.memory_calls import Memories, memories_of
+from crewgraph.compiler.agent.models import structured_model_of
 from crewgraph.compiler.agent.react_graph import react_graph
 from crewgraph.compiler.agent.toolbox import PreparedTool, Toolbox
 from crewgraph.core.effects import Body, Call
@@ -169,6 +172,10 @@ class AgentResources:
     def converter(self) -> Model:
         """The model that converts texts into structured output."""
         return self.model if self.converter_model is None else self.converter_model
+
+    def structured_converter(self, structure: type[BaseModel]) -> Model | None:
+        """Return the same model, answering with a structure in its own way; None if it has none."""
+        return structured_model_of(self.converter_llm, structure, self.agent, self.task, self.crew)
 
     @property
     def converter_llm(self) -> object:

@@ -19,7 +19,7 @@ from crewgraph.compiler.task.briefing import ONGOING, Briefing, OngoingTask, bri
 from crewgraph.compiler.task.events import TaskReport, record_task_note
 from crewgraph.compiler.task.guardrails import Guards, Verdict, apply_guardrails, judge_output
 from crewgraph.compiler.task.runner import TaskRunner
-from crewgraph.compiler.task.structure import UNSTRUCTURED, is_structured, structure_output, structured
+from crewgraph.compiler.task.structure import UNSTRUCTURED, structure_of, structure_output, structured
 from crewgraph.core.effects import Body, Call, Enter, Notify, Scope
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
@@ -224,6 +224,7 @@ class _TaskExecution:
                 yield from self.runner.remember(output.raw)
                 self.add_usage(output)
             if problem is not None:
+                set_fields(output, structure_error=problem)
                 yield Notify(partial(self.report.unstructured, problem))
             if has_hooks(self.crew, _POST):
                 output = yield from self.run_post_hooks(output)
@@ -315,14 +316,14 @@ class _TaskExecution:
             demand: whether a text that does not hold the structure is converted.
         """
         task, briefing, form = self.task, self.briefing, UNSTRUCTURED
-        if is_structured(task):
+        if structure_of(task) is not None:
             resources = self.runner.resources
             converter = task.converter_cls or resources.converter_override
             form = yield from structure_output(
                 task,
                 text,
                 converter,
-                partial(getattr, resources, "converter"),
+                resources,
                 resources.converter_llm,
                 self.book,
                 self.usage,

@@ -20,6 +20,7 @@ from crewgraph.compiler.task.binding import TaskBinding, bind_delegated_task
 from crewgraph.compiler.task.briefing import Briefing, OngoingTask
 from crewgraph.compiler.task.events import TaskReport
 from crewgraph.compiler.task.lessons import NO_TRAINING_DATA
+from crewgraph.compiler.task.structure import structure_of
 from crewgraph.compiler.task.training import TRAINING, apply_feedback, round_of, training_notes
 from crewgraph.core.effects import Body, Call, Notify
 from crewgraph.core.messages import Message
@@ -59,7 +60,7 @@ class TaskRunner:
         depth: int = 0,
     ) -> None:
         self.resources = AgentResources(assignment, book, assignment.task, briefing.files, self._with_delegation)
-        self.agent = AgentRunner(self.resources, briefing.role, report, usage)
+        self.agent = AgentRunner(self.resources, briefing.role, report, usage, structure_of(assignment.task))
         self._inputs, self._depth, self._usage, self._book = inputs or {}, depth, usage, book
         self._assignment, self._briefing, self._task, self._report = assignment, briefing, assignment.task, report
         self._definition, self._crew = assignment.agent, assignment.crew

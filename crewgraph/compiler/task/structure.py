@@ -1,10 +1,9 @@
 """Structured output of tasks: parsed from the answer, else converted by the user's converter or by a model."""
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from pydantic import BaseModel, ValidationError
 
@@ -17,13 +16,21 @@ from crewgraph.definitions.task.task import Task
 from crewgraph.errors import NoModelError
 from crewgraph.llm.current_call import ONGOING, OngoingCall
 from crewgraph.llm.resolve import as_llm
-from crewgraph.llm.structure import read_structure
+from crewgraph.llm.structure import read_structure, reply_structure
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
 from crewgraph.schema import PlainDict, model_outline
 
-__all__ = ["UNSTRUCTURED", "Structured", "convert_text", "is_structured", "structure_output", "structured"]
+__all__ = [
+    "UNSTRUCTURED",
+    "Converters",
+    "Structured",
+    "convert_text",
+    "structure_of",
+    "structure_output",
+    "structured",
+]
 
 
 _ATTEMPTS = 3
@@ -45,16 +52,16 @@ class Structured:
 UNSTRUCTURED = Structured()
 
 
-def is_structured(task: Task) -> bool:
-    """Return whether a task asks for structured output."""
-    return (task.output_pydantic or task.output_json or task.response_model) is not None
+def structure_of(task: Task) -> type[BaseModel] | None:
+    """Return the structure that a task asks for, if any."""
+    return task.output_pydantic or task.output_json or task.response_model
 
 
 def structure_output(
     task: Task,
     text: str,
     converter_class: object,
-    model: Callable[[], Model],
+    converters: "Converters",
     llm: Any,
     book: Book,
     usage: UsageLedger,
@@ -68,12 +75,12 @@ def structure_output(
         text: the agent's answer.
         demand: whether a text that does not hold the structure is converted.
         converter_class: creates the user's own converter, which is used where the text cannot be parsed.
-        model: returns the model that is used instead.
+        converters: the models that are asked instead.
         llm: the same model as the user gave it, for the converter.
         book: the prompts.
         usage: counts the requests.
     """
-    schema = task.output_pydantic or task.output_json or task.response_model
+    schema = structure_of(task)
     if schema is None:
         return UNSTRUCTURED
     instance, problem = read_structure(text, schema)
@@ -82,7 +89,7 @@ def structure_output(
     if instance is None and converter_class is not None:
         instance, problem = yield from _convert_with_class(converter_class, task, text, schema, llm, book, usage)
     elif instance is None:
-        instance, problem = yield from convert_text(text, schema, model, book, usage)
+        instance, problem = yield from convert_text(text, schema, converters, book, usage)
     if instance is None:
         return Structured(problem=problem)
     return structured(task, instance)
@@ -102,18 +109,31 @@ def structured(task: Task, instance: BaseModel) -> Structured:
     return Structured(pydantic=instance)
 
 
+class Converters(Protocol):
+    """The models that convert texts into structures; asked for when a text does not hold the structure."""
+
+    @property
+    def converter(self) -> Model:
+        """The model that is asked for a text."""
+        ...
+
+    def structured_converter(self, structure: type[BaseModel]) -> Model | None:
+        """Return the same model, answering with a structure in its own way; None if it has none."""
+        ...
+
+
 def convert_text(
-    text: str, schema: type[BaseModel], model: Callable[[], Model], book: Book, usage: UsageLedger
+    text: str, schema: type[BaseModel], converters: Converters, book: Book, usage: UsageLedger
 ) -> Body[tuple[BaseModel | None, str]]:
-    """Return the instance of a schema in a text, or None and the reason; the model is only needed if parsing fails."""
+    """Return the instance of a schema in a text, or None and the reason; a model is only needed if parsing fails."""
     instance, problem = read_structure(text, schema)
     if instance is not None:
         return instance, ""
     try:
-        converter = model()
+        plain, structured = converters.converter, converters.structured_converter(schema)
     except NoModelError:  # the agent works without a model, e.g. with a graph
         return None, f"{problem}, and the agent has no model to ask; give it `llm=`"
-    return (yield from _convert_with_model(text, schema, converter, book, usage, problem))
+    return (yield from _convert_with_model(text, schema, plain, structured, book, usage, problem))
 
 
 def _convert_with_class(
@@ -162,22 +182,34 @@ def _encode_converted(converted: object) -> dict[str, object]:
 
 
 def _convert_with_model(
-    text: str, schema: type[BaseModel], model: Model, book: Book, usage: UsageLedger, problem: str
+    text: str,
+    schema: type[BaseModel],
+    plain: Model,
+    structured: Model | None,
+    book: Book,
+    usage: UsageLedger,
+    problem: str,
 ) -> Body[tuple[BaseModel | None, str]]:
+    """Ask a model for the structure: in the model's own way where it has one, else for a text that holds it."""
     transcript = Transcript(
         [
             {"role": "system", "content": book.slice("conversion_system", schema=model_outline(schema))},
             {"role": "user", "content": book.slice("conversion_text", text=text)},
         ]
     )
+    model = plain if structured is None else structured
     for _ in range(_ATTEMPTS):
         try:
             reply: Reply = yield ModelCall(model=model, transcript=transcript)
         except EffectFailed as failure:
-            # The answer matters more than its structure: the task continues with the text.
-            return None, f"the model could not be asked: {failure}"
+            problem = f"the model could not be asked: {failure}"
+            if model is plain:
+                # The answer matters more than its structure: the task continues with the text.
+                return None, problem
+            model = plain  # not every server knows the schema's features
+            continue
         usage.answered(model, reply)
-        answer = reply_text(reply["content"])
+        answer = reply_structure(reply, schema) or reply_text(reply["content"])
         instance, problem = read_structure(answer, schema)
         if instance is not None:
             return instance, ""

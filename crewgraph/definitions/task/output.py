@@ -16,6 +16,7 @@ from crewgraph.deprecations import warn_deprecated
 from crewgraph.llm.prices import cost
 from crewgraph.llm.usage import UsageMetrics, plain_usage
 from crewgraph.schema import trusted
+from crewgraph.text import shorten
 from crewgraph.tools.failure import ToolFailureRecord, merge_tool_failures
 
 __all__ = [
@@ -201,6 +202,9 @@ class TaskOutput(LegacyOutput):
     """The messages before the answer, in OpenAI's format. Not stored in checkpoints: empty for a task that completed before the
     run was resumed, and for outputs read from a graph's state."""
 
+    structure_error: str | None = Field(default=None, exclude=True, repr=False)
+    """Why there is no structured form, if the task asks for one."""
+
     @property
     def has_tool_failures(self) -> bool:
         """Whether tools failed."""
@@ -265,6 +269,7 @@ class TaskOutput(LegacyOutput):
             "usage_by_agent": usage_by_agent,
             "tool_failures": tool_failures,
             "messages": messages,
+            "structure_error": None,
         }
         return trusted(cls, fields)
 
@@ -290,6 +295,8 @@ class TaskOutput(LegacyOutput):
         if self.usage_by_agent:
             plain["usage_by_agent"] = {role: plain_usage(used) for role, used in self.usage_by_agent.items()}
         plain["pydantic"] = dump_model(self.pydantic)
+        if self.structure_error is not None:
+            plain["structure_error"] = self.structure_error
         return plain
 
     @classmethod
@@ -391,7 +398,20 @@ class CrewOutput(LegacyOutput):
         if key in _FULL_OUTPUT_KEYS:
             warn_deprecated(f'`output["{key}"]`', f"write `output.{_FULL_OUTPUT_KEYS[key]}`")
             return getattr(self, _FULL_OUTPUT_KEYS[key])
-        raise KeyError(f"the output has no structured field `{key}`")
+        raise KeyError(self._missing_field(key))
+
+    def _missing_field(self, key: object) -> str:
+        """Return why the output has no structured field of a name."""
+        last = next((output for output in reversed(self.tasks_output) if output.raw), None)
+        if last is None or self.is_structured:
+            return f"the output has no structured field `{key}`"
+        task = shorten(last.name or last.description, 60)
+        if last.structure_error is not None:
+            return (
+                f"there is no `{key}`: the answer of task `{task}` has not the structure it was asked for: "
+                f"{last.structure_error}. Its text is in `raw`"
+            )
+        return f"there is no `{key}`: task `{task}` asks for no structure; give it `output_pydantic=` or `output_json=`"
 
 
 def _usage_by_agent(output: TaskOutput) -> Iterator[tuple[str, UsageMetrics]]:

@@ -1,0 +1,131 @@
+"""Structured output of tasks and kickoffs over HTTP: the model's own way first, JSON as text last."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from langchain_core.runnables import Runnable
+from langchain_openai import ChatOpenAI
+from modes import Mode
+from pydantic import BaseModel
+from servers.openai_api import OpenAIServer, Script, call, error
+
+from crewgraph import LLM, Agent, BaseLLM, Crew, CrewOutput, Task
+from crewgraph.tools import tool
+
+Serve = Callable[[Script | None], OpenAIServer]
+
+
+class Depth(BaseModel):
+    metres: int
+
+
+def measure(mode: Mode, llm: Any, *, tools: list[Any] | None = None, **fields: Any) -> CrewOutput:
+    agent = Agent(role="Surveyor", goal="Measure", backstory="Careful.", llm=llm, tools=tools or [])
+    task = Task(
+        name="sound",
+        description="How deep?",
+        expected_output="A depth",
+        agent=agent,
+        **{"output_pydantic": Depth, **fields},
+    )
+    return mode.kickoff(Crew(agents=[agent], tasks=[task]))
+
+
+def llm_at(server: OpenAIServer) -> LLM:
+    return LLM("openai/test", base_url=server.url, api_key="k", max_retries=0)
+
+
+def test_a_text_is_converted_with_the_response_format_of_the_model(serve: Serve, mode: Mode):
+    server = serve(["Final Answer: seven metres", '{"metres": 7}'])
+    assert measure(mode, llm_at(server)).pydantic == Depth(metres=7)
+    first, second = server.bodies
+    assert "response_format" not in first
+    assert second["response_format"]["json_schema"]["schema"]["properties"] == {
+        "metres": {"title": "Metres", "type": "integer"}
+    }
+    assert second["response_format"]["json_schema"]["name"] == "Depth"
+
+
+def test_a_langchain_model_is_asked_through_its_own_structured_output(serve: Serve, mode: Mode):
+    class ByTool(ChatOpenAI):
+        def with_structured_output(self, schema: Any = None, **words: Any) -> Runnable[Any, Any]:
+            return super().with_structured_output(schema, **{**words, "method": "function_calling"})
+
+    server = serve(["Final Answer: seven metres", call("Depth", {"metres": 7})])
+    settings: dict[str, Any] = {"base_url": server.url, "api_key": "k", "max_retries": 0}
+    assert measure(mode, ByTool(model="test", **settings)).pydantic == Depth(metres=7)
+    assert [offered["function"]["name"] for offered in server.bodies[1]["tools"]] == ["Depth"]
+
+
+def test_an_answer_that_is_a_tool_call_named_after_the_structure_is_read(serve: Serve, mode: Mode):
+    @tool
+    def sounding() -> str:
+        """Sound the depth."""
+        return "7"
+
+    server = serve([call("sounding", {}), call("Depth", {"metres": 7})])
+    result = measure(mode, llm_at(server), tools=[sounding])
+    assert (result.pydantic, result.raw) == (Depth(metres=7), '{"metres": 7}')
+    assert len(server.requests) == 2
+
+
+def test_a_converted_answer_may_be_a_tool_call_named_after_the_structure(serve: Serve, mode: Mode):
+    server = serve(["Final Answer: seven metres", call("Depth", '{"metres": 7}')])
+    assert measure(mode, llm_at(server), output_pydantic=None, output_json=Depth).json_dict == {"metres": 7}
+
+
+def test_a_tool_with_the_name_of_the_structure_is_still_called(serve: Serve, mode: Mode):
+    @tool("Depth")
+    def depth(metres: int) -> str:
+        """Record a depth."""
+        return f"recorded {metres}"
+
+    server = serve([call("Depth", {"metres": 7}), '{"metres": 8}'])
+    assert measure(mode, llm_at(server), tools=[depth]).pydantic == Depth(metres=8)
+
+
+def test_a_server_that_refuses_the_format_is_asked_for_text(serve: Serve, mode: Mode):
+    server = serve(["Final Answer: seven metres", error(400, "no response_format here"), '{"metres": 7}'])
+    assert measure(mode, llm_at(server)).pydantic == Depth(metres=7)
+    assert "response_format" in server.bodies[1] and "response_format" not in server.bodies[2]
+
+
+def test_a_field_that_is_missing_says_why_and_names_the_task(serve: Serve, mode: Mode):
+    result = measure(mode, llm_at(serve(["Final Answer: deep", "no", "no", "no"])))
+    with pytest.raises(
+        KeyError, match="there is no `metres`: the answer of task `sound` has not the structure .* it holds no JSON"
+    ):
+        result["metres"]
+    result = measure(mode, llm_at(serve(["Final Answer: deep"])), output_pydantic=None)
+    with pytest.raises(
+        KeyError, match="there is no `metres`: task `sound` asks for no structure; give it `output_pydantic=`"
+    ):
+        result["metres"]
+    result = measure(mode, llm_at(serve(['{"metres": 7}'])))
+    with pytest.raises(KeyError, match="the output has no structured field `feet`"):
+        result["feet"]
+
+
+def test_why_there_is_no_structure_is_known_after_a_resume(serve: Serve, mode: Mode):
+    agent = Agent(
+        role="Surveyor", goal="Measure", backstory="Careful.", llm=llm_at(serve(["deep", "no", "no", "no", error(400)]))
+    )
+    task = Task(name="sound", description="How deep?", expected_output="A depth", agent=agent, output_pydantic=Depth)
+    later = Task(name="later", description="Report", expected_output="A report", agent=agent)
+    crew = Crew(agents=[agent], tasks=[task, later])
+    with pytest.raises(Exception, match="400"):
+        mode.kickoff(crew, thread_id="t")
+    agent.llm = llm_at(serve(["reported"]))
+    assert mode.resume(crew, "t").tasks_output[0].structure_error == "it holds no JSON"
+
+
+def test_an_own_model_with_the_parameter_is_given_the_structure(mode: Mode):
+    class Own(BaseLLM):
+        def call(self, messages: Any, *, response_model: Any = None, **rest: Any) -> Any:
+            asked.append(response_model)
+            return "Final Answer: deep" if response_model is None else response_model(metres=7)
+
+    asked: list[Any] = []
+    assert measure(mode, Own("own")).pydantic == Depth(metres=7)
+    assert asked == [None, Depth]
