@@ -22,13 +22,13 @@ class Depth(BaseModel):
 
 def measure(mode: Mode, llm: Any, *, tools: list[Any] | None = None, **fields: Any) -> CrewOutput:
     agent = Agent(role="Surveyor", goal="Measure", backstory="Careful.", llm=llm, tools=tools or [])
-    task = Task(
-        name="sound",
-        description="How deep?",
-        expected_output="A depth",
-        agent=agent,
-        **{"output_pydantic": Depth, **fields},
-    )
+    asked: dict[str, Any] = {
+        "description": "How deep?",
+        "expected_output": "A depth",
+        "output_pydantic": Depth,
+        **fields,
+    }
+    task = Task(name="sound", agent=agent, **asked)
     return mode.kickoff(Crew(agents=[agent], tasks=[task]))
 
 
@@ -50,7 +50,9 @@ def test_a_text_is_converted_with_the_response_format_of_the_model(serve: Serve,
 def test_a_langchain_model_is_asked_through_its_own_structured_output(serve: Serve, mode: Mode):
     class ByTool(ChatOpenAI):
         def with_structured_output(self, schema: Any = None, **words: Any) -> Runnable[Any, Any]:
-            return super().with_structured_output(schema, **{**words, "method": "function_calling"})
+            settings: dict[str, Any] = {**words, "method": "function_calling"}
+            structuring: Any = super().with_structured_output
+            return structuring(schema, **settings)
 
     server = serve(["Final Answer: seven metres", call("Depth", {"metres": 7})])
     settings: dict[str, Any] = {"base_url": server.url, "api_key": "k", "max_retries": 0}
@@ -122,7 +124,7 @@ def test_why_there_is_no_structure_is_known_after_a_resume(serve: Serve, mode: M
 
 def test_an_own_model_with_the_parameter_is_given_the_structure(mode: Mode):
     class Own(BaseLLM):
-        def call(self, messages: Any, *, response_model: Any = None, **rest: Any) -> Any:
+        def call(self, messages: Any, *rest: Any, response_model: Any = None, **more: Any) -> Any:
             asked.append(response_model)
             return "Final Answer: deep" if response_model is None else response_model(metres=7)
 
