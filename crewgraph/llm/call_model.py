@@ -195,11 +195,11 @@ def _cut_blocks(content: Sequence[Any], stop: Sequence[str]) -> list[Any]:
 
 
 def cut_at(content: Content, stop: Sequence[str]) -> Content:
-    """Truncate content at the first stop word, for models that do not support stop words."""
+    """Truncate content at the first stop word, which a model or its server did not stop at."""
     if not isinstance(content, str):
         return _cut_blocks(content, stop)
     ends = [position for stop_word in stop if stop_word and (position := content.find(stop_word)) >= 0]
-    return content[: min(ends)] if ends else content
+    return content[: min(ends)].rstrip() if ends else content
 
 
 def as_plain_data(value: object) -> Any:

@@ -209,9 +209,8 @@ class ChatModel:
             reply = _structured_reply(reply)
         if self._on_answer is not None:
             self._on_answer(message, reply["usage"])
-        if self._takes_stop:
-            return reply
-        return {**reply, "content": cut_at(reply["content"], [*self._stop, *stop])}
+        stop_words = [*self._stop, *stop]  # not every server that takes them keeps to them
+        return {**reply, "content": cut_at(reply["content"], stop_words)} if stop_words else reply
 
 
 def _base_of(source: Any) -> tuple[object, PlainDict]:

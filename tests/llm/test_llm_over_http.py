@@ -242,6 +242,15 @@ def test_stop_words_are_sent_and_added_to_the_models_own(serve: Serve, mode: str
     assert [body.get("stop") for body in server.bodies] == [["END", "\nObservation:"], ["END"], None]
 
 
+def test_an_answer_ends_at_a_stop_word_that_the_server_ignores(serve: Serve, mode: str):
+    said = "Neap tides.\nSTOP and more"
+    assert ask(mode, model_at(serve([said]), stop=["STOP"]))["content"] == "Neap tides."
+    assert ask(mode, model_at(serve([said])), stop=["\nSTOP"])["content"] == "Neap tides."
+    for streams in (False, True):
+        llm = LLM("openai/test", base_url=serve([said]).url, api_key="k", stop="STOP", stream=streams)
+        assert (llm.call("Which?") if mode == "sync" else asyncio.run(llm.acall("Which?"))) == "Neap tides."
+
+
 def test_a_reasoning_model_gets_no_stop_words_and_its_answer_is_cut(serve: Serve, mode: str):
     server = serve(["Action: x\nObservation: invented"])
     model = as_model(LLM("openai/o3-mini", base_url=server.url, stop=["never"]))

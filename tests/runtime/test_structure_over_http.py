@@ -1,7 +1,7 @@
 """Structured output of tasks and kickoffs over HTTP: the model's own way first, JSON as text last."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from langchain_core.runnables import Runnable
@@ -51,8 +51,7 @@ def test_a_langchain_model_is_asked_through_its_own_structured_output(serve: Ser
     class ByTool(ChatOpenAI):
         def with_structured_output(self, schema: Any = None, **words: Any) -> Runnable[Any, Any]:
             settings: dict[str, Any] = {**words, "method": "function_calling"}
-            structuring: Any = super().with_structured_output
-            return structuring(schema, **settings)
+            return cast("Any", super()).with_structured_output(schema, **settings)
 
     server = serve(["Final Answer: seven metres", call("Depth", {"metres": 7})])
     settings: dict[str, Any] = {"base_url": server.url, "api_key": "k", "max_retries": 0}
