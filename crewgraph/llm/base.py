@@ -62,7 +62,9 @@ def _parameters(owner: object, method: str, first: bool) -> _Parameters:
     by_method = _signatures.get(type(owner))
     if by_method is None:
         by_method = _signatures[type(owner)] = {}
-    cached, function = by_method.get(method), getattr(type(owner), method)
+    cached, function = by_method.get(method), getattr(type(owner), method, None)
+    if function is None:  # made by the object itself, as a mock does
+        return _read_signature(getattr(owner, method), first)
     if cached is None or cached[0] is not function:  # the class was patched meanwhile
         cached = by_method[method] = (function, _read_signature(getattr(owner, method), first))
     return cached[1]

@@ -150,6 +150,10 @@ def _read_returned(returned: object) -> tuple[Content, list[ToolRequest]]:
     return _as_text(returned), []
 
 
+def _is_answer(returned: object) -> bool:
+    return returned is None or isinstance(returned, (str, Mapping, Sequence, BaseModel)) or _is_message(returned)
+
+
 def _requests(calls: list[object]) -> list[ToolRequest]:
     return read_messages([{"role": "assistant", "tool_calls": calls}])[0].get("tool_calls", [])
 
@@ -158,13 +162,14 @@ def _is_call(entry: object) -> bool:
     if isinstance(entry, Mapping):
         return "function" in entry or ("name" in entry and ("args" in entry or "arguments" in entry))
     function = getattr(entry, "function", None)
-    return function is not None and hasattr(function, "name") and hasattr(function, "arguments")
+    return isinstance(getattr(function, "name", None), str) and hasattr(function, "arguments")
 
 
 def _is_message(entry: object) -> bool:
     if isinstance(entry, Mapping):
         return entry.get("role") == "assistant" or "tool_calls" in entry  # pyright: ignore[reportUnknownVariableType]
-    return hasattr(entry, "content") and (hasattr(entry, "tool_calls") or hasattr(entry, "type"))
+    is_readable = isinstance(getattr(entry, "content", None), (str, list, type(None))) and hasattr(entry, "content")
+    return is_readable and (hasattr(entry, "tool_calls") or hasattr(entry, "type"))
 
 
 def _as_text(value: object) -> str:
@@ -268,7 +273,8 @@ class CallModel:
     def native_tools(self) -> bool:
         """Whether the object supports function calling."""
         supports_function_calling = getattr(self.source, "supports_function_calling", None)
-        return bool(supports_function_calling()) if callable(supports_function_calling) else False
+        supported: object = supports_function_calling() if callable(supports_function_calling) else False
+        return isinstance(supported, int) and bool(supported)  # a mock returns a mock
 
     def complete(
         self,
@@ -296,7 +302,9 @@ class CallModel:
     async def _acall(self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str]) -> object:
         messages = await aexpanded(messages)
         if inspect.iscoroutinefunction(getattr(self.source, "acall", None)):
-            return await self.source.acall(self._conversation(messages), **self._arguments("acall", tools, stop))
+            answer = await self.source.acall(self._conversation(messages), **self._arguments("acall", tools, stop))
+            if hasattr(type(cast("object", self.source)), "acall") or _is_answer(answer):
+                return answer  # a mock of an `LLM` has an `acall` that answers with a mock
         arguments = self._arguments("call", tools, stop)
         return await in_thread(partial(self.source.call, self._conversation(messages), **arguments))
 

@@ -56,12 +56,13 @@ def as_model(llm: object) -> Model:
     """
     if llm is None:
         return as_model(default_llm())
+    kind = type(llm)  # a mock of an `LLM` claims to be an instance
     if isinstance(llm, type):
         raise ModelError(f"`{llm.__name__}` is a class, not a language model. Write `llm={llm.__name__}(...)`.")
     if isinstance(llm, str) and llm.strip():
         return as_model(_cached_llm(llm))
-    if isinstance(llm, LLM) and not _overrides_call(llm):
-        return _with_fallbacks(llm)
+    if issubclass(kind, LLM) and not _overrides_call(cast("LLM", llm)):
+        return _with_fallbacks(cast("LLM", llm))
     known = _adapters.get(id(llm))
     if known is not None and known.source is llm:  # the adapter keeps its source alive, so the id is still its own
         return known
@@ -123,8 +124,9 @@ def _cached_llm(name: str) -> LLM:
 
 
 def _cached_adapter(llm: object) -> Model:
-    if isinstance(llm, BaseLLM):
-        adapter: ChatModel | CallModel = CallModel(llm, traced=not isinstance(llm, LLM))
+    kind = type(llm)
+    if issubclass(kind, BaseLLM):
+        adapter: ChatModel | CallModel = CallModel(llm, traced=not issubclass(kind, LLM))
     elif _is_runnable(llm):
         adapter = ChatModel(llm)
     elif callable(getattr(llm, "call", None)):

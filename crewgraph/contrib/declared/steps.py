@@ -26,6 +26,7 @@ from crewgraph.definitions.agent.lite_agent import LiteAgentOutput
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.task.output import CrewOutput
 from crewgraph.errors import DefinitionError, ExpressionError, ScriptRefused
+from crewgraph.overrides import override_of
 from crewgraph.schema import PlainDict, PlainMapping, call_arguments, validated
 from crewgraph.settings import flag
 from crewgraph.tools.base import BaseTool
@@ -111,7 +112,9 @@ def _crew(action: FlowCrewActionDefinition, place: str, root: Path | None) -> St
 
     def kick_off(flow: object, local: Local, *_: object) -> CrewOutput:
         inputs = render_keywords(action.inputs or {}, flow, local)
-        return crew.copy().kickoff(inputs={**defaults, **inputs})  # a copy, so that runs share nothing
+        copy = crew.copy()  # so that runs share nothing
+        replaced = override_of(copy, "kickoff_async")
+        return call(partial(replaced or copy.kickoff, inputs={**defaults, **inputs}))
 
     return kick_off
 
@@ -135,7 +138,9 @@ def _agent(action: FlowAgentActionDefinition, place: str, root: Path | None) -> 
             raise ExpressionError(
                 f"{place}.with.input: {prompt!r:.80} is not text; write text around it: 'Number ${{state.n}}'"
             )
-        return agent.copy().kickoff(prompt, response_format=response_format)
+        copy = agent.copy()
+        replaced = override_of(copy, "kickoff_async")
+        return call(partial(replaced or copy.kickoff, prompt, response_format=response_format))
 
     return ask
 

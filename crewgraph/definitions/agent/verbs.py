@@ -125,6 +125,7 @@ class KickoffVerbs:
         apply_from_checkpoint(self, from_checkpoint)
         return await areply(cast("BaseAgent", self), messages, response_format, input_files)
 
+    @overridable
     async def kickoff_async(
         self,
         messages: "str | Sequence[object]",

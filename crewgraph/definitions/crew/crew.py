@@ -10,6 +10,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from crewgraph.definitions.agent.agent import Agent, BaseAgent
 from crewgraph.definitions.agent.delegation_tools import DEFAULT_MAX_DELEGATIONS
+from crewgraph.definitions.agent.foreign import AgentField
 from crewgraph.definitions.base import DerivedCache, content_key, share_in_copy
 from crewgraph.definitions.checkpoints import CrewCheckpoints
 from crewgraph.definitions.crew.abilities import CrewAbilities
@@ -58,7 +59,7 @@ class Crew(CrewAbilities, CrewCheckpoints, MemoryFields, SkillFields):
     name: str | None = "crew"
     """The crew's name in traces and messages."""
 
-    agents: list[BaseAgent] = Field(default_factory=list[BaseAgent])
+    agents: list[AgentField] = Field(default_factory=list[BaseAgent])
     """The agents of the crew."""
 
     tasks: list[Task] = Field(default_factory=list[Task])
@@ -82,7 +83,7 @@ class Crew(CrewAbilities, CrewCheckpoints, MemoryFields, SkillFields):
     manager_llm: Any = None
     """The manager's model, in the hierarchical process."""
 
-    manager_agent: BaseAgent | None = None
+    manager_agent: AgentField | None = None
     """The manager, in the hierarchical process: an agent, or the role of one of `agents`, who then only manages. After a run with
     `manager_llm`, the manager that was created from it."""
 

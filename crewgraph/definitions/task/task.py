@@ -10,6 +10,7 @@ from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from crewgraph.definitions.agent.agent import BaseAgent
+from crewgraph.definitions.agent.foreign import AgentField
 from crewgraph.definitions.base import content_key
 from crewgraph.definitions.fields import CallbackField, FilesField, OutputModelField, ToolsField
 from crewgraph.definitions.placeholders import TemplatedDefinition, append_chat_history
@@ -76,8 +77,8 @@ class Task(TaskVerbs, TemplatedDefinition):
     expected_output: str
     """What the result should look like. May hold `{placeholders}`."""
 
-    agent: BaseAgent | None = None
-    """The agent that does the task; optional in hierarchical crews."""
+    agent: AgentField | None = None
+    """The agent that does the task, or any object with `execute_task`; optional in hierarchical crews."""
 
     context: Sequence["Task"] | None | NotSpecified = NOT_SPECIFIED
     """The tasks whose outputs go into the prompt: those listed; none for `[]` or None; all earlier ones if not given."""

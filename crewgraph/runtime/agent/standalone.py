@@ -27,6 +27,7 @@ from crewgraph.core.plain import plain as plain_data
 from crewgraph.core.saving import InlineGraph
 from crewgraph.definitions.agent.agent import Agent, BaseAgent
 from crewgraph.definitions.agent.delegation_tools import CoworkerTool, find_coworker
+from crewgraph.definitions.agent.foreign import as_agent
 from crewgraph.definitions.agent.lite_agent import LiteAgentOutput
 from crewgraph.definitions.agent.planning import PlanStep
 from crewgraph.definitions.crew.validation import title
@@ -156,7 +157,7 @@ def prompt(task: Task) -> str:
 def _execute(
     task: Task, agent: BaseAgent | None, context: str | None, tools: Sequence[object] | None
 ) -> Program[TaskOutput]:
-    agent = agent or task.agent
+    agent = task.agent if agent is None else as_agent(agent)
     if agent is None:
         raise RunError(f"{title(task)} has no agent assigned; give it `agent=`, or pass one: `execute_sync(agent)`")
     assignment = single_binding(task, agent, context, tools)

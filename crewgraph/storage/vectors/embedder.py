@@ -4,6 +4,7 @@
 """
 
 import functools
+import inspect
 import json
 import sys
 import threading
@@ -137,7 +138,9 @@ class FunctionEmbeddings(Embeddings):
 
     def __init__(self, function: Callable[[list[str]], Any]) -> None:
         self.function = function
-        query = getattr(function, "embed_query", None)
+        # Looked up without `__getattr__`: a mock makes every attribute that it is asked for.
+        has_query = inspect.getattr_static(function, "embed_query", None) is not None
+        query: object = getattr(function, "embed_query") if has_query else None  # noqa: B009
         self._query: Callable[[list[str]], object] = query if callable(query) else function
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:

@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import processes
 import pytest
@@ -16,7 +17,7 @@ from flow.parts import kickoff, resume, told
 from modes import Mode
 from pydantic import ValidationError
 
-from crewgraph import ScriptedLLM
+from crewgraph import Agent, Crew, ScriptedLLM
 from crewgraph.contrib.declared.flow import FlowDeclaration
 from crewgraph.errors import DefinitionError, ExpressionError, FlowLoopError, ScriptRefused
 from crewgraph.flow import Flow, MethodFinished, PendingFlow, and_, human_feedback, listen, or_, persist, router, start
@@ -371,6 +372,18 @@ def test_scripts_are_refused_unless_they_are_allowed(monkeypatch: pytest.MonkeyP
     assert one(script).kickoff() == 1
     with pytest.raises(DefinitionError, match="methods.act.do.code is not valid Python"):
         one({"call": "script", "code": "x = ="})
+
+
+@pytest.mark.parametrize("method", ["kickoff", "kickoff_async"])
+def test_patched_kickoffs_of_crews_and_agents_are_called(mode: Mode, method: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(ROOT / "tests")
+    steps = {
+        "crew": {"start": True, "do": {"call": "crew", "with": CREW}},
+        "agent": {"listen": "crew", "do": {"call": "agent", "with": {**SAILOR, "input": "say ${outputs.crew}"}}},
+    }
+    with patch.object(Crew, method, return_value="ahoy"), patch.object(Agent, method, return_value="aye") as asked:
+        assert kickoff(mode, flow_of(steps)) == "aye"
+    assert asked.call_args.args == ("say ahoy",)
 
 
 def test_a_crew_of_a_file_of_its_own_is_found_from_the_flows_folder(mode: Mode, tmp_path: Path):

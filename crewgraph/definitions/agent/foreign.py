@@ -1,0 +1,83 @@
+"""Agents that are any object with `execute_task`: of another library, or a stand-in in a test."""
+
+import inspect
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Self, cast
+from weakref import WeakValueDictionary
+
+from pydantic import BeforeValidator, PrivateAttr
+
+from crewgraph.core.loops.bridge import in_thread
+from crewgraph.definitions.agent.agent import BaseAgent
+
+if TYPE_CHECKING:
+    from crewgraph.definitions.task.task import Task
+
+__all__ = ["AgentField", "ForeignAgent", "as_agent"]
+
+
+class ForeignAgent(BaseAgent):
+    """The agent for an object with `execute_task(task=, context=, tools=)`, which returns the answer as text.
+
+    Role, goal, backstory and tools are the object's where they are texts and a list. In async runs its `aexecute_task` is
+    called if that is a coroutine function. The agent equals its object.
+    """
+
+    _source: Any = PrivateAttr(default=None)
+
+    @classmethod
+    def of(cls, source: object) -> Self:
+        """Return the agent for an object."""
+        role, goal, backstory = (_text(source, name) for name in ("role", "goal", "backstory"))
+        tools: object = getattr(source, "tools", None)
+        given = cast("list[Any]", tools) if isinstance(tools, list) else []
+        agent = cls(role=role or type(source).__name__, goal=goal, backstory=backstory, tools=given)
+        agent._source = source
+        return agent
+
+    def execute_task(self, task: "Task", context: str | None = None, tools: Sequence[Any] | None = None) -> Any:
+        """Have the object work on a task."""
+        return self._source.execute_task(task=task, context=context, tools=tools)
+
+    async def aexecute_task(self, task: "Task", context: str | None = None, tools: Sequence[Any] | None = None) -> Any:
+        """Have the object work on a task, in a thread if it has no coroutine function for it."""
+        method: Any = getattr(self._source, "aexecute_task", None)
+        if inspect.iscoroutinefunction(method):
+            return await method(task=task, context=context, tools=tools)
+        answer: Any = await in_thread(self._source.execute_task, task=task, context=context, tools=tools)
+        return await answer if inspect.isawaitable(answer) else answer
+
+    def copy(self) -> Self:
+        """Return the agent itself: objects are shared by copies of crews, as models are."""
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        return other is self or other is self._source
+
+    def __hash__(self) -> int:
+        return hash(id(self._source))
+
+
+_agents: WeakValueDictionary[int, ForeignAgent] = WeakValueDictionary()
+"""By the id of the object, which the agent keeps alive."""
+
+
+def as_agent(agent: object) -> Any:
+    """Return the agent for an object with `execute_task`; return anything else unchanged."""
+    # By its type: a mock of an agent claims to be an instance of the class.
+    kind = type(agent)
+    if issubclass(kind, (BaseAgent, type)) or not callable(getattr(agent, "execute_task", None)):
+        return agent
+    known = _agents.get(id(agent))
+    if known is None:
+        known = _agents[id(agent)] = ForeignAgent.of(agent)
+    return known
+
+
+def _text(agent: object, name: str) -> str:
+    value = getattr(agent, name, None)
+    return value if isinstance(value, str) else ""
+
+
+AgentField = Annotated[BaseAgent, BeforeValidator(as_agent)]
+"""An agent, or any object with `execute_task`."""

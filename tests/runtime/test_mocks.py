@@ -1,0 +1,163 @@
+"""Programs that test their crews with `unittest.mock`: agents, models and embedders that are mocks, and patched methods."""
+
+import asyncio
+from functools import partial
+from typing import Any
+from unittest.mock import AsyncMock, MagicMock, Mock, create_autospec, patch
+
+import pytest
+from modes import Mode
+from pydantic import BaseModel
+
+from crewgraph import LLM, Agent, Crew, LLMGuardrail, Memory, Process, ScriptedLLM, Task, TaskOutput
+from crewgraph.llm.base import BaseLLM
+
+
+class Depth(BaseModel):
+    metres: int
+
+
+def clerk(*answers: str, **fields: Any) -> Mock:
+    mock = Mock(role="Clerk", **fields)
+    mock.execute_task.side_effect = answers
+    return mock
+
+
+def task(**fields: Any) -> Task:
+    return Task(description="Count", expected_output="A number", **fields)
+
+
+def execute(mode: Mode, task: Task, agent: Any = None) -> TaskOutput:
+    return mode.run(task.execute_sync, task.aexecute_sync, agent)
+
+
+# --------------------------------------------------------------------------------------------------- mocks as agents
+def test_a_mock_does_a_task(mode: Mode):
+    agent, counting = clerk("four"), task()
+    output = execute(mode, counting, agent)
+    assert (output.raw, output.agent) == ("four", "Clerk")
+    agent.execute_task.assert_called_once_with(task=counting, context=None, tools=[])
+
+
+def test_a_task_run_in_the_background_takes_a_mock():
+    assert task().execute_async(agent=clerk("four")).result().raw == "four"
+
+
+def test_guardrails_callbacks_and_structures_work_with_a_mock(mode: Mode):
+    agent, called = clerk("bad", '{"metres": 4}'), Mock()
+
+    def judge(output: TaskOutput) -> tuple[bool, Any]:
+        return output.raw != "bad", output.raw
+
+    guarded = task(guardrail=judge, callback=called, output_pydantic=Depth)
+    output = execute(mode, guarded, agent)
+    assert output.pydantic == Depth(metres=4)
+    assert [call.kwargs["context"] is None for call in agent.execute_task.call_args_list] == [True, False]
+    called.assert_called_once()
+
+
+def test_a_mock_is_an_agent_of_a_crew(mode: Mode):
+    agent: Any = clerk("one", "two", goal="Count", tools=[])
+    first, second = task(agent=agent), task(agent=agent)
+    crew = Crew(agents=[agent], tasks=[first, second])
+    assert mode.kickoff(crew).raw == "two"
+    assert crew.agents[0] == agent and crew.agents[0] is first.agent is second.agent
+    assert [call.kwargs["context"] for call in agent.execute_task.call_args_list] == ["", "one"]
+    agent.execute_task.side_effect = ["a", "b"]
+    assert mode.kickoff(crew.copy()).raw == "b"
+
+
+def test_any_object_with_the_method_is_an_agent(mode: Mode):
+    class Own:
+        role = "Own"
+
+        def execute_task(self, task: Task, context: str | None = None, tools: object = None) -> str:
+            return f"{task.description}: {context!r}"
+
+    assert execute(mode, task(), Own()).raw == "Count: None"
+    own: Any = Own()
+    assert mode.kickoff(Crew(agents=[own], tasks=[task(agent=own)])).raw == "Count: ''"
+
+
+def test_a_mock_with_the_agents_spec_or_coroutines_is_an_agent(mode: Mode):
+    spec = MagicMock(spec=Agent, role="Clerk")
+    spec.execute_task.return_value = spec.aexecute_task.return_value = "four"
+    assert execute(mode, task(), spec).raw == "four"
+    coroutines = AsyncMock(role="Clerk")
+    coroutines.execute_task.return_value = coroutines.aexecute_task.return_value = "four"
+    assert execute(mode, task(), coroutines).raw == "four"
+
+
+def test_an_object_without_the_method_is_no_agent():
+    with pytest.raises(ValueError, match="agent"):
+        task(agent=object())
+
+
+# --------------------------------------------------------------------------------------------------- mocks as models
+def model(*answers: str, kind: Any = LLM) -> Any:
+    mock = MagicMock(spec=kind)
+    mock.call.side_effect = answers
+    return mock
+
+
+def agent(llm: object, **fields: Any) -> Agent:
+    return Agent(role="Clerk", goal="Count", backstory="Careful.", llm=llm, **fields)
+
+
+@pytest.mark.parametrize("kind", [LLM, BaseLLM, None])
+def test_a_mock_is_a_model(mode: Mode, kind: Any):
+    llm = model("Final Answer: four", "Final Answer: five", kind=kind)
+    worker = agent(llm)
+    assert mode.kickoff(Crew(agents=[worker], tasks=[task(agent=worker)])).raw == "four"
+    assert mode.run(worker.kickoff, worker.akickoff, "How many?").raw == "five"
+    assert llm.call.call_count == 2
+
+
+def test_an_autospecced_model_and_its_coroutine_are_called(mode: Mode):
+    llm = create_autospec(LLM, instance=True)
+    llm.call.return_value = "Final Answer: four"
+    llm.acall = AsyncMock(return_value="Final Answer: four, in time")
+    worker = agent(llm)
+    raw = mode.kickoff(Crew(agents=[worker], tasks=[task(agent=worker)])).raw
+    assert raw == ("four, in time" if mode.asynchronous else "four")
+
+
+def test_a_mock_converts_judges_and_manages(mode: Mode):
+    worker = agent(model("Final Answer: deep", '{"metres": 4}'))
+    assert mode.kickoff(Crew(agents=[worker], tasks=[task(agent=worker, output_pydantic=Depth)])).pydantic == Depth(
+        metres=4
+    )
+    judge: Any = LLMGuardrail(description="It is short", llm=model('{"valid": true, "feedback": null}'))
+    assert execute(mode, task(guardrail=judge), clerk("four")).raw == "four"
+    team = Crew(
+        agents=[agent(model())], tasks=[task()], process=Process.hierarchical, manager_llm=model("Final Answer: done")
+    )
+    assert mode.kickoff(team).raw == "done"
+
+
+def test_a_mock_embeds(mode: Mode):
+    def vectors(texts: list[str]) -> list[list[float]]:
+        return [[float(len(text)), 1.0] for text in texts]
+
+    embedder = MagicMock(side_effect=vectors)
+    memory = Memory(embedder=embedder, llm=ScriptedLLM([]))
+    memory.remember("The tide is high.", scope="/port", categories=["tide"], importance=0.5)
+    found = mode.run(partial(memory.recall, depth="shallow"), partial(memory.arecall, depth="shallow"), "tide")
+    assert [match.record.content for match in found] == ["The tide is high."]
+
+
+# --------------------------------------------------------------------------------------------------- patched methods
+def test_a_patched_method_is_called_where_crewgraph_would_call_its_own(mode: Mode):
+    worker = agent(ScriptedLLM([]))
+    crew = Crew(agents=[worker], tasks=[task(agent=worker)])
+    with patch.object(Agent, "execute_task", return_value="patched") as patched:
+        assert mode.kickoff(crew).raw == "patched"
+        assert task(agent=worker).execute_sync().raw == "patched"
+    assert [call.kwargs["context"] for call in patched.call_args_list] == ["", None]
+
+
+def test_kickoff_async_of_a_crew_calls_a_patched_kickoff():
+    worker = agent(ScriptedLLM([]))
+    with patch.object(Crew, "kickoff", return_value="patched"):
+        result: Any = asyncio.run(Crew(agents=[worker], tasks=[task(agent=worker)]).kickoff_async())
+    assert result == "patched"
