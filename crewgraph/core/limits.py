@@ -87,6 +87,11 @@ class Meter:
         return {SPENT: spent} if spent else {}
 
     @property
+    def run(self) -> "Meter":
+        """The meter of the innermost run; this one outside of runs."""
+        return self if self.around is None else self.around.run
+
+    @property
     def clock(self) -> float:
         """Seconds that the innermost run has taken so far; 0 outside of runs."""
         return 0.0 if self.around is None else self.around.clock

@@ -140,11 +140,12 @@ class AdaptedTool(ABC):
         """Whether the result becomes the agent's final answer."""
         self.once = bool(getattr(source, "once", False))
         """Whether a call must not be repeated if a crash leaves its outcome unknown."""
-        cache_function = getattr(source, "cache_function", None)
-        self.cache_function = cast(
-            "Callable[..., bool] | None", None if cache_function is keep_always else cache_function
-        )
+
+    @property
+    def cache_function(self) -> Callable[..., bool] | None:
         """Called with arguments and result; returns whether the result may be cached. None if it always may."""
+        cache_function: Any = getattr(self.source, "cache_function", None)
+        return None if cache_function is keep_always else cache_function
 
     @property
     def name(self) -> str:

@@ -15,8 +15,9 @@ from pydantic import BaseModel
 
 from crewgraph import Crew, CrewQuestion, PendingCrew, ScriptedLLM, ToolUse
 from crewgraph.errors import CompileError, DefinitionError, RunError
-from crewgraph.events import ToolUsageErrorEvent, ToolUsageFinishedEvent
+from crewgraph.events import ToolUsageErrorEvent
 from crewgraph.tools import BaseTool, tool
+from crewgraph.tools.cache import CacheHandler
 from crewgraph.tools.structured import CrewStructuredTool
 
 from .parts import agent, crew, task
@@ -176,17 +177,9 @@ def test_a_function_that_fails_means_that_somebody_is_asked(mode: Mode, caplog: 
     assert "`require_approval` of the tool `Send_mail` failed, so a person is asked: KeyError" in caplog.text
 
 
-def test_what_is_answered_from_the_cache_needs_nobody(mode: Mode):
-    made, llm = mailing(ANNA, ANNA)
-    mode.kickoff(made, thread_id="t")
-    with heard() as events:
-        assert mode.resume(made, "t", answer=True).raw == "done"
-    assert (sent, len(llm.requests)) == ([("anna", 1)], 3)
-    assert [event.from_cache for event in events if isinstance(event, ToolUsageFinishedEvent)] == [False, True]
-
-
-def test_without_a_cache_an_equal_call_is_asked_for_again(mode: Mode):
-    made, _ = mailing(ANNA, ANNA, cache=False)
+@pytest.mark.parametrize("cache", [True, False])
+def test_an_equal_call_is_asked_for_again_cache_or_not(mode: Mode, cache: bool):
+    made, _ = mailing(ANNA, ANNA, cache=cache, cache_handler=CacheHandler())
     mode.kickoff(made, thread_id="t")
     assert asked(mode.resume(made, "t", answer=True)).args == {"to": "anna"}
     assert mode.resume(made, "t", answer=True).raw == "done"

@@ -5,6 +5,7 @@ import copy
 import gc
 import logging
 import weakref
+from contextvars import ContextVar
 from functools import partial
 from typing import Any
 
@@ -62,11 +63,55 @@ def test_the_same_call_in_two_tasks_is_made_once_and_the_model_sees_the_same(mod
     assert [one.used_tools for one in made.tasks] == [1, 1]
 
 
-def test_agents_of_a_crew_share_results_and_so_do_its_runs(mode: Mode):
-    depth = Depth()
-    made = crew(task("a", worker([depth], BREST)), task("b", worker([depth], BREST, role="other")))
+def again_and_again(*tools: Any, **more: Any) -> Agent:
+    """An agent that calls the tool in each task, and answers with the result."""
+    return agent(ScriptedLLM([BREST], repeat_last=True), tools=[*tools], **more)
+
+
+def test_agents_of_a_crew_share_results_and_its_runs_do_not(mode: Mode):
+    depth = Depth(result_as_answer=True, found="12 m")
+    made = crew(task("a", again_and_again(depth)), task("b", again_and_again(depth, role="other")))
+    mode.kickoff(made)
+    assert depth.used == ["Brest"]
+    mode.kickoff(made)
+    assert depth.used == ["Brest"] * 2
+
+
+def test_a_compiled_crew_gives_no_user_the_results_of_another(mode: Mode):
+    owner = ContextVar("owner", default="")
+
+    @tool(result_as_answer=True)
+    def balance() -> str:
+        """Look up the balance of the user's account."""
+        return f"the balance of {owner.get()}"
+
+    graph = mode.compile(crew(task("a", agent(ScriptedLLM([ToolUse("balance")], repeat_last=True), tools=[balance]))))
+    given: list[str] = []
+    for user in ("Ann", "Bo"):
+        owner.set(user)
+        given.append(mode.invoke(graph, {"inputs": {}}, {"configurable": {"thread_id": user}})["a"]["raw"])
+    assert given == ["the balance of Ann", "the balance of Bo"]
+
+
+def test_a_cache_function_asks_for_results_of_other_runs(mode: Mode):
+    depth = Depth(result_as_answer=True, found="12 m", cache_function=lambda args, result: True)
+    made = crew(task("a", again_and_again(depth)))
     mode.kickoff(made)
     mode.kickoff(made)
+    assert depth.used == ["Brest"]
+
+
+def test_a_crew_in_a_tool_of_another_has_results_of_its_own(mode: Mode):
+    depth = Depth(result_as_answer=True, found="12 m")
+    inner = crew(task("inner", again_and_again(depth)))
+
+    @tool
+    def ask_others() -> str:
+        """Ask another crew."""
+        return inner.kickoff().raw
+
+    uses = [ToolUse("ask_others"), BREST, "done"]
+    mode.kickoff(crew(task("a", agent(ScriptedLLM(uses), tools=[ask_others, Depth(found="3 m")]))))
     assert depth.used == ["Brest"]
 
 
@@ -367,7 +412,8 @@ def test_copies_share_a_handler_that_was_given_and_begin_with_no_results_of_thei
     other = copied(made)
     assert other.cache_handler is given and other.agents[0].cache_handler is given
     depth = Depth(result_as_answer=True, found="12 m")
-    plain = crew(task("a", agent(ScriptedLLM([BREST], repeat_last=True), tools=[depth])))
+    depth.cache_function = lambda args, result: True
+    plain = crew(task("a", again_and_again(depth)))
     plain.kickoff()
     plain.kickoff()
     assert depth.used == ["Brest"]

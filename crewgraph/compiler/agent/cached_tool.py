@@ -24,20 +24,25 @@ from crewgraph.tools.use import GuardedTool, Outcome
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-__all__ = ["CachedTool", "with_cache"]
+__all__ = ["CachedTool", "is_cacheable", "with_cache"]
 
 
 _log = logging.getLogger("crewgraph.tools")
 
 
 def with_cache(tool: GuardedTool, agent: BaseAgent, crew: Crew | None) -> "GuardedTool | CachedTool":
-    """Add a cache to a tool, unless the agent, the crew or the tool disables caching."""
-    if tool.once or not agent.cache or (crew is not None and not crew.cache):
+    """Add a cache to a tool, unless the agent, the crew or the tool disables caching, or people approve its calls."""
+    if tool.tool.require_approval or not is_cacheable(tool, agent, crew):
         return tool
     handler = configured_cache_handler(agent, crew)
-    if handler is not None:
-        return CachedTool(tool, handler)
-    return tool if crew is None else CachedTool(tool, _CrewCache(crew, tool.tool.origin))
+    return CachedTool(tool, _CrewCache(crew, tool.tool) if handler is None and crew is not None else handler)
+
+
+def is_cacheable(tool: "GuardedTool | CachedTool", agent: BaseAgent, crew: Crew | None) -> bool:
+    """Whether there is a cache for a tool, and neither the agent, the crew nor the tool disables it."""
+    if tool.once or not agent.cache or (crew is not None and not crew.cache):
+        return False
+    return crew is not None or configured_cache_handler(agent, crew) is not None
 
 
 class CachedTool:
@@ -83,14 +88,6 @@ class CachedTool:
         """Async version of `run`."""
         return await adrive(self._run_cached(args, config))
 
-    def cached(self, args: PlainDict) -> Outcome | None:
-        """Return the cached result, if there is one."""
-        return drive(self._lookup(_cache_key(args)))
-
-    async def acached(self, args: PlainDict) -> Outcome | None:
-        """Async version of `cached`."""
-        return await adrive(self._lookup(_cache_key(args)))
-
     def _lookup(self, key: str) -> Program[Outcome | None]:
         result = yield from self._call_handler("read", self._handler.read, self.name, key)
         return None if result is None else Outcome(ok=True, result=result, from_cache=True)
@@ -129,17 +126,24 @@ def _cache_key(args: PlainDict) -> str:
 
 
 class _CrewCache:
-    """A crew's cache, restricted to one tool: another tool may have the same name."""
+    """The built-in cache, restricted to one tool: another tool may have the same name.
 
-    def __init__(self, crew: Crew, origin: object) -> None:
-        self._crew, self._origin = crew, origin
+    Runs share nothing, since they may be of different users, unless the tool has a `cache_function` that decides what is kept.
+    """
+
+    def __init__(self, crew: Crew, tool: AdaptedTool) -> None:
+        self._crew, self._tool = crew, tool
 
     def read(self, tool: str, input: str) -> object:
-        entry = builtin_cache_handler(self._crew).read(tool, input)
-        return entry[1] if entry is not None and entry[0]() is self._origin else None
+        entry = self._handler.read(tool, input)
+        return entry[1] if entry is not None and entry[0]() is self._tool.origin else None
 
     def add(self, tool: str, input: str, output: object) -> None:
-        builtin_cache_handler(self._crew).add(tool, input, (ref(self._origin), output))
+        self._handler.add(tool, input, (ref(self._tool.origin), output))
+
+    @property
+    def _handler(self) -> CacheHandler:
+        return builtin_cache_handler(self._crew, across_runs=self._tool.cache_function is not None)
 
 
 class _ToolUse(Operation):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
-from crewgraph.compiler.agent.cached_tool import CachedTool
+from crewgraph.compiler.agent.cached_tool import CachedTool, is_cacheable
 from crewgraph.compiler.agent.toolbox import ToolOutcome
 from crewgraph.core.effects import Effect, ToolCall
 from crewgraph.core.messages import ToolSpec
@@ -209,22 +209,9 @@ class EventTool:
         return self.tool.tool.require_approval
 
     @property
-    def is_cached(self) -> bool:
-        """Whether results are cached."""
-        return isinstance(self.tool, CachedTool)
-
-    def cached(self, args: PlainDict) -> ToolOutcome | None:
-        """Return the cached outcome, if there is one; it is reported as a call."""
-        return self._report_cached(args, self.tool.cached(args)) if isinstance(self.tool, CachedTool) else None
-
-    async def acached(self, args: PlainDict) -> ToolOutcome | None:
-        """Async version of `cached`."""
-        return self._report_cached(args, await self.tool.acached(args)) if isinstance(self.tool, CachedTool) else None
-
-    def _report_cached(self, args: PlainDict, result: Done | None) -> ToolOutcome | None:
-        if result is None or self.hooks:  # hooks run with the call itself
-            return None
-        return self.report_end(args, self.report_start(args), result)
+    def is_cacheable(self) -> bool:
+        """Whether its results could be cached, if nobody has to approve calls."""
+        return is_cacheable(self.tool, self.agent, self.crew)
 
     def prepare(self, raw_args: dict[str, object] | str) -> dict[str, object] | Refusal:
         """Return the validated arguments, or what is wrong with them; hooks may still correct invalid ones."""

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel
 
-from crewgraph.core.limits import check_limits
+from crewgraph.core.limits import METER, Meter, check_limits
 from crewgraph.core.messages import Message, Reply, ToolSpec
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.agent import BaseAgent
@@ -50,7 +50,9 @@ __all__ = [
 
 # Not attributes of the definitions: a copy of a definition must start without them.
 _controllers: WeakKeyDictionary[BaseAgent | Crew, RPMController] = WeakKeyDictionary()
-_handlers: WeakKeyDictionary[Crew, CacheHandler] = WeakKeyDictionary()
+_handlers: WeakKeyDictionary[Crew | Meter, CacheHandler] = WeakKeyDictionary()
+"""The built-in tool caches: of runs, by their meter, and of crews."""
+
 _lock = Lock()
 
 _isolated: ContextVar[Mapping[int, CacheHandler]] = ContextVar("_apart", default=MappingProxyType({}))
@@ -85,17 +87,22 @@ def configured_cache_handler(agent: BaseAgent, crew: Crew | None) -> object:
     return crew.cache_handler
 
 
-def builtin_cache_handler(crew: Crew) -> CacheHandler:
-    """Return the built-in tool cache of a crew, for the current run."""
-    if (isolated := _isolated.get().get(id(crew))) is not None:
-        return isolated
+def builtin_cache_handler(crew: Crew, *, across_runs: bool) -> CacheHandler:
+    """Return the built-in tool cache of the current run of a crew, or that of all its runs."""
+    meter = METER.get()
+    if across_runs or meter is None:
+        if (isolated := _isolated.get().get(id(crew))) is not None:
+            return isolated
+        owner: Crew | Meter = crew
+    else:
+        owner = meter.run
     with _lock:
-        return _handlers.setdefault(crew, CacheHandler())
+        return _handlers.setdefault(owner, CacheHandler())
 
 
 @contextmanager
 def isolated_tool_cache(crew: Crew) -> Generator[None]:
-    """Isolate the runs in this context from the crew's tool cache."""
+    """Isolate the runs in this context from what the crew's tool cache keeps across runs."""
     token = _isolated.set({**_isolated.get(), id(crew): CacheHandler()})
     try:
         yield

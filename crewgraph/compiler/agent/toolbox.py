@@ -47,8 +47,8 @@ class PreparedTool(Tool, Protocol):
         ...
 
     @property
-    def is_cached(self) -> bool:
-        """Whether results are cached."""
+    def is_cacheable(self) -> bool:
+        """Whether its results could be cached, if nobody has to approve calls."""
         ...
 
     def prepare(self, raw_args: dict[str, object] | str) -> dict[str, object] | Refusal:
@@ -57,14 +57,6 @@ class PreparedTool(Tool, Protocol):
 
     def effect(self, args: PlainDict) -> Effect:
         """Return the effect of calling the tool; its result is a `ToolOutcome`."""
-        ...
-
-    def cached(self, args: PlainDict) -> ToolOutcome | None:
-        """Return the cached outcome for these arguments, if there is one."""
-        ...
-
-    async def acached(self, args: PlainDict) -> ToolOutcome | None:
-        """Async version of `cached`."""
         ...
 
 

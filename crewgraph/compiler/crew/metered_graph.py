@@ -60,6 +60,10 @@ class RunMeter(ActiveNodes):
         self._lock = RLock()
 
     @property
+    def run(self) -> "RunMeter":
+        return self
+
+    @property
     def clock(self) -> float:
         return self._seconds_before + time.monotonic() - self._started_at
 
