@@ -5,6 +5,7 @@ import copy
 import gc
 import logging
 import weakref
+from collections.abc import Iterator
 from contextvars import ContextVar
 from functools import partial
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from heard import heard
 from langchain_core.tools import tool as langchain_tool
+from langchain_core.tracers.run_collector import RunCollectorCallbackHandler
 from modes import Mode
 from pydantic import ValidationError
 
@@ -35,6 +37,10 @@ class Depth(BaseTool):
         if place == "nowhere":
             raise ValueError("no such place")
         return self.found
+
+
+def always(args: Any, result: Any) -> bool:
+    return True
 
 
 BREST = ToolUse("depth", {"place": "Brest"})
@@ -93,8 +99,28 @@ def test_a_compiled_crew_gives_no_user_the_results_of_another(mode: Mode):
     assert given == ["the balance of Ann", "the balance of Bo"]
 
 
+def test_an_answer_from_the_cache_is_a_run_of_the_tool_marked_as_cached(mode: Mode):
+    seen = RunCollectorCallbackHandler()
+    depth = Depth(found="12 m")
+    graph = mode.compile(crew(task("a", worker([depth], BREST, BREST))))
+    mode.invoke(graph, {"inputs": {}}, {"callbacks": [seen]})
+    uses = [run for run in all_runs(seen.traced_runs) if run.run_type == "tool"]
+    assert [(run.name, run.outputs, "cached" in (run.tags or [])) for run in uses] == [
+        ("depth", {"output": "12 m"}, False),
+        ("depth", {"output": "12 m"}, True),
+    ]
+    assert [run.metadata.get("cached") for run in uses] == [None, True]
+    assert depth.used == ["Brest"]
+
+
+def all_runs(runs: list[Any]) -> Iterator[Any]:
+    for run in runs:
+        yield run
+        yield from all_runs(run.child_runs)
+
+
 def test_a_cache_function_asks_for_results_of_other_runs(mode: Mode):
-    depth = Depth(result_as_answer=True, found="12 m", cache_function=lambda args, result: True)
+    depth = Depth(result_as_answer=True, found="12 m", cache_function=always)
     made = crew(task("a", again_and_again(depth)))
     mode.kickoff(made)
     mode.kickoff(made)
@@ -412,7 +438,7 @@ def test_copies_share_a_handler_that_was_given_and_begin_with_no_results_of_thei
     other = copied(made)
     assert other.cache_handler is given and other.agents[0].cache_handler is given
     depth = Depth(result_as_answer=True, found="12 m")
-    depth.cache_function = lambda args, result: True
+    depth.cache_function = always
     plain = crew(task("a", again_and_again(depth)))
     plain.kickoff()
     plain.kickoff()

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from contextvars import Context
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -13,10 +14,11 @@ from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.operations import Operation, Program, adrive, drive
 from crewgraph.core.plain import plain
+from crewgraph.core.replay import is_traced
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.schema import PlainDict
-from crewgraph.tools.adapt import AdaptedTool
+from crewgraph.tools.adapt import AdaptedTool, atraced, traced
 from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.cache import CacheHandler
 from crewgraph.tools.use import GuardedTool, Outcome
@@ -96,6 +98,8 @@ class CachedTool:
         key = _cache_key(args)
         cached = yield from self._lookup(key)
         if cached is not None:
+            if is_traced(config):
+                yield _CachedUse(self.spec, args, config, cached["result"])
             return cached
         outcome: Outcome = yield _ToolUse(self._tool, args, config)
         if outcome["ok"] and (yield from self._is_cacheable(args, outcome["result"])):
@@ -155,6 +159,27 @@ class _ToolUse(Operation):
 
     async def arun(self) -> Outcome:
         return await self.tool.arun(self.args, self.config)
+
+
+class _CachedUse(Operation):
+    """A run in the trace for a call that the cache answers, like that of the tool, with `cached` in tags and metadata."""
+
+    def __init__(self, spec: ToolSpec, args: PlainDict, config: "RunnableConfig", result: object) -> None:
+        self.spec, self.args, self.result = spec, args, result
+        self.config: RunnableConfig = {
+            **config,
+            "tags": [*(config.get("tags") or ()), "cached"],
+            "metadata": {**(config.get("metadata") or {}), "cached": True},
+        }
+
+    def run(self) -> object:
+        return traced(self.spec, self.args, self.config, lambda _: self.result)
+
+    async def arun(self) -> object:
+        async def answered(_: Context) -> object:
+            return self.result
+
+        return await atraced(self.spec, self.args, self.config, answered)
 
 
 class _HandlerCall(Operation):
