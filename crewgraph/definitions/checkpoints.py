@@ -50,11 +50,13 @@ def _parse_config(value: Any) -> Any:
 
 
 def validate_checkpoint(value: Any) -> Any:
-    """Return the value of a `checkpoint` field if it is valid.
+    """Return the value of a `checkpoint` field if it is valid; a dict becomes a `CheckpointConfig`.
 
     Raises:
-        DefinitionError: If it is neither a bool nor a `CheckpointConfig`.
+        DefinitionError: If it is neither a bool, a `CheckpointConfig`, nor a dict of its fields.
+        ValidationError: If a field of the dict is wrong.
     """
+    value = _parse_config(value)
     if value is not None and not isinstance(value, (bool, CheckpointSettings)):
         raise DefinitionError(f"`checkpoint` is {value!r:.80}; use True or a `CheckpointConfig`")
     return value

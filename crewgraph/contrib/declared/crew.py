@@ -1,7 +1,8 @@
 """Typed definitions of crews and agents, which `load_crew_from_definition` takes."""
 
 import re
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, cast
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -105,6 +106,23 @@ class CrewTaskDefinition(BaseModel):
     type: str | PythonReferenceDefinition | None = None
 
 
+def _agents_by_name(agents: Sequence[object]) -> PlainDict:
+    """Return a list of agents as an object of agents by `name`, else by `role`."""
+    named: PlainDict = {}
+    for agent in agents:
+        fields = cast("PlainDict", agent) if isinstance(agent, dict) else {}
+        name = fields.get("name") or fields.get("role")
+        if not isinstance(name, str):
+            raise ValueError(
+                "`agents` must be an object of agents by name, or a list of objects with a `name`; lists of names work in files "
+                "only"
+            )
+        if name in named:
+            raise ValueError(f"`agents` has two agents named {name!r}")
+        named[name] = {key: value for key, value in fields.items() if key != "name"}
+    return named
+
+
 class CrewDefinition(BaseModel):
     """A crew with its agents by name; any field of `Crew` is allowed."""
 
@@ -118,9 +136,7 @@ class CrewDefinition(BaseModel):
     @field_validator("agents", mode="before")
     @classmethod
     def _validate_inline_agents(cls, agents: Any) -> object:
-        if isinstance(agents, list):
-            raise ValueError("`agents` must be an object of agents by name; lists of names work in files only")
-        return agents
+        return _agents_by_name(cast("list[object]", agents)) if isinstance(agents, list) else agents
 
     @field_validator("inputs", mode="before")
     @classmethod

@@ -27,6 +27,7 @@ from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.task.output import CrewOutput
 from crewgraph.errors import DefinitionError, ExpressionError, ScriptRefused
 from crewgraph.overrides import override_of
+from crewgraph.project.roles import display_path
 from crewgraph.schema import PlainDict, PlainMapping, call_arguments, validated
 from crewgraph.settings import flag
 from crewgraph.tools.base import BaseTool
@@ -122,7 +123,13 @@ def _crew(action: FlowCrewActionDefinition, place: str, root: Path | None) -> St
 def _load_crew(action: FlowCrewActionDefinition, place: str, root: Path | None) -> tuple[Crew, dict[str, object]]:
     if action.with_ is not None:
         return load_crew_from_definition(action.with_, source=f"{place}.with", project_root=root)
-    path = (root or Path.cwd()) / str(action.from_declaration)
+    folder = (root or Path.cwd()).resolve()
+    path = folder / str(action.from_declaration)
+    if not path.resolve().is_relative_to(folder):
+        raise DefinitionError(
+            f"{place}.from_declaration: {action.from_declaration!r} leads out of {display_path(folder)}, the folder of the "
+            "definition; move the crew's file into it"
+        )
     if path.is_dir():
         candidates = (path / "crew.jsonc", path / "crew.json")
         path = next(filter(Path.is_file, candidates), candidates[-1])

@@ -374,6 +374,48 @@ def test_scripts_are_refused_unless_they_are_allowed(monkeypatch: pytest.MonkeyP
         one({"call": "script", "code": "x = ="})
 
 
+def test_a_crew_outside_of_the_definitions_folder_is_refused(tmp_path: Path):
+    home, other = tmp_path / "flows", tmp_path / "other"
+    home.mkdir()
+    (other / "agents").mkdir(parents=True)
+    (other / "agents" / "sailor.json").write_text(json.dumps({"role": "r", "goal": "g", "backstory": "b"}))
+    (other / "crew.json").write_text(json.dumps({**CREW, "agents": ["sailor"]}))
+    (home / "link").symlink_to(other)
+    file = home / "flow.json"
+    for path in (
+        "../other",
+        "../other/crew.json",
+        str(other / "crew.json"),
+        "link",
+        "link/crew.json",
+        "sub/../../other",
+    ):
+        steps = {"speak": {"start": True, "do": {"call": "crew", "from_declaration": path}}}
+        file.write_text(json.dumps({"schema": "crewai.flow/v1", "name": "Trip", "methods": steps}))
+        with pytest.raises(
+            DefinitionError, match=r"methods.speak.do.from_declaration: .* leads out of .*flows, the folder"
+        ):
+            Flow.from_declaration(path=file)
+
+
+def test_agents_of_an_inline_crew_may_be_a_list(mode: Mode, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(ROOT / "tests")
+    for agents in ([{"name": "sailor", **SAILOR}], [SAILOR]):
+        crew = {**CREW, "agents": agents}
+        assert kickoff(mode, one({"call": "crew", "with": crew})).raw == "AHOY"
+    with pytest.raises(ValidationError, match="two agents named 'sailor'"):
+        one({"call": "crew", "with": {**CREW, "agents": [SAILOR, SAILOR]}})
+
+
+def test_a_declared_flow_says_where_its_checkpoints_are(mode: Mode, tmp_path: Path):
+    declared = flow_of(
+        {"act": {"start": True, "do": expression("1")}},
+        config={"checkpoint": {"location": str(tmp_path / "kept"), "on_events": ["method_execution_finished"]}},
+    )
+    assert kickoff(mode, declared) == 1
+    assert list((tmp_path / "kept").rglob("*.json"))
+
+
 @pytest.mark.parametrize("method", ["kickoff", "kickoff_async"])
 def test_patched_kickoffs_of_crews_and_agents_are_called(mode: Mode, method: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(ROOT / "tests")
