@@ -1,5 +1,6 @@
 """Backends for states: a SQLite file and users' own; saves that fail; flows of which only some methods are persisted."""
 
+import copy
 import datetime as dates
 import os
 import sqlite3
@@ -12,7 +13,7 @@ from typing import Any
 import processes
 import pytest
 from modes import Mode
-from pydantic import BaseModel
+from pydantic import BaseModel, Field, PrivateAttr, ValidationError
 
 from crewgraph.errors import DefinitionError, StorageError
 from crewgraph.flow import Flow, PendingFlow, human_feedback, listen, persist, start
@@ -489,3 +490,83 @@ def test_what_a_killed_method_has_counted_is_not_counted_twice(tmp_path: Path, r
     assert killed.returncode == -9, killed.stderr
     ran = processes.run(command, capture_output=True, text=True, timeout=250, env=env)
     assert (ran.returncode, ran.stdout.strip()) == (0, "[1, 1]"), ran.stderr
+
+
+# Backends as programs write them
+
+
+class Rack(FlowPersistence):
+    """Keeps states of all its instances by their name."""
+
+    label: str = "rack"
+    limit: int = Field(default=10, gt=0)
+    saved = list[tuple[str, str]]()  # a class attribute without an annotation
+    _opened: list[str] = PrivateAttr(default_factory=list[str])
+
+    def init_db(self) -> None:
+        self._opened.append(self.label)
+
+    def save_state(self, flow_uuid: str, method_name: str, state_data: Any) -> None:
+        self.saved.append((self.label, method_name))
+
+    def load_state(self, flow_uuid: str) -> dict[str, Any] | None:
+        return None
+
+
+class OwnRack(Rack):
+    """Has a constructor of its own, which does not call that of its base."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._cache = {"path": path}
+        self.label = f"own {path}"
+
+
+def test_a_backend_with_fields_is_made_with_them():
+    rack = Rack(label="a", limit=3)
+    rack.init_db()
+    assert (rack.label, rack.limit, rack.persistence_type) == ("a", 3, "Rack")
+    with pytest.raises(ValidationError, match="limit"):
+        Rack(limit=0)
+    with pytest.raises(TypeError, match="abstract"):
+        FlowPersistence()  # type: ignore[abstract]
+
+
+def test_a_backend_with_a_constructor_of_its_own_sets_what_it_likes():
+    rack = OwnRack("p")
+    rack.init_db()
+    assert (rack.path, vars(rack)["_cache"], rack.label, rack.limit) == ("p", {"path": "p"}, "own p", 10)
+    assert copy.deepcopy(rack).path == "p"
+
+
+@pytest.mark.parametrize("rack", [Rack(label="class"), OwnRack("class")])
+def test_a_methods_backend_replaces_that_of_its_class(mode: Mode, rack: Rack):
+    Rack.saved.clear()
+
+    @persist(rack)
+    class Two(Flow[dict[str, Any]]):
+        @start()
+        def one(self) -> None: ...
+
+        @listen(one)
+        @persist(Rack(label="method"))
+        def two(self) -> None: ...
+
+        @listen(two)
+        @persist
+        def three(self) -> None: ...
+
+    kickoff(mode, Two(checkpointer=False))
+    assert Rack.saved == [(rack.label, "one"), ("method", "two"), (rack.label, "three")]
+
+
+def test_a_declared_flow_names_a_backend_of_the_program(mode: Mode):
+    Rack.saved.clear()
+    steps = {"act": {"start": True, "do": {"call": "expression", "expr": "1"}}}
+    persistence = {"persistence_type": "Rack", "label": "declared"}
+    declared = {"name": "Trip", "methods": steps, "persist": {"persistence": persistence}}
+    assert kickoff(mode, Flow.from_declaration(contents=declared, checkpointer=False)) == 1
+    assert Rack.saved == [("declared", "act")]
+    declared["persist"] = {"persistence": {"persistence_type": "Nowhere"}}
+    with pytest.raises(DefinitionError, match="names no backend; .* `SQLiteFlowPersistence`, `Rack`"):
+        Flow.from_declaration(contents=declared)

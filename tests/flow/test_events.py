@@ -1,5 +1,7 @@
 """What listeners hear of flows: which events, in which order, with what in them."""
 
+import copy
+import json
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -128,8 +130,8 @@ def test_the_state_of_an_event_stays_what_it_was(mode: Mode, events: list[BaseEv
 
     kickoff(mode, Typed())
     seen = [event.state for event in of(MethodExecutionFinishedEvent, events)]
-    assert all(isinstance(state, Seen) for state in seen)
-    assert [state.notes for state in seen] == [["a"], ["a", "b"]]
+    assert [state.notes for state in seen] == [state["notes"] for state in seen] == [["a"], ["a", "b"]]
+    assert all(json.loads(json.dumps(state)) == copy.deepcopy(state) == {**state} for state in seen)
 
 
 def test_a_state_that_cannot_be_copied_is_told_all_the_same(mode: Mode, events: list[BaseEvent]):

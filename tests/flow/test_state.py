@@ -8,12 +8,13 @@ from enum import Enum
 from typing import Any
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 from until import auntil, until
 
 from crewgraph.definitions.flow.state import StateDict
-from crewgraph.errors import RunError, StateInvalid, StorageError
+from crewgraph.errors import DefinitionError, RunError, StateInvalid, StorageError
 from crewgraph.flow import Flow, and_, listen, start
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 
@@ -440,3 +441,47 @@ def test_what_is_no_name_of_a_field_is_told(mode: Mode, saver: SqliteCheckpointe
 def test_a_flow_that_keeps_nothing_has_nothing_to_go_on_with(mode: Mode):
     with pytest.raises(RunError, match="flow `Filling` keeps no runs"):
         resume(mode, Filling(checkpointer=False), "any")
+
+
+class Outline(BaseModel):
+    title: str
+
+
+class Unchecked(BaseModel):
+    outline: Outline = None  # pyright: ignore[reportAssignmentType]  - as programs write it
+    notes: list[str] = None  # pyright: ignore[reportAssignmentType]
+    count: int = 0
+
+
+@pytest.mark.parametrize("inputs", [None, {"count": 3}, {"outline": {"title": "Tides"}}])
+def test_a_default_that_its_type_forbids_is_no_input(mode: Mode, inputs: dict[str, Any] | None):
+    failures = [RuntimeError("once")]
+
+    class Writing(Flow[Unchecked]):
+        @start()
+        def begin(self) -> None:
+            self.state.count += 1
+
+        @listen(begin)
+        def end(self) -> Any:
+            if failures:
+                raise failures.pop()
+            return self.state.outline, self.state.notes, self.state.count
+
+    flow = Writing(checkpointer=InMemorySaver())
+    with pytest.raises(RuntimeError, match="once"):
+        kickoff(mode, flow, inputs)
+    outline = Outline(title="Tides") if inputs and "outline" in inputs else None
+    again = Writing(checkpointer=flow.checkpointer)
+    assert resume(mode, again, flow.flow_id) == (outline, None, 4 if inputs and "count" in inputs else 1)
+
+
+def test_an_input_that_does_not_fit_is_told_beside_such_a_default(mode: Mode):
+    class Writing(Flow[Unchecked]):
+        @start()
+        def begin(self) -> None: ...
+
+    with pytest.raises(DefinitionError, match="count"):
+        kickoff(mode, Writing(), {"count": "many"})
+    with pytest.raises(DefinitionError, match="outline"):
+        kickoff(mode, Writing(), {"outline": None})

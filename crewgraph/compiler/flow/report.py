@@ -5,6 +5,8 @@ from contextlib import AbstractContextManager
 from copy import Error, copy, deepcopy
 from typing import Any
 
+from pydantic import BaseModel
+
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult, Question
 from crewgraph.definitions.flow.flow import Flow
@@ -41,9 +43,25 @@ def emit_flow_event(flow: "Flow", event: type[BaseEvent], fields: _Fields) -> No
 def copied(state: Any) -> Any:
     """Return a copy of a state for events; parts that cannot be copied are shared."""
     try:
-        return read_with_retries(lambda: deepcopy(state))
+        own = read_with_retries(lambda: deepcopy(state))
     except (AttributeError, Error, RuntimeError, TypeError, ValueError):  # it holds a lock, a connection
-        return copy(state)
+        own = copy(state)
+    return CopiedState(own) if isinstance(own, BaseModel) else own
+
+
+class CopiedState(dict[str, Any]):
+    """A copy of a state with a model: a dict of the fields, whose attributes are those of the model."""
+
+    def __init__(self, model: BaseModel) -> None:
+        super().__init__(model.model_dump(warnings=False))
+        if "id" in vars(model):  # also where the model has no such field
+            self["id"] = vars(model)["id"]
+        self._model = model
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # copies of it ask for protocols that are not the model's to answer
+            raise AttributeError(name)
+        return getattr(self._model, name)
 
 
 def question_of(plain: Mapping[str, object], revive: Callable[[object], object]) -> Question:

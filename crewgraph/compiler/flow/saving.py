@@ -46,7 +46,9 @@ def save_state(run: FlowRun, method: str) -> None:
     """
     definition = run.plan.definition
     method_definition = definition.methods[method]
-    for backend in _distinct([run.flow.persistence, definition.persistence, method_definition.persistence]):
+    own = method_definition.persistence
+    declared = definition.persistence if own is None or own is True else own  # a method's replaces that of its class
+    for backend in _distinct([run.flow.persistence, declared]):
         _save(run, method, backend)
     if (method_definition.verbose and method_definition.persistence) or (definition.verbose and definition.persistence):
         print(f"Flow state is saved: {run.flow_id}, after `{method}`")  # noqa: T201 - `verbose` asks for it

@@ -1,6 +1,6 @@
 """Builds flow classes from declarations, like the classes that programs write by hand."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from inspect import Parameter, Signature, iscoroutinefunction
 from pathlib import Path
 from typing import Any, cast
@@ -25,7 +25,7 @@ from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.feedback import human_feedback
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.method import FlowMethod, MethodMetadata, build_method, ensure_metadata
-from crewgraph.definitions.flow.persistence import persist
+from crewgraph.definitions.flow.persistence import FlowPersistence, persist
 from crewgraph.errors import DefinitionError
 from crewgraph.memory.memory import Memory
 from crewgraph.runtime.flow.persistence import SQLiteFlowPersistence
@@ -232,13 +232,20 @@ def _backend(definition: FlowPersistenceDefinition | None, backends: Backends, p
     if ref is not None:
         backend = import_reference(str(ref), f"{place}.persistence", root)
         return backend(**settings) if isinstance(backend, type) else backend
+    backends = {**{backend.persistence_type: backend for backend in _subclasses(FlowPersistence)}, **backends}
     if kind not in backends:
-        known = ", ".join(f"`{name}`" for name in backends)
+        known = ", ".join(f"`{name}`" for name in sorted(backends))
         raise DefinitionError(
             f'{place}.persistence: {value!r:.80} names no backend; write {{"ref": "module:Class"}} or a `persistence_type`: '
             f"{known}"
         )
     return backends[kind](**settings)
+
+
+def _subclasses(kind: type[FlowPersistence]) -> Iterator[type[FlowPersistence]]:
+    for subclass in kind.__subclasses__():
+        yield subclass
+        yield from _subclasses(subclass)
 
 
 def _state(declared: FlowDeclaration, root: Path | None) -> Any:

@@ -244,7 +244,9 @@ class Flow(
         """Create a state with these values."""
         state = self._fresh_state()
         if isinstance(state, BaseModel):
-            return with_inputs(state, values, self.flow_name)
+            defaults = vars(state)  # may be values that their types forbid, and are no inputs then
+            changed = {name: value for name, value in values.items() if name not in defaults or value != defaults[name]}
+            return with_inputs(state, changed, self.flow_name)
         return StateDict(values)
 
     def take_state(self, state: Any) -> None:

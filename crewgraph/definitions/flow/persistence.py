@@ -3,9 +3,10 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from inspect import iscoroutinefunction
-from typing import Any, TypeVar, overload
+from typing import Any, ClassVar, Self, TypeVar, overload
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
+from pydantic.fields import ModelPrivateAttr
 
 from crewgraph.definitions.flow.feedback import PendingFeedbackContext
 from crewgraph.definitions.flow.method import ensure_metadata
@@ -23,16 +24,48 @@ __all__ = [
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
-class FlowPersistence(ABC):
-    """The base of custom backends, in which states are saved in addition to checkpoints."""
+class _PlainValueType(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return not isinstance(instance, ModelPrivateAttr)
 
-    persistence_type: str = "base"
-    """The kind of backend; by default the name of the class."""
 
-    def __init_subclass__(cls, **kwargs: object) -> None:
+class _PlainValue(metaclass=_PlainValueType):
+    """The type of every value of a class attribute but pydantic's own private attributes."""
+
+
+class FlowPersistence(BaseModel, ABC):
+    """The base of custom backends, in which states are saved in addition to checkpoints.
+
+    A subclass has pydantic fields, which its constructor takes, or an `__init__` of its own, which need not call ours and may
+    set any attribute. Class attributes need no annotations.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, ignored_types=(_PlainValue,))
+
+    persistence_type: ClassVar[str] = "base"
+    """The kind of backend, as declared flows name it; by default the name of the class."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "persistence_type" not in vars(cls):
             cls.persistence_type = cls.__name__
+
+    def __new__(cls, *_: object, **__: object) -> Self:
+        """Create a backend that has the defaults of its fields, for subclasses whose `__init__` does not call ours."""
+        backend = super().__new__(cls)
+        fields = {name: field for name, field in cls.model_fields.items() if not field.is_required()}
+        private = {name: attribute.get_default() for name, attribute in cls.__private_attributes__.items()}
+        object.__setattr__(backend, "__pydantic_fields_set__", set())
+        object.__setattr__(backend, "__pydantic_extra__", None)
+        object.__setattr__(backend, "__pydantic_private__", private or None)
+        vars(backend).update({name: field.get_default(call_default_factory=True) for name, field in fields.items()})
+        return backend
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name in type(self).model_fields or name in self.__private_attributes__:
+            super().__setattr__(name, value)
+        else:
+            object.__setattr__(self, name, value)
 
     @abstractmethod
     def init_db(self) -> None:
@@ -68,7 +101,7 @@ class FlowPersistence(ABC):
         """Return the state and the question of a waiting run; None if it does not wait or that was not saved."""
         return None
 
-    def clear_pending_feedback(self, flow_uuid: str) -> None:  # noqa: B027 - there is nothing to forget in the base
+    def clear_pending_feedback(self, flow_uuid: str) -> None:
         """Delete the question of a run, which has been answered."""
 
 

@@ -11,7 +11,7 @@ from threading import Lock
 from typing import Any, Protocol, SupportsIndex, TypeVar, cast, get_args, get_origin
 from uuid import uuid4
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.errors import DefinitionError
@@ -244,7 +244,7 @@ def with_new_id(state: Any) -> Any:
 
 
 def with_inputs(state: Any, inputs: Inputs, flow: str) -> Any:
-    """Return the state with new values for its fields.
+    """Return the state with new values for its fields; what the others hold is not judged.
 
     Raises:
         DefinitionError: the values do not fit the state's model.
@@ -255,10 +255,8 @@ def with_inputs(state: Any, inputs: Inputs, flow: str) -> Any:
     kind = cast("type[BaseModel]", type(state))
     open_ended = kind.model_config.get("extra") == "allow"
     fields = {name: value for name, value in inputs.items() if name in kind.model_fields or open_ended}
-    try:
-        made = kind.model_validate({**_current_values(state), **fields}, by_alias=False, by_name=True)
-    except ValueError as error:
-        raise DefinitionError(f"the inputs do not fit the state `{kind.__name__}` of flow `{flow}`: {error}") from error
+    is_given = bool(fields) or is_incomplete(state)
+    made = _validated(kind, _current_values(state), fields, flow) if is_given else state
     held = cast("PlainDict", state.__dict__)
     for name, value in held.items():
         if name not in vars(made):
@@ -266,6 +264,29 @@ def with_inputs(state: Any, inputs: Inputs, flow: str) -> Any:
     if "id" in inputs:
         object.__setattr__(made, "id", str(inputs["id"]))
     return made
+
+
+def _validated(kind: type[BaseModel], current: PlainDict, fields: PlainDict, flow: str) -> BaseModel:
+    try:
+        return kind.model_validate({**current, **fields}, by_alias=False, by_name=True)
+    except ValidationError as error:
+        # A default that its type forbids (`outline: Outline = None`) is no input.
+        forbidden = {str(part["loc"][0]) for part in error.errors() if part["loc"]}
+        if not forbidden or not forbidden <= current.keys() - fields.keys():
+            raise _not_fitting(kind, flow, error) from error
+        others = {name: value for name, value in current.items() if name not in forbidden}
+        try:
+            made = kind.model_validate({**others, **fields}, by_alias=False, by_name=True)
+        except ValueError:
+            raise _not_fitting(kind, flow, error) from error
+        vars(made).update({name: current[name] for name in forbidden})
+        return made
+    except ValueError as error:
+        raise _not_fitting(kind, flow, error) from error
+
+
+def _not_fitting(kind: type[BaseModel], flow: str, error: ValueError) -> DefinitionError:
+    return DefinitionError(f"the inputs do not fit the state `{kind.__name__}` of flow `{flow}`: {error}")
 
 
 def _current_values(state: BaseModel) -> dict[str, object]:
