@@ -564,9 +564,9 @@ def test_a_declared_flow_names_a_backend_of_the_program(mode: Mode):
     Rack.saved.clear()
     steps = {"act": {"start": True, "do": {"call": "expression", "expr": "1"}}}
     persistence = {"persistence_type": "Rack", "label": "declared"}
-    declared = {"name": "Trip", "methods": steps, "persist": {"persistence": persistence}}
+    declared = {"name": "Trip", "methods": steps, "persist": {"enabled": True, "persistence": persistence}}
     assert kickoff(mode, Flow.from_declaration(contents=declared, checkpointer=False)) == 1
     assert Rack.saved == [("declared", "act")]
-    declared["persist"] = {"persistence": {"persistence_type": "Nowhere"}}
-    with pytest.raises(DefinitionError, match="names no backend; .* `SQLiteFlowPersistence`, `Rack`"):
+    declared["persist"] = {"enabled": True, "persistence": {"persistence_type": "Nowhere"}}
+    with pytest.raises(DefinitionError, match="names no backend; .*: `OwnRack`, `Rack`, `SQLite"):
         Flow.from_declaration(contents=declared)

@@ -2,11 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from copy import deepcopy
 from inspect import iscoroutinefunction
 from typing import Any, ClassVar, Self, TypeVar, overload
 
 from pydantic import BaseModel, ConfigDict
 from pydantic.fields import ModelPrivateAttr
+from pydantic_core import PydanticUndefined
 
 from crewgraph.definitions.flow.feedback import PendingFeedbackContext
 from crewgraph.definitions.flow.method import ensure_metadata
@@ -54,10 +56,11 @@ class FlowPersistence(BaseModel, ABC):
         """Create a backend that has the defaults of its fields, for subclasses whose `__init__` does not call ours."""
         backend = super().__new__(cls)
         fields = {name: field for name, field in cls.model_fields.items() if not field.is_required()}
-        private = {name: attribute.get_default() for name, attribute in cls.__private_attributes__.items()}
+        private = {name: _default_of(attribute) for name, attribute in cls.__private_attributes__.items()}
         object.__setattr__(backend, "__pydantic_fields_set__", set())
         object.__setattr__(backend, "__pydantic_extra__", None)
-        object.__setattr__(backend, "__pydantic_private__", private or None)
+        known = {name: value for name, value in private.items() if value is not PydanticUndefined}
+        object.__setattr__(backend, "__pydantic_private__", known or None)
         vars(backend).update({name: field.get_default(call_default_factory=True) for name, field in fields.items()})
         return backend
 
@@ -103,6 +106,11 @@ class FlowPersistence(BaseModel, ABC):
 
     def clear_pending_feedback(self, flow_uuid: str) -> None:
         """Delete the question of a run, which has been answered."""
+
+
+def _default_of(attribute: ModelPrivateAttr) -> object:
+    factory: Any = attribute.default_factory
+    return deepcopy(attribute.default) if factory is None else factory()
 
 
 _factory: list[Callable[[], FlowPersistence]] = []
