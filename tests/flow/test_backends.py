@@ -568,5 +568,5 @@ def test_a_declared_flow_names_a_backend_of_the_program(mode: Mode):
     assert kickoff(mode, Flow.from_declaration(contents=declared, checkpointer=False)) == 1
     assert Rack.saved == [("declared", "act")]
     declared["persist"] = {"enabled": True, "persistence": {"persistence_type": "Nowhere"}}
-    with pytest.raises(DefinitionError, match="names no backend; .*: `OwnRack`, `Rack`, `SQLite"):
+    with pytest.raises(DefinitionError, match="names no backend; .*`OwnRack`, `Rack`, `SQLite"):
         Flow.from_declaration(contents=declared)

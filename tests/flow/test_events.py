@@ -30,6 +30,7 @@ from crewgraph.events import (
     MethodExecutionStartedEvent,
 )
 from crewgraph.flow import Flow, and_, human_feedback, listen, router, start
+from crewgraph.hooks import HookAborted, InterceptionPoint, on, scoped_hooks
 
 from .parts import kickoff, resume
 
@@ -350,3 +351,49 @@ def test_it_and_the_other_inputs_are_there_after_a_crash(mode: Mode):
         kickoff(mode, flow, {"topic": "tides", "crewai_trigger_payload": {"k": 1}})
     down.clear()
     assert resume(mode, flow, flow.flow_id) == ("tides", {"k": 1})
+
+
+@pytest.mark.parametrize("point", [InterceptionPoint.EXECUTION_START, InterceptionPoint.INPUT])
+def test_a_run_that_a_hook_does_not_let_begin_has_started_and_failed(
+    mode: Mode, events: list[BaseEvent], point: InterceptionPoint
+):
+    flow = Draft(checkpointer=False)
+    events.clear()
+    with scoped_hooks(), pytest.raises(HookAborted, match="not now"):
+
+        @on(point)
+        def _(context: object) -> None:
+            raise HookAborted("not now")
+
+        kickoff(mode, flow, {"id": "a"})
+    assert [kind for kind in kinds(events) if kind != "hook_dispatched"] == ["flow_started", "flow_failed"]
+    started, failed = of(FlowStartedEvent, events)[0], of(FlowFailedEvent, events)[0]
+    assert (started.flow_id, failed.parent_event_id, failed.started_event_id) == ("a", None, started.event_id)
+    assert isinstance(failed.error, HookAborted)
+
+
+def test_a_result_that_a_hook_does_not_let_out_is_a_failure_and_one_that_it_changes_is_told(
+    mode: Mode, events: list[BaseEvent]
+):
+    class One(Flow[dict[str, Any]]):
+        @start()
+        def a(self) -> int:
+            return 1
+
+    with scoped_hooks():
+
+        @on(InterceptionPoint.OUTPUT)
+        def change(context: Any) -> None:
+            context.payload = 2
+
+        assert kickoff(mode, One()) == 2
+    assert [event.result for event in of(FlowFinishedEvent, events)] == [2]
+    events.clear()
+    with scoped_hooks(), pytest.raises(HookAborted, match="not out"):
+
+        @on(InterceptionPoint.OUTPUT)
+        def refuse(context: Any) -> None:
+            raise HookAborted("not out")
+
+        kickoff(mode, One())
+    assert of(FlowFailedEvent, events) and not of(FlowFinishedEvent, events)

@@ -232,7 +232,7 @@ def _backend(definition: FlowPersistenceDefinition | None, backends: Backends, p
     if ref is not None:
         backend = import_reference(str(ref), f"{place}.persistence", root)
         return backend(**settings) if isinstance(backend, type) else backend
-    backends = {**{backend.persistence_type: backend for backend in _subclasses(FlowPersistence)}, **backends}
+    backends = {**{backend.kind(): backend for backend in _subclasses(FlowPersistence)}, **backends}
     if kind not in backends:
         known = ", ".join(f"`{name}`" for name in sorted(backends))
         raise DefinitionError(

@@ -4,9 +4,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from copy import deepcopy
 from inspect import iscoroutinefunction
-from typing import Any, ClassVar, Self, TypeVar, overload
+from typing import Any, Self, TypeVar, overload
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic.fields import ModelPrivateAttr
 from pydantic_core import PydanticUndefined
 
@@ -44,13 +44,18 @@ class FlowPersistence(BaseModel, ABC):
 
     model_config = ConfigDict(arbitrary_types_allowed=True, ignored_types=(_PlainValue,))
 
-    persistence_type: ClassVar[str] = "base"
+    persistence_type: str = Field(default="", validate_default=True)
     """The kind of backend, as declared flows name it; by default the name of the class."""
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if "persistence_type" not in vars(cls):
-            cls.persistence_type = cls.__name__
+    @field_validator("persistence_type")
+    @classmethod
+    def _named_after_class(cls, value: str) -> str:
+        return value or cls.kind()
+
+    @classmethod
+    def kind(cls) -> str:
+        """Return the `persistence_type` of instances that are given no other."""
+        return cls.model_fields["persistence_type"].default or cls.__name__
 
     def __new__(cls, *_: object, **__: object) -> Self:
         """Create a backend that has the defaults of its fields, for subclasses whose `__init__` does not call ours."""
@@ -62,6 +67,7 @@ class FlowPersistence(BaseModel, ABC):
         known = {name: value for name, value in private.items() if value is not PydanticUndefined}
         object.__setattr__(backend, "__pydantic_private__", known or None)
         vars(backend).update({name: field.get_default(call_default_factory=True) for name, field in fields.items()})
+        vars(backend)["persistence_type"] = cls.kind()
         return backend
 
     def __setattr__(self, name: str, value: object) -> None:

@@ -130,12 +130,12 @@ async def akickoff_flow(flow: "Flow", inputs: dict[str, object]) -> Any:
 
 def resume_flow(flow: "Flow", flow_id: str, feedback: object) -> Any:
     """Resume a run; see `Flow.resume`."""
-    return drive(with_run_hooks(flow, resume_flow_program(flow, flow_id, feedback)))
+    return drive(resume_flow_program(flow, flow_id, feedback))
 
 
 async def aresume_flow(flow: "Flow", flow_id: str, feedback: object) -> Any:
     """Resume a run on this event loop."""
-    return await adrive(with_run_hooks(flow, resume_flow_program(flow, flow_id, feedback)))
+    return await adrive(resume_flow_program(flow, flow_id, feedback))
 
 
 def run_of(flow: "Flow", inputs: dict[str, object], feedback: object) -> Program[Any]:
@@ -151,14 +151,26 @@ def run_of(flow: "Flow", inputs: dict[str, object], feedback: object) -> Program
             f'an answer (`feedback=`) for flow `{flow.flow_name}` needs the run that waits for it: `{{"id": flow_id}}` in the '
             "inputs; `flow.pending()` lists them"
         )
-    return with_run_hooks(flow, resume_flow_program(flow, str(inputs["id"]), feedback))
+    return resume_flow_program(flow, str(inputs["id"]), feedback)
 
 
 def _kickoff(flow: "Flow", inputs: dict[str, object]) -> Program[object]:
-    final_inputs = yield from run_entry_hooks(flow, inputs)
+    try:
+        final_inputs = yield from run_entry_hooks(flow, inputs)
+    except Exception as error:
+        _report_refused_start(flow, inputs, error)
+        raise
     start = flow.take_start()
-    run = _start_or_resume(flow, final_inputs) if start is None else start(flow, final_inputs)
-    return (yield from with_run_hooks(flow, run))
+    run: Program[object] = _start_or_resume(flow, final_inputs) if start is None else start(flow, final_inputs)
+    return (yield from run)
+
+
+def _report_refused_start(flow: "Flow", inputs: Inputs, error: Exception) -> None:
+    """Emit the events of a run that a hook did not let begin."""
+    with running():
+        started = {"inputs": state_inputs(inputs) or None, "flow_id": str(inputs.get("id") or flow.flow_id)}
+        emit_flow_event(flow, FlowStartedEvent, lambda: started)
+        emit_flow_event(flow, FlowFailedEvent, lambda: {"error": error})
 
 
 def ask(message: str, timeout: float | None, metadata: Mapping[str, object] | None) -> str | None:
@@ -432,7 +444,19 @@ def _without_machinery(error: BaseException) -> BaseException:
 
 
 def _finish(run: FlowRun, execution: Run, retention: Retention) -> Program[object]:
-    """Emit the events of a run's end and return its result."""
+    """Emit the events of a run's end and return its result, which hooks may change."""
+    result = yield from with_run_hooks(run.flow, _outcome(run, execution, retention))
+    if isinstance(result, PendingFlow):
+        emit_flow_event(run.flow, FlowPausedEvent, lambda: _paused_fields(run, result))
+        return result
+    emit_flow_event(run.flow, FlowFinishedEvent, lambda: {"result": result, "state": copied(run.state)})
+    if (extra := run_extension(run.inputs)) is not None:
+        extra.finished(run)
+    return result
+
+
+def _outcome(run: FlowRun, execution: Run, retention: Retention) -> Program[object]:
+    """Run the graph and return the result, or the questions that the run waits with."""
     try:
         yield execution
     except RunAbandoned:
@@ -440,14 +464,8 @@ def _finish(run: FlowRun, execution: Run, retention: Retention) -> Program[objec
         raise
     yield retention.trim()
     if execution.questions:
-        pending = flow_questions(run, run.parked)
-        emit_flow_event(run.flow, FlowPausedEvent, lambda: _paused_fields(run, pending))
-        return pending
-    result = run.outputs[-1] if run.outputs else run.revived(execution.written.get("output"))
-    emit_flow_event(run.flow, FlowFinishedEvent, lambda: {"result": result, "state": copied(run.state)})
-    if (extra := run_extension(run.inputs)) is not None:
-        extra.finished(run)
-    return result
+        return flow_questions(run, run.parked)
+    return run.outputs[-1] if run.outputs else run.revived(execution.written.get("output"))
 
 
 def _paused_fields(run: FlowRun, pending: PendingFlow) -> dict[str, object]:

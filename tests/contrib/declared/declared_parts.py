@@ -97,7 +97,7 @@ class Asked:
 class Book(FlowPersistence):
     """Keeps states in a list."""
 
-    saved: list[tuple[str, Any]] = []
+    saved = list[tuple[str, Any]]()
 
     def __init__(self, name: str = "book") -> None:
         self.name = name
