@@ -12,11 +12,13 @@ from typing import Any
 
 import processes
 import pytest
+from heard import heard
+from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
 from pydantic import BaseModel, Field, PrivateAttr, ValidationError
 
 from crewgraph.errors import DefinitionError, StorageError
-from crewgraph.flow import Flow, PendingFlow, human_feedback, listen, persist, start
+from crewgraph.flow import Flow, HumanFeedbackPending, PendingFlow, human_feedback, listen, persist, start
 from crewgraph.flow.persistence import FlowPersistence, PendingFeedbackContext, SQLiteFlowPersistence
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 
@@ -570,3 +572,67 @@ def test_a_declared_flow_names_a_backend_of_the_program(mode: Mode):
     declared["persist"] = {"enabled": True, "persistence": {"persistence_type": "Nowhere"}}
     with pytest.raises(DefinitionError, match="names no backend; .*`OwnRack`, `Rack`, `SQLite"):
         Flow.from_declaration(contents=declared)
+
+
+# A run that waits, restored from nothing but its backend
+
+
+class Reviewing(Flow[Catch]):
+    @start()
+    def catch(self) -> str:
+        done.append("catch")
+        self.state.n = 4
+        return "a cod"
+
+    @listen(catch)
+    @human_feedback(message="Sell it?", emit=["sold", "kept"], default_outcome="kept")
+    def review(self, fish: str) -> str:
+        done.append("review")
+        return f"{fish}, fresh"
+
+    @listen("sold")
+    def sell(self, given: Any) -> Any:
+        return given.output, given.feedback, self.state.n
+
+
+def test_a_waiting_run_is_restored_from_its_backend_alone(mode: Mode, tmp_path: Path):
+    shelf = SQLiteFlowPersistence(tmp_path / "states.db")
+    with SqliteCheckpointer(tmp_path / "here.db") as saver:
+        assert isinstance(kickoff(mode, flow := Reviewing(persistence=shelf, checkpointer=saver)), PendingFlow)
+    assert done == ["catch", "review"]
+    with SqliteCheckpointer(tmp_path / "elsewhere.db") as saver, heard() as events:
+        moved = Reviewing.from_pending(flow.flow_id, SQLiteFlowPersistence(tmp_path / "states.db"), checkpointer=saver)
+        assert moved.pending_feedback is not None and moved.pending_feedback.message == "Sell it?"
+        assert (moved.state.n, [event.type for event in events]) == (4, ["flow_created"])
+        assert mode.run(moved.resume, moved.aresume, "sold") == ("a cod, fresh", "sold", 4)
+    assert done == ["catch", "review"]
+    assert shelf.load_pending_feedback(flow.flow_id) is None
+    with pytest.raises(DefinitionError, match="waits for an answer"):
+        Reviewing.from_pending(flow.flow_id, shelf, checkpointer=False)
+
+
+def test_a_provider_is_not_asked_again_when_its_run_is_restored(mode: Mode, tmp_path: Path):
+    class Office:
+        asked: list[str] = []
+
+        def request_feedback(self, context: Any, flow: Any) -> str:
+            self.asked.append(context.message)
+            raise HumanFeedbackPending(context=context)
+
+    office = Office()
+
+    class Asking(Flow[Catch]):
+        @start()
+        @human_feedback(message="Good?", provider=office)
+        def write(self) -> str:
+            return "a draft"
+
+        @listen(write)
+        def end(self, given: Any) -> str:
+            return given.feedback
+
+    shelf = SQLiteFlowPersistence(tmp_path / "states.db")
+    kickoff(mode, flow := Asking(persistence=shelf, checkpointer=InMemorySaver()))
+    moved = Asking.from_pending(flow.flow_id, shelf, checkpointer=InMemorySaver())
+    assert mode.run(moved.resume, moved.aresume, "fine") == "fine"
+    assert office.asked == ["Good?"]

@@ -30,7 +30,7 @@ from crewgraph.events import (
     MethodExecutionStartedEvent,
 )
 from crewgraph.flow import Flow, and_, human_feedback, listen, router, start
-from crewgraph.hooks import HookAborted, InterceptionPoint, on, scoped_hooks
+from crewgraph.hooks import HookAborted, InterceptionPoint, scoped_hooks
 
 from .parts import kickoff, resume
 
@@ -359,12 +359,11 @@ def test_a_run_that_a_hook_does_not_let_begin_has_started_and_failed(
 ):
     flow = Draft(checkpointer=False)
     events.clear()
-    with scoped_hooks(), pytest.raises(HookAborted, match="not now"):
 
-        @on(point)
-        def _(context: object) -> None:
-            raise HookAborted("not now")
+    def refuse(context: object) -> None:
+        raise HookAborted("not now")
 
+    with scoped_hooks({point: [refuse]}), pytest.raises(HookAborted, match="not now"):
         kickoff(mode, flow, {"id": "a"})
     assert [kind for kind in kinds(events) if kind != "hook_dispatched"] == ["flow_started", "flow_failed"]
     started, failed = of(FlowStartedEvent, events)[0], of(FlowFailedEvent, events)[0]
@@ -380,20 +379,16 @@ def test_a_result_that_a_hook_does_not_let_out_is_a_failure_and_one_that_it_chan
         def a(self) -> int:
             return 1
 
-    with scoped_hooks():
+    def change(context: Any) -> None:
+        context.payload = 2
 
-        @on(InterceptionPoint.OUTPUT)
-        def change(context: Any) -> None:
-            context.payload = 2
+    def refuse(context: Any) -> None:
+        raise HookAborted("not out")
 
+    with scoped_hooks({InterceptionPoint.OUTPUT: [change]}):
         assert kickoff(mode, One()) == 2
     assert [event.result for event in of(FlowFinishedEvent, events)] == [2]
     events.clear()
-    with scoped_hooks(), pytest.raises(HookAborted, match="not out"):
-
-        @on(InterceptionPoint.OUTPUT)
-        def refuse(context: Any) -> None:
-            raise HookAborted("not out")
-
+    with scoped_hooks({InterceptionPoint.OUTPUT: [refuse]}), pytest.raises(HookAborted, match="not out"):
         kickoff(mode, One())
     assert of(FlowFailedEvent, events) and not of(FlowFinishedEvent, events)

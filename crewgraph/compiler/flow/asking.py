@@ -191,6 +191,15 @@ def request_feedback(running: Running, request: FeedbackRequest, output: object)
             return feedback
 
 
+def restore_question(running: Running, request: FeedbackRequest) -> None:
+    """Let the run wait with the question that a persistence backend has kept, if any; nobody is asked again."""
+    context = running.run.restored.pop(running.method, None)
+    if context is not None:
+        output = running.run.recorded_value(context.method_output, f"what method `{running.method}` returned")
+        question = replace(_question(running, request, output), message=context.message)
+        raise _parked(running, question, returned=True)
+
+
 def pending_feedback(running: Running, request: FeedbackRequest) -> HumanFeedbackResult | None:
     """Return the feedback given since a method returned; None if it has not returned."""
     answer = running.run.answers.get(running.name + FEEDBACK_SUFFIX)

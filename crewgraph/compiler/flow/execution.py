@@ -12,7 +12,7 @@ from langchain_core.runnables.config import var_child_runnable_config
 from pydantic import BaseModel
 
 from crewgraph.compiler.flow.algebra import Execution
-from crewgraph.compiler.flow.asking import interrupts, pending_feedback, request_feedback
+from crewgraph.compiler.flow.asking import interrupts, pending_feedback, request_feedback, restore_question
 from crewgraph.compiler.flow.context import current
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.running import RUNNING, Parked, Running
@@ -21,7 +21,7 @@ from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.tracing import aspanned, spanned
 from crewgraph.definitions.flow.checkpoints import RESERVED_INPUTS
 from crewgraph.definitions.flow.definition import FlowDefinition
-from crewgraph.definitions.flow.feedback import HumanFeedbackResult
+from crewgraph.definitions.flow.feedback import FEEDBACK_SUFFIX, HumanFeedbackResult
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.method import FlowMethod
 from crewgraph.definitions.run_options import Inputs
@@ -260,14 +260,19 @@ def _config(running: Running) -> RunnableConfig | None:
     return named
 
 
-def execution_arguments(run: FlowRun, execution: Execution) -> tuple[tuple[object, ...], dict[str, object]]:
-    """Return the arguments of an execution's method, after the flow.
+def execution_arguments(run: FlowRun, name: str, execution: Execution) -> tuple[tuple[object, ...], dict[str, object]]:
+    """Return the arguments of an execution's method, after the flow; none for a method that was not called in this run.
 
     Raises:
         RunError: a parameter of the method has no value.
     """
     method = run.plan.methods[execution["method"]]
-    return method_arguments(method, _trigger_value(run, execution), execution["source"] is not None, run.inputs)
+    try:
+        return method_arguments(method, _trigger_value(run, execution), execution["source"] is not None, run.inputs)
+    except RunError:
+        if method.name in run.restored or name + FEEDBACK_SUFFIX in run.answers:
+            return (), {}  # a run that a backend has kept begins with a method that has returned
+        raise
 
 
 def execution_work(
@@ -323,7 +328,10 @@ def _trigger_value(run: FlowRun, execution: Execution) -> object:
 
 def _pending_feedback(running: Running, method: FlowMethod) -> HumanFeedbackResult | None:
     """Return the feedback on the method's output, if the method returned before and its question was left pending."""
-    return pending_feedback(running, method.feedback) if method.feedback is not None else None
+    if method.feedback is None:
+        return None
+    restore_question(running, method.feedback)
+    return pending_feedback(running, method.feedback)
 
 
 def _with_feedback(running: Running, method: FlowMethod, value: object) -> object:

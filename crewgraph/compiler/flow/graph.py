@@ -294,7 +294,7 @@ class FlowGraph(ShownAsFlow, InlineGraph):
             self.flow.take_state(run.state)
         context = {"inputs": run.inputs, "state": run.state}
         methods = self.plan.methods
-        starting = [
+        starting = list(run.restored) or [
             name for name in self.plan.starts if (predicate := methods[name].predicate) is None or predicate(context)
         ]
         progress = initial_progress(self.plan, starting, _run_name())

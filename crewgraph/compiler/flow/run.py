@@ -15,7 +15,7 @@ from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.compiler.flow.record import from_record, to_record
 from crewgraph.compiler.flow.running import Running
 from crewgraph.compiler.flow.state_changes import CommittedState
-from crewgraph.definitions.flow.feedback import HumanFeedbackResult
+from crewgraph.definitions.flow.feedback import HumanFeedbackResult, PendingFeedbackContext
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.state import state_fields, state_id, state_source
 from crewgraph.definitions.run_options import Inputs
@@ -64,6 +64,9 @@ class FlowRun:
 
         self.answers: dict[str, PlainDict] = {}
         """The answers, by question id."""
+
+        self.restored: dict[str, PendingFeedbackContext] = {}
+        """The questions of methods that returned in a run of which only a persistence backend knows, by method."""
 
         self.parked: dict[str, PlainDict] = {}
         """The pending questions, by id."""

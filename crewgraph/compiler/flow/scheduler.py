@@ -167,7 +167,7 @@ def _wait(awaited: Collection[Work], works: Collection[Work]) -> Program[None]:
 def _open(run: FlowRun, progress: Progress, name: str, execution: Execution) -> Callable[[], object]:
     """Start an execution and return its work."""
     check_calls(run.plan, progress, execution["method"], run.flow.max_method_calls)
-    args, keywords = execution_arguments(run, execution)
+    args, keywords = execution_arguments(run, name, execution)
     FlowReport(run, name, execution["method"]).started(execution["source"], args, keywords)
     return execution_work(run, name, execution, args, keywords)
 

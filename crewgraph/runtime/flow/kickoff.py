@@ -27,7 +27,7 @@ from crewgraph.compiler.flow.state_changes import ANEW
 from crewgraph.core.cancellation import RunAbandoned
 from crewgraph.core.operations import Program, Saving, adrive, drive
 from crewgraph.definitions.flow.checkpoints import run_extension, state_inputs
-from crewgraph.definitions.flow.feedback import PendingFlow
+from crewgraph.definitions.flow.feedback import PendingFeedbackContext, PendingFlow
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.deprecations import user_stacklevel
@@ -480,7 +480,7 @@ def _paused_fields(run: FlowRun, pending: PendingFlow) -> dict[str, object]:
 
 
 def waiting_flow_runs(flow: "Flow", flow_id: str) -> PendingFlow:
-    """Restore a pending run into a flow; see `Flow.from_pending`.
+    """Restore a pending run into a flow, from its checkpoints or else its backends; see `Flow.from_pending`.
 
     Raises:
         DefinitionError: the run is not pending.
@@ -493,6 +493,29 @@ def waiting_flow_runs(flow: "Flow", flow_id: str) -> PendingFlow:
         if values.get("parked"):
             run.read(values)
             return flow_questions(run, values["parked"])
+        for backend in backends_of(flow):
+            load = getattr(backend, "load_pending_feedback", None)
+            if load is not None and (kept := load(flow_id)) is not None:
+                return drive(_pending_of_backend(graph, flow_id, *kept))
     raise DefinitionError(
         f"no run `{flow_id}` of flow `{flow.flow_name}` waits for an answer; `pending()` lists those that do"
     )
+
+
+def _pending_of_backend(
+    graph: FlowGraph, flow_id: str, state: Mapping[str, object], context: PendingFeedbackContext
+) -> Program[PendingFlow]:
+    """Begin a run that waits with the question that a backend has kept, as the run did that asked it."""
+    flow = graph.flow
+    if context.method_name not in graph.plan.methods:
+        raise DefinitionError(
+            f"the run `{flow_id}` waits for feedback on method `{context.method_name}`, which flow `{flow.flow_name}` does not "
+            "have"
+        )
+    run = FlowRun(flow, graph.plan, flow.restored_state({**state, "id": flow_id}), {"id": flow_id}, stored=True)
+    run.restored = {context.method_name: context}
+    suppressed, flow.suppress_flow_events = flow.suppress_flow_events, True  # they were emitted when it was asked
+    try:
+        return (yield from execute_flow(graph, run, {"id": flow_id}, flow_id))
+    finally:
+        flow.suppress_flow_events = suppressed
