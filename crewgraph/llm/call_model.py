@@ -23,6 +23,7 @@ from crewgraph.llm.base import BaseLLM, accepted_arguments
 from crewgraph.llm.conversation import get_field, openai_messages, openai_tool, plain_messages, read_messages, text_of
 from crewgraph.llm.current_call import CALLER, ONGOING, OngoingCall
 from crewgraph.llm.errors import ProviderErrors
+from crewgraph.llm.watching import WATCHERS, ModelRequest, answer_of_watcher, tell_watchers
 from crewgraph.schema import PlainMapping
 
 if TYPE_CHECKING:
@@ -284,9 +285,13 @@ class CallModel:
         config: "RunnableConfig",
     ) -> Reply:
         """Answer a conversation."""
+        request = self._watched_request(messages, tools, stop) if WATCHERS else None
+        if request is not None and (reply := answer_of_watcher(request)) is not None:
+            return reply
         arguments = self._arguments("call", tools, stop)
         with _Call(self, (messages, tools), config) as call:
-            return call.read(self.source.call(self._conversation(expanded(messages)), **arguments), stop)
+            reply = call.read(self.source.call(self._conversation(expanded(messages)), **arguments), stop)
+        return reply if request is None else self._told(request, reply)
 
     async def acomplete(
         self,
@@ -296,8 +301,21 @@ class CallModel:
         config: "RunnableConfig",
     ) -> Reply:
         """Answer a conversation with the object's `acall`, or with `call` in a thread."""
+        request = self._watched_request(messages, tools, stop) if WATCHERS else None
+        if request is not None and (reply := answer_of_watcher(request)) is not None:
+            return reply
         with _Call(self, (messages, tools), config) as call:
-            return call.read(await self._acall(messages, tools, stop), stop)
+            reply = call.read(await self._acall(messages, tools, stop), stop)
+        return reply if request is None else self._told(request, reply)
+
+    def _watched_request(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str]
+    ) -> ModelRequest:
+        return ModelRequest(self.name, messages, tools, stop, self.source, is_own=True)
+
+    def _told(self, request: ModelRequest, reply: Reply) -> Reply:
+        tell_watchers(request, reply)
+        return reply
 
     async def _acall(self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str]) -> object:
         messages = await aexpanded(messages)

@@ -18,6 +18,7 @@ from crewgraph.llm.conversation import openai_tool, text_of
 from crewgraph.llm.errors import ProviderErrors
 from crewgraph.llm.openai_clients import across_event_loops, with_plain_requests, with_streamed_usage
 from crewgraph.llm.usage import read_usage
+from crewgraph.llm.watching import WATCHERS, ModelRequest, answer_of_watcher, tell_watchers
 from crewgraph.schema import PlainDict, PlainMapping
 
 if TYPE_CHECKING:
@@ -147,12 +148,16 @@ class ChatModel:
         config: "RunnableConfig",
     ) -> Reply:
         """Answer a conversation."""
+        request = self._watched_request(messages, tools, stop) if WATCHERS else None
+        if request is not None and (reply := answer_of_watcher(request)) is not None:
+            return reply
         runnable = self._runnable_for(tools)
         with ProviderErrors(self.name):
             answer = runnable.invoke(
                 _message_cache.convert(expanded(messages)), self._run_config(config), **self._stop_keywords(stop)
             )
-        return self._reply(answer, stop, structured=not tools)
+        reply = self._reply(answer, stop, structured=not tools)
+        return reply if request is None else self._told(request, reply)
 
     async def acomplete(
         self,
@@ -162,12 +167,25 @@ class ChatModel:
         config: "RunnableConfig",
     ) -> Reply:
         """Answer a conversation."""
+        request = self._watched_request(messages, tools, stop) if WATCHERS else None
+        if request is not None and (reply := answer_of_watcher(request)) is not None:
+            return reply
         runnable = self._runnable_for(tools, across_loops=True)
         with ProviderErrors(self.name):
             answer = await runnable.ainvoke(
                 _message_cache.convert(await aexpanded(messages)), self._run_config(config), **self._stop_keywords(stop)
             )
-        return self._reply(answer, stop, structured=not tools)
+        reply = self._reply(answer, stop, structured=not tools)
+        return reply if request is None else self._told(request, reply)
+
+    def _watched_request(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str]
+    ) -> ModelRequest:
+        return ModelRequest(self.name, messages, tools, stop, self._base, is_own=False)
+
+    def _told(self, request: ModelRequest, reply: Reply) -> Reply:
+        tell_watchers(request, reply)
+        return reply
 
     def _run_config(self, config: "RunnableConfig") -> "RunnableConfig":
         run_config: RunnableConfig = {**config, "run_name": self.name}  # traces show the model, not its class
