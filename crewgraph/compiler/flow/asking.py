@@ -38,6 +38,7 @@ __all__ = [
     "parked_question",
     "pending_feedback",
     "request_feedback",
+    "restore_question",
     "takes_anything",
 ]
 

@@ -26,7 +26,7 @@ from crewgraph.events.flow import (
 from crewgraph.events.lineage import current_lineage, last_event, restored_lineage
 from crewgraph.events.stream_context import SINKS, publish_stream_event
 
-__all__ = ["FlowReport", "copied", "emit_flow_event", "question_of"]
+__all__ = ["CopiedState", "FlowReport", "copied", "emit_flow_event", "question_of"]
 
 _Fields = Callable[[], Mapping[str, Any]]
 """The fields of an event, computed only if somebody listens."""

@@ -34,6 +34,7 @@ from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import CompileError, DefinitionError, RunError
 from crewgraph.events.flow import FlowFailedEvent, FlowFinishedEvent, FlowPausedEvent, FlowStartedEvent
 from crewgraph.events.lineage import running
+from crewgraph.hooks.points import HookAborted
 from crewgraph.runtime.execution import ReadState, Run, WaitForListeners
 from crewgraph.runtime.run_hooks import flow_observers, observed, run_entry_hooks, with_run_hooks
 from crewgraph.runtime.run_target import own_saver
@@ -157,7 +158,7 @@ def run_of(flow: "Flow", inputs: dict[str, object], feedback: object) -> Program
 def _kickoff(flow: "Flow", inputs: dict[str, object]) -> Program[object]:
     try:
         final_inputs = yield from run_entry_hooks(flow, inputs)
-    except Exception as error:
+    except HookAborted as error:
         _report_refused_start(flow, inputs, error)
         raise
     start = flow.take_start()
@@ -165,7 +166,7 @@ def _kickoff(flow: "Flow", inputs: dict[str, object]) -> Program[object]:
     return (yield from run)
 
 
-def _report_refused_start(flow: "Flow", inputs: Inputs, error: Exception) -> None:
+def _report_refused_start(flow: "Flow", inputs: Inputs, error: HookAborted) -> None:
     """Emit the events of a run that a hook did not let begin."""
     with running():
         started = {"inputs": state_inputs(inputs) or None, "flow_id": str(inputs.get("id") or flow.flow_id)}
