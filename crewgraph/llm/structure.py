@@ -29,10 +29,16 @@ def structured_model(model: Model, structure: type[BaseModel]) -> Model | None:
     return model.for_structure(structure) if isinstance(model, StructuringModel) else None
 
 
-def reply_structure(reply: Reply, structure: type[BaseModel]) -> str | None:
-    """Return the JSON text of a reply that is a tool call named after a structure, with the fields as arguments."""
+def reply_structure(reply: Reply, structure: type[BaseModel], *, any_name: bool = False) -> str | None:
+    """Return the JSON text of a reply that is a tool call with a structure's fields as arguments.
+
+    Args:
+        reply: The reply.
+        structure: The structure.
+        any_name: Whether any call is read, where no tools were offered; else only one named after the structure.
+    """
     for call in reply["tool_calls"]:
-        if call["name"] == structure.__name__:
+        if any_name or call["name"].casefold() == structure.__name__.casefold():
             return call["args"] if isinstance(call["args"], str) else json.dumps(call["args"], ensure_ascii=False)
     return None
 

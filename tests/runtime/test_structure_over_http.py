@@ -71,9 +71,10 @@ def test_an_answer_that_is_a_tool_call_named_after_the_structure_is_read(serve: 
     assert len(server.requests) == 2
 
 
-def test_a_converted_answer_may_be_a_tool_call_named_after_the_structure(serve: Serve, mode: Mode):
-    server = serve(["Final Answer: seven metres", call("Depth", '{"metres": 7}')])
-    assert measure(mode, llm_at(server), output_pydantic=None, output_json=Depth).json_dict == {"metres": 7}
+def test_a_converted_answer_may_be_a_tool_call(serve: Serve, mode: Mode):
+    for name in ("Depth", "depth", "answer_as_depth"):
+        server = serve(["Final Answer: seven metres", call(name, '{"metres": 7}')])
+        assert measure(mode, llm_at(server), output_pydantic=None, output_json=Depth).json_dict == {"metres": 7}
 
 
 def test_a_tool_with_the_name_of_the_structure_is_still_called(serve: Serve, mode: Mode):

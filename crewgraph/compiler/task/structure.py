@@ -209,7 +209,7 @@ def _convert_with_model(
             model = plain  # not every server knows the schema's features
             continue
         usage.answered(model, reply)
-        answer = reply_structure(reply, schema) or reply_text(reply["content"])
+        answer = reply_structure(reply, schema, any_name=True) or reply_text(reply["content"])
         instance, problem = read_structure(answer, schema)
         if instance is not None:
             return instance, ""
