@@ -41,6 +41,9 @@ USES = {
     "Crew().kickoff().raw": ("CrewOutput.raw", "works"),
     "Crew().kickoff().tasks_output[0].pydantic": ("TaskOutput.pydantic", "works"),
     "Crew().kickoff().final_output": ("CrewOutput.final_output", "differs"),
+    "Crew().kickoff().result": ("CrewOutput.result", "differs"),
+    "Crew(stream=True).kickoff().result": ("CrewStreamingOutput.result", "works"),
+    "Crew(stream=True).kickoff().result.raw": ("CrewOutput.raw", "works"),
     "Crew().kickoff().strip()": ("CrewOutput.strip", "differs"),
     "Crew().kickoff().nothing": ("CrewOutput.nothing", "absent"),
     "Crew().replay('x')": ("Crew.replay", "differs"),
@@ -64,6 +67,12 @@ USES = {
 def test_a_use_and_its_state(tmp_path: Path, use: str):
     feature, state = USES[use]
     assert states(f"{HEAD}{use}\n", tmp_path).get(feature) == state
+
+
+def test_what_may_be_a_stream_is_told(tmp_path: Path):
+    put(tmp_path, a__py=f"{HEAD}def show(crew: Crew):\n    print(crew.kickoff().result)\n")
+    [result] = [one for one in check_project(tmp_path).found if one.feature.word == "result"]
+    assert result.state.remarks[0].startswith("if the crew streams (`Crew(stream=True)`), this is the stream's result")
 
 
 def test_names_that_crewai_only_imports_need_not_be_installed(tmp_path: Path):

@@ -65,7 +65,7 @@ class Feature:
     """The name of the keyword, attribute or argument."""
 
     value: str = ""
-    """The `repr` of a keyword's value, if it is a constant."""
+    """The `repr` of a keyword's value, if it is a constant; `?` for the `result` of what may be a stream."""
 
     of_method: str = ""
     """The method that an argument belongs to."""

@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from crewgraph_compat.moving.features import Feature, FeatureKind, Use, known_attributes
 from crewgraph_compat.moving.names import resolve_name
-from crewgraph_compat.moving.reading.types import Imports, OwnClass, TypeScope
+from crewgraph_compat.moving.reading.types import MAY_STREAM, Imports, OwnClass, TypeScope
 from crewgraph_compat.surface.table import TABLE
 
 __all__ = ["UseVisitor", "imports_of", "located", "python_uses"]
@@ -31,6 +31,8 @@ def imports_of(tree: ast.AST) -> Imports:
                     imports.paths.update({name: f"{node.module}.{name}" for name in TABLE.get(node.module or "", ())})
                 else:
                     imports.paths[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+        elif isinstance(node, ast.Attribute) and node.attr == "stream" and isinstance(node.ctx, ast.Store):
+            imports.sets_stream = True
     return imports
 
 
@@ -163,7 +165,11 @@ class UseVisitor(ast.NodeVisitor):
             self._path(node, path)
             return
         if owner := self._owner(node):
-            self._use(node, Feature(FeatureKind.attribute, f"{_last(owner)}.{node.attr}", owner=owner, word=node.attr))
+            value = (
+                MAY_STREAM if node.attr == "result" and (self.types.of(node.value) or "").endswith(MAY_STREAM) else ""
+            )
+            shown = f"{_last(owner)}.{node.attr}"
+            self._use(node, Feature(FeatureKind.attribute, shown, owner=owner, word=node.attr, value=value))
         self.generic_visit(node)
 
     def _path(self, node: ast.Attribute, path: str) -> None:
