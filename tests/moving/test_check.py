@@ -90,6 +90,33 @@ def test_what_a_class_has_of_its_own_is_no_feature(tmp_path: Path):
     assert "Agent(colour=)" not in found and "Agent.colour" not in found and found["Agent.kickoff"] == "differs"
 
 
+KEYWORDS_OF_ITS_OWN = {
+    "def __init__(self, colour, **kwargs):\n        super().__init__(**kwargs)": [],
+    "def __init__(self, colour, *, size=1, **kwargs):\n        super().__init__(**kwargs)": [],
+    "def __init__(self, **given):\n        self.colour = given.pop('colour')\n        super().__init__(**given)": [],
+    "model_config = ConfigDict(extra='allow')": [],
+    "model_config = {'extra': 'allow'}": [],
+    "class Config:\n        extra = 'allow'": [],
+    "@model_validator(mode='before')\n    def read(cls, values):\n        return {'role': values['colour']}": [],
+    "def __init__(self, **kwargs):\n        super().__init__(**kwargs)": ["Agent(colour=)"],
+    "pass": ["Agent(colour=)"],
+}
+
+
+@pytest.mark.parametrize("body", KEYWORDS_OF_ITS_OWN)
+def test_keywords_that_a_class_takes_itself_are_not_said_to_have_no_effect(tmp_path: Path, body: str):
+    found = states(f"{HEAD}class Mine(Agent):\n    {body}\nMine(role='r', colour='red')\n", tmp_path)
+    assert [one for one, state in found.items() if state == "differs" and "colour" in one] == KEYWORDS_OF_ITS_OWN[body]
+
+
+def test_keywords_of_classes_with_further_bases_and_of_crewgraphs_own_init_are_known(tmp_path: Path):
+    text = f"{HEAD}class Mine(Agent, Painted):\n    pass\nMine(role='r', colour='red')\n"
+    assert "Agent(colour=)" not in states(text, tmp_path)
+    text = "from crewai.memory import LongTermMemory\nLongTermMemory(path='x.db', colour='red')\n"
+    found = states(text, tmp_path)
+    assert found["LongTermMemory(path=)"] == "works" and found["LongTermMemory(colour=)"] == "differs"
+
+
 def test_a_project_is_known_across_its_files_and_yaml(tmp_path: Path):
     checked = check_project(shutil.copytree(PROJECTS / "old_crew", tmp_path / "old"))
     places = {one.feature.shown: [f"{use.file}:{use.line}" for use in one.uses] for one in checked.found}

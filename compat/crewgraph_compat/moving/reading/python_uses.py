@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from crewgraph_compat.moving.features import Feature, FeatureKind, Use, known_attributes
+from crewgraph_compat.moving.features import Feature, FeatureKind, Use, accepted_keywords, known_attributes
 from crewgraph_compat.moving.names import resolve_name
 from crewgraph_compat.moving.reading.types import MAY_STREAM, Imports, OwnClass, TypeScope
 from crewgraph_compat.surface.table import TABLE
@@ -146,11 +146,16 @@ class UseVisitor(ast.NodeVisitor):
 
     def _keywords(self, node: ast.Call, target: str, own: str | None = None) -> None:
         for keyword in node.keywords:
-            if keyword.arg is None or own is not None and keyword.arg in self.types.classes[own].own:
+            if keyword.arg is None or own is not None and self._is_own(keyword.arg, target, own):
                 continue
             value = repr(keyword.value.value) if isinstance(keyword.value, ast.Constant) else ""
             shown = f"{_last(target)}({keyword.arg}=)"
             self._use(keyword, Feature(FeatureKind.keyword, shown, owner=target, word=keyword.arg, value=value))
+
+    def _is_own(self, keyword: str, target: str, own: str) -> bool:
+        """Whether a keyword is declared by a class of the project, or may be used by it alone."""
+        built = self.types.classes[own]
+        return keyword in built.own or built.takes_any and keyword not in accepted_keywords(target)
 
     def _arguments(self, node: ast.Call, func: ast.Attribute) -> None:
         owner = self._owner(func)

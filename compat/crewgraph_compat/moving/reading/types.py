@@ -1,11 +1,12 @@
 """Infer statically which CrewAI class a value is an instance of."""
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from crewgraph_compat.moving.names import is_module, resolve_moved_name
+from crewgraph_compat.moving.reading.keywords import takes_any_keyword
 
 __all__ = ["MAY_STREAM", "Imports", "OwnClass", "TypeScope", "own_classes", "plain_classes"]
 
@@ -122,6 +123,9 @@ class OwnClass:
     properties: set[str] = field(default_factory=set[str])
     """The methods that are accessed as attributes."""
 
+    takes_any: bool = False
+    """Whether calling it may use keywords that neither it nor its base declares."""
+
 
 def plain_classes(tree: ast.AST, imports: Imports) -> Iterator[tuple[str, OwnClass]]:
     """Return the classes of a file that have no base class."""
@@ -142,28 +146,36 @@ def own_classes(tree: ast.AST, imports: Imports) -> Iterator[tuple[str, OwnClass
 
 
 def _own_class(node: ast.ClassDef, imports: Imports, base: str) -> OwnClass:
-    result = OwnClass(base)
+    result = OwnClass(base, takes_any=takes_any_keyword(node, imports.path))
     for item in ast.walk(node):
         if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            result.own.add(item.name)
-            if any(_last_name(each) in _PROPERTIES for each in item.decorator_list):
-                result.properties.add(item.name)
-            roles = {(imports.path(each) or "").rpartition(".")[2] for each in item.decorator_list}
-            target = imports.target(item.returns) or next(
-                (_MADE_BY_ROLE[each] for each in roles & set(_MADE_BY_ROLE)), None
-            )
-            if target is not None:
-                result.makes[item.name] = target if target != _CREW else _returned_crew(item, imports)
+            _learn_method(result, item, imports)
         elif isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store):
             result.own.add(item.id)
         elif isinstance(item, ast.Attribute) and isinstance(item.ctx, ast.Store) and _is_self(item.value):
             result.own.add(item.attr)
         elif isinstance(item, ast.Assign) and isinstance(item.value, ast.Call):
-            for each in item.targets:
-                if isinstance(each, ast.Attribute) and _is_self(each.value) and (target := imports.made(item.value)):
-                    held = result.holds.get(each.attr, target)
-                    result.holds[each.attr] = target if held == target or not _is_crew(target) else _CREW + MAY_STREAM
+            _learn_held(result, item.targets, imports.made(item.value))
     return result
+
+
+def _learn_method(result: OwnClass, item: ast.FunctionDef | ast.AsyncFunctionDef, imports: Imports) -> None:
+    result.own.add(item.name)
+    if item.name in ("__init__", "__new__"):
+        result.own.update(each.arg for each in (*item.args.posonlyargs, *item.args.args, *item.args.kwonlyargs))
+    if any(_last_name(each) in _PROPERTIES for each in item.decorator_list):
+        result.properties.add(item.name)
+    roles = {(imports.path(each) or "").rpartition(".")[2] for each in item.decorator_list}
+    target = imports.target(item.returns) or next((_MADE_BY_ROLE[each] for each in roles & set(_MADE_BY_ROLE)), None)
+    if target is not None:
+        result.makes[item.name] = target if target != _CREW else _returned_crew(item, imports)
+
+
+def _learn_held(result: OwnClass, targets: Sequence[ast.expr], kind: str | None) -> None:
+    for each in targets:
+        if kind is not None and isinstance(each, ast.Attribute) and _is_self(each.value):
+            held = result.holds.get(each.attr, kind)
+            result.holds[each.attr] = kind if held == kind or not _is_crew(kind) else _CREW + MAY_STREAM
 
 
 def _is_crew(kind: str) -> bool:

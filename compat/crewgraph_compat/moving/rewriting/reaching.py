@@ -39,7 +39,9 @@ def reaching_assignment(
         if statement is not None:
             inside = _assigning(parent, statement, assigned)
             return inside[0] if len(inside) == 1 and _is_plain(parent, inside[0], statement) else None
-        if not isinstance(above, (libcst.Assign, libcst.AnnAssign, *_BLOCKS)) and _is_assigned_beside(parent, above, child, assigned):
+        if not isinstance(above, (libcst.Assign, libcst.AnnAssign, *_BLOCKS)) and _is_assigned_beside(
+            parent, above, child, assigned
+        ):
             return None
         child, above = above, parent(above)
     return None
