@@ -31,12 +31,14 @@ def check(
     path: Annotated[Path, typer.Argument(help="Project directory or single file.", show_default=False)],
     as_json: Annotated[bool, typer.Option("--json", help="Output JSON.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Also exit with 1 if features differ.")] = False,
-    everywhere: Annotated[bool, typer.Option("--all", help="List all occurrences instead of the first three.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also list what works, and all occurrences instead of the first three.")
+    ] = False,
 ) -> None:
     """Report which CrewAI features a project uses.
 
-    Lists the features that work, that differ and how, and that are absent and what to use instead. Nothing is imported or
-    run.
+    Lists the features that are absent and what to use instead, and those that differ and how; with `--all` also those that
+    work. Nothing is imported or run.
 
     Exit codes: 0 if no features are absent, 1 if some are, 2 if the path does not exist.
     """
@@ -48,7 +50,7 @@ def check(
     if as_json:
         print_json(checked.as_data())
     else:
-        typer.echo(report(checked, everywhere=everywhere))
+        typer.echo(report(checked, everything=everything))
     marks = {feature.state.mark.value for feature in checked.found}
     if "absent" in marks or strict and "differs" in marks:
         raise typer.Exit(1)

@@ -181,15 +181,28 @@ def test_the_report_is_grouped_and_summed_up(tmp_path: Path, python: Python):
     )
     done = python(*CHECK, "a.py")
     assert done.returncode == 1
-    absent, differs, works, summary = done.stdout.split("\n\n")
+    absent, differs, summary = done.stdout.split("\n\n")
     assert (
         absent.startswith("Absent: ")
         and "  crewai.plus_api.PlusAPI  a.py:2\n    `crewai.plus_api.PlusAPI` is not" in absent
     )
-    assert differs.startswith("Differs: ") and "\n    - `Crew(memory=True)`: four kinds" in differs
-    assert "  Task(description=)  a.py:4, a.py:5, a.py:6 and 2 more" in works
-    assert summary == "7 features in 1 file: 5 work, 1 differ, 1 absent.\n"
-    assert "a.py:7, a.py:8" in python(*CHECK, "a.py", "--all").stdout
+    assert differs.startswith("Differs: ")
+    assert "\n    - `Crew(memory=True)`. CrewAI 1.15: one memory" in differs and ", here: four kinds" in differs
+    assert summary == "7 features in 1 file: 1 absent, 1 differ, 5 work. `--all` lists what works.\n"
+    *_, works, summary = python(*CHECK, "a.py", "--all").stdout.split("\n\n")
+    assert works.startswith("Works\n") and "  Task(description=)  a.py:4, a.py:5, a.py:6, a.py:7, a.py:8\n" in works
+    assert summary == "7 features in 1 file: 1 absent, 1 differ, 5 work.\n"
+
+
+def test_what_differs_from_older_releases_alone_stands_below_what_differs_from_the_newer(tmp_path: Path):
+    text = f"{HEAD}Agent(max_iter=3)\nagent = Agent(role='r')\nagent.tools_results\n"
+    put(tmp_path, a__py=text, b__py="import crewai\n(")
+    unread, differs, former, summary = report(check_project(tmp_path)).split("\n\n")
+    assert unread == "Could not be read\n  b.py:2: '(' was never closed"
+    assert differs.startswith("Differs: ") and "  Agent(max_iter=)  a.py:2\n" in differs
+    assert former.startswith("Differs from older releases only: ")
+    assert "CrewAI 1.2: tools' results of all runs, CrewAI 1.15 and here: empty" in former
+    assert summary.startswith("7 features in 1 file: 0 absent, 2 differ, 5 work; 1 could not be read.")
 
 
 def test_the_exit_code_is_for_pipelines(tmp_path: Path, python: Python):

@@ -133,12 +133,12 @@ def known_attributes(target: str) -> frozenset[str]:
 
 def _taken_by_init(model: Any) -> Iterator[str]:
     """Yield the keywords that the classes of a model take by an `__init__` of their own."""
-    for kind in model.__mro__:
+    kinds: tuple[type, ...] = model.__mro__
+    for kind in kinds:
         if kind is BaseModel:
             return
         if "__init__" in vars(kind):
-            initializer: Any = vars(kind)["__init__"]
-            parameters = list(inspect.signature(initializer).parameters.values())[1:]
+            parameters = list(inspect.signature(vars(kind)["__init__"]).parameters.values())[1:]
             yield from (item.name for item in parameters if item.kind not in (item.VAR_KEYWORD, item.VAR_POSITIONAL))
 
 

@@ -51,6 +51,11 @@ class FeatureState:
     differences: tuple[BehaviourDifference, ...] = ()
     """The matching rows of the table of differences."""
 
+    @property
+    def is_former(self) -> bool:
+        """Whether the feature works as on CrewAI 1.15, and only older releases differ."""
+        return len(self.remarks) == len(self.differences) and all(row.is_former for row in self.differences)
+
 
 @cache
 def feature_state(feature: Feature) -> FeatureState:
@@ -58,7 +63,7 @@ def feature_state(feature: Feature) -> FeatureState:
     if (absence := _absence(feature)) is not None:
         return FeatureState(Support.absent, (absence,))
     rows = tuple(differences_of(feature))
-    remarks = (*_remarks(feature), *(f"{row.row}: {row.here}" for row in rows))
+    remarks = (*_remarks(feature), *(row.sentence for row in sorted(rows, key=lambda row: row.is_former)))
     return FeatureState(Support.differs if remarks else Support.works, remarks, rows)
 
 
