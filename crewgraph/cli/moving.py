@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from crewgraph.cli.table import print_json
-from crewgraph.cli.target import load_target
+from crewgraph.cli.target import load_target, project_target
 from crewgraph.errors import CrewgraphError
 from crewgraph.extras import require
 from crewgraph.lazy import lazy
@@ -123,7 +123,7 @@ def eject(
     target: Annotated[
         str | None,
         typer.Argument(
-            help="Crew or flow, as `file.py:name` or `package.module:name`. Defaults to the project's target."
+            help="Crew or flow, as `file.py:name` or `package.module:name`. Defaults to the project's target, or its only one."
         ),
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write to instead of stdout.")] = None,
@@ -133,8 +133,9 @@ def eject(
     The program does not depend on crewgraph. If something cannot be translated, lists it with the reason and writes
     nothing. Exits with 3 if the source of a tool is unavailable; the program then contains a TODO in its place.
     """
-    definition = load_target(target)
-    module = (target or "").rpartition(":")[0]
+    path = target or project_target()
+    definition = load_target(path)
+    module = path.rpartition(":")[0]
     program = eject_program(definition, Path(module).stem if module.endswith(".py") else module)
     if output is None:
         sys.stdout.write(program.source)

@@ -8,20 +8,20 @@ import importlib
 import importlib.util
 import inspect
 import sys
-import tomllib
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from crewgraph.cli.discovery import defined_targets, read_project
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.errors import RunError
 from crewgraph.lazy import lazy
 from crewgraph.project.env_file import load_env
 
-__all__ = ["Target", "load_crew_target", "load_flow_target", "load_target"]
+__all__ = ["Target", "load_crew_target", "load_flow_target", "load_target", "project_target"]
 
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ Target = Annotated[
     typer.Option(
         "--target",
         help="Crew or flow, as `file.py:name` or `package.module:name`; the name may be an object, a class or a function that "
-        "returns one. Defaults to `target` in `[tool.crewgraph]` of `pyproject.toml`.",
+        "returns one. Defaults to `target` in `[tool.crewgraph]` of `pyproject.toml`, or the project's only crew or flow.",
         show_default=False,
     ),
 ]
@@ -67,7 +67,7 @@ def load_crew_target(target: str | None) -> Crew:
     Raises:
         RunError: The target cannot be found, or is not a crew.
     """
-    path, value = _build(target)
+    path, value = _build(target, "crew")
     if not isinstance(value, Crew):
         raise RunError(
             f"`{path}` is {value!r:.80}, which is not a crew; {_TARGET_FORMAT} of a `Crew`, a `@CrewBase` class or a function "
@@ -85,7 +85,7 @@ def load_flow_target(target: str | None) -> Flow[Any]:
     Raises:
         RunError: The target cannot be found, or is not a flow.
     """
-    path, imported = _import_target(target)
+    path, imported = _import_target(target, "flow")
     value: object = imported() if inspect.isclass(imported) or inspect.isroutine(imported) else imported
     if not isinstance(value, Flow):
         raise RunError(
@@ -94,17 +94,17 @@ def load_flow_target(target: str | None) -> Flow[Any]:
     return cast("Flow[Any]", value)
 
 
-def _build(target: str | None) -> tuple[str, object]:
+def _build(target: str | None, kind: str | None = None) -> tuple[str, object]:
     """Import the target and call it if it is a class or a function; a `@CrewBase` object gives its crew."""
-    path, imported = _import_target(target)
+    path, imported = _import_target(target, kind)
     value: Any = imported() if inspect.isclass(imported) or inspect.isroutine(imported) else imported
     if not isinstance(value, (Crew, Flow)) and callable(getattr(value, "crew", None)):
         value = value.crew()
     return path, cast("Any", value)
 
 
-def _import_target(target: str | None) -> tuple[str, object]:
-    path = target or _project_target()
+def _import_target(target: str | None, kind: str | None) -> tuple[str, object]:
+    path = target or project_target(kind)
     module, colon, name = path.rpartition(":")
     if not (module and colon and name):
         raise RunError(f"invalid target `{path}`; {_TARGET_FORMAT}.")
@@ -118,19 +118,30 @@ def _import_target(target: str | None) -> tuple[str, object]:
     return path, value
 
 
-def _project_target() -> str:
-    path = Path("pyproject.toml")
-    try:
-        config = tomllib.loads(path.read_text("utf-8")) if path.is_file() else {}
-    except tomllib.TOMLDecodeError as error:
-        raise RunError(f"cannot read `{path.absolute()}`: {error}") from error
-    target: object = config.get("tool", {}).get("crewgraph", {}).get("target")
-    if not isinstance(target, str):
-        raise RunError(
-            f"no crew or flow given: pass `--target file.py:name`, or add this to `pyproject.toml` in `{Path.cwd()}`:\n\n"
-            '[tool.crewgraph]\ntarget = "package.module:name"'
-        )
-    return target
+def project_target(kind: str | None = None) -> str:
+    """Return the target that the project in the current directory names, or the only one that it defines.
+
+    Args:
+        kind: `crew` or `flow`; None for either. Flows then come before crews, which they run, unless the project is a crew.
+
+    Raises:
+        RunError: The project names none, and defines none or several.
+    """
+    folder = Path.cwd()
+    project = read_project(folder)
+    if project.target is not None:
+        return project.target
+    defined = defined_targets(folder)
+    kinds = [kind] if kind is not None else ["crew", "flow"] if project.kind == "crew" else ["flow", "crew"]
+    targets = next((defined[of] for of in kinds if defined[of]), list[str]())
+    if len(targets) == 1:
+        return targets[0]
+    found = f", and this directory defines {', '.join(f'`{item}`' for item in targets)}" if targets else ""
+    example = targets[0] if targets else "package.module:name"
+    raise RunError(
+        f"no crew or flow given{found}: pass one, as in `{example}`, or add this to `pyproject.toml` in `{folder}`:\n\n"
+        f'[tool.crewgraph]\ntarget = "{example}"'
+    )
 
 
 def _import_module(name: str) -> ModuleType:
