@@ -13,12 +13,16 @@ from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.method import FlowMethod
 from crewgraph.llm.base import BaseLLM
 from crewgraph_compat.eject.calls import CrewCalls
-from crewgraph_compat.eject.flow.state_access import StateAccess, state_access
+from crewgraph_compat.eject.flow.state_access import SHOWING, StateAccess, state_access
 from crewgraph_compat.eject.user_code.expressions import SourceEdits
 from crewgraph_compat.eject.user_code.module import UserModule
 from crewgraph_compat.eject.writing.parts import ProgramWriters
 
 __all__ = ["MethodWriter", "always_returns", "router_labels"]
+
+
+_SHOWING = frozenset({"dict", "len", "list", "print", "repr", "str", "vars"})
+"""Functions that only read their argument."""
 
 
 @dataclass
@@ -76,13 +80,45 @@ class MethodWriter:
         """The edits to the source that replace uses of the flow object."""
         return self._edits()
 
+    @cached_property
+    def _above(self) -> dict[int, ast.AST]:
+        """The parents of the nodes."""
+        return {id(child): item for item in ast.walk(self.tree) for child in ast.iter_child_nodes(item)}
+
     def is_shown(self, node: ast.AST) -> bool:
-        """Return whether a whole-state use only reads it: it is printed, formatted, or dumped."""
-        above = {id(child): item for item in ast.walk(self.tree) for child in ast.iter_child_nodes(item)}
-        around = above.get(id(node))
+        """Return whether a whole-state use only reads it: it is printed, formatted, compared, dumped or returned."""
+        around = self._above.get(id(node))
         if isinstance(around, ast.Call):
-            return isinstance(around.func, ast.Name) and around.func.id in ("print", "str", "repr", "dict", "len")
-        return isinstance(around, (ast.FormattedValue, ast.Attribute, ast.Compare, ast.Subscript))
+            return isinstance(around.func, ast.Name) and around.func.id in _SHOWING
+        if isinstance(around, ast.Attribute):
+            return around.attr in SHOWING
+        if isinstance(around, (ast.keyword, ast.Dict)):
+            return not isinstance(around, ast.keyword) or around.arg is None
+        if isinstance(around, (ast.For, ast.comprehension)):
+            return around.iter is node
+        return isinstance(around, (ast.FormattedValue, ast.Compare, ast.Return))
+
+    def is_accessed(self, node: ast.AST) -> bool:
+        """Return whether a whole-state use is a part of an access to fields: `self.state[name]`, `self.state.update(...)`."""
+        around = self._above.get(id(node))
+        if isinstance(around, ast.Attribute):
+            return around.attr not in SHOWING
+        return isinstance(around, ast.Subscript) and around.value is node and isinstance(around.ctx, ast.Load)
+
+    def writes_unknown(self, node: ast.AST) -> bool:
+        """Return whether a whole-state use writes a key that is only known during a run: `self.state[name] = 1`."""
+        around = self._above.get(id(node))
+        return isinstance(around, ast.Subscript) and around.value is node and not isinstance(around.ctx, ast.Load)
+
+    @property
+    def changes_all(self) -> bool:
+        """Whether other code may change any field of the state, as it is passed on as a whole."""
+        return any(not self.is_shown(node) and not self.is_accessed(node) for node in self.touched.whole)
+
+    @property
+    def shows_state(self) -> bool:
+        """Whether the state is shown as a whole."""
+        return any(self.is_shown(node) for node in self.touched.whole)
 
     @property
     def is_async(self) -> bool:
@@ -199,7 +235,7 @@ class MethodWriter:
     def _own(self, node: ast.Attribute, called: set[int]) -> str | None:
         """Return the replacement of `self.x`, or None within an expression that is replaced as a whole."""
         if node.attr == "state":
-            return "state"
+            return f"{self.parts.own_state(self.flow)}(state)" if self._is_whole(node) else "state"
         if id(node) in called:
             return None
         value = getattr(self.flow, node.attr, None)
@@ -209,6 +245,9 @@ class MethodWriter:
             why = f"it uses `{self.own}.{node.attr}` in its line {node.lineno}, which has no equivalent in a graph"
             self.parts.refusals.add(self.where, f"{why}; put it into the state, or at the top of the module")
         return None
+
+    def _is_whole(self, node: ast.AST) -> bool:
+        return any(item is node for item in self.touched.whole) and self.is_shown(node)
 
     def _call_helpers(self, edits: SourceEdits) -> set[int]:
         """Replace calls of other methods with calls of their generated functions, and return the replaced nodes."""

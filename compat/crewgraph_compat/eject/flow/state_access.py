@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["StateAccess", "state_access"]
+__all__ = ["SHOWING", "StateAccess", "state_access"]
 
 _READING = frozenset(
     {
@@ -26,6 +26,12 @@ _READING = frozenset(
     }
 )
 """Methods that do not change their object."""
+
+
+SHOWING = frozenset({"model_dump", "model_dump_json", "model_copy", "copy", "dict", "items", "json", "keys", "values"})
+"""Methods of a state that read all of it."""
+
+_WHOLE = SHOWING | {"get", "pop", "setdefault", "update"}
 
 
 class StateAccess:
@@ -80,7 +86,7 @@ def _record_use(found: StateAccess, others: set[str], node: ast.Attribute, above
             found.helpers[node.attr] = None
     elif (key := _get_key(around, above)) is not None:
         found.reads[key] = None
-    elif (field := _field(around, node)) is None:
+    elif (field := _field(around, node, above.get(id(around)))) is None:
         found.whole.append(node)
     else:
         found.reads[field] = None
@@ -122,14 +128,17 @@ def _get_key(around: Any, above: dict[int, ast.AST]) -> str | None:
     return None
 
 
-def _field(around: Any, node: ast.AST) -> str | None:
-    """Return the state field that an expression accesses."""
+def _field(around: Any, node: ast.AST, call: ast.AST | None = None) -> str | None:
+    """Return the state field that an expression accesses.
+
+    Args:
+        around: the access.
+        node: the state.
+        call: what stands around the access.
+    """
     if isinstance(around, ast.Attribute):
-        return (
-            None
-            if around.attr in ("update", "get", "setdefault", "model_dump", "model_dump_json", "items")
-            else around.attr
-        )
+        is_method = isinstance(call, ast.Call) and call.func is around and around.attr in _WHOLE
+        return None if is_method else around.attr
     if isinstance(around, ast.Subscript) and around.value is node and isinstance(around.slice, ast.Constant):
         return str(around.slice.value)
     return None

@@ -10,6 +10,7 @@ from crewgraph_compat.eject.refusals import Refusals
 from crewgraph_compat.eject.user_code.module import UserCode
 from crewgraph_compat.eject.writing.models import ModelExpressions
 from crewgraph_compat.eject.writing.node_functions import HelperFunctions
+from crewgraph_compat.eject.writing.output_methods import output_methods
 from crewgraph_compat.eject.writing.sheet import ProgramText
 from crewgraph_compat.eject.writing.tools import ToolFunctions
 
@@ -39,6 +40,7 @@ class TaskOutputDataclass:
         self._sheet = sheet
         self._looked_at: list[str] = []
         self._shown = False
+        self._sources: Sequence[str] = ()
         self.is_used = False
 
     def name(self) -> str:
@@ -54,6 +56,9 @@ class TaskOutputDataclass:
     def look(self, sources: Sequence[str]) -> None:
         """Record the fields that functions use."""
         results = {field for field in _FIELDS if any(f".{field}" in text for text in sources)}
+        if output_methods(sources, ())[0]:
+            results |= {"pydantic", "json_dict"}
+        self._sources = sources
         self._looked_at = [field for field in _FIELDS if field in results or field in self._looked_at]
         self._shown = any(_TEXT.search(text) for text in sources if not text.startswith("@tool"))
 
@@ -77,10 +82,14 @@ class TaskOutputDataclass:
         if any("Any" in line for line in fields):
             self._sheet.use("typing", "Any")
         text = "\n    def __str__(self) -> str:\n        return self.raw\n" if self._shown else ""
+        structures = [field for field in ("pydantic", "json_dict") if field in self._looked_at]
+        methods, modules = output_methods(self._sources, structures)
+        for module in modules:
+            self._sheet.module(module)
         self._sheet.add(
             "@dataclass(frozen=True)\nclass TaskOutput:\n"
             '    """What a task gave, for the functions that look at it."""\n\n'
-            "    raw: str\n" + "\n".join(fields) + text,
+            "    raw: str\n" + "\n".join(fields) + text + methods,
             _RANK,
         )
 
@@ -109,6 +118,7 @@ class ProgramWriters:
         self.prompts: dict[str, str] = {}
         """The constants of the system messages by text."""
 
+        self._own_states: dict[int, str] = {}
         self.teams: dict[str, str] = {}
         """The names of coworker tools by expression."""
 
@@ -117,6 +127,16 @@ class ProgramWriters:
 
         self.asks_people = False
         """Whether the graph waits for people."""
+
+    def own_state(self, flow: object) -> str:
+        """Return the function that gives a flow's state without what its methods hand on; its state writer writes it."""
+        if id(flow) not in self._own_states:
+            self._own_states[id(flow)] = self.sheet.names.new("own_state")
+        return self._own_states[id(flow)]
+
+    def shows_state(self, flow: object) -> bool:
+        """Return whether `own_state` of a flow is used."""
+        return id(flow) in self._own_states
 
     def constant(self, wanted: str, written: str, rank: int) -> str:
         """Return the name of the constant for a prompt text; each text is written once."""
