@@ -5,6 +5,7 @@ LangGraph program.
 """
 
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -134,9 +135,12 @@ def eject(
     nothing. Exits with 3 if the source of a tool is unavailable; the program then contains a TODO in its place.
     """
     path = target or project_target()
-    definition = load_target(path)
+    folder = Path.cwd() if output is None else output.parent
+    search_path = [folder, *map(Path, sys.path)]
+    with redirect_stdout(sys.stderr):  # what modules print is no part of the program
+        definition = load_target(path, is_run=False)
     module = path.rpartition(":")[0]
-    program = eject_program(definition, Path(module).stem if module.endswith(".py") else module)
+    program = eject_program(definition, Path(module).stem if module.endswith(".py") else module, search_path)
     if output is None:
         sys.stdout.write(program.source)
     else:

@@ -8,12 +8,14 @@ import importlib
 import importlib.util
 import inspect
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from crewgraph.cli.definitions import DefinitionsLoader, definitions_only
 from crewgraph.cli.discovery import defined_targets, read_project
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.flow.flow import Flow
@@ -43,16 +45,18 @@ Target = Annotated[
 """The `--target` option of commands that work on a crew or a flow."""
 
 
-def load_target(target: str | None) -> "Crew | Flow[Any]":
+def load_target(target: str | None, *, is_run: bool = True) -> "Crew | Flow[Any]":
     """Load a crew or a flow.
 
     Args:
         target: The value of `--target`; None for the target of the project.
+        is_run: Whether the modules run as they are; else what they run at their top level is left out.
 
     Raises:
         RunError: The target cannot be found, or is neither a crew nor a flow.
     """
-    path, value = _build(target)
+    with nullcontext() if is_run else definitions_only(Path.cwd()):
+        path, value = _build(target, is_run=is_run)
     if not isinstance(value, (Crew, Flow)):
         raise RunError(f"`{path}` is {value!r:.80}, which is neither a crew nor a flow; {_TARGET_FORMAT} of one.")
     return cast("Crew | Flow[Any]", value)
@@ -94,26 +98,29 @@ def load_flow_target(target: str | None) -> Flow[Any]:
     return cast("Flow[Any]", value)
 
 
-def _build(target: str | None, kind: str | None = None) -> tuple[str, object]:
+def _build(target: str | None, kind: str | None = None, *, is_run: bool = True) -> tuple[str, object]:
     """Import the target and call it if it is a class or a function; a `@CrewBase` object gives its crew."""
-    path, imported = _import_target(target, kind)
+    path, imported = _import_target(target, kind, is_run=is_run)
     value: Any = imported() if inspect.isclass(imported) or inspect.isroutine(imported) else imported
     if not isinstance(value, (Crew, Flow)) and callable(getattr(value, "crew", None)):
         value = value.crew()
     return path, cast("Any", value)
 
 
-def _import_target(target: str | None, kind: str | None) -> tuple[str, object]:
+def _import_target(target: str | None, kind: str | None, *, is_run: bool = True) -> tuple[str, object]:
     path = target or project_target(kind)
     module, colon, name = path.rpartition(":")
     if not (module and colon and name):
         raise RunError(f"invalid target `{path}`; {_TARGET_FORMAT}.")
     install()  # the module may import crewai
     load_env()
-    value: object = _import_module(module)
+    value: object = _import_module(module, is_run=is_run)
     for part in name.split("."):
         if not hasattr(value, part):
-            raise RunError(f"`{module}` has no attribute `{part}`; {_TARGET_FORMAT}.")
+            why = (
+                "" if is_run else ' without what it runs at its top level; guard that with `if __name__ == "__main__":`'
+            )
+            raise RunError(f"`{module}` has no attribute `{part}`{why}; {_TARGET_FORMAT}.")
         value = getattr(value, part)
     return path, value
 
@@ -144,7 +151,7 @@ def project_target(kind: str | None = None) -> str:
     )
 
 
-def _import_module(name: str) -> ModuleType:
+def _import_module(name: str, *, is_run: bool) -> ModuleType:
     for folder in (Path.cwd() / "src", Path.cwd()):
         if folder.is_dir() and str(folder) not in sys.path:
             sys.path.insert(0, str(folder))
@@ -161,7 +168,8 @@ def _import_module(name: str) -> ModuleType:
     if not path.is_file():
         raise RunError(f"file `{path}` does not exist")
     sys.path.insert(0, str(path.parent))
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    loader = None if is_run else DefinitionsLoader(path.stem, str(path))
+    spec = importlib.util.spec_from_file_location(path.stem, path, loader=loader)
     assert spec is not None and spec.loader is not None  # the file ends in .py
     module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -81,7 +81,9 @@ class FlowWriter:
         for node in writer.touched.whole:
             if self.state.is_dict and writer.writes_unknown(node):
                 line = getattr(node, "lineno", 0)
-                why = f"it writes a key of the state in its line {line} that is only known during a run; declare a model"
+                why = (
+                    f"it writes a key of the state in its line {line} that is only known during a run; declare a model"
+                )
                 self.parts.refusals.add(writer.where, why)
 
     def _helpers_of(self, writer: MethodWriter) -> list[MethodWriter]:

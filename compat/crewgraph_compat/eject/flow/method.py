@@ -6,14 +6,16 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
+from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.method import FlowMethod
+from crewgraph.definitions.task.task import Task
 from crewgraph.llm.base import BaseLLM
 from crewgraph_compat.eject.calls import CrewCalls
-from crewgraph_compat.eject.flow.state_access import SHOWING, StateAccess, state_access
+from crewgraph_compat.eject.flow.state_access import SHOWING, StateAccess, changed_attributes, state_access
 from crewgraph_compat.eject.user_code.expressions import SourceEdits
 from crewgraph_compat.eject.user_code.module import UserModule
 from crewgraph_compat.eject.writing.parts import ProgramWriters
@@ -54,6 +56,8 @@ class MethodWriter:
     text: str = field(init=False)
     tree: Any = field(init=False)
     touched: StateAccess = field(init=False)
+    _refused: set[str] = field(init=False, default_factory=set[str])
+    """Attributes of the flow object that were refused."""
 
     def __post_init__(self) -> None:
         source = textwrap.dedent(inspect.getsource(self.function))
@@ -230,7 +234,20 @@ class MethodWriter:
                 if text is not None:
                     edits.replace(node, text)
         self.calls.rewrite(self.tree, edits, self.module.values, self.flow)
+        self._refuse_object(edits)
         return edits
+
+    def _refuse_object(self, edits: SourceEdits) -> None:
+        """Refuse uses of the flow object that are left after all replacements."""
+        function: Any = ast.parse(edits.done()).body[0]
+        for node in ast.walk(ast.Module(function.body, [])):
+            if isinstance(node, ast.Name) and node.id == self.own:
+                around = [item for item in ast.walk(function) if isinstance(item, ast.Attribute) and item.value is node]
+                if around and around[0].attr in self._refused:
+                    continue
+                used = ast.unparse(around[0] if around else node)
+                why = f"it uses `{used}` as an object, which has no equivalent in a graph; put it at the top of the module"
+                self.parts.refusals.add(self.where, why)
 
     def _own(self, node: ast.Attribute, called: set[int]) -> str | None:
         """Return the replacement of `self.x`, or None within an expression that is replaced as a whole."""
@@ -239,12 +256,20 @@ class MethodWriter:
         if id(node) in called:
             return None
         value = getattr(self.flow, node.attr, None)
-        if isinstance(node.ctx, ast.Load) and isinstance(value, (str, int, float, bool)):
-            return ast.unparse(ast.Constant(value))
-        if not isinstance(value, (Crew, BaseLLM)):
+        if isinstance(node.ctx, ast.Load) and self._is_constant(node.attr, value):
+            return ast.unparse(ast.parse(repr(value), mode="eval"))
+        if not isinstance(value, (BaseAgent, BaseLLM, Crew, Flow, Task)) and not callable(getattr(value, "crew", None)):
             why = f"it uses `{self.own}.{node.attr}` in its line {node.lineno}, which has no equivalent in a graph"
             self.parts.refusals.add(self.where, f"{why}; put it into the state, or at the top of the module")
+            self._refused.add(node.attr)
         return None
+
+    def _is_constant(self, name: str, value: object) -> bool:
+        """Return whether an attribute of the flow holds plain data that no method changes."""
+        if isinstance(value, (str, int, float, bool)):
+            return True
+        is_set = name in vars(self.flow) or name in vars(type(self.flow))
+        return is_set and _is_data(value) and name not in changed_attributes(type(self.flow))
 
     def _is_whole(self, node: ast.AST) -> bool:
         return any(item is node for item in self.touched.whole) and self.is_shown(node)
@@ -327,6 +352,15 @@ def _labels(value: ast.AST | None) -> list[Any]:
         results = [_labels(value.body), _labels(value.orelse)]
         return [item for ones in results for item in ones] if all(results) else []
     return [value] if isinstance(value, ast.Constant) and isinstance(value.value, str) else []
+
+
+def _is_data(value: object) -> bool:
+    """Return whether a value is None, or a list, tuple or dict of plain data, so that its `repr` gives it again."""
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_data, cast("Sequence[object]", value)))
+    if isinstance(value, dict):
+        return all(_is_data(item) for pair in cast("dict[object, object]", value).items() for item in pair)
+    return value is None or isinstance(value, (str, int, float, bool))
 
 
 def _quoted(name: str) -> str:

@@ -84,7 +84,9 @@ class FlowStateWriter:
         if self.needs_id:
             sheet.use("pydantic", "Field")
             sheet.use("uuid", "uuid4")
-            self._extend("The state, with the id of the run.", ["id: str = Field(default_factory=lambda: str(uuid4()))"])
+            self._extend(
+                "The state, with the id of the run.", ["id: str = Field(default_factory=lambda: str(uuid4()))"]
+            )
             self.plain = self.whole
         if handed or grows:
             lines = [f"{name}: {kind} = {_EMPTY.get(kind, 'None')}" for name, kind in handed.items()]

@@ -1,10 +1,12 @@
 """The state fields that a method reads and writes, determined from its source."""
 
 import ast
+import inspect
+import textwrap
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["SHOWING", "StateAccess", "state_access"]
+__all__ = ["SHOWING", "StateAccess", "changed_attributes", "state_access"]
 
 _READING = frozenset(
     {
@@ -76,6 +78,25 @@ def state_access(function: Any, own: str) -> StateAccess:
         others.update(names)
     result.appends -= others
     return result
+
+
+def changed_attributes(kind: type) -> set[str]:
+    """Return the attributes of its objects that a class changes outside of `__init__`."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
+    except (OSError, SyntaxError):
+        return set(vars(kind))
+    changed: set[str] = set()
+    functions = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    for function in functions:
+        own = function.args.args[0].arg if function.args.args and function.name != "__init__" else None
+        found, others = StateAccess(), set[str]()
+        above = {id(child): node for node in ast.walk(function) for child in ast.iter_child_nodes(node)}
+        for node in ast.walk(function):
+            if isinstance(node, ast.Attribute) and own is not None and _is_name(node.value, own):
+                _note(found, others, node.attr, node, above)
+        changed |= set(found.writes)
+    return changed
 
 
 def _record_use(found: StateAccess, others: set[str], node: ast.Attribute, above: dict[int, ast.AST]) -> None:

@@ -64,18 +64,21 @@ def _reads_item(text: str) -> bool:
         if isinstance(node, ast.arg) and node.annotation is not None and "Output" in ast.unparse(node.annotation)
     }
     return any(
-        isinstance(node.value, ast.Name) and node.value.id in outputs
+        isinstance(node.value, ast.Name)
+        and node.value.id in outputs
         or _is_kickoff(node.value)
-        or isinstance(node.value, ast.Subscript) and ".tasks_output" in ast.unparse(node.value)
+        or isinstance(node.value, ast.Subscript)
+        and ".tasks_output" in ast.unparse(node.value)
         for node in _subscripts(tree)
     )
 
 
 def _subscripts(tree: ast.AST) -> Iterator[ast.Subscript]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
-            if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
-                yield node
+        if not isinstance(node, ast.Subscript) or not isinstance(node.ctx, ast.Load):
+            continue
+        if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+            yield node
 
 
 def _is_kickoff(node: ast.expr) -> bool:

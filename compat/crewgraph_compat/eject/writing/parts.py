@@ -1,7 +1,7 @@
 """The writers that share a program, and the small dataclass for the output of a task."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from crewgraph.definitions.task.guardrail import LLMGuardrailResult
 from crewgraph.prompts.book import Book
@@ -11,7 +11,7 @@ from crewgraph_compat.eject.user_code.module import UserCode
 from crewgraph_compat.eject.writing.models import ModelExpressions
 from crewgraph_compat.eject.writing.node_functions import HelperFunctions
 from crewgraph_compat.eject.writing.output_methods import output_methods
-from crewgraph_compat.eject.writing.sheet import ProgramText
+from crewgraph_compat.eject.writing.sheet import ProgramText, UniqueNames
 from crewgraph_compat.eject.writing.tools import ToolFunctions
 
 __all__ = ["ProgramWriters", "TaskOutputDataclass"]
@@ -104,11 +104,12 @@ class ProgramWriters:
         about: its docstring.
         target: the module that defines the crew or flow.
         book: the wording of its prompts.
+        kept: names that the user's own code needs.
     """
 
-    def __init__(self, about: str, target: str, book: Book) -> None:
+    def __init__(self, about: str, target: str, book: Book, kept: Collection[str] = ()) -> None:
         self.book = book
-        self.sheet, self.refusals = ProgramText(about), Refusals()
+        self.sheet, self.refusals = ProgramText(about, UniqueNames(kept)), Refusals()
         self.outputs = TaskOutputDataclass(self.sheet)
         stand_ins = {"TaskOutput": self.outputs.name, "FlowState": self._flow_state, "CrewOutput": lambda: "CrewOutput"}
         self.lifter = UserCode(self.sheet, self.refusals, target, stand_ins)

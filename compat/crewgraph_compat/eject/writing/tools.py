@@ -34,6 +34,8 @@ class ToolFunctions:
     def __init__(self, sheet: ProgramText, lifter: UserCode, loop: ToolLoop) -> None:
         self._sheet, self._lifter, self._loop = sheet, lifter, loop
         self._written: dict[int, str | None] = {}
+        self._alike: dict[tuple[object, ...], str] = {}
+        """The names of the tools by all that makes them: equal ones are written once."""
 
     @property
     def are_there(self) -> bool:
@@ -99,20 +101,21 @@ class ToolFunctions:
         if module is None or name not in module.definitions:
             return self._left(guarded, where, "its source is not at the top level of a module")
         written = _decorator(guarded, name, ends=ends)
-        if (is_installed_package(module.name) and module.name not in FRAMEWORKS) or (
-            module.name != self._lifter.target and module.is_free
-        ):
+        if (is_installed_package(module.name) and module.name not in FRAMEWORKS) or self._lifter.is_imported(module):
             self._sheet.use(module.name, name)
             called = self._sheet.names.new(f"{name}_tool")
             self._sheet.add(f"{called} = {_applied(guarded, ends=ends)}({name})", _RANK)
             return called
         text = _without_decorators(textwrap.dedent(module.segment(module.definitions[name])))
-        if self._sheet.names.is_taken(name):
-            self._lifter.refusals.add(where, f"the name `{name}` is used twice; rename one of the two")
-            return None
-        self._sheet.names.take(name)
-        self._lifter.source(module, f"{written}\n{text}", where, _RANK, given=_GIVEN)
-        return name
+        key = (module.file, name, written)
+        if key not in self._alike:
+            called = self._alike[key] = self._sheet.names.new(name, "_tool")
+            written = _decorator(guarded, called, ends=ends)
+            text = text.replace(f"def {name}(", f"def {called}(", 1)
+            if called == name:
+                self._lifter.register(module, name, called)
+            self._lifter.source(module, f"{written}\n{text}", where, _RANK, given=_GIVEN)
+        return self._alike[key]
 
     def _of_class(self, guarded: GuardedTool, source: BaseTool, where: str) -> str | None:
         kind, run = type(source), type(source)._run  # pyright: ignore[reportPrivateUsage]
@@ -126,7 +129,10 @@ class ToolFunctions:
             function = _as_function(text, source)
         except (OSError, _NotPlain) as error:
             return self._left(guarded, where, str(error))
-        name = self._sheet.names.new(slug(guarded.name), "_tool")
+        key = (kind, guarded.name, source.description, function, source.result_as_answer)
+        if key in self._alike:
+            return self._alike[key]
+        name = self._alike[key] = self._sheet.names.new(slug(guarded.name), "_tool")
         text = function.replace("def _run(", f"def {name}(", 1)
         words = [] if guarded.name == name else [json.dumps(guarded.name, ensure_ascii=False)]
         schema = source.args_schema
@@ -143,8 +149,11 @@ class ToolFunctions:
 
     def _left(self, guarded: GuardedTool, where: str, why: str) -> str:
         """Return a placeholder for a tool that the user has to write."""
+        key = (guarded.name, json.dumps(guarded.spec, sort_keys=True, default=str))
+        if key in self._alike:
+            return self._alike[key]
         self._sheet.use("langchain_core.tools", "tool")
-        name = self._sheet.names.new(slug(guarded.name), "_tool")
+        name = self._alike[key] = self._sheet.names.new(slug(guarded.name), "_tool")
         names = list(guarded.spec["parameters"].get("properties", {}))
         value = ", ".join(f"{item}: str" for item in names)
         message = json.dumps(f"TODO: write the tool `{guarded.name}`", ensure_ascii=False)
