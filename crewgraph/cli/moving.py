@@ -146,6 +146,8 @@ def eject(
     else:
         output.write_text(program.source, "utf-8")
         typer.echo(f"written to {output}", err=True)
+    for item in program.notes:
+        typer.echo(f"note: {item}", err=True)
     for item in program.todo:
         typer.echo(f"TODO: {item}", err=True)
     if program.todo:

@@ -88,6 +88,9 @@ class EjectedProgram:
     todo: tuple[str, ...]
     """Tools that the user has to write because their source is not available."""
 
+    notes: tuple[str, ...] = ()
+    """What the user should know of the program."""
+
 
 def eject_program(
     target: "Crew | Flow[Any]", module: str, search_path: Collection[Path] | None = None
@@ -140,7 +143,9 @@ def _flow(
     _write_flow_main(parts, writer, graph)
     parts.finish()
     parts.refusals.check(called)
-    return parts, EjectedProgram(format_program(parts.sheet.written(), is_users=True), tuple(parts.sheet.todo))
+    return parts, EjectedProgram(
+        format_program(parts.sheet.written(), is_users=True), tuple(parts.sheet.todo), tuple(parts.sheet.notes)
+    )
 
 
 def _crew(
@@ -157,7 +162,7 @@ def _crew(
     parts.finish()
     parts.refusals.check(f"crew `{crew.name}`")
     text = format_program(parts.sheet.written(), is_users=bool(parts.lifter.sources))
-    return parts, EjectedProgram(text, tuple(parts.sheet.todo))
+    return parts, EjectedProgram(text, tuple(parts.sheet.todo), tuple(parts.sheet.notes))
 
 
 def _about(crew: Crew) -> str:

@@ -112,6 +112,7 @@ class ProgramWriters:
         self.sheet, self.refusals = ProgramText(about, UniqueNames(kept)), Refusals()
         self.outputs = TaskOutputDataclass(self.sheet)
         stand_ins = {"TaskOutput": self.outputs.name, "FlowState": self._flow_state, "CrewOutput": lambda: "CrewOutput"}
+        stand_ins["BaseTool"] = self._base_tool
         self.lifter = UserCode(self.sheet, self.refusals, target, stand_ins)
         self.models = ModelExpressions(self.sheet, self.refusals)
         self.pieces = HelperFunctions(self.sheet, self._wording)
@@ -165,6 +166,11 @@ class ProgramWriters:
             self.refusals.add("`CrewOutput`", "a function takes one, and no crew gives it one here")
         if self.outputs.is_used:
             self.outputs.write()
+
+    def _base_tool(self) -> str:
+        """Return LangChain's base class of tools, which has the same fields and the same `_run`."""
+        self.sheet.use("langchain_core.tools", "BaseTool")
+        return "BaseTool"
 
     def _flow_state(self) -> str:
         """Return the base class of states, which has the `id` of a run."""

@@ -122,6 +122,9 @@ class ProgramText:
     todo: list[str] = field(default_factory=list[str])
     """The tasks left to the user."""
 
+    notes: list[str] = field(default_factory=list[str])
+    """What the user should know of the program."""
+
     _modules: dict[str, None] = field(default_factory=dict[str, None])
     _from: dict[str, dict[str, None]] = field(default_factory=dict[str, dict[str, None]])
     _parts: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
