@@ -333,7 +333,7 @@ def test_another_tool_of_crewai_tools_is_imported_and_a_note_says_so(python: Pyt
     done = python("-m", "crewgraph", "eject", "program.py:crew", OPENAI_API_KEY="key")
     assert done.returncode == 0
     assert "from crewai_tools import SerperDevTool" in done.stdout
-    assert 'return str(SerperDevTool(search_type="news").run(' in done.stdout
+    assert 'return str(SerperDevTool(search_type="news").run(search_query=search_query))' in done.stdout
     assert "of agent `Writer`: imported from `crewai_tools`, which needs CrewAI" in done.stderr
 
 

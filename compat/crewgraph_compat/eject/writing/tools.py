@@ -223,14 +223,16 @@ class ToolFunctions:
         takes = [
             f"{name}: {_python_type(listed[name])}{'' if name in required else ' | None = None'}" for name in names
         ]
-        given = ", ".join(f'"{name}": {name}' for name in names)
-        chosen = f"{{name: value for name, value in {{{given}}}.items() if value is not None}}"
+        chosen = ", ".join(f"{name}={name}" for name in names)
+        if set(names) - set(required):  # what the model leaves out is not passed on
+            given = ", ".join(f'"{name}": {name}' for name in names)
+            chosen = f"**{{name: value for name, value in {{{given}}}.items() if value is not None}}"
         self._sheet.notes.append(
             f"{where}: imported from `crewai_tools`, which needs CrewAI (pip install crewai-tools); replace it to do without"
         )
         if any("Any" in item for item in takes):
             self._sheet.use("typing", "Any")
-        body = f"return str({kind.__name__}({words}).run(**{chosen}))"
+        body = f"return str({kind.__name__}({words}).run({chosen}))"
         return PlainFunction(", ".join(takes), body, {"crewai_tools": (kind.__name__,)})
 
     def _left(self, guarded: GuardedTool, where: str, why: str) -> str:
