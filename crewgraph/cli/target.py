@@ -90,7 +90,7 @@ def load_flow_target(target: str | None) -> Flow[Any]:
         RunError: The target cannot be found, or is not a flow.
     """
     path, imported = _import_target(target, "flow")
-    value: object = imported() if inspect.isclass(imported) or inspect.isroutine(imported) else imported
+    value = _called(path, imported)
     if not isinstance(value, Flow):
         raise RunError(
             f"`{path}` is {value!r:.80}, which is not a flow; {_TARGET_FORMAT} of a `Flow` or a function that returns one."
@@ -101,10 +101,26 @@ def load_flow_target(target: str | None) -> Flow[Any]:
 def _build(target: str | None, kind: str | None = None, *, is_run: bool = True) -> tuple[str, object]:
     """Import the target and call it if it is a class or a function; a `@CrewBase` object gives its crew."""
     path, imported = _import_target(target, kind, is_run=is_run)
-    value: Any = imported() if inspect.isclass(imported) or inspect.isroutine(imported) else imported
+    value: Any = _called(path, imported)
     if not isinstance(value, (Crew, Flow)) and callable(getattr(value, "crew", None)):
         value = value.crew()
     return path, cast("Any", value)
+
+
+def _called(path: str, imported: object) -> object:
+    """Return an object, or what a class or function gives when it is called."""
+    if not inspect.isclass(imported) and not inspect.isroutine(imported):
+        return imported
+    try:
+        inspect.signature(imported).bind()
+    except TypeError as error:
+        raise RunError(
+            f"`{path}` cannot be called without arguments ({error}); pass a function without parameters that returns the "
+            "crew or flow."
+        ) from None
+    except ValueError:  # a builtin without a signature
+        pass
+    return imported()
 
 
 def _import_target(target: str | None, kind: str | None, *, is_run: bool = True) -> tuple[str, object]:
