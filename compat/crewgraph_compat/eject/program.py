@@ -205,10 +205,9 @@ def _write_flow_main(parts: ProgramWriters, writer: FlowWriter, graph: str) -> N
     for module in ("argparse", "json", "sys"):
         sheet.module(module)
     first = state.first()
-    given_values = "inputs.inputs" if parts.keeps_runs else "inputs"
-    values = state.values(given_values) if state.is_dict and state.needs_id else given_values
+    given_values = values = "inputs.inputs" if parts.keeps_runs else "inputs"
     if first:
-        values = state.values(sheet.names.new("FIRST"), given_values)
+        values = f"{{**{sheet.names.new('FIRST')}, **{given_values}}}"
         sheet.use("typing", "Any")
         sheet.add(f'FIRST: dict[str, Any] = {first}\n"""The values that a run begins with."""', 11)
     value = f"cast({state.whole}, {values})" if state.is_dict else f"{state.whole}(**{values})"

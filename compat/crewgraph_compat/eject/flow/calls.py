@@ -21,7 +21,6 @@ class _State(Protocol):
     @property
     def is_dict(self) -> bool: ...
     def first(self) -> str: ...
-    def values(self, *given: str) -> str: ...
 
 
 class _Writer(Protocol):
@@ -81,7 +80,7 @@ class FlowCalls:
         sheet.use("collections.abc", "Mapping")
         sheet.use("typing", "Any")
         first = writer.state.first()
-        values = writer.state.values(*([first] if first else []), "(inputs or {})")
+        values = f"{{**{first}, **(inputs or {{}})}}" if first else "{**(inputs or {})}"
         value = f"{writer.state.whole}(**{values})"
         if writer.state.is_dict:
             sheet.use("typing", "cast")

@@ -23,8 +23,28 @@ from crewgraph_compat.eject.writing.parts import ProgramWriters
 __all__ = ["MethodWriter", "always_returns", "router_labels"]
 
 
-_SHOWING = frozenset({"dict", "len", "list", "print", "repr", "str", "vars"})
-"""Functions that only read their argument."""
+_SHOWING = frozenset(
+    {
+        *(
+            "all",
+            "any",
+            "bool",
+            "deepcopy",
+            "dict",
+            "dumps",
+            "enumerate",
+            "len",
+            "list",
+            "max",
+            "min",
+            "pprint",
+            "print",
+        ),
+        *("repr", "set", "sorted", "str", "sum", "tuple", "type", "vars"),
+        *("critical", "debug", "error", "exception", "info", "log", "warning"),
+    }
+)
+"""Functions, and functions of modules and loggers, that only read their arguments."""
 
 
 @dataclass
@@ -93,7 +113,9 @@ class MethodWriter:
         """Return whether a whole-state use only reads it: it is printed, formatted, compared, dumped or returned."""
         around = self._above.get(id(node))
         if isinstance(around, ast.Call):
-            return isinstance(around.func, ast.Name) and around.func.id in _SHOWING
+            called = around.func
+            name = called.id if isinstance(called, ast.Name) else getattr(called, "attr", "")
+            return name in _SHOWING and called is not node
         if isinstance(around, ast.Attribute):
             return around.attr in SHOWING
         if isinstance(around, (ast.keyword, ast.Dict)):
@@ -120,9 +142,9 @@ class MethodWriter:
         return any(not self.is_shown(node) and not self.is_accessed(node) for node in self.touched.whole)
 
     @property
-    def shows_state(self) -> bool:
-        """Whether the state is shown as a whole."""
-        return any(self.is_shown(node) for node in self.touched.whole)
+    def needs_whole(self) -> bool:
+        """Whether the state is shown or passed on as a whole."""
+        return any(not self.is_accessed(node) for node in self.touched.whole)
 
     @property
     def is_async(self) -> bool:

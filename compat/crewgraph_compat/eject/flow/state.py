@@ -55,7 +55,7 @@ class FlowStateWriter:
     def read(self) -> None:
         """Add the user's class."""
         where = f"the state of flow `{type(self._flow).__name__}`"
-        reads_id = any("id" in method.touched.reads or method.shows_state for method in self._methods)
+        reads_id = any("id" in method.touched.reads or method.needs_whole for method in self._methods)
         self.needs_id = reads_id and "id" not in self._own_fields()
         if self.model is not None:
             self.plain = self.whole = self._parts.lifter.value(self.model, where) or "State"
@@ -165,13 +165,14 @@ class FlowStateWriter:
             if name in known
         ]
 
-    def values(self, *given: str) -> str:
-        """Return the expression for the values that a run begins with, the later ones before the earlier."""
-        parts = [f"**{item}" for item in given]
-        if self.is_dict and self.needs_id:
+    def identifying(self, function: str) -> str:
+        """Return the function of the node that gives a run its id."""
+        read = "state.id"
+        if self.is_dict:
             self._parts.sheet.use("uuid", "uuid4")
-            parts.insert(0, '"id": str(uuid4())')
-        return given[0] if len(parts) == 1 and given[0].isidentifier() else f"{{{', '.join(parts)}}}"
+            read = 'state.get("id") or str(uuid4())'
+        message = '"""Give the run an id, if it has none."""'
+        return f'def {function}(state: {self.whole}) -> dict[str, str]:\n    {message}\n    return {{"id": {read}}}'
 
     def first(self) -> str:
         """Return the expression for the initial values as a dict; empty if there are none."""

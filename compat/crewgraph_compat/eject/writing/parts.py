@@ -26,6 +26,12 @@ _FIELDS = {
     "name": ("str", '""'),
     "agent": ("str", '""'),
 }
+_SUMMARY = '''
+    @property
+    def summary(self) -> str:
+        """The first words of the task's description."""
+        return " ".join(self.description.split()[:10]) + "..."
+'''
 _TEXT = re.compile(r"\bstr\(|\bprint\(|\{\w+\}")
 
 
@@ -40,6 +46,7 @@ class TaskOutputDataclass:
         self._sheet = sheet
         self._looked_at: list[str] = []
         self._shown = False
+        self._has_summary = False
         self._sources: Sequence[str] = ()
         self.is_used = False
 
@@ -58,6 +65,8 @@ class TaskOutputDataclass:
         results = {field for field in _FIELDS if any(f".{field}" in text for text in sources)}
         if output_methods(sources, ())[0]:
             results |= {"pydantic", "json_dict"}
+        self._has_summary = any(".summary" in text and "TaskOutput" in text for text in sources)
+        results |= {"description"} if self._has_summary else set[str]()
         self._sources = sources
         self._looked_at = [field for field in _FIELDS if field in results or field in self._looked_at]
         self._shown = any(_TEXT.search(text) for text in sources if not text.startswith("@tool"))
@@ -82,6 +91,7 @@ class TaskOutputDataclass:
         if any("Any" in line for line in fields):
             self._sheet.use("typing", "Any")
         text = "\n    def __str__(self) -> str:\n        return self.raw\n" if self._shown else ""
+        text += _SUMMARY if self._has_summary else ""
         structures = [field for field in ("pydantic", "json_dict") if field in self._looked_at]
         methods, modules = output_methods(self._sources, structures)
         for module in modules:
