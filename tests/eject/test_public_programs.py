@@ -337,6 +337,52 @@ def test_another_tool_of_crewai_tools_is_imported_and_a_note_says_so(python: Pyt
     assert "of agent `Writer`: imported from `crewai_tools`, which needs CrewAI" in done.stderr
 
 
+def test_what_a_program_does_not_depend_on_is_left_out_with_a_note(python: Python, tmp_path: Path):
+    (tmp_path / "program.py").write_text(
+        f"{HEAD}crew = crew_of(writer(function_calling_llm='gpt-4o-mini'))\ncrew.output_log_file = True\n"
+    )
+    done = python("-m", "crewgraph", "eject", "program.py:crew", OPENAI_API_KEY="key")
+    assert done.returncode == 0
+    assert "note: `output_log_file` of crew `crew`: left out; use Python's `logging`, or LangSmith\n" in done.stderr
+    assert "note: `function_calling_llm` of agent `Writer`: left out; the model calls tools" in done.stderr
+
+
+def test_helpers_nested_classes_and_texts_of_methods_are_taken_over(python: Python, tmp_path: Path):
+    program = flow_of('''
+class Trip(Flow[State]):
+    label = "L"
+
+    def noted(self, text, more=1):
+        """Note a text."""
+        self.state.items.append(f"{text}-{more}-{self.state.topic!r:>5}")
+        return f"{self.state.topic:>3}|{self.state.items}"
+
+    @start()
+    async def begin(self):
+        class Depth:
+            def __init__(self):
+                self.unit = "m"
+
+        self.state.found["unit"] = {"is": Depth().unit}
+        task = Task(description=f"Say {self.state.found['unit']}", expected_output="A text", agent=writer())
+        try:
+            output = await Crew(agents=[task.agent], tasks=[task]).akickoff()
+        except ValueError as error:
+            print(f"failed: {error}")
+            raise
+        return {"raw": output.raw, "label": self.label}
+
+    @listen(begin)
+    def end(self, result):
+        for key, value in self.state.model_dump().items():
+            if key == "found":
+                print(key, value, sep="=")
+        return self.noted(result["raw"] + result["label"], more=2)
+''')
+    printed = ejected(python, tmp_path, program.replace("agents=[task.agent]", "agents=[writer()]"))
+    assert printed == "found={'unit': {'is': 'm'}}\n  x|[\"at noonL-2-  'x'\"]\n"
+
+
 def project(folder: Path, **files: str) -> None:
     for name, text in files.items():
         path = folder / "src" / "shop" / f"{name}.py"

@@ -144,7 +144,9 @@ def _flow(
     parts.finish()
     parts.refusals.check(called)
     return parts, EjectedProgram(
-        format_program(parts.sheet.written(), is_users=True), tuple(parts.sheet.todo), tuple(parts.sheet.notes)
+        format_program(parts.sheet.written(), is_users=True),
+        tuple(parts.sheet.todo),
+        (*parts.refusals.notes, *parts.sheet.notes),
     )
 
 
@@ -162,7 +164,7 @@ def _crew(
     parts.finish()
     parts.refusals.check(f"crew `{crew.name}`")
     text = format_program(parts.sheet.written(), is_users=bool(parts.lifter.sources))
-    return parts, EjectedProgram(text, tuple(parts.sheet.todo), tuple(parts.sheet.notes))
+    return parts, EjectedProgram(text, tuple(parts.sheet.todo), (*parts.refusals.notes, *parts.sheet.notes))
 
 
 def _about(crew: Crew) -> str:

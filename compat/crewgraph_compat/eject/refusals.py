@@ -26,6 +26,16 @@ class Refusals:
 
     def __init__(self) -> None:
         self._found: dict[str, None] = {}
+        self._notes: dict[str, None] = {}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is left out of the program, although nothing that it does depends on it."""
+        return tuple(self._notes)
+
+    def note(self, what: str, why: str) -> None:
+        """Record a part that is left out, and what takes its place."""
+        self._notes[f"{what}: {why}"] = None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._found)
@@ -65,8 +75,6 @@ _CREW: tuple[_Rule, ...] = (
     ("step_callback", lambda crew: crew.step_callback, _STEPS),
     ("rpm_controller", lambda crew: crew.rpm_controller, _RATE),
     ("max_tokens, max_cost, max_seconds", lambda crew: crew.max_tokens or crew.max_cost or crew.max_seconds, _BUDGETS),
-    ("output_log_file", lambda crew: crew.output_log_file, "log files are a feature of crewgraph"),
-    ("function_calling_llm", lambda crew: crew.function_calling_llm, "a second model that repairs arguments"),
     ("cache_handler", lambda crew: crew.cache_handler, "results are kept in a dict of the program"),
     ("tool_failure_policy", lambda crew: crew.tool_failure_policy is not None, _FAILURES),
     ("training", lambda crew: crew.training_data or crew.trained_agents_file, "training is a feature of crewgraph"),
@@ -81,7 +89,6 @@ _AGENT: tuple[_Rule, ...] = (
     ("max_execution_time", lambda agent: agent.max_execution_time, _TIME),
     ("rpm_controller", lambda agent: agent.rpm_controller, _RATE),
     ("step_callback", lambda agent: agent.step_callback, _STEPS),
-    ("function_calling_llm", lambda agent: agent.function_calling_llm, "a second model that repairs arguments"),
     ("templates", lambda agent: agent.system_template or agent.prompt_template or agent.response_template, "templates"),
     ("multimodal", lambda agent: agent.multimodal, "the image tool is a feature of crewgraph"),
     ("allow_code_execution", lambda agent: agent.allow_code_execution, "the code container is a feature of crewgraph"),
@@ -113,6 +120,9 @@ _TASK: tuple[_Rule, ...] = (
 def refuse_crew(crew: Crew, refusals: Refusals) -> None:
     """Record the parts of a crew that have no translation."""
     _apply(_CREW, crew, f"crew `{crew.name}`", refusals)
+    if crew.output_log_file:
+        refusals.note(f"`output_log_file` of crew `{crew.name}`", "left out; use Python's `logging`, or LangSmith")
+    _note_second_model(crew, f"crew `{crew.name}`", refusals)
     _own(crew, ("kickoff", "kickoff_async", "akickoff"), f"crew `{crew.name}`", refusals)
     if is_owner(crew):
         refusals.add(f"hooks of crew `{crew.name}`", _HOOKS)
@@ -133,6 +143,7 @@ def refuse_agent(agent: BaseAgent, engagement: AgentBinding, refusals: Refusals)
         refusals.add(where, f"it is executed by another framework (`{type(agent).__name__}`)")
         return
     _apply(_AGENT, agent, where, refusals)
+    _note_second_model(agent, where, refusals)
     _own(agent, ("execute_task", "aexecute_task", "get_output_converter"), where, refusals)
     if engagement.tools and not _calls_functions(agent.llm):
         refusals.add(where, "its model has no native tool calls, and the text protocol is a feature of crewgraph")
@@ -145,6 +156,12 @@ def refuse_task(task: Task, refusals: Refusals) -> None:
     _own(task, ("execute_sync", "execute_async", "aexecute_sync"), where, refusals)
     if isinstance(task, ConditionalTask) and type(task).should_execute is not ConditionalTask.should_execute:
         refusals.add(where, "its class overrides `should_execute`")
+
+
+def _note_second_model(definition: Crew | Agent, where: str, refusals: Refusals) -> None:
+    if definition.function_calling_llm:
+        why = "left out; the model calls tools in its own protocol, and no second one repairs their arguments"
+        refusals.note(f"`function_calling_llm` of {where}", why)
 
 
 def _apply(rules: Iterable[_Rule], definition: Any, where: str, refusals: Refusals) -> None:

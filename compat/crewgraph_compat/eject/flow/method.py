@@ -3,7 +3,7 @@
 import ast
 import inspect
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, cast
@@ -250,8 +250,9 @@ class MethodWriter:
         """Return the edits that replace uses of the flow object."""
         edits = SourceEdits(self.text, self.tree)
         called = self._call_helpers(edits)
+        of_flow = {id(node) for node in _read_names(self.tree.body, self.own)}
         for node in ast.walk(self.tree):
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == self.own:
+            if isinstance(node, ast.Attribute) and id(node.value) in of_flow:
                 text = self._own(node, called)
                 if text is not None:
                     edits.replace(node, text)
@@ -262,14 +263,14 @@ class MethodWriter:
     def _refuse_object(self, edits: SourceEdits) -> None:
         """Refuse uses of the flow object that are left after all replacements."""
         function: Any = ast.parse(edits.done()).body[0]
-        for node in ast.walk(ast.Module(function.body, [])):
-            if isinstance(node, ast.Name) and node.id == self.own:
-                around = [item for item in ast.walk(function) if isinstance(item, ast.Attribute) and item.value is node]
-                if around and around[0].attr in self._refused:
-                    continue
-                used = ast.unparse(around[0] if around else node)
-                why = f"it uses `{used}` as an object, which has no equivalent in a graph; put it at the top of the module"
-                self.parts.refusals.add(self.where, why)
+        above = {id(child): node for node in ast.walk(function) for child in ast.iter_child_nodes(node)}
+        for node in _read_names(function.body, self.own):
+            around = above.get(id(node))
+            if isinstance(around, ast.Attribute) and around.attr in self._refused:
+                continue
+            used = ast.unparse(around if isinstance(around, ast.Attribute) else node)
+            why = f"it uses `{used}` as an object, which has no equivalent in a graph; put it at the top of the module"
+            self.parts.refusals.add(self.where, why)
 
     def _own(self, node: ast.Attribute, called: set[int]) -> str | None:
         """Return the replacement of `self.x`, or None within an expression that is replaced as a whole."""
@@ -374,6 +375,17 @@ def _labels(value: ast.AST | None) -> list[Any]:
         results = [_labels(value.body), _labels(value.orelse)]
         return [item for ones in results for item in ones] if all(results) else []
     return [value] if isinstance(value, ast.Constant) and isinstance(value.value, str) else []
+
+
+def _read_names(body: Sequence[ast.AST], name: str) -> Iterator[ast.Name]:
+    """Yield the uses of a name, but in functions that have a parameter of this name."""
+    for node in body:
+        arguments = getattr(node, "args", None)
+        if isinstance(arguments, ast.arguments) and name in [item.arg for item in arguments.args]:
+            continue
+        if isinstance(node, ast.Name) and node.id == name:
+            yield node
+        yield from _read_names(list(ast.iter_child_nodes(node)), name)
 
 
 def _is_data(value: object) -> bool:
