@@ -383,6 +383,44 @@ class Trip(Flow[State]):
     assert printed == "found={'unit': {'is': 'm'}}\n  x|[\"at noonL-2-  'x'\"]\n"
 
 
+MEMORY = """
+first, second = writer(), writer()
+tasks = [
+    Task(name="look", description="The tide in Brest", expected_output="A text", agent=first),
+    Task(name="tell", description="Tell of Brest", expected_output="A text", agent=second, context=[], FURTHER),
+]
+crew = Crew(agents=[first], tasks=tasks, memory=True)
+"""
+
+
+@pytest.mark.parametrize("further", ["", "guardrail=lambda output: (True, output.raw)"])
+def test_the_memory_of_a_crew_becomes_a_store(python: Python, tmp_path: Path, further: str):
+    asked_of: list[str] = []
+
+    def answer(request: Any) -> Any:
+        asked_of.append(last_message(request))
+        return f"at noon {len(asked_of)}"
+
+    program = MEMORY.replace("FURTHER", further)
+    assert ejected(python, tmp_path, program, "program.py:crew", answer) == "at noon 2\n"
+    assert "at noon" not in asked_of[0] and asked_of[1].endswith("What you remember of earlier work:\nat noon 1")
+    source = (tmp_path / "ejected.py").read_text("utf-8")
+    assert "MEMORY = InMemoryStore(" in source and 'model="text-embedding-3-small"' in source
+
+
+def test_a_memory_with_another_embedder_is_refused(python: Python, tmp_path: Path):
+    embedder = '{"provider": "ollama", "config": {"model": "nomic-embed-text"}}'
+    (tmp_path / "program.py").write_text(
+        f"{HEAD}agent = writer()\ntask = Task(description='d', expected_output='e', agent=agent)\n"
+        f"crew = Crew(agents=[agent], tasks=[task], memory=True, embedder={embedder})\n"
+    )
+    done = python("-m", "crewgraph", "eject", "program.py:crew", OPENAI_API_KEY="key")
+    assert done.returncode == 1
+    assert (
+        "`memory` of crew `crew`: memories of one's own are a feature of crewgraph; `memory=True` with" in done.stderr
+    )
+
+
 def project(folder: Path, **files: str) -> None:
     for name, text in files.items():
         path = folder / "src" / "shop" / f"{name}.py"

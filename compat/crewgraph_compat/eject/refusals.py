@@ -1,7 +1,7 @@
 """The rules for what cannot be ejected, each with its reason, and the error that lists all findings at once."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, cast
 
 from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.definitions.agent.agent import Agent, BaseAgent
@@ -14,7 +14,7 @@ from crewgraph.llm.llm import LLM
 from crewgraph.llm.resolve import default_llm, llm_from_name
 from crewgraph.overrides import override_of
 
-__all__ = ["CannotEject", "Refusals", "refuse_agent", "refuse_crew", "refuse_hooks", "refuse_task"]
+__all__ = ["CannotEject", "Refusals", "memory_embedder", "refuse_agent", "refuse_crew", "refuse_hooks", "refuse_task"]
 
 
 class CannotEject(CompileError):
@@ -59,7 +59,9 @@ _Rule = tuple[str, Callable[[Any], Any], str]
 
 _TIME = "time limits are a feature of crewgraph"
 _RATE = "rate limits are a feature of crewgraph; give the model a LangChain rate limiter"
-_MEMORY = "memory is a feature of crewgraph; use a LangGraph store"
+_MEMORY = (
+    "memories of one's own are a feature of crewgraph; `memory=True` with OpenAI's embeddings becomes a LangGraph store"
+)
 _KNOWLEDGE = "knowledge is a feature of crewgraph; use a LangChain retriever as a tool"
 _SKILLS = "skills are a feature of crewgraph; put the text of the `SKILL.md` into the backstory"
 _HOOKS = "hooks are a feature of crewgraph; move their code into the node, or into the function that calls the tool or the model"
@@ -69,7 +71,7 @@ _STEPS = "it receives the steps of crewgraph's agent loop"
 
 _CREW: tuple[_Rule, ...] = (
     ("planning", lambda crew: crew.planning, "the planner is a feature of crewgraph"),
-    ("memory", lambda crew: crew.memory or crew.contextual_memory or _remembers(crew), _MEMORY),
+    ("memory", lambda crew: _has_own_memory(crew), _MEMORY),
     ("knowledge", lambda crew: crew.knowledge or crew.knowledge_sources, _KNOWLEDGE),
     ("skills", lambda crew: crew.skills, _SKILLS),
     ("step_callback", lambda crew: crew.step_callback, _STEPS),
@@ -177,8 +179,28 @@ def _own(definition: Any, verbs: Iterable[str], where: str, refusals: Refusals) 
             refusals.add(where, f"its class overrides `{verb}`")
 
 
-def _remembers(crew: Crew) -> bool:
-    return any((crew.short_term_memory, crew.long_term_memory, crew.entity_memory, crew.external_memory))
+_KINDS = ("short_term_memory", "long_term_memory", "entity_memory", "external_memory")
+
+
+def _has_own_memory(crew: Crew) -> bool:
+    """Return whether a crew has a memory other than the plain one that becomes a store."""
+    if crew.memory is True:
+        return bool(crew.external_memory or crew.memory_config) or memory_embedder(crew) is None
+    return bool(crew.memory or crew.contextual_memory or any(getattr(crew, kind) for kind in _KINDS))
+
+
+def memory_embedder(crew: Crew) -> str | None:
+    """Return OpenAI's embedding model for the memory of a crew, CrewAI's default; None if the crew has another provider."""
+    embedder: Any = crew.embedder
+    if embedder is None:
+        return "text-embedding-3-small"
+    if not isinstance(embedder, dict):
+        return None
+    settings = cast("dict[str, Any]", embedder)
+    config: dict[str, Any] = settings.get("config") or {}
+    if settings.get("provider") != "openai" or set(config) - {"model", "model_name", "api_key"}:
+        return None
+    return str(config.get("model") or config.get("model_name") or "text-embedding-3-small")
 
 
 def _calls_functions(llm: Any) -> bool:

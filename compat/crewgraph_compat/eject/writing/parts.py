@@ -213,6 +213,8 @@ class ProgramWriters:
             case "DELEGATE" | "ASK":
                 kind = "delegate_work" if key == "DELEGATE" else "ask_question"
                 return book.filled("tools", kind, coworkers="{coworkers}")
+            case "REMEMBERED":
+                return book.slice("memory", memory="{memory}")
             case "IMPROVED":
                 feedback = book.slice("human_feedback", human_feedback="{feedback}")
                 return f"\n\nYour result so far:\n{{attempt}}\n\n{feedback}"
