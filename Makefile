@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 # Processes that tests start would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo install test test-all lint types format kills parity coverage bench clean
+.PHONY: help demo install test test-all installations lint types format kills parity coverage bench clean
 
 help:  ## what can be made here
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -33,6 +33,9 @@ test: $(VENV)/.installed  ## install and pass the tests, in some minutes
 
 test-all: export ALL = 1
 test-all: test  ## the tests with every mode in every granularity, more random examples and more kills
+
+installations:  ## install what each page says in an empty environment, and run a program there: make installations [ARGS=mcp] (minutes)
+	$(PYTHON) .ci/installations.py $(ARGS)
 
 lint: $(VENV)/.installed  ## ruff and the room contracts
 	$(BIN)/ruff check .

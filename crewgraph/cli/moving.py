@@ -5,13 +5,14 @@ LangGraph program.
 """
 
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from crewgraph.cli.table import print_json
-from crewgraph.cli.target import load_target
+from crewgraph.cli.target import load_target, project_target
 from crewgraph.errors import CrewgraphError
 from crewgraph.extras import require
 from crewgraph.lazy import lazy
@@ -31,12 +32,14 @@ def check(
     path: Annotated[Path, typer.Argument(help="Project directory or single file.", show_default=False)],
     as_json: Annotated[bool, typer.Option("--json", help="Output JSON.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Also exit with 1 if features differ.")] = False,
-    everywhere: Annotated[bool, typer.Option("--all", help="List all occurrences instead of the first three.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also list what works, and all occurrences instead of the first three.")
+    ] = False,
 ) -> None:
     """Report which CrewAI features a project uses.
 
-    Lists the features that work, that differ and how, and that are absent and what to use instead. Nothing is imported or
-    run.
+    Lists the features that are absent and what to use instead, and those that differ and how; with `--all` also those that
+    work. Nothing is imported or run.
 
     Exit codes: 0 if no features are absent, 1 if some are, 2 if the path does not exist.
     """
@@ -48,7 +51,7 @@ def check(
     if as_json:
         print_json(checked.as_data())
     else:
-        typer.echo(report(checked, everywhere=everywhere))
+        typer.echo(report(checked, everything=everything))
     marks = {feature.state.mark.value for feature in checked.found}
     if "absent" in marks or strict and "differs" in marks:
         raise typer.Exit(1)
@@ -121,7 +124,7 @@ def eject(
     target: Annotated[
         str | None,
         typer.Argument(
-            help="Crew or flow, as `file.py:name` or `package.module:name`. Defaults to the project's target."
+            help="Crew or flow, as `file.py:name` or `package.module:name`. Defaults to the project's target, or its only one."
         ),
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write to instead of stdout.")] = None,
@@ -131,14 +134,20 @@ def eject(
     The program does not depend on crewgraph. If something cannot be translated, lists it with the reason and writes
     nothing. Exits with 3 if the source of a tool is unavailable; the program then contains a TODO in its place.
     """
-    definition = load_target(target)
-    module = (target or "").rpartition(":")[0]
-    program = eject_program(definition, Path(module).stem if module.endswith(".py") else module)
+    path = target or project_target()
+    folder = Path.cwd() if output is None else output.parent
+    search_path = [folder, *map(Path, sys.path)]
+    with redirect_stdout(sys.stderr):  # what modules print is no part of the program
+        definition = load_target(path, is_run=False)
+    module = path.rpartition(":")[0]
+    program = eject_program(definition, Path(module).stem if module.endswith(".py") else module, search_path)
     if output is None:
         sys.stdout.write(program.source)
     else:
         output.write_text(program.source, "utf-8")
         typer.echo(f"written to {output}", err=True)
+    for item in program.notes:
+        typer.echo(f"note: {item}", err=True)
     for item in program.todo:
         typer.echo(f"TODO: {item}", err=True)
     if program.todo:

@@ -1,21 +1,27 @@
 """`crewgraph create`: create a project that runs, and whose test passes, out of the box."""
 
+import json
 import keyword
 import re
+import shlex
 import shutil
 import sys
 import unicodedata
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib import resources
+from importlib.metadata import PackageNotFoundError, distribution
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import typer
 
 from crewgraph import __version__
 from crewgraph.errors import DefinitionError, RunError
+from crewgraph.schema import PlainDict
 
 __all__ = ["ProjectKind", "ProjectName", "create"]
 
@@ -115,7 +121,7 @@ def create(
     typer.echo(
         f"Created `{folder}`. Next steps:\n\n"
         f"  cd {folder}\n"
-        "  pip install -e '.[dev]'\n"
+        f"  {_install_command()}\n"
         "  pytest                    # needs no API key\n"
         "  cp .env.example .env      # then add your API key\n"
         f"  crewgraph run -m {project.package}.main"
@@ -129,10 +135,34 @@ def _slots(kind: ProjectKind, name: ProjectName) -> dict[str, str]:
         "distribution": name.distribution,
         "title": name.title,
         "version": __version__,
+        "install": _install_command(),
         "class": name.class_name(kind.value.capitalize()),
         "crew_class": name.class_name("Crew"),
         "state_class": name.class_name("State"),
     }
+
+
+def _install_command() -> str:
+    """Return the command that installs a project, with crewgraph from where it was installed if that is no package index."""
+    source = _installed_from()
+    return f"pip install {source} -e '.[dev]'" if source else "pip install -e '.[dev]'"
+
+
+def _installed_from() -> str | None:
+    """Return the path, archive or repository that crewgraph was installed from, as pip takes it; None for an index."""
+    try:
+        recorded = distribution("crewgraph").read_text("direct_url.json")
+    except PackageNotFoundError:
+        return None
+    if recorded is None:
+        return None
+    origin: PlainDict = json.loads(recorded)
+    url = str(origin["url"])
+    if "vcs_info" in origin:
+        return shlex.quote(f"{origin['vcs_info']['vcs']}+{url}@{origin['vcs_info']['commit_id']}")
+    parts = urlsplit(url)
+    path = shlex.quote(url2pathname(parts.path) if parts.scheme == "file" else url)
+    return f"-e {path}" if origin.get("dir_info", {}).get("editable") else path
 
 
 def _write(folder: Path, kind: ProjectKind, slots: dict[str, str]) -> None:

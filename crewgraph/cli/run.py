@@ -2,17 +2,16 @@
 
 import re
 import sys
-import tomllib
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 
+from crewgraph.cli.discovery import main_function, read_project
 from crewgraph.cli.program import Program, RunProgram
 from crewgraph.errors import CrewgraphError, RunError
 from crewgraph.lazy import lazy
-from crewgraph.schema import PlainDict
 
 if TYPE_CHECKING:
     from crewgraph.project.env_file import load_env
@@ -22,13 +21,13 @@ else:
 __all__ = ["ProjectProgram", "run"]
 
 _ENTRY = re.compile(r"^(?P<module>[\w.]+):(?P<function>[\w.]+)$")
-_SCRIPTS_BY_TYPE = {"crew": ("run_crew", "kickoff"), "flow": ("kickoff", "run_crew")}
-"""Script names by project type, in order of preference."""
+_MAIN_FUNCTIONS = {"flow": ("kickoff", "run", "plot")}
+"""Functions of `main.py` that run a project, by its type, in order of preference."""
 
 _JSON_CREWS = ("crew.jsonc", "crew.json")
 _USAGE = (
-    "pass a program, as in `crewgraph run program.py`, or run the command in a project whose `pyproject.toml` defines "
-    "`run_crew` or `kickoff` in `[project.scripts]`"
+    "pass a program, as in `crewgraph run program.py`, or name what is to run in `pyproject.toml`: a script `run_crew` or "
+    '`kickoff` in `[project.scripts]`, or a crew or flow, `target = "package.module:name"`, in `[tool.crewgraph]`'
 )
 
 
@@ -52,18 +51,19 @@ class ProjectProgram(Program):
         Raises:
             RunError: The directory has no entry point, or its `pyproject.toml` cannot be read.
         """
-        pyproject = _read_pyproject(folder / "pyproject.toml")
-        tool, poetry = pyproject.get("tool", {}), pyproject.get("tool", {}).get("poetry", {})
-        scripts: PlainDict = {**poetry.get("scripts", {}), **pyproject.get("project", {}).get("scripts", {})}
-        crewai_config: PlainDict = tool.get("crewai", {})
-        if isinstance(definition := crewai_config.get("definition"), str):
+        project = read_project(folder)
+        if isinstance(definition := project.crewai.get("definition"), str):
             return cls(definition, _FLOW_CALL.format(path=definition))
-        for name in _SCRIPTS_BY_TYPE.get(str(crewai_config.get("type")), _SCRIPTS_BY_TYPE["crew"]):
-            if (entry := _ENTRY.match(str(scripts.get(name, "")))) is not None:
-                return cls(name, _SCRIPT_CALL.format(**entry.groupdict(), first=entry["function"].partition(".")[0]))
+        for name, entry_point in project.run_scripts():
+            if (entry := _ENTRY.match(entry_point)) is not None:
+                return cls(name, _function_call(entry["module"], entry["function"]))
+        if project.target is not None:
+            return cls(project.target, _TARGET_CALL.format(target=project.target))
         for name in _JSON_CREWS:
             if (folder / name).is_file():
                 return cls(name, _CREW_CALL.format(path=name))
+        if (main := main_function(folder, _MAIN_FUNCTIONS.get(project.kind, ("run", "kickoff", "plot")))) is not None:
+            return cls(main[1], _function_call(*main))
         raise RunError(f"nothing to run in `{folder}`: {_USAGE}.")
 
     def _script(self, main: ModuleType) -> CodeType:
@@ -84,11 +84,11 @@ _FLOW_CALL = "from crewgraph.flow import Flow\n\nprint(Flow.from_declaration(pat
 _CREW_CALL = "from crewgraph.project import load_crew_and_kickoff\n\nprint(load_crew_and_kickoff({path!r}))\n"
 
 
-def _read_pyproject(path: Path) -> PlainDict:
-    try:
-        return tomllib.loads(path.read_text("utf-8")) if path.is_file() else {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise RunError(f"cannot read `{path.absolute()}`: {error}") from error
+_TARGET_CALL = "from crewgraph.cli.target import load_target\n\nprint(load_target({target!r}).kickoff())\n"
+
+
+def _function_call(module: str, function: str) -> str:
+    return _SCRIPT_CALL.format(module=module, function=function, first=function.partition(".")[0])
 
 
 def run(
@@ -103,8 +103,9 @@ def run(
     Inside the program, `import crewai` imports crewgraph. sys.argv, sys.path, __main__, exit codes and tracebacks are the
     same as under `python`.
 
-    Without PROGRAM, runs the project in this directory like `crewai run`: `run_crew` or `kickoff` in `[project.scripts]`,
-    the flow set as `definition` in `[tool.crewai]`, or crew.jsonc. The project's `.env` is loaded first.
+    Without PROGRAM, runs the project in this directory: the flow set as `definition` in `[tool.crewai]`; `run_crew`,
+    `kickoff` or the script with the project's name in `[project.scripts]`; the `target` in `[tool.crewgraph]`;
+    crew.jsonc; or `run` or `kickoff` in the project's `main.py`. The project's `.env` is loaded first.
 
     Forked child processes also import crewgraph as crewai. A program that starts new interpreters (multiprocessing's
     "spawn" and "forkserver") should instead begin with `import crewgraph_compat; crewgraph_compat.install()` and be run

@@ -8,20 +8,22 @@ import importlib
 import importlib.util
 import inspect
 import sys
-import tomllib
+from contextlib import nullcontext
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from crewgraph.cli.definitions import DefinitionsLoader, definitions_only
+from crewgraph.cli.discovery import defined_targets, read_project
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.errors import RunError
 from crewgraph.lazy import lazy
 from crewgraph.project.env_file import load_env
 
-__all__ = ["Target", "load_crew_target", "load_flow_target", "load_target"]
+__all__ = ["Target", "load_crew_target", "load_flow_target", "load_target", "project_target"]
 
 
 if TYPE_CHECKING:
@@ -36,23 +38,25 @@ Target = Annotated[
     typer.Option(
         "--target",
         help="Crew or flow, as `file.py:name` or `package.module:name`; the name may be an object, a class or a function that "
-        "returns one. Defaults to `target` in `[tool.crewgraph]` of `pyproject.toml`.",
+        "returns one. Defaults to `target` in `[tool.crewgraph]` of `pyproject.toml`, or the project's only crew or flow.",
         show_default=False,
     ),
 ]
 """The `--target` option of commands that work on a crew or a flow."""
 
 
-def load_target(target: str | None) -> "Crew | Flow[Any]":
+def load_target(target: str | None, *, is_run: bool = True) -> "Crew | Flow[Any]":
     """Load a crew or a flow.
 
     Args:
         target: The value of `--target`; None for the target of the project.
+        is_run: Whether the modules run as they are; else what they run at their top level is left out.
 
     Raises:
         RunError: The target cannot be found, or is neither a crew nor a flow.
     """
-    path, value = _build(target)
+    with nullcontext() if is_run else definitions_only(Path.cwd()):
+        path, value = _build(target, is_run=is_run)
     if not isinstance(value, (Crew, Flow)):
         raise RunError(f"`{path}` is {value!r:.80}, which is neither a crew nor a flow; {_TARGET_FORMAT} of one.")
     return cast("Crew | Flow[Any]", value)
@@ -67,7 +71,7 @@ def load_crew_target(target: str | None) -> Crew:
     Raises:
         RunError: The target cannot be found, or is not a crew.
     """
-    path, value = _build(target)
+    path, value = _build(target, "crew")
     if not isinstance(value, Crew):
         raise RunError(
             f"`{path}` is {value!r:.80}, which is not a crew; {_TARGET_FORMAT} of a `Crew`, a `@CrewBase` class or a function "
@@ -85,8 +89,8 @@ def load_flow_target(target: str | None) -> Flow[Any]:
     Raises:
         RunError: The target cannot be found, or is not a flow.
     """
-    path, imported = _import_target(target)
-    value: object = imported() if inspect.isclass(imported) or inspect.isroutine(imported) else imported
+    path, imported = _import_target(target, "flow")
+    value = _called(path, imported)
     if not isinstance(value, Flow):
         raise RunError(
             f"`{path}` is {value!r:.80}, which is not a flow; {_TARGET_FORMAT} of a `Flow` or a function that returns one."
@@ -94,46 +98,76 @@ def load_flow_target(target: str | None) -> Flow[Any]:
     return cast("Flow[Any]", value)
 
 
-def _build(target: str | None) -> tuple[str, object]:
+def _build(target: str | None, kind: str | None = None, *, is_run: bool = True) -> tuple[str, object]:
     """Import the target and call it if it is a class or a function; a `@CrewBase` object gives its crew."""
-    path, imported = _import_target(target)
-    value: Any = imported() if inspect.isclass(imported) or inspect.isroutine(imported) else imported
+    path, imported = _import_target(target, kind, is_run=is_run)
+    value: Any = _called(path, imported)
     if not isinstance(value, (Crew, Flow)) and callable(getattr(value, "crew", None)):
         value = value.crew()
     return path, cast("Any", value)
 
 
-def _import_target(target: str | None) -> tuple[str, object]:
-    path = target or _project_target()
+def _called(path: str, imported: object) -> object:
+    """Return an object, or what a class or function gives when it is called."""
+    if not inspect.isclass(imported) and not inspect.isroutine(imported):
+        return imported
+    try:
+        inspect.signature(imported).bind()
+    except TypeError as error:
+        raise RunError(
+            f"`{path}` cannot be called without arguments ({error}); pass a function without parameters that returns the "
+            "crew or flow."
+        ) from None
+    except ValueError:  # a builtin without a signature
+        pass
+    return imported()
+
+
+def _import_target(target: str | None, kind: str | None, *, is_run: bool = True) -> tuple[str, object]:
+    path = target or project_target(kind)
     module, colon, name = path.rpartition(":")
     if not (module and colon and name):
         raise RunError(f"invalid target `{path}`; {_TARGET_FORMAT}.")
     install()  # the module may import crewai
     load_env()
-    value: object = _import_module(module)
+    value: object = _import_module(module, is_run=is_run)
     for part in name.split("."):
         if not hasattr(value, part):
-            raise RunError(f"`{module}` has no attribute `{part}`; {_TARGET_FORMAT}.")
+            why = (
+                "" if is_run else ' without what it runs at its top level; guard that with `if __name__ == "__main__":`'
+            )
+            raise RunError(f"`{module}` has no attribute `{part}`{why}; {_TARGET_FORMAT}.")
         value = getattr(value, part)
     return path, value
 
 
-def _project_target() -> str:
-    path = Path("pyproject.toml")
-    try:
-        config = tomllib.loads(path.read_text("utf-8")) if path.is_file() else {}
-    except tomllib.TOMLDecodeError as error:
-        raise RunError(f"cannot read `{path.absolute()}`: {error}") from error
-    target: object = config.get("tool", {}).get("crewgraph", {}).get("target")
-    if not isinstance(target, str):
-        raise RunError(
-            f"no crew or flow given: pass `--target file.py:name`, or add this to `pyproject.toml` in `{Path.cwd()}`:\n\n"
-            '[tool.crewgraph]\ntarget = "package.module:name"'
-        )
-    return target
+def project_target(kind: str | None = None) -> str:
+    """Return the target that the project in the current directory names, or the only one that it defines.
+
+    Args:
+        kind: `crew` or `flow`; None for either. Flows then come before crews, which they run, unless the project is a crew.
+
+    Raises:
+        RunError: The project names none, and defines none or several.
+    """
+    folder = Path.cwd()
+    project = read_project(folder)
+    if project.target is not None:
+        return project.target
+    defined = defined_targets(folder)
+    kinds = [kind] if kind is not None else ["crew", "flow"] if project.kind == "crew" else ["flow", "crew"]
+    targets = next((defined[of] for of in kinds if defined[of]), list[str]())
+    if len(targets) == 1:
+        return targets[0]
+    found = f", and this directory defines {', '.join(f'`{item}`' for item in targets)}" if targets else ""
+    example = targets[0] if targets else "package.module:name"
+    raise RunError(
+        f"no crew or flow given{found}: pass one, as in `{example}`, or add this to `pyproject.toml` in `{folder}`:\n\n"
+        f'[tool.crewgraph]\ntarget = "{example}"'
+    )
 
 
-def _import_module(name: str) -> ModuleType:
+def _import_module(name: str, *, is_run: bool) -> ModuleType:
     for folder in (Path.cwd() / "src", Path.cwd()):
         if folder.is_dir() and str(folder) not in sys.path:
             sys.path.insert(0, str(folder))
@@ -150,7 +184,8 @@ def _import_module(name: str) -> ModuleType:
     if not path.is_file():
         raise RunError(f"file `{path}` does not exist")
     sys.path.insert(0, str(path.parent))
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    loader = None if is_run else DefinitionsLoader(path.stem, str(path))
+    spec = importlib.util.spec_from_file_location(path.stem, path, loader=loader)
     assert spec is not None and spec.loader is not None  # the file ends in .py
     module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

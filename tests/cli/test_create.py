@@ -40,6 +40,29 @@ def test_a_new_project_passes_its_test_and_tells_which_key_is_missing(python: Py
         assert "Traceback" not in ran.stderr
 
 
+ORIGINS = {
+    '{"url": "file:///opt/crewgraph%200.1-py3-none-any.whl", "archive_info": {}}': "'/opt/crewgraph 0.1-py3-none-any.whl' ",
+    '{"url": "file:///src/crewgraph", "dir_info": {"editable": true}}': "-e /src/crewgraph ",
+    '{"url": "file:///src/crewgraph", "dir_info": {}}': "/src/crewgraph ",
+    '{"url": "https://example.org/crewgraph.whl", "archive_info": {}}': "https://example.org/crewgraph.whl ",
+    '{"url": "https://e.org/c.git", "vcs_info": {"vcs": "git", "commit_id": "ab12"}}': "git+https://e.org/c.git@ab12 ",
+    None: "",
+}
+
+
+@pytest.mark.parametrize("origin", ORIGINS)
+def test_its_steps_install_crewgraph_from_where_it_came(python: Python, tmp_path: Path, kind: str, origin: str | None):
+    installed = tmp_path / "crewgraph-0.1.0.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: crewgraph\nVersion: 0.1.0\n")
+    if origin is not None:
+        (installed / "direct_url.json").write_text(origin)
+    done = python(*CREATE, kind, "Trip", PYTHONPATH=str(tmp_path))
+    command = f"pip install {ORIGINS[origin]}-e '.[dev]'\n"
+    assert f"  {command}" in done.stdout, done.stderr
+    assert f"\n{command}" in (tmp_path / "trip" / "README.md").read_text("utf-8")
+
+
 def test_its_files_fit_together(python: Python, tmp_path: Path, kind: str):
     create_project(python, kind, "my-crew")
     folder = tmp_path / "my_crew"

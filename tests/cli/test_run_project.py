@@ -74,7 +74,10 @@ BEGINNINGS = {
     '[project.scripts]\nkickoff = "tides.main:kickoff"\nrun_crew = "tides.main:failing"\n[tool.crewai]\ntype = "flow"\n': 0,
     '[tool.poetry.scripts]\nkickoff = "tides.main:kickoff"\n': 0,
     '[project.scripts]\nrun_crew = "tides.main:failing"\n': 1,
-    '[project.scripts]\ntides = "tides.main:kickoff"\n': 2,
+    '[project.scripts]\ntides = "tides.main:kickoff"\n': 0,
+    '[project.scripts]\nTides = "tides.main:kickoff"\n[tool.crewgraph]\ntarget = "nowhere:nothing"\n': 0,
+    '[tool.crewai]\ntype = "flow"\n': 0,
+    '[project.scripts]\nrun_crew = "tides.main:kickoff"\n[tool.crewgraph]\ntarget = "nowhere:nothing"\n': 0,
 }
 
 
@@ -85,10 +88,39 @@ def test_the_script_is_that_of_what_the_project_is(python: Python, tmp_path: Pat
     assert done.returncode == BEGINNINGS[described], done.stderr
     if not done.returncode:
         assert done.stdout == "kicked off\n"
-    elif done.returncode == 1:
-        assert done.stderr.endswith("ValueError: aground\n") and "crewgraph/cli" not in done.stderr
     else:
+        assert done.stderr.endswith("ValueError: aground\n") and "crewgraph/cli" not in done.stderr
+
+
+MAINS = {
+    "def kickoff(): print('kickoff')\ndef run(): print('run')\n": "run\n",
+    "def plot(): print('plot')\ndef kickoff(): print('kickoff')\n": "kickoff\n",
+    "def plot(): print('plot')\n": "plot\n",
+    "def train(): print('train')\n": None,
+}
+
+
+@pytest.mark.parametrize("main", MAINS)
+@pytest.mark.parametrize("place", ["src/tides/main.py", "tides/main.py", "main.py", "src/main.py"])
+def test_a_project_whose_script_is_missing_is_run_by_its_main(python: Python, tmp_path: Path, main: str, place: str):
+    (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / place).write_text(main)
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "tides"\n[tool.crewai]\ntype = "crew"\n')
+    done = python(*RUN)
+    if MAINS[main] is not None:
+        assert (done.returncode, done.stdout) == (0, MAINS[main]), done.stderr
+    else:
+        assert done.returncode == 2
         assert done.stderr.startswith(f"Error: nothing to run in `{tmp_path}`: pass a program, ")
+
+
+def test_the_target_of_a_project_is_kicked_off_and_its_result_printed(python: Python, tmp_path: Path):
+    (tmp_path / "trip.py").write_text(
+        "from crewai.flow.flow import Flow, start\n\n\nclass Trip(Flow):\n    @start()\n    def go(self):\n        return 1\n"
+    )
+    (tmp_path / "pyproject.toml").write_text('[tool.crewgraph]\ntarget = "trip.py:Trip"\n')
+    done = python(*RUN)
+    assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr
 
 
 def test_a_flow_that_a_file_declares_is_run_and_its_result_printed(python: Python, tmp_path: Path):

@@ -9,7 +9,7 @@ import crewgraph_compat
 import pytest
 from pytest import MonkeyPatch
 
-from crewgraph.cli.target import load_crew_target, load_flow_target
+from crewgraph.cli.target import load_crew_target, load_flow_target, project_target
 from crewgraph.errors import RunError
 
 _PROGRAM = """
@@ -30,6 +30,10 @@ class Trip(Flow):
 class Base:
     def crew(self):
         return crew()
+
+class Asks(Base):
+    def __init__(self, port):
+        self.port = port
 """
 
 
@@ -58,13 +62,49 @@ def test_the_project_names_its_own(project: Path):
     assert load_crew_target(None).name == "found"
 
 
+PROJECTS = {
+    "from crewai.project import CrewBase\n\n@CrewBase\nclass Tides:\n    pass\n": "Tides",
+    "from crewai import Crew\n\ncrew = Crew(tasks=[])\n": "crew",
+    "from crewai import Crew\n\ndef build(name=None):\n    crew = Crew(tasks=[])\n    return crew\n": "build",
+    "import crewai\n\ndef build():\n    return crewai.Crew(tasks=[])\n": "build",
+    "from crewai import Crew\nfrom crewai.flow.flow import Flow\n\nclass Trip(Flow[dict]):\n    pass\n\ncrew = Crew()\n": "Trip",
+    "from crewai import Crew\n\ndef build(name):\n    return Crew(tasks=[])\n": None,
+    "class Flow:\n    pass\n\nclass Trip(Flow):\n    pass\n": None,
+}
+
+
+@pytest.mark.parametrize("program", PROJECTS)
+def test_the_only_crew_or_flow_of_a_project_is_found(project: Path, program: str):
+    (project / "teams_of_test.py").unlink()
+    package = project / "src" / "tides"
+    package.mkdir(parents=True)
+    (package / "team.py").write_text(program)
+    (project / "pyproject.toml").write_text('[tool.crewai]\ntype = "flow"\n')
+    (project / "tests").mkdir()
+    (project / "tests" / "test_team.py").write_text("from crewai import Crew\n\nmade_for_a_test = Crew()\n")
+    if PROJECTS[program] is None:
+        with pytest.raises(RunError, match="^no crew or flow given: pass one"):
+            project_target()
+    else:
+        assert project_target() == f"tides.team:{PROJECTS[program]}"
+
+
+def test_of_several_crews_one_has_to_be_named(project: Path):
+    (project / "pyproject.toml").write_text('[tool.crewai]\ntype = "crew"\n')
+    (project / "other.py").write_text("from crewai import Crew\n\nother = Crew()\n")
+    with pytest.raises(
+        RunError, match="^no crew or flow given, and this directory defines `other:other`, `teams_of_test:crew`:"
+    ):
+        project_target()
+
+
 @pytest.mark.parametrize(
     ("named", "message"),
     [
-        (None, "no crew or flow given"),
         ("teams_of_test", "invalid target `teams_of_test`"),
         ("teams_of_test:nobody", "has no attribute `nobody`"),
         ("teams_of_test:Trip", "not a crew"),
+        ("teams_of_test:Asks", "cannot be called without arguments .*: 'port'"),
         ("nowhere.py:crew", "file `.*nowhere.py` does not exist"),
         ("nowhere:crew", "module `nowhere` not found"),
     ],

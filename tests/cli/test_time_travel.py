@@ -151,7 +151,6 @@ def test_a_bad_replay_is_refused(team: Python):
     for arguments, status, why in (
         (("-t", "four", *TARGET), 1, "`four` is none of the crew's tasks"),
         (("-t", "two", "--thread", "x", *TARGET), 1, "no run of thread `x`"),
-        (("-t", "two"), 1, "no crew or flow given"),
         (TARGET, 2, "task"),
         (("-t", "two", "--inputs", "{", *TARGET), 2, "not valid JSON"),
         (("-t", "two", "--inputs", "[]", *TARGET), 2, "expected a JSON object"),
@@ -160,6 +159,12 @@ def test_a_bad_replay_is_refused(team: Python):
         assert (done.returncode, done.stdout) == (status, ""), arguments
         assert why in done.stderr and "Traceback" not in done.stderr
     assert len(read_json(team, "runs")) == 1
+
+
+def test_a_replay_finds_the_only_crew_of_the_folder(team: Python):
+    team("team.py", "first", "rain")
+    done = team(*CREWGRAPH, "replay", "-t", "two")
+    assert (done.returncode, done.stdout) == (0, "[three] by nobody\n")
 
 
 def test_the_outputs_of_no_run_and_of_a_flow_are_refused(team: Python):

@@ -68,7 +68,6 @@ def test_a_crew_is_trained_at_a_terminal(tmp_path: Path):
         (["train", "--target", "team.py:crew"], "nobody at a terminal"),
         (["train", "-n", "0", "--target", "team.py:crew"], "Invalid value for '-n'"),
         (["test", "-n", "0", "--target", "team.py:crew"], "Invalid value for '-n'"),
-        (["test"], "no crew or flow given"),
         (["test", "--target", "team.py:crew", "-m", "nobody/knows"], "nobody/knows"),
         (["test", "--target", "team.py:crew", "-i", "word"], "expected `name=value`"),
         (["test", "--target", "team.py:crew", "-i", "{word"], "not valid JSON"),

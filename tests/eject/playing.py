@@ -74,7 +74,7 @@ class Player:
                 [str(program), str(place)],
                 typed,
             )
-            asked = Requests(server.bodies)
+            asked = _of_conversations(server)
         told, source = place / "reference.json", place / "ejected.py"
         reference = json.loads(told.read_text("utf-8")) if told.exists() else {"refused": ["broken", said[-600:]]}
         found = Played(reference, reference_requests=asked, said=said)
@@ -86,11 +86,16 @@ class Player:
         with OpenAIServer(_model(program)) as server:
             files = [str(place / name) for name in ("ejected.py", "given.json", "outcome.json")]
             said = done(self._outcome, place / "work2", place / "said2", _storage(place, server.url), files)
-            found.requests = Requests(server.bodies)
+            found.requests = _of_conversations(server)
         outcome = place / "outcome.json"
         found.outcome = json.loads(outcome.read_text("utf-8")) if outcome.exists() else {"failed": said[-600:]}
         found.said += said
         return found
+
+
+def _of_conversations(server: OpenAIServer) -> Requests:
+    """The requests for answers, not those for embeddings."""
+    return Requests([body for body in server.bodies if "messages" in body])
 
 
 @contextmanager

@@ -53,7 +53,7 @@ class Heard:
         """Eject what is kicked off, as it is before its run."""
         self.told["kind"] = "crew" if isinstance(target, Crew) else "flow"
         try:
-            made = eject_program(cast("Crew | Flow[Any]", target), self._module)
+            made = eject_program(cast("Crew | Flow[Any]", target), self._module, [self._folder])
         except CompileError as error:
             self.told["refused"] = str(error).splitlines()
         else:

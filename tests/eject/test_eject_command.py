@@ -26,6 +26,17 @@ class Till(BaseTool):
         self._drawer.append(coins)
         return str(sum(self._drawer))
 
+class Safe(BaseTool):
+    name: str = "Safe"
+    description: str = "Opens."
+
+    def __init__(self, code, **fields):
+        super().__init__(**fields)
+        self._code = code
+
+    def _run(self) -> str:
+        return self._code
+
 @tool
 def ask_price(of: str) -> str:
     "What something costs."
@@ -38,6 +49,7 @@ def crew_of(**fields):
 model = LLM("deepseek/deepseek-chat", temperature=0.5, api_key="SECRET-1")
 plain = crew_of(tools=[ask_price], llm=model)
 counted = crew_of(tools=[Till()], llm="gpt-4o")
+locked = crew_of(tools=[Safe(["1"])], llm="gpt-4o")
 hard = crew_of(reasoning=True, multimodal=True, llm="gpt-4o")
 hard.planning = True
 
@@ -199,11 +211,19 @@ def test_what_does_without_the_framework_is_imported_from_its_module(eject: Ejec
     assert "def price" not in source and "from shop" not in source
 
 
-def test_a_tool_that_needs_its_object_is_left_to_be_written(eject: Eject, project: Path):
+def test_a_tool_that_needs_its_object_is_taken_over_as_a_class(eject: Eject, project: Path):
     done = eject("shop.py:counted")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "from langchain_core.tools import BaseTool" in done.stdout
+    assert "class Till(BaseTool):" in done.stdout and "till = Till()" in done.stdout
+
+
+def test_a_tool_whose_object_cannot_be_made_again_is_left_to_be_written(eject: Eject, project: Path):
+    done = eject("shop.py:locked")
     assert done.returncode == 3
-    assert 'raise NotImplementedError("TODO: write the tool `Till`")' in done.stdout
-    assert "TODO: tool `Till` of agent `A`: its `_run` uses `self._drawer` in line" in done.stderr
+    assert 'raise NotImplementedError("TODO: write the tool `Safe`")' in done.stdout
+    assert "TODO: tool `Safe` of agent `A`: its `_run` uses `self._code` in line" in done.stderr
+    assert "its class takes `code`, which its object does not keep" in done.stderr
 
 
 def test_all_that_has_no_translation_is_told_at_once(eject: Eject, project: Path):

@@ -41,6 +41,9 @@ USES = {
     "Crew().kickoff().raw": ("CrewOutput.raw", "works"),
     "Crew().kickoff().tasks_output[0].pydantic": ("TaskOutput.pydantic", "works"),
     "Crew().kickoff().final_output": ("CrewOutput.final_output", "differs"),
+    "Crew().kickoff().result": ("CrewOutput.result", "differs"),
+    "Crew(stream=True).kickoff().result": ("CrewStreamingOutput.result", "works"),
+    "Crew(stream=True).kickoff().result.raw": ("CrewOutput.raw", "works"),
     "Crew().kickoff().strip()": ("CrewOutput.strip", "differs"),
     "Crew().kickoff().nothing": ("CrewOutput.nothing", "absent"),
     "Crew().replay('x')": ("Crew.replay", "differs"),
@@ -66,6 +69,12 @@ def test_a_use_and_its_state(tmp_path: Path, use: str):
     assert states(f"{HEAD}{use}\n", tmp_path).get(feature) == state
 
 
+def test_what_may_be_a_stream_is_told(tmp_path: Path):
+    put(tmp_path, a__py=f"{HEAD}def show(crew: Crew):\n    print(crew.kickoff().result)\n")
+    [result] = [one for one in check_project(tmp_path).found if one.feature.word == "result"]
+    assert result.state.remarks[0].startswith("if the crew streams (`Crew(stream=True)`), this is the stream's result")
+
+
 def test_names_that_crewai_only_imports_need_not_be_installed(tmp_path: Path):
     text = (
         "import crewai.agent.core as core\nfrom crewai.rag.chromadb.config import Settings\ncore.Any\nSettings(x=1).y\n"
@@ -79,6 +88,33 @@ def test_what_a_class_has_of_its_own_is_no_feature(tmp_path: Path):
     )
     found = states(text, tmp_path)
     assert "Agent(colour=)" not in found and "Agent.colour" not in found and found["Agent.kickoff"] == "differs"
+
+
+KEYWORDS_OF_ITS_OWN = {
+    "def __init__(self, colour, **kwargs):\n        super().__init__(**kwargs)": [],
+    "def __init__(self, colour, *, size=1, **kwargs):\n        super().__init__(**kwargs)": [],
+    "def __init__(self, **given):\n        self.colour = given.pop('colour')\n        super().__init__(**given)": [],
+    "model_config = ConfigDict(extra='allow')": [],
+    "model_config = {'extra': 'allow'}": [],
+    "class Config:\n        extra = 'allow'": [],
+    "@model_validator(mode='before')\n    def read(cls, values):\n        return {'role': values['colour']}": [],
+    "def __init__(self, **kwargs):\n        super().__init__(**kwargs)": ["Agent(colour=)"],
+    "pass": ["Agent(colour=)"],
+}
+
+
+@pytest.mark.parametrize("body", KEYWORDS_OF_ITS_OWN)
+def test_keywords_that_a_class_takes_itself_are_not_said_to_have_no_effect(tmp_path: Path, body: str):
+    found = states(f"{HEAD}class Mine(Agent):\n    {body}\nMine(role='r', colour='red')\n", tmp_path)
+    assert [one for one, state in found.items() if state == "differs" and "colour" in one] == KEYWORDS_OF_ITS_OWN[body]
+
+
+def test_keywords_of_classes_with_further_bases_and_of_crewgraphs_own_init_are_known(tmp_path: Path):
+    text = f"{HEAD}class Mine(Agent, Painted):\n    pass\nMine(role='r', colour='red')\n"
+    assert "Agent(colour=)" not in states(text, tmp_path)
+    text = "from crewai.memory import LongTermMemory\nLongTermMemory(path='x.db', colour='red')\n"
+    found = states(text, tmp_path)
+    assert found["LongTermMemory(path=)"] == "works" and found["LongTermMemory(colour=)"] == "differs"
 
 
 def test_a_project_is_known_across_its_files_and_yaml(tmp_path: Path):
@@ -145,15 +181,28 @@ def test_the_report_is_grouped_and_summed_up(tmp_path: Path, python: Python):
     )
     done = python(*CHECK, "a.py")
     assert done.returncode == 1
-    absent, differs, works, summary = done.stdout.split("\n\n")
+    absent, differs, summary = done.stdout.split("\n\n")
     assert (
         absent.startswith("Absent: ")
         and "  crewai.plus_api.PlusAPI  a.py:2\n    `crewai.plus_api.PlusAPI` is not" in absent
     )
-    assert differs.startswith("Differs: ") and "\n    - `Crew(memory=True)`: four kinds" in differs
-    assert "  Task(description=)  a.py:4, a.py:5, a.py:6 and 2 more" in works
-    assert summary == "7 features in 1 file: 5 work, 1 differ, 1 absent.\n"
-    assert "a.py:7, a.py:8" in python(*CHECK, "a.py", "--all").stdout
+    assert differs.startswith("Differs: ")
+    assert "\n    - `Crew(memory=True)`. CrewAI 1.15: one memory" in differs and ", here: four kinds" in differs
+    assert summary == "7 features in 1 file: 1 absent, 1 differ, 5 work. `--all` lists what works.\n"
+    *_, works, summary = python(*CHECK, "a.py", "--all").stdout.split("\n\n")
+    assert works.startswith("Works\n") and "  Task(description=)  a.py:4, a.py:5, a.py:6, a.py:7, a.py:8\n" in works
+    assert summary == "7 features in 1 file: 1 absent, 1 differ, 5 work.\n"
+
+
+def test_what_differs_from_older_releases_alone_stands_below_what_differs_from_the_newer(tmp_path: Path):
+    text = f"{HEAD}Agent(max_iter=3)\nagent = Agent(role='r')\nagent.tools_results\n"
+    put(tmp_path, a__py=text, b__py="import crewai\n(")
+    unread, differs, former, summary = report(check_project(tmp_path)).split("\n\n")
+    assert unread == "Could not be read\n  b.py:2: '(' was never closed"
+    assert differs.startswith("Differs: ") and "  Agent(max_iter=)  a.py:2\n" in differs
+    assert former.startswith("Differs from older releases only: ")
+    assert "CrewAI 1.2: tools' results of all runs, CrewAI 1.15 and here: empty" in former
+    assert summary.startswith("7 features in 1 file: 0 absent, 2 differ, 5 work; 1 could not be read.")
 
 
 def test_the_exit_code_is_for_pipelines(tmp_path: Path, python: Python):

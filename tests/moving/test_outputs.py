@@ -49,6 +49,64 @@ def test_an_output_is_asked_for_what_is_meant(use: str):
     assert rewritten(f"{HEAD}{use}\n") == f"{HEAD.replace('crewai', 'crewgraph')}{USES[use]}\n"
 
 
+ASSIGNED_AGAIN = {
+    "result = re.sub('x', '', result)\nprint('a' + result)": "result = re.sub('x', '', str(result))\nprint('a' + result)",
+    "if again:\n    result = re.sub('x', '', result)": "if again:\n    result = re.sub('x', '', str(result))",
+    "result = result['final_output']\nprint(result['final_output'])": (
+        "result = result.raw\nprint(result['final_output'])"
+    ),
+    "result += 'x'\nresult += 'y'": "result = str(result) + 'x'\nresult += 'y'",
+    "for _ in range(2):\n    result = re.sub('x', '', result)": "for _ in range(2):\n    result = re.sub('x', '', result)",
+    "for _ in range(2):\n    result = crew.kickoff()\n    result = re.sub('x', '', result)": (
+        "for _ in range(2):\n    result = crew.kickoff()\n    result = re.sub('x', '', str(result))"
+    ),
+    "with place():\n    result = ''\nresult = re.sub('x', '', result)": (
+        "with place():\n    result = ''\nresult = re.sub('x', '', result)"
+    ),
+    "try:\n    result = re.sub('x', '', result)\nexcept OSError:\n    print('a' + result)": (
+        "try:\n    result = re.sub('x', '', str(result))\nexcept OSError:\n    print('a' + result)"
+    ),
+}
+
+
+@pytest.mark.parametrize("use", ASSIGNED_AGAIN)
+def test_an_output_is_one_until_its_name_is_assigned_again(use: str):
+    head = f"import re\n{HEAD}"
+    assert rewritten(f"{head}{use}\n") == f"{head.replace('crewai', 'crewgraph')}{ASSIGNED_AGAIN[use]}\n"
+
+
+CREWS_THAT_STREAM = {
+    "streaming = Crew(tasks=[], stream=True).kickoff()": "streaming.result",
+    "streaming = Crew(tasks=[], stream=wanted).kickoff()": "streaming.result",
+    "streaming = Crew(**given).kickoff()": "streaming.result",
+    "crew = Crew(tasks=[])\ncrew.stream = True\nstreaming = crew.kickoff()": "streaming.result",
+    "class Mine(Crew):\n    pass\nstreaming = Mine().kickoff()": "streaming.result",
+    "@CrewBase\nclass Trip:\n    @crew\n    def crew(self):\n        return Crew(stream=True)\n"
+    "streaming = Trip().crew().kickoff()": "streaming.result",
+    "def show(crew: Crew):\n    streaming = crew.kickoff()\n    return streaming.result\nstreaming = show(x)": "streaming.result",
+    "streaming = Crew(tasks=[], stream=False).kickoff()": "streaming.raw",
+    "streaming = Crew(tasks=[]).kickoff()": "streaming.raw",
+    "@CrewBase\nclass Trip:\n    @crew\n    def crew(self):\n        return Crew(tasks=[])\n"
+    "streaming = Trip().crew().kickoff()": "streaming.raw",
+}
+
+
+@pytest.mark.parametrize("making", CREWS_THAT_STREAM)
+def test_result_is_a_former_name_of_an_output_and_the_result_of_a_stream(making: str):
+    head = "from crewai import Crew\nfrom crewai.project import CrewBase, crew\n\n"
+    done = rewritten(f"{head}{making}\nprint(streaming.result)\n")
+    assert done == f"{head}{making}\nprint({CREWS_THAT_STREAM[making]})\n".replace("crewai", "crewgraph")
+
+
+def test_what_may_be_a_stream_is_told_and_what_is_one_gives_outputs():
+    text = f"{HEAD}def show(crew: Crew):\n    print(crew.kickoff().result, crew.kickoff().final_output)\n"
+    assert noted(text) == [
+        (6, "if this is the output of a crew that does not stream, `result` is a former name; write `raw`.")
+    ]
+    text = "from crewai import Crew\n\nprint(Crew(tasks=[], stream=True).kickoff().result.final_output)\n"
+    assert rewritten(text).endswith(".kickoff().result.raw)\n") and noted(text) == []
+
+
 BY_TURNS = """\
 from crewai import Crew
 

@@ -71,3 +71,21 @@ base = import_module("crewai.tools.base_tool")
         (5, "`crewai.tools` is used as a module; `crewgraph.tools` may not have all of its names."),
         (6, 'the string "crewai.tools.base_tool" is left unchanged; if it names a module, crewgraph has its own.'),
     ]
+
+
+def test_programs_within_texts_are_told_and_stay():
+    text = '''"""Use it so:
+
+from crewai import Crew
+"""
+from crewai import Agent
+
+Path("yard.py").write_text("""
+from crewai.tools import tool
+""")
+code = f"import crewai_tools as t\\n{more}"
+prose = "Answers come from crewai as texts."
+'''
+    assert rewritten(text) == text.replace("from crewai import Agent", "from crewgraph import Agent")
+    told = "this text holds an import of crewai and is left unchanged; run what is made of it with `crewgraph run`."
+    assert noted(text) == [(7, told), (10, told)]

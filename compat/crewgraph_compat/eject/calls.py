@@ -184,7 +184,13 @@ class _Scope:
         )
 
     def _makes_or_is(self, value: ast.AST) -> bool:
-        return self._makes(value) or (isinstance(value, ast.Name) and value.id in self.made)
+        return self._makes(value) or self._holds(value) or (isinstance(value, ast.Name) and value.id in self.made)
+
+    def _holds(self, value: ast.AST) -> bool:
+        """Return whether an expression is an attribute of the object whose method the function is, with a `crew`."""
+        if not isinstance(value, ast.Attribute) or not isinstance(value.value, ast.Name):
+            return False
+        return value.value.id == self._first and callable(getattr(getattr(self.own, value.attr, None), "crew", None))
 
     def _lists(self, value: ast.AST) -> bool:
         return isinstance(value, (ast.List, ast.Tuple)) and bool(value.elts) and all(map(self._makes_or_is, value.elts))

@@ -4,9 +4,11 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Collection
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.flow.flow import Flow
@@ -86,24 +88,45 @@ class EjectedProgram:
     todo: tuple[str, ...]
     """Tools that the user has to write because their source is not available."""
 
+    notes: tuple[str, ...] = ()
+    """What the user should know of the program."""
 
-def eject_program(target: "Crew | Flow[Any]", module: str) -> EjectedProgram:
+
+def eject_program(
+    target: "Crew | Flow[Any]", module: str, search_path: Collection[Path] | None = None
+) -> EjectedProgram:
     """Return the program of a crew or flow, which no longer depends on crewgraph.
 
     Args:
         target: the crew or flow.
         module: the module that it stands in, by its name in `sys.modules`; it is not imported by the program.
+        search_path: the directories that the program can import the user's other modules from; None for any. What stands
+            elsewhere is copied.
 
     Raises:
         CannotEject: something of it has no translation; names all of it.
     """
-    if isinstance(target, Crew):
-        return _crew(target, module)
-    return _flow(target, module)
+    kept = frozenset[str]()
+    paths = None if search_path is None else frozenset(path.resolve() for path in search_path)
+    while True:
+        write = _crew if isinstance(target, Crew) else _flow
+        parts, program = write(cast("Any", target), module, kept, paths)
+        conflicts = parts.lifter.conflicts - kept
+        if not conflicts:
+            break
+        kept |= conflicts  # written again, with other names for what is not the user's
+    for name in sorted(parts.lifter.conflicts):
+        parts.refusals.add(f"the name `{name}`", "the program imports it from LangGraph or LangChain; rename yours")
+    parts.refusals.check(f"{type(target).__name__} `{getattr(target, 'name', None) or 'flow'}`")
+    return program
 
 
-def _flow(flow: "Flow[Any]", module: str) -> EjectedProgram:
-    parts = ProgramWriters(doc_line(f"The flow `{flow.flow_name}` as a LangGraph graph", 105), module, english())
+def _flow(
+    flow: "Flow[Any]", module: str, kept: Collection[str], paths: frozenset[Path] | None
+) -> tuple[ProgramWriters, EjectedProgram]:
+    about = doc_line(f"The flow `{flow.flow_name}` as a LangGraph graph", 105)
+    parts = ProgramWriters(about, module, english(), kept)
+    parts.lifter.search_path = paths
     writer = FlowWriter(flow, parts)
     called = f"flow `{flow.flow_name}`"
     writer.read()
@@ -120,11 +143,18 @@ def _flow(flow: "Flow[Any]", module: str) -> EjectedProgram:
     _write_flow_main(parts, writer, graph)
     parts.finish()
     parts.refusals.check(called)
-    return EjectedProgram(format_program(parts.sheet.written(), is_users=True), tuple(parts.sheet.todo))
+    return parts, EjectedProgram(
+        format_program(parts.sheet.written(), is_users=True),
+        tuple(parts.sheet.todo),
+        (*parts.refusals.notes, *parts.sheet.notes),
+    )
 
 
-def _crew(crew: Crew, module: str) -> EjectedProgram:
-    parts = ProgramWriters(_about(crew), module, crew.texts.book)
+def _crew(
+    crew: Crew, module: str, kept: Collection[str], paths: frozenset[Path] | None
+) -> tuple[ProgramWriters, EjectedProgram]:
+    parts = ProgramWriters(_about(crew), module, crew.texts.book, kept)
+    parts.lifter.search_path = paths
     writer = CrewWriter(crew, parts)
     writer.read()
     parts.refusals.check(f"crew `{crew.name}`")
@@ -133,9 +163,8 @@ def _crew(crew: Crew, module: str) -> EjectedProgram:
     _write_main(parts, program)
     parts.finish()
     parts.refusals.check(f"crew `{crew.name}`")
-    return EjectedProgram(
-        format_program(parts.sheet.written(), is_users=bool(parts.lifter.sources)), tuple(parts.sheet.todo)
-    )
+    text = format_program(parts.sheet.written(), is_users=bool(parts.lifter.sources))
+    return parts, EjectedProgram(text, tuple(parts.sheet.todo), (*parts.refusals.notes, *parts.sheet.notes))
 
 
 def _about(crew: Crew) -> str:

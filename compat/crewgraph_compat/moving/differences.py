@@ -44,6 +44,19 @@ class BehaviourDifference:
     of: tuple[str, ...]
     """Addresses of the features whose use makes the difference relevant."""
 
+    @property
+    def is_former(self) -> bool:
+        """Whether crewgraph behaves as CrewAI 1.15 does, and only older releases differ."""
+        return bool(self.old) and self.new == self.here
+
+    @property
+    def sentence(self) -> str:
+        """What happens on CrewAI, and what happens here."""
+        if self.is_former:
+            return f"{self.row}. CrewAI 1.2: {self.old}, CrewAI 1.15 and here: {self.here}"
+        release, theirs = ("1.15", self.new) if self.new else ("1.2", self.old)
+        return f"{self.row}. CrewAI {release}: {theirs}, here: {self.here}"
+
 
 @dataclass(frozen=True)
 class _Address:

@@ -2,10 +2,13 @@
 
 import importlib
 import inspect
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from typing import Any
+
+from pydantic import BaseModel
 
 __all__ = [
     "Feature",
@@ -65,7 +68,7 @@ class Feature:
     """The name of the keyword, attribute or argument."""
 
     value: str = ""
-    """The `repr` of a keyword's value, if it is a constant."""
+    """The `repr` of a keyword's value, if it is a constant; `?` for the `result` of what may be a stream."""
 
     of_method: str = ""
     """The method that an argument belongs to."""
@@ -99,7 +102,8 @@ def accepted_keywords(target: str) -> tuple[str, ...]:
     fields: Any = getattr(built, "model_fields", None)
     if fields is not None:
         named: dict[str, Any] = fields
-        return (*named, *(field.alias for field in named.values() if field.alias))
+        aliases = (field.alias for field in named.values() if field.alias)
+        return tuple(dict.fromkeys((*named, *aliases, *_taken_by_init(built))))
     return tuple(name for name, item in _parameters(built).items() if item.kind is not item.VAR_KEYWORD)
 
 
@@ -125,6 +129,17 @@ def known_attributes(target: str) -> frozenset[str]:
     kinds: tuple[type, ...] = getattr(built, "__mro__", ())
     annotated: list[dict[str, Any]] = [vars(kind).get("__annotations__", {}) for kind in kinds]
     return frozenset({*dir(built), *getattr(built, "model_fields", ()), *(name for item in annotated for name in item)})
+
+
+def _taken_by_init(model: Any) -> Iterator[str]:
+    """Yield the keywords that the classes of a model take by an `__init__` of their own."""
+    kinds: tuple[type, ...] = model.__mro__
+    for kind in kinds:
+        if kind is BaseModel:
+            return
+        if "__init__" in vars(kind):
+            parameters = list(inspect.signature(vars(kind)["__init__"]).parameters.values())[1:]
+            yield from (item.name for item in parameters if item.kind not in (item.VAR_KEYWORD, item.VAR_POSITIONAL))
 
 
 def _parameters(built: Any) -> dict[str, inspect.Parameter]:

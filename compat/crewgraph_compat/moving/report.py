@@ -12,30 +12,29 @@ __all__ = ["report"]
 _SHOWN = 3
 """Number of locations listed per feature unless all of them are requested."""
 
-_HEADS = {
-    Support.absent: "Absent: not available in crewgraph; remove it, or keep running on CrewAI",
-    Support.differs: "Differs: works, but not exactly as on CrewAI",
-    Support.works: "Works",
-}
 
-
-def report(checked: CheckResult, *, everywhere: bool = False) -> str:
-    """Return the report: absent features, differing ones, working ones, unreadable files and a summary line.
+def report(checked: CheckResult, *, everything: bool = False) -> str:
+    """Return the report: what needs attention first, and a summary line.
 
     Args:
         checked: The result of checking a project.
-        everywhere: List every location of a feature instead of only the first few.
+        everything: List the features that work as well, and every location of a feature instead of only the first few.
     """
-    parts = [
-        "\n".join([_HEADS[mark], *(line for line in _LINES[mark](checked.of(mark), everywhere))])
-        for mark in (Support.absent, Support.differs, Support.works)
-        if checked.of(mark)
-    ]
-    if checked.broken:
-        parts.append(
-            "\n".join(["Could not be read", *(f"  {item.file}:{item.line}: {item.why}" for item in checked.broken)])
-        )
-    return "\n\n".join([*parts, _summary(checked)])
+    differing = checked.of(Support.differs)
+    former = [item for item in differing if item.state.is_former]
+    sections = {
+        "Absent: not available in crewgraph; remove it, or keep running on CrewAI": _with_remarks(
+            checked.of(Support.absent), everything
+        ),
+        "Could not be read": (f"  {item.file}:{item.line}: {item.why}" for item in checked.broken),
+        "Differs: works, but not exactly as on CrewAI": _grouped_by_remarks(
+            [item for item in differing if item not in former], everything
+        ),
+        "Differs from older releases only: works as on CrewAI 1.15": _grouped_by_remarks(former, everything),
+        "Works": _locations_only(checked.of(Support.works) if everything else (), everything),
+    }
+    parts = ["\n".join([head, *lines]) for head, section in sections.items() if (lines := [*section])]
+    return "\n\n".join([*parts, _summary(checked, everything)])
 
 
 def _with_remarks(features: Sequence[CheckedFeature], everywhere: bool) -> Iterator[str]:
@@ -60,9 +59,6 @@ def _locations_only(features: Sequence[CheckedFeature], everywhere: bool) -> Ite
         yield f"  {item.feature.shown}  {_places(item.uses, everywhere)}"
 
 
-_LINES = {Support.absent: _with_remarks, Support.differs: _grouped_by_remarks, Support.works: _locations_only}
-
-
 def _places(uses: Sequence[Use], everywhere: bool) -> str:
     places = list(dict.fromkeys(_place(use) for use in uses))
     visible = places if everywhere else places[:_SHOWN]
@@ -74,11 +70,12 @@ def _place(use: Use) -> str:
     return f"{use.file}:{use.line}" if not use.cell else f"{use.file}:cell {use.cell}:{use.line}"
 
 
-def _summary(checked: CheckResult) -> str:
+def _summary(checked: CheckResult, everything: bool) -> str:
     works, differs, absent = (len(checked.of(support)) for support in (Support.works, Support.differs, Support.absent))
     broken = f"; {len(checked.broken)} could not be read" if checked.broken else ""
     features, files = _counted(len(checked.found), "feature"), _counted(checked.files, "file")
-    return f"{features} in {files}: {works} work, {differs} differ, {absent} absent{broken}."
+    hidden = " `--all` lists what works." if works and not everything else ""
+    return f"{features} in {files}: {absent} absent, {differs} differ, {works} work{broken}.{hidden}"
 
 
 def _counted(number: int, noun: str) -> str:

@@ -20,6 +20,7 @@ from crewgraph_compat.moving.features import (
     known_attributes,
 )
 from crewgraph_compat.moving.names import ATTRIBUTES, KEYWORDS, OF_TEXTS, RENAMED, resolve_moved_name
+from crewgraph_compat.moving.reading.types import MAY_STREAM
 from crewgraph_compat.surface.absent import reason
 from crewgraph_compat.surface.missing import missing_module_message, missing_name_message
 from crewgraph_compat.surface.table import TABLE
@@ -50,6 +51,11 @@ class FeatureState:
     differences: tuple[BehaviourDifference, ...] = ()
     """The matching rows of the table of differences."""
 
+    @property
+    def is_former(self) -> bool:
+        """Whether the feature works as on CrewAI 1.15, and only older releases differ."""
+        return len(self.remarks) == len(self.differences) and all(row.is_former for row in self.differences)
+
 
 @cache
 def feature_state(feature: Feature) -> FeatureState:
@@ -57,7 +63,7 @@ def feature_state(feature: Feature) -> FeatureState:
     if (absence := _absence(feature)) is not None:
         return FeatureState(Support.absent, (absence,))
     rows = tuple(differences_of(feature))
-    remarks = (*_remarks(feature), *(f"{row.row}: {row.here}" for row in rows))
+    remarks = (*_remarks(feature), *(row.sentence for row in sorted(rows, key=lambda row: row.is_former)))
     return FeatureState(Support.differs if remarks else Support.works, remarks, rows)
 
 
@@ -93,6 +99,11 @@ def _remarks(feature: Feature) -> Iterator[str]:
         yield f"{_TOOLS}."
     elif feature.sort is FeatureKind.keyword and isinstance(crewgraph_class(feature.owner), type):
         yield from _of_keyword(feature, name)
+    elif feature.sort is FeatureKind.attribute and feature.value == MAY_STREAM:
+        yield (
+            "if the crew streams (`Crew(stream=True)`), this is the stream's result and stays; of an output, `result` is a "
+            "former name: write `raw`."
+        )
     elif feature.sort is FeatureKind.attribute and (instead := ATTRIBUTES.get(name, {}).get(feature.word)):
         yield f"`{feature.word}` is a former name: write `{instead}`."
     elif feature.sort is FeatureKind.attribute and _is_of_text(name, feature.word):

@@ -15,6 +15,7 @@ from crewgraph.definitions.task.delegated import DelegatedTask
 from crewgraph.schema import model_outline
 from crewgraph.text import placeholders, slug
 from crewgraph_compat.eject.refusals import refuse_agent
+from crewgraph_compat.eject.writing.output_methods import output_methods
 from crewgraph_compat.eject.writing.parts import ProgramWriters
 from crewgraph_compat.eject.writing.sheet import doc_line, fill_slots, slot_template, string_literal
 
@@ -218,8 +219,11 @@ class AgentCalls:
         """Write the functions."""
         if not self._calls:
             return
-        fields = [entry for entry in ("pydantic",) if any(f".{entry}" in text for text in self._parts.lifter.sources)]
-        sheet = self._parts.sheet
+        sources, sheet = self._parts.lifter.sources, self._parts.sheet
+        methods, modules = output_methods(sources, ["pydantic"])
+        fields = [entry for entry in ("pydantic",) if methods or any(f".{entry}" in text for text in sources)]
+        for module in modules:
+            sheet.module(module)
         sheet.names.take("AgentOutput")
         sheet.use("dataclasses", "dataclass")
         if fields:
@@ -227,7 +231,7 @@ class AgentCalls:
         listed = "".join(f"    {field}: Any = None\n" for field in fields)
         sheet.add(
             '@dataclass(frozen=True)\nclass AgentOutput:\n    """The answer of an agent."""\n\n    raw: str\n'
-            f"{listed}\n    def __str__(self) -> str:\n        return self.raw",
+            f"{listed}\n    def __str__(self) -> str:\n        return self.raw\n{methods}",
             _OUTPUT,
         )
         for item in self._calls.values():

@@ -10,6 +10,7 @@ from crewgraph.errors import CrewgraphError
 from crewgraph_compat.eject.crew.callbacks import CallbackInputs, KickoffCallbacks
 from crewgraph_compat.eject.crew.task import TaskWriter
 from crewgraph_compat.eject.refusals import refuse_agent, refuse_crew, refuse_task
+from crewgraph_compat.eject.writing.output_methods import output_methods
 from crewgraph_compat.eject.writing.parts import ProgramWriters
 from crewgraph_compat.eject.writing.sheet import class_name, doc_line
 
@@ -148,7 +149,9 @@ class CrewOutputDataclass:
         if any(".token_usage" in text for text in sources):
             why = "count it with LangChain's `UsageMetadataCallbackHandler`"
             self._parts.refusals.add("`token_usage`, which a function looks at", why)
-        return [field for field in _FIELDS if any(f".{field}" in text for text in sources)]
+        methods, _ = output_methods(sources, ())
+        wanted = {"pydantic", "json_dict"} if methods else set[str]()
+        return [field for field in _FIELDS if field in wanted or any(f".{field}" in text for text in sources)]
 
     def _write(self, looked_at: list[str]) -> None:
         sheet, sources = self._parts.sheet, self._parts.lifter.sources
@@ -161,11 +164,14 @@ class CrewOutputDataclass:
             sheet.use("collections.abc", "Sequence")
             self._parts.outputs.name()
         listed = "".join(f"    {item}: {_FIELDS[item][0]} = {_FIELDS[item][1]}\n" for item in looked_at)
+        methods, modules = output_methods(sources, [field for field in ("pydantic", "json_dict") if field in looked_at])
+        for module in modules:
+            sheet.module(module)
         # Functions that receive the output may set its fields.
         frozen = "" if any(".raw = " in text or ".raw += " in text for text in sources) else "(frozen=True)"
         sheet.add(
             f'@dataclass{frozen}\nclass CrewOutput:\n    """What a crew gave."""\n\n    raw: str\n'
-            f"{listed}\n    def __str__(self) -> str:\n        return self.raw",
+            f"{listed}\n    def __str__(self) -> str:\n        return self.raw\n{methods}",
             _RANK,
         )
 

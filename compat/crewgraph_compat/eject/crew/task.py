@@ -9,6 +9,7 @@ from crewgraph.definitions.task.task import ConditionalTask
 from crewgraph.schema import model_outline
 from crewgraph.text import placeholders, slug
 from crewgraph_compat.eject.crew.agents import CoworkerTools, coworkers_of, system_prompt_of, with_date
+from crewgraph_compat.eject.refusals import memory_embedder
 from crewgraph_compat.eject.writing.parts import ProgramWriters
 from crewgraph_compat.eject.writing.sheet import doc_line, fill_slots, slot_template, string_literal
 
@@ -151,6 +152,7 @@ class TaskWriter:
         if self._callbacks:
             lines.append(f"output = {self._output('text', 'data')}")
             lines += [f"{callback}(output)" for callback in self._callbacks]
+        lines += self._remembering("text")
         lines += self._saved("text", "data")
         value = f'"{self.slug}": text' + (f', "{self.data}": data' if self.data else "")
         if len(lines) == 1:
@@ -169,6 +171,7 @@ class TaskWriter:
         lines.append(f"output = {pieces.name('guarded')}(work, shaped, {judges}, retries={retries})")
         lines += [f"{callback}(output)" for callback in self._callbacks]
         field = "json_dict" if self.assignment.task.output_json else "pydantic"
+        lines += self._remembering("output.raw")
         lines += self._saved("output.raw", f"output.{field}")
         value = f'"{self.slug}": output.raw' + (f', "{self.data}": output.{field}' if self.data else "")
         return [*lines, f"return {{{value}}}"]
@@ -181,7 +184,7 @@ class TaskWriter:
     def _work(self) -> _Work:
         agent, parts = self.assignment.agent, self._parts
         system, prompt = self._prompts()
-        prompt += with_date(agent, parts)
+        prompt += with_date(agent, parts) + self._remembered()
         called = parts.pieces.name("answered")
         words: list[str] = []
         if self._team is not None:
@@ -199,6 +202,26 @@ class TaskWriter:
         more = f", {', '.join(words)}" if words else ""
         # Answers from before an interrupt are not requested again when the node is run again.
         return lambda said: f"{reviewed}(lambda said: task({called})({asks}{said} + said{more}).result())"
+
+    @property
+    def _has_memory(self) -> bool:
+        """Whether the task's crew has the plain memory."""
+        crew = self.assignment.crew
+        return crew is not None and crew.memory is True
+
+    def _remembered(self) -> str:
+        """Return the suffix of a prompt that tells what is remembered."""
+        crew, pieces = self.assignment.crew, self._parts.pieces
+        if crew is None or not self._has_memory:
+            return ""
+        pieces.embedder = memory_embedder(crew) or ""
+        asked = self.assignment.task.template("description") or ""
+        query = fill_slots(string_literal(slot_template(asked, self._values)), asked, self._values)
+        return f" + {pieces.name('remembered')}({query})"
+
+    def _remembering(self, text: str) -> list[str]:
+        """Return the lines that keep the task's result."""
+        return [f"{self._parts.pieces.name('remember')}({text})"] if self._has_memory else []
 
     def _prompts(self) -> tuple[str, str]:
         """Return the expressions for the system prompt and the user prompt."""

@@ -252,7 +252,13 @@ class FlowEdges:
         if events.waits:
             self._write_wait(parts, state)
             lines += [f'{builder}.add_node("{node}", passed)' for node in events.waits.values()]
-        lines += [f'{builder}.add_edge(START, "{name}")' for name in events.starts]
+        begin = "START"
+        if state.needs_id:
+            identify = sheet.names.new("identify")
+            begin = f'"{identify}"'
+            sheet.add(state.identifying(identify), _NODE)
+            lines += [f"{builder}.add_node({begin}, {identify})", f"{builder}.add_edge(START, {begin})"]
+        lines += [f'{builder}.add_edge({begin}, "{name}")' for name in events.starts]
         for name in nodes:
             for target in events.edges.get(name, ()):
                 lines.append(

@@ -79,9 +79,12 @@ class FlowWriter:
         self.parts.lifter.needs(writer.module, text, writer.where)
         self.parts.lifter.sources.append(text)
         for node in writer.touched.whole:
-            if not writer.is_shown(node):
+            if self.state.is_dict and writer.writes_unknown(node):
                 line = getattr(node, "lineno", 0)
-                self.parts.refusals.add(writer.where, f"it passes its whole state to other code in its line {line}")
+                why = (
+                    f"it writes a key of the state in its line {line} that is only known during a run; declare a model"
+                )
+                self.parts.refusals.add(writer.where, why)
 
     def _helpers_of(self, writer: MethodWriter) -> list[MethodWriter]:
         """Return the untriggered methods that a method calls."""
@@ -146,15 +149,18 @@ class FlowWriter:
 
     def _writes(self, writer: MethodWriter) -> list[str]:
         """Return the fields that a method changes, directly or through its helpers."""
-        result = dict(writer.touched.writes)
+        result = self._own_writes(writer)
         seen, todo = set[str](), list(writer.touched.helpers)
         while todo:
             name = todo.pop()
             if name in self.helpers and name not in seen:
                 seen.add(name)
-                result |= self.helpers[name].touched.writes
+                result |= self._own_writes(self.helpers[name])
                 todo += self.helpers[name].touched.helpers
         return list(result)
+
+    def _own_writes(self, writer: MethodWriter) -> dict[str, None]:
+        return dict.fromkeys(self.state.fields) if writer.changes_all else dict(writer.touched.writes)
 
     def _shared(self) -> dict[str, tuple[str, str]]:
         """Map each field that may be changed concurrently to two methods that change it."""

@@ -3,22 +3,48 @@
 import ast
 import inspect
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
+from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.method import FlowMethod
+from crewgraph.definitions.task.task import Task
 from crewgraph.llm.base import BaseLLM
 from crewgraph_compat.eject.calls import CrewCalls
-from crewgraph_compat.eject.flow.state_access import StateAccess, state_access
+from crewgraph_compat.eject.flow.state_access import SHOWING, StateAccess, changed_attributes, state_access
 from crewgraph_compat.eject.user_code.expressions import SourceEdits
 from crewgraph_compat.eject.user_code.module import UserModule
 from crewgraph_compat.eject.writing.parts import ProgramWriters
 
 __all__ = ["MethodWriter", "always_returns", "router_labels"]
+
+
+_SHOWING = frozenset(
+    {
+        *(
+            "all",
+            "any",
+            "bool",
+            "deepcopy",
+            "dict",
+            "dumps",
+            "enumerate",
+            "len",
+            "list",
+            "max",
+            "min",
+            "pprint",
+            "print",
+        ),
+        *("repr", "set", "sorted", "str", "sum", "tuple", "type", "vars"),
+        *("critical", "debug", "error", "exception", "info", "log", "warning"),
+    }
+)
+"""Functions, and functions of modules and loggers, that only read their arguments."""
 
 
 @dataclass
@@ -50,6 +76,8 @@ class MethodWriter:
     text: str = field(init=False)
     tree: Any = field(init=False)
     touched: StateAccess = field(init=False)
+    _refused: set[str] = field(init=False, default_factory=set[str])
+    """Attributes of the flow object that were refused."""
 
     def __post_init__(self) -> None:
         source = textwrap.dedent(inspect.getsource(self.function))
@@ -76,13 +104,47 @@ class MethodWriter:
         """The edits to the source that replace uses of the flow object."""
         return self._edits()
 
+    @cached_property
+    def _above(self) -> dict[int, ast.AST]:
+        """The parents of the nodes."""
+        return {id(child): item for item in ast.walk(self.tree) for child in ast.iter_child_nodes(item)}
+
     def is_shown(self, node: ast.AST) -> bool:
-        """Return whether a whole-state use only reads it: it is printed, formatted, or dumped."""
-        above = {id(child): item for item in ast.walk(self.tree) for child in ast.iter_child_nodes(item)}
-        around = above.get(id(node))
+        """Return whether a whole-state use only reads it: it is printed, formatted, compared, dumped or returned."""
+        around = self._above.get(id(node))
         if isinstance(around, ast.Call):
-            return isinstance(around.func, ast.Name) and around.func.id in ("print", "str", "repr", "dict", "len")
-        return isinstance(around, (ast.FormattedValue, ast.Attribute, ast.Compare, ast.Subscript))
+            called = around.func
+            name = called.id if isinstance(called, ast.Name) else getattr(called, "attr", "")
+            return name in _SHOWING and called is not node
+        if isinstance(around, ast.Attribute):
+            return around.attr in SHOWING
+        if isinstance(around, (ast.keyword, ast.Dict)):
+            return not isinstance(around, ast.keyword) or around.arg is None
+        if isinstance(around, (ast.For, ast.comprehension)):
+            return around.iter is node
+        return isinstance(around, (ast.FormattedValue, ast.Compare, ast.Return))
+
+    def is_accessed(self, node: ast.AST) -> bool:
+        """Return whether a whole-state use is a part of an access to fields: `self.state[name]`, `self.state.update(...)`."""
+        around = self._above.get(id(node))
+        if isinstance(around, ast.Attribute):
+            return around.attr not in SHOWING
+        return isinstance(around, ast.Subscript) and around.value is node and isinstance(around.ctx, ast.Load)
+
+    def writes_unknown(self, node: ast.AST) -> bool:
+        """Return whether a whole-state use writes a key that is only known during a run: `self.state[name] = 1`."""
+        around = self._above.get(id(node))
+        return isinstance(around, ast.Subscript) and around.value is node and not isinstance(around.ctx, ast.Load)
+
+    @property
+    def changes_all(self) -> bool:
+        """Whether other code may change any field of the state, as it is passed on as a whole."""
+        return any(not self.is_shown(node) and not self.is_accessed(node) for node in self.touched.whole)
+
+    @property
+    def needs_whole(self) -> bool:
+        """Whether the state is shown or passed on as a whole."""
+        return any(not self.is_accessed(node) for node in self.touched.whole)
 
     @property
     def is_async(self) -> bool:
@@ -188,27 +250,52 @@ class MethodWriter:
         """Return the edits that replace uses of the flow object."""
         edits = SourceEdits(self.text, self.tree)
         called = self._call_helpers(edits)
+        of_flow = {id(node) for node in _read_names(self.tree.body, self.own)}
         for node in ast.walk(self.tree):
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == self.own:
+            if isinstance(node, ast.Attribute) and id(node.value) in of_flow:
                 text = self._own(node, called)
                 if text is not None:
                     edits.replace(node, text)
         self.calls.rewrite(self.tree, edits, self.module.values, self.flow)
+        self._refuse_object(edits)
         return edits
+
+    def _refuse_object(self, edits: SourceEdits) -> None:
+        """Refuse uses of the flow object that are left after all replacements."""
+        function: Any = ast.parse(edits.done()).body[0]
+        above = {id(child): node for node in ast.walk(function) for child in ast.iter_child_nodes(node)}
+        for node in _read_names(function.body, self.own):
+            around = above.get(id(node))
+            if isinstance(around, ast.Attribute) and around.attr in self._refused:
+                continue
+            used = ast.unparse(around if isinstance(around, ast.Attribute) else node)
+            why = f"it uses `{used}` as an object, which has no equivalent in a graph; put it at the top of the module"
+            self.parts.refusals.add(self.where, why)
 
     def _own(self, node: ast.Attribute, called: set[int]) -> str | None:
         """Return the replacement of `self.x`, or None within an expression that is replaced as a whole."""
         if node.attr == "state":
-            return "state"
+            return f"{self.parts.own_state(self.flow)}(state)" if self._is_whole(node) else "state"
         if id(node) in called:
             return None
         value = getattr(self.flow, node.attr, None)
-        if isinstance(node.ctx, ast.Load) and isinstance(value, (str, int, float, bool)):
-            return ast.unparse(ast.Constant(value))
-        if not isinstance(value, (Crew, BaseLLM)):
+        if isinstance(node.ctx, ast.Load) and self._is_constant(node.attr, value):
+            return ast.unparse(ast.parse(repr(value), mode="eval"))
+        if not isinstance(value, (BaseAgent, BaseLLM, Crew, Flow, Task)) and not callable(getattr(value, "crew", None)):
             why = f"it uses `{self.own}.{node.attr}` in its line {node.lineno}, which has no equivalent in a graph"
             self.parts.refusals.add(self.where, f"{why}; put it into the state, or at the top of the module")
+            self._refused.add(node.attr)
         return None
+
+    def _is_constant(self, name: str, value: object) -> bool:
+        """Return whether an attribute of the flow holds plain data that no method changes."""
+        if isinstance(value, (str, int, float, bool)):
+            return True
+        is_set = name in vars(self.flow) or name in vars(type(self.flow))
+        return is_set and _is_data(value) and name not in changed_attributes(type(self.flow))
+
+    def _is_whole(self, node: ast.AST) -> bool:
+        return any(item is node for item in self.touched.whole) and self.is_shown(node)
 
     def _call_helpers(self, edits: SourceEdits) -> set[int]:
         """Replace calls of other methods with calls of their generated functions, and return the replaced nodes."""
@@ -288,6 +375,26 @@ def _labels(value: ast.AST | None) -> list[Any]:
         results = [_labels(value.body), _labels(value.orelse)]
         return [item for ones in results for item in ones] if all(results) else []
     return [value] if isinstance(value, ast.Constant) and isinstance(value.value, str) else []
+
+
+def _read_names(body: Sequence[ast.AST], name: str) -> Iterator[ast.Name]:
+    """Yield the uses of a name, but in functions that have a parameter of this name."""
+    for node in body:
+        arguments = getattr(node, "args", None)
+        if isinstance(arguments, ast.arguments) and name in [item.arg for item in arguments.args]:
+            continue
+        if isinstance(node, ast.Name) and node.id == name:
+            yield node
+        yield from _read_names(list(ast.iter_child_nodes(node)), name)
+
+
+def _is_data(value: object) -> bool:
+    """Return whether a value is None, or a list, tuple or dict of plain data, so that its `repr` gives it again."""
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_data, cast("Sequence[object]", value)))
+    if isinstance(value, dict):
+        return all(_is_data(item) for pair in cast("dict[object, object]", value).items() for item in pair)
+    return value is None or isinstance(value, (str, int, float, bool))
 
 
 def _quoted(name: str) -> str:

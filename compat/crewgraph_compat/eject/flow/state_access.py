@@ -1,10 +1,12 @@
 """The state fields that a method reads and writes, determined from its source."""
 
 import ast
+import inspect
+import textwrap
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["StateAccess", "state_access"]
+__all__ = ["SHOWING", "StateAccess", "changed_attributes", "state_access"]
 
 _READING = frozenset(
     {
@@ -26,6 +28,12 @@ _READING = frozenset(
     }
 )
 """Methods that do not change their object."""
+
+
+SHOWING = frozenset({"model_dump", "model_dump_json", "model_copy", "copy", "dict", "items", "json", "keys", "values"})
+"""Methods of a state that read all of it."""
+
+_WHOLE = SHOWING | {"get", "pop", "setdefault", "update"}
 
 
 class StateAccess:
@@ -72,6 +80,25 @@ def state_access(function: Any, own: str) -> StateAccess:
     return result
 
 
+def changed_attributes(kind: type) -> set[str]:
+    """Return the attributes of its objects that a class changes outside of `__init__`."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
+    except (OSError, SyntaxError):
+        return set(vars(kind))
+    changed: set[str] = set()
+    functions = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    for function in functions:
+        own = function.args.args[0].arg if function.args.args and function.name != "__init__" else None
+        found, others = StateAccess(), set[str]()
+        above = {id(child): node for node in ast.walk(function) for child in ast.iter_child_nodes(node)}
+        for node in ast.walk(function):
+            if isinstance(node, ast.Attribute) and own is not None and _is_name(node.value, own):
+                _note(found, others, node.attr, node, above)
+        changed |= set(found.writes)
+    return changed
+
+
 def _record_use(found: StateAccess, others: set[str], node: ast.Attribute, above: dict[int, ast.AST]) -> None:
     """Record a use of the object."""
     around = above.get(id(node))
@@ -80,7 +107,7 @@ def _record_use(found: StateAccess, others: set[str], node: ast.Attribute, above
             found.helpers[node.attr] = None
     elif (key := _get_key(around, above)) is not None:
         found.reads[key] = None
-    elif (field := _field(around, node)) is None:
+    elif (field := _field(around, node, above.get(id(around)))) is None:
         found.whole.append(node)
     else:
         found.reads[field] = None
@@ -122,14 +149,17 @@ def _get_key(around: Any, above: dict[int, ast.AST]) -> str | None:
     return None
 
 
-def _field(around: Any, node: ast.AST) -> str | None:
-    """Return the state field that an expression accesses."""
+def _field(around: Any, node: ast.AST, call: ast.AST | None = None) -> str | None:
+    """Return the state field that an expression accesses.
+
+    Args:
+        around: the access.
+        node: the state.
+        call: what stands around the access.
+    """
     if isinstance(around, ast.Attribute):
-        return (
-            None
-            if around.attr in ("update", "get", "setdefault", "model_dump", "model_dump_json", "items")
-            else around.attr
-        )
+        is_method = isinstance(call, ast.Call) and call.func is around and around.attr in _WHOLE
+        return None if is_method else around.attr
     if isinstance(around, ast.Subscript) and around.value is node and isinstance(around.slice, ast.Constant):
         return str(around.slice.value)
     return None

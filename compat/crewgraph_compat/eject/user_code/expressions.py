@@ -2,8 +2,9 @@
 
 import ast
 import builtins
+import copy
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 __all__ = ["SourceEdits", "evaluate_definition", "global_value"]
 
@@ -123,15 +124,21 @@ class SourceEdits:
 
 
 def _reworded(formatted: ast.JoinedStr, changed: dict[int, str]) -> str:
-    """Return an f-string with replaced expressions."""
+    """Return an f-string with replaced expressions; the tree itself is left as it is."""
 
-    class Changed(ast.NodeTransformer):
-        def visit(self, node: ast.AST) -> Any:
-            if id(node) in changed:
-                return ast.parse(changed[id(node)], mode="eval").body
-            return self.generic_visit(node)
+    def again(node: Any) -> Any:
+        if isinstance(node, list):
+            return [again(item) for item in cast("list[Any]", node)]
+        if not isinstance(node, ast.AST):
+            return node
+        if id(node) in changed:
+            return ast.parse(changed[id(node)], mode="eval").body
+        copied = copy.copy(node)
+        for name, value in ast.iter_fields(node):
+            setattr(copied, name, again(value))
+        return copied
 
-    return ast.unparse(Changed().visit(formatted))
+    return ast.unparse(again(formatted))
 
 
 def evaluate_definition(node: ast.AST, named: Callable[[str], Any]) -> Any:

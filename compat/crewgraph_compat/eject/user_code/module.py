@@ -56,6 +56,10 @@ class UserModule:
         lines = self.text.splitlines()[first - 1 : cast("Any", node).end_lineno]
         return "\n".join(lines)
 
+    def definition(self, name: str) -> str:
+        """Return the text of a top-level definition."""
+        return self.segment(self.definitions[name])
+
     def name_of(self, value: object) -> str | None:
         """Return the global name of an object."""
         return next((name for name, item in self.values.items() if item is value and name in self.definitions), None)
@@ -206,11 +210,31 @@ class UserCode:
         self.sheet, self.refusals, self.target, self._stand_ins = sheet, refusals, target, stand_ins
         self._done: dict[tuple[str, str], str] = {}
         self._owners: dict[str, tuple[str, str]] = {}
+        self._copied: set[str] = set()
+        self.conflicts: set[str] = set()
+        """Names of the user's code that the program uses for something else."""
+
         self.rewrite: Callable[[UserModule, str], str] = lambda _, text: text
         """Replaces the crewgraph parts of a source."""
 
+        self.search_path: frozenset[Path] | None = None
+        """The directories that the program can import from; None for any."""
+
         self.sources: list[str] = []
         """The texts that were copied."""
+
+    def is_imported(self, module: UserModule) -> bool:
+        """Return whether the program imports a module of the user's, instead of copying from it."""
+        return module.name != self.target and module.is_free and self._is_reachable(module)
+
+    def _is_reachable(self, module: UserModule) -> bool:
+        """Return whether a module can be imported where the program is, without what a command added to `sys.path`."""
+        root = sys.modules.get(module.name.partition(".")[0])
+        file = getattr(root, "__file__", None)
+        if self.search_path is None or file is None:
+            return True
+        place = Path(file).resolve()
+        return (place.parent.parent if place.stem == "__init__" else place.parent) in self.search_path
 
     def value(self, value: Any, where: str) -> str | None:
         """Return the program's name for a user function or class, or None after recording that it has none.
@@ -288,14 +312,23 @@ class UserCode:
         statement = module.definitions[name]
         if isinstance(statement, (ast.Import, ast.ImportFrom)):
             return self._imported(module, statement, name, where)
+        if self.is_imported(module) and self.sheet.imports(module.name, name):
+            return name
         if not self._claim(name, key, where):
             return None
         self._done[key] = name
-        if module.name != self.target and module.is_free:
+        if self.is_imported(module):
             self.sheet.use(module.name, name)
             return name
+        if name in self._copied:  # the same text, from another file
+            return name
+        self._copied.add(name)
         self.source(module, textwrap.dedent(module.segment(statement)), where)
         return name
+
+    def register(self, module: UserModule, name: str, called: str) -> None:
+        """Record what a global name of a module is called in the program, for the code that uses it."""
+        self._done[module.file, name] = called
 
     def source(
         self, module: UserModule, text: str, where: str, rank: int = _RANK, *, given: frozenset[str] = frozenset()
@@ -330,7 +363,7 @@ class UserCode:
         if source in ("__future__",):
             return name
         other = UserModule.named(source)
-        if other is None or is_installed_package(source) or (source != self.target and other.is_free):
+        if other is None or is_installed_package(source) or self.is_imported(other):
             return self._from(source, inner, bound)
         if inner is None or inner not in other.definitions:
             self.refusals.add(where, f"`{source}` is used as a module, but depends on the framework that is removed")
@@ -360,9 +393,20 @@ class UserCode:
         return result
 
     def _claim(self, name: str, key: tuple[str, str], where: str) -> bool:
-        """Return whether a name is available for a user definition, and reserve it."""
-        if self._owners.setdefault(name, key) != key or self.sheet.names.is_taken(name):
+        """Return whether a name is available for a user definition, and reserve it.
+
+        A name that the program was going to use itself is a conflict: the program is written again without it.
+        """
+        owner = self._owners.setdefault(name, key)
+        if owner == key and self.sheet.names.is_taken(name):
+            self.conflicts.add(name)
+        elif owner != key and not self._is_same(owner, key):
             self.refusals.add(where, f"the name `{name}` is used twice; rename one of the two")
             return False
         self.sheet.names.take(name)
         return True
+
+    def _is_same(self, first: tuple[str, str], other: tuple[str, str]) -> bool:
+        """Return whether two files define the same thing with the same text."""
+        texts = [UserModule(file, {}, "").definition(name) for file, name in (first, other)]
+        return texts[0] == texts[1]

@@ -172,7 +172,7 @@ def _entries(values: Mapping[str, object]) -> str:
 
 _RANK = 6
 _SLOTS: dict[str, str] = dict.fromkeys(
-    ("text", "rule", "task", "output", "attempt", "reason", "context", "coworkers", "feedback"), ""
+    ("text", "rule", "task", "output", "attempt", "reason", "context", "coworkers", "feedback", "memory"), ""
 )
 
 
@@ -297,6 +297,19 @@ def $coworkers(team: Mapping[str, Callable[[str], str]]) -> list[BaseTool]:
 
 _MESSAGES = ("AnyMessage", "HumanMessage", "SystemMessage")
 
+_REMEMBERED = '''
+def $remembered(task: str) -> str:
+    """Return what is remembered of earlier work and bears on a task, as the end of what is asked."""
+    found = $MEMORY.search(("work",), query=task, limit=5)
+    return "\\n\\n" + $REMEMBERED.format(memory="\\n".join(item.value["text"] for item in found)) if found else ""
+'''
+
+_REMEMBER = '''
+def $remember(text: str) -> None:
+    """Keep the result of a task for later work."""
+    $MEMORY.put(("work",), str(uuid4()), {"text": text})
+'''
+
 
 class HelperFunctions:
     """Writes the helper functions that nodes share.
@@ -309,6 +322,9 @@ class HelperFunctions:
     def __init__(self, sheet: ProgramText, wording: Callable[[str], str]) -> None:
         self._sheet, self._wording = sheet, wording
         self.asks_without_system = False
+        self.embedder = ""
+        """The embedding model of the memory."""
+
         self.loop = ToolLoop()
 
     def name(self, helper: str) -> str:
@@ -330,6 +346,7 @@ class HelperFunctions:
             "guarded": self._guarded,
             "judged": self._judged,
             "saved": self._saved,
+            "remembered": self._remembered,
         }
         for helper, write in written.items():
             if self._sheet.helper(helper) is not None:
@@ -402,3 +419,15 @@ class HelperFunctions:
     def _saved(self) -> None:
         self._sheet.use("pathlib", "Path")
         self._put(_SAVED)
+
+    def _remembered(self) -> None:
+        self._sheet.use("langchain_openai", "OpenAIEmbeddings")
+        self._sheet.use("langgraph.store.memory", "InMemoryStore")
+        self._sheet.use("uuid", "uuid4")
+        embed = f'OpenAIEmbeddings(model="{self.embedder}", check_embedding_ctx_length=False)'
+        index = f'{{"dims": 1536, "embed": {embed}, "fields": ["text"]}}'
+        message = '"""What is remembered while the process lives; a store of a database keeps it longer."""'
+        self._sheet.add(f"{self.name('MEMORY')} = InMemoryStore(index={index})\n{message}", _RANK - 1)
+        self._constant("REMEMBERED", self._wording("REMEMBERED"))
+        self._put(_REMEMBERED)
+        self._put(_REMEMBER)

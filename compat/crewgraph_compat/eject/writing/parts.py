@@ -1,7 +1,7 @@
 """The writers that share a program, and the small dataclass for the output of a task."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from crewgraph.definitions.task.guardrail import LLMGuardrailResult
 from crewgraph.prompts.book import Book
@@ -10,7 +10,8 @@ from crewgraph_compat.eject.refusals import Refusals
 from crewgraph_compat.eject.user_code.module import UserCode
 from crewgraph_compat.eject.writing.models import ModelExpressions
 from crewgraph_compat.eject.writing.node_functions import HelperFunctions
-from crewgraph_compat.eject.writing.sheet import ProgramText
+from crewgraph_compat.eject.writing.output_methods import output_methods
+from crewgraph_compat.eject.writing.sheet import ProgramText, UniqueNames
 from crewgraph_compat.eject.writing.tools import ToolFunctions
 
 __all__ = ["ProgramWriters", "TaskOutputDataclass"]
@@ -25,6 +26,12 @@ _FIELDS = {
     "name": ("str", '""'),
     "agent": ("str", '""'),
 }
+_SUMMARY = '''
+    @property
+    def summary(self) -> str:
+        """The first words of the task's description."""
+        return " ".join(self.description.split()[:10]) + "..."
+'''
 _TEXT = re.compile(r"\bstr\(|\bprint\(|\{\w+\}")
 
 
@@ -39,6 +46,8 @@ class TaskOutputDataclass:
         self._sheet = sheet
         self._looked_at: list[str] = []
         self._shown = False
+        self._has_summary = False
+        self._sources: Sequence[str] = ()
         self.is_used = False
 
     def name(self) -> str:
@@ -54,6 +63,11 @@ class TaskOutputDataclass:
     def look(self, sources: Sequence[str]) -> None:
         """Record the fields that functions use."""
         results = {field for field in _FIELDS if any(f".{field}" in text for text in sources)}
+        if output_methods(sources, ())[0]:
+            results |= {"pydantic", "json_dict"}
+        self._has_summary = any(".summary" in text and "TaskOutput" in text for text in sources)
+        results |= {"description"} if self._has_summary else set[str]()
+        self._sources = sources
         self._looked_at = [field for field in _FIELDS if field in results or field in self._looked_at]
         self._shown = any(_TEXT.search(text) for text in sources if not text.startswith("@tool"))
 
@@ -77,10 +91,15 @@ class TaskOutputDataclass:
         if any("Any" in line for line in fields):
             self._sheet.use("typing", "Any")
         text = "\n    def __str__(self) -> str:\n        return self.raw\n" if self._shown else ""
+        text += _SUMMARY if self._has_summary else ""
+        structures = [field for field in ("pydantic", "json_dict") if field in self._looked_at]
+        methods, modules = output_methods(self._sources, structures)
+        for module in modules:
+            self._sheet.module(module)
         self._sheet.add(
             "@dataclass(frozen=True)\nclass TaskOutput:\n"
             '    """What a task gave, for the functions that look at it."""\n\n'
-            "    raw: str\n" + "\n".join(fields) + text,
+            "    raw: str\n" + "\n".join(fields) + text + methods,
             _RANK,
         )
 
@@ -95,13 +114,15 @@ class ProgramWriters:
         about: its docstring.
         target: the module that defines the crew or flow.
         book: the wording of its prompts.
+        kept: names that the user's own code needs.
     """
 
-    def __init__(self, about: str, target: str, book: Book) -> None:
+    def __init__(self, about: str, target: str, book: Book, kept: Collection[str] = ()) -> None:
         self.book = book
-        self.sheet, self.refusals = ProgramText(about), Refusals()
+        self.sheet, self.refusals = ProgramText(about, UniqueNames(kept)), Refusals()
         self.outputs = TaskOutputDataclass(self.sheet)
         stand_ins = {"TaskOutput": self.outputs.name, "FlowState": self._flow_state, "CrewOutput": lambda: "CrewOutput"}
+        stand_ins["BaseTool"] = self._base_tool
         self.lifter = UserCode(self.sheet, self.refusals, target, stand_ins)
         self.models = ModelExpressions(self.sheet, self.refusals)
         self.pieces = HelperFunctions(self.sheet, self._wording)
@@ -109,6 +130,7 @@ class ProgramWriters:
         self.prompts: dict[str, str] = {}
         """The constants of the system messages by text."""
 
+        self._own_states: dict[int, str] = {}
         self.teams: dict[str, str] = {}
         """The names of coworker tools by expression."""
 
@@ -117,6 +139,16 @@ class ProgramWriters:
 
         self.asks_people = False
         """Whether the graph waits for people."""
+
+    def own_state(self, flow: object) -> str:
+        """Return the function that gives a flow's state without what its methods hand on; its state writer writes it."""
+        if id(flow) not in self._own_states:
+            self._own_states[id(flow)] = self.sheet.names.new("own_state")
+        return self._own_states[id(flow)]
+
+    def shows_state(self, flow: object) -> bool:
+        """Return whether `own_state` of a flow is used."""
+        return id(flow) in self._own_states
 
     def constant(self, wanted: str, written: str, rank: int) -> str:
         """Return the name of the constant for a prompt text; each text is written once."""
@@ -144,6 +176,11 @@ class ProgramWriters:
             self.refusals.add("`CrewOutput`", "a function takes one, and no crew gives it one here")
         if self.outputs.is_used:
             self.outputs.write()
+
+    def _base_tool(self) -> str:
+        """Return LangChain's base class of tools, which has the same fields and the same `_run`."""
+        self.sheet.use("langchain_core.tools", "BaseTool")
+        return "BaseTool"
 
     def _flow_state(self) -> str:
         """Return the base class of states, which has the `id` of a run."""
@@ -176,6 +213,8 @@ class ProgramWriters:
             case "DELEGATE" | "ASK":
                 kind = "delegate_work" if key == "DELEGATE" else "ask_question"
                 return book.filled("tools", kind, coworkers="{coworkers}")
+            case "REMEMBERED":
+                return book.slice("memory", memory="{memory}")
             case "IMPROVED":
                 feedback = book.slice("human_feedback", human_feedback="{feedback}")
                 return f"\n\nYour result so far:\n{{attempt}}\n\n{feedback}"

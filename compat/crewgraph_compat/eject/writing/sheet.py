@@ -5,7 +5,7 @@ import keyword
 import re
 import textwrap
 import unicodedata
-from collections.abc import Generator, Mapping
+from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -33,19 +33,59 @@ def snake_case(text: str) -> str:
     return slug(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", text))
 
 
-class UniqueNames:
-    """The top-level names of a program."""
+_USED_BUILTINS = frozenset(
+    {
+        *(
+            "Exception",
+            "ValueError",
+            "any",
+            "bool",
+            "dict",
+            "enumerate",
+            "float",
+            "getattr",
+            "input",
+            "int",
+            "isinstance",
+        ),
+        *(
+            "len",
+            "list",
+            "next",
+            "object",
+            "print",
+            "range",
+            "reversed",
+            "set",
+            "sorted",
+            "str",
+            "tuple",
+            "type",
+            "zip",
+        ),
+    }
+)
+"""Builtins that the generated code may use."""
 
-    def __init__(self) -> None:
+
+class UniqueNames:
+    """The top-level names of a program.
+
+    Args:
+        kept: names that the user's own code needs, which nothing else is given.
+    """
+
+    def __init__(self, kept: Collection[str] = ()) -> None:
         self._taken: set[str] = set(keyword.kwlist) | set(dir(builtins))
+        self._kept = frozenset(kept)
 
     def take(self, name: str) -> None:
         """Reserve a name."""
         self._taken.add(name)
 
     def is_taken(self, name: str) -> bool:
-        """Return whether a name is used."""
-        return name in self._taken
+        """Return whether a name is used; the user may define names of builtins that the program does not use itself."""
+        return name in self._taken and (name in _USED_BUILTINS or name not in dir(builtins))
 
     def new(self, wanted: str, otherwise: str = "") -> str:
         """Return an unused name similar to the wanted one.
@@ -57,9 +97,10 @@ class UniqueNames:
         base = _identifier(wanted)
         choices = [base, f"{base}{otherwise}"] if otherwise else [base]
         number = 2
-        while all(choice in self._taken for choice in choices):
+        taken = self._taken | self._kept
+        while all(choice in taken for choice in choices):
             choices, number = [f"{base}_{number}"], number + 1
-        name = next(choice for choice in choices if choice not in self._taken)
+        name = next(choice for choice in choices if choice not in taken)
         self._taken.add(name)
         return name
 
@@ -81,6 +122,9 @@ class ProgramText:
     todo: list[str] = field(default_factory=list[str])
     """The tasks left to the user."""
 
+    notes: list[str] = field(default_factory=list[str])
+    """What the user should know of the program."""
+
     _modules: dict[str, None] = field(default_factory=dict[str, None])
     _from: dict[str, dict[str, None]] = field(default_factory=dict[str, dict[str, None]])
     _parts: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
@@ -97,6 +141,10 @@ class ProgramText:
         for name in names:
             self.names.take(name.rpartition(" as ")[2])
             self._from.setdefault(module, {})[name] = None
+
+    def imports(self, module: str, name: str) -> bool:
+        """Return whether a name is imported from a module."""
+        return name in self._from.get(module, ())
 
     def add(self, part: str, rank: int = 5) -> None:
         """Add a function, a class, or lines; parts of a lower rank come first."""

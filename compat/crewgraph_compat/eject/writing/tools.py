@@ -3,6 +3,7 @@
 import ast
 import inspect
 import json
+import sys
 import textwrap
 from typing import Any
 
@@ -13,6 +14,7 @@ from crewgraph.tools.langchain import is_langchain_tool
 from crewgraph.tools.use import GuardedTool
 from crewgraph_compat.eject.user_code.expressions import SourceEdits
 from crewgraph_compat.eject.user_code.module import FRAMEWORKS, UserCode, UserModule, is_installed_package
+from crewgraph_compat.eject.writing.installed_tools import NotPlainTool, PlainFunction, construction, plain_function
 from crewgraph_compat.eject.writing.node_functions import ToolLoop
 from crewgraph_compat.eject.writing.sheet import ProgramText, doc_line
 
@@ -34,6 +36,8 @@ class ToolFunctions:
     def __init__(self, sheet: ProgramText, lifter: UserCode, loop: ToolLoop) -> None:
         self._sheet, self._lifter, self._loop = sheet, lifter, loop
         self._written: dict[int, str | None] = {}
+        self._alike: dict[tuple[object, ...], str] = {}
+        """The names of the tools by all that makes them: equal ones are written once."""
 
     @property
     def are_there(self) -> bool:
@@ -99,34 +103,40 @@ class ToolFunctions:
         if module is None or name not in module.definitions:
             return self._left(guarded, where, "its source is not at the top level of a module")
         written = _decorator(guarded, name, ends=ends)
-        if (is_installed_package(module.name) and module.name not in FRAMEWORKS) or (
-            module.name != self._lifter.target and module.is_free
-        ):
+        if (is_installed_package(module.name) and module.name not in FRAMEWORKS) or self._lifter.is_imported(module):
             self._sheet.use(module.name, name)
             called = self._sheet.names.new(f"{name}_tool")
             self._sheet.add(f"{called} = {_applied(guarded, ends=ends)}({name})", _RANK)
             return called
         text = _without_decorators(textwrap.dedent(module.segment(module.definitions[name])))
-        if self._sheet.names.is_taken(name):
-            self._lifter.refusals.add(where, f"the name `{name}` is used twice; rename one of the two")
-            return None
-        self._sheet.names.take(name)
-        self._lifter.source(module, f"{written}\n{text}", where, _RANK, given=_GIVEN)
-        return name
+        key = (module.file, name, written)
+        if key not in self._alike:
+            called = self._alike[key] = self._sheet.names.new(name, "_tool")
+            written = _decorator(guarded, called, ends=ends)
+            text = text.replace(f"def {name}(", f"def {called}(", 1)
+            if called == name:
+                self._lifter.register(module, name, called)
+            self._lifter.source(module, f"{written}\n{text}", where, _RANK, given=_GIVEN)
+        return self._alike[key]
 
     def _of_class(self, guarded: GuardedTool, source: BaseTool, where: str) -> str | None:
         kind, run = type(source), type(source)._run  # pyright: ignore[reportPrivateUsage]
         module = UserModule.of(kind)
         if module is None or is_installed_package(module.name):
-            return self._left(guarded, where, f"`{kind.__module__}.{kind.__name__}` is defined in an installed package")
+            return self._installed(guarded, source, where)
         self._loop.is_async |= inspect.iscoroutinefunction(run)
         self._sheet.use("langchain_core.tools", "tool")
         try:
             text = textwrap.dedent(inspect.getsource(run))
             function = _as_function(text, source)
-        except (OSError, _NotPlain) as error:
+        except OSError as error:
             return self._left(guarded, where, str(error))
-        name = self._sheet.names.new(slug(guarded.name), "_tool")
+        except _NotPlain as error:
+            return self._object(guarded, source, module, where, str(error))
+        key = (kind, guarded.name, source.description, function, source.result_as_answer)
+        if key in self._alike:
+            return self._alike[key]
+        name = self._alike[key] = self._sheet.names.new(slug(guarded.name), "_tool")
         text = function.replace("def _run(", f"def {name}(", 1)
         words = [] if guarded.name == name else [json.dumps(guarded.name, ensure_ascii=False)]
         schema = source.args_schema
@@ -141,10 +151,97 @@ class ToolFunctions:
         self._lifter.source(module, f"{decorated}\n{text}", where, _RANK, given=_GIVEN)
         return name
 
+    def _object(self, guarded: GuardedTool, source: BaseTool, module: UserModule, where: str, why: str) -> str | None:
+        """Return the name of an object of the user's class, whose base becomes LangChain's `BaseTool`."""
+        kind = type(source)
+        try:
+            words = construction(source)
+        except NotPlainTool as error:
+            return self._left(guarded, where, f"{why}, and {error}")
+        if kind.__name__ not in module.definitions:
+            return self._left(guarded, where, f"{why}, and its class is not at the top level of a module")
+        key = (kind, guarded.name, words)
+        if key not in self._alike:
+            called = self._lifter.value(kind, where)
+            if called is None:
+                return None
+            name = self._alike[key] = self._sheet.names.new(slug(guarded.name), "_tool")
+            lines = [f"{name} = {called}({words})"]
+            if source.name != guarded.name:
+                lines.append(f"{name}.name = {json.dumps(guarded.name)}")
+            if source.result_as_answer:
+                lines.append(f"{name}.return_direct = True")
+            self._sheet.add("\n".join(lines), _RANK)
+        return self._alike[key]
+
+    def _installed(self, guarded: GuardedTool, source: BaseTool, where: str) -> str:
+        """Return the name of a tool of an installed package: a plain function for it, or a function that calls it."""
+        kind = type(source)
+        key = (kind, guarded.name, repr({name: getattr(source, name) for name in kind.model_fields}))
+        if key in self._alike:
+            return self._alike[key]
+        plain = plain_function(source)
+        if plain is None:
+            called = self._calling(guarded, source, where)
+            if called is None:
+                return self._left(
+                    guarded, where, f"`{kind.__module__}.{kind.__name__}` is defined in an installed package"
+                )
+            plain = called
+        self._sheet.use("langchain_core.tools", "tool")
+        for module, names in plain.imports.items():
+            if names:
+                self._sheet.use(module, *names)
+            else:
+                self._sheet.module(module)
+        name = self._alike[key] = self._sheet.names.new(slug(guarded.name), "_tool")
+        described = json.dumps(guarded.spec["description"], ensure_ascii=False)
+        ends = ", return_direct=True" if source.result_as_answer else ""
+        body = textwrap.indent(plain.body, "    ")
+        self._sheet.add(
+            f"@tool({json.dumps(guarded.name)}, description={described}{ends})\n"
+            f"def {name}({plain.parameters}) -> str:\n"
+            f'    """{doc_line(guarded.tool.title)}"""\n{body}',
+            _RANK,
+        )
+        return name
+
+    def _calling(self, guarded: GuardedTool, source: BaseTool, where: str) -> PlainFunction | None:
+        """Return the function that calls a tool of crewai_tools, if that can be created again."""
+        kind = type(source)
+        if kind.__module__.partition(".")[0] != "crewai_tools" or not hasattr(
+            sys.modules["crewai_tools"], kind.__name__
+        ):
+            return None
+        try:
+            words = construction(source)
+        except NotPlainTool:
+            return None
+        schema: dict[str, Any] = guarded.spec["parameters"]
+        required, listed = schema.get("required", ()), schema.get("properties", {})
+        names = sorted(listed, key=lambda name: name not in required)
+        takes = [
+            f"{name}: {_python_type(listed[name])}{'' if name in required else ' | None = None'}" for name in names
+        ]
+        chosen = ", ".join(f"{name}={name}" for name in names)
+        if set(names) - set(required):  # what the model leaves out is not passed on
+            given = ", ".join(f'"{name}": {name}' for name in names)
+            chosen = f"**{{name: value for name, value in {{{given}}}.items() if value is not None}}"
+        self._sheet.notes.append(
+            f"{where}: imported from `crewai_tools`, which needs CrewAI (pip install crewai-tools); replace it to do without"
+        )
+        if any("Any" in item for item in takes):
+            self._sheet.use("typing", "Any")
+        body = f"return str({kind.__name__}({words}).run({chosen}))"
+        return PlainFunction(", ".join(takes), body, {"crewai_tools": (kind.__name__,)})
+
     def _left(self, guarded: GuardedTool, where: str, why: str) -> str:
         """Return a placeholder for a tool that the user has to write."""
+        key = (guarded.name, json.dumps(guarded.spec, sort_keys=True, default=str))
+        if key in self._alike:
+            return self._alike[key]
         self._sheet.use("langchain_core.tools", "tool")
-        name = self._sheet.names.new(slug(guarded.name), "_tool")
+        name = self._alike[key] = self._sheet.names.new(slug(guarded.name), "_tool")
         names = list(guarded.spec["parameters"].get("properties", {}))
         value = ", ".join(f"{item}: str" for item in names)
         message = json.dumps(f"TODO: write the tool `{guarded.name}`", ensure_ascii=False)
@@ -163,6 +260,22 @@ class ToolFunctions:
 
 class _NotPlain(Exception):
     """A method needs its object."""
+
+
+_TYPES = {
+    "string": "str",
+    "integer": "int",
+    "number": "float",
+    "boolean": "bool",
+    "array": "list[Any]",
+    "object": "dict[str, Any]",
+}
+
+
+def _python_type(schema: Any) -> str:
+    """Return the annotation for a parameter of a tool."""
+    kinds = [_TYPES[item["type"]] for item in (schema, *schema.get("anyOf", ())) if item.get("type") in _TYPES]
+    return kinds[0] if kinds else "str"
 
 
 def _decorator(guarded: GuardedTool, name: str, *, ends: bool) -> str:

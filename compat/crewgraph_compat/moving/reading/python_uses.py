@@ -4,9 +4,9 @@ import ast
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from crewgraph_compat.moving.features import Feature, FeatureKind, Use, known_attributes
+from crewgraph_compat.moving.features import Feature, FeatureKind, Use, accepted_keywords, known_attributes
 from crewgraph_compat.moving.names import resolve_name
-from crewgraph_compat.moving.reading.types import Imports, OwnClass, TypeScope
+from crewgraph_compat.moving.reading.types import MAY_STREAM, Imports, OwnClass, TypeScope
 from crewgraph_compat.surface.table import TABLE
 
 __all__ = ["UseVisitor", "imports_of", "located", "python_uses"]
@@ -31,6 +31,8 @@ def imports_of(tree: ast.AST) -> Imports:
                     imports.paths.update({name: f"{node.module}.{name}" for name in TABLE.get(node.module or "", ())})
                 else:
                     imports.paths[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+        elif isinstance(node, ast.Attribute) and node.attr == "stream" and isinstance(node.ctx, ast.Store):
+            imports.sets_stream = True
     return imports
 
 
@@ -144,11 +146,16 @@ class UseVisitor(ast.NodeVisitor):
 
     def _keywords(self, node: ast.Call, target: str, own: str | None = None) -> None:
         for keyword in node.keywords:
-            if keyword.arg is None or own is not None and keyword.arg in self.types.classes[own].own:
+            if keyword.arg is None or own is not None and self._is_own(keyword.arg, target, own):
                 continue
             value = repr(keyword.value.value) if isinstance(keyword.value, ast.Constant) else ""
             shown = f"{_last(target)}({keyword.arg}=)"
             self._use(keyword, Feature(FeatureKind.keyword, shown, owner=target, word=keyword.arg, value=value))
+
+    def _is_own(self, keyword: str, target: str, own: str) -> bool:
+        """Whether a keyword is declared by a class of the project, or may be used by it alone."""
+        built = self.types.classes[own]
+        return keyword in built.own or built.takes_any and keyword not in accepted_keywords(target)
 
     def _arguments(self, node: ast.Call, func: ast.Attribute) -> None:
         owner = self._owner(func)
@@ -163,7 +170,11 @@ class UseVisitor(ast.NodeVisitor):
             self._path(node, path)
             return
         if owner := self._owner(node):
-            self._use(node, Feature(FeatureKind.attribute, f"{_last(owner)}.{node.attr}", owner=owner, word=node.attr))
+            value = (
+                MAY_STREAM if node.attr == "result" and (self.types.of(node.value) or "").endswith(MAY_STREAM) else ""
+            )
+            shown = f"{_last(owner)}.{node.attr}"
+            self._use(node, Feature(FeatureKind.attribute, shown, owner=owner, word=node.attr, value=value))
         self.generic_visit(node)
 
     def _path(self, node: ast.Attribute, path: str) -> None:

@@ -62,6 +62,7 @@ def _both(first: OwnClass, other: OwnClass) -> OwnClass:
         dict(first.makes.items() & other.makes.items()),
         dict(first.holds.items() & other.holds.items()),
         first.properties & other.properties,
+        first.takes_any or other.takes_any,
     )
 
 

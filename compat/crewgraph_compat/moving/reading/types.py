@@ -1,17 +1,19 @@
 """Infer statically which CrewAI class a value is an instance of."""
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from crewgraph_compat.moving.names import is_module, resolve_moved_name
+from crewgraph_compat.moving.reading.keywords import takes_any_keyword
 
-__all__ = ["Imports", "OwnClass", "TypeScope", "own_classes", "plain_classes"]
+__all__ = ["MAY_STREAM", "Imports", "OwnClass", "TypeScope", "own_classes", "plain_classes"]
 
 _AGENT = "crewgraph.definitions.agent.agent:Agent"
 _CREW = "crewgraph.definitions.crew.crew:Crew"
 _CREW_OUTPUT = "crewgraph.definitions.task.output:CrewOutput"
+_CREW_STREAM = "crewgraph.definitions.chunks:CrewStreamingOutput"
 _FLOW = "crewgraph.definitions.flow.flow:Flow"
 _TASK = "crewgraph.definitions.task.task:Task"
 _TASK_OUTPUT = "crewgraph.definitions.task.output:TaskOutput"
@@ -36,10 +38,17 @@ _HELD: Mapping[tuple[str, str], str] = {
     (_CREW, "usage_metrics"): "crewgraph.llm.usage:UsageMetrics",
     (_CREW_OUTPUT, "tasks_output"): f"[]{_TASK_OUTPUT}",
     (_CREW_OUTPUT, "token_usage"): "crewgraph.llm.usage:UsageMetrics",
+    (_CREW_STREAM, "result"): _CREW_OUTPUT,
     (_TASK, "agent"): _AGENT,
     (_TASK, "output"): _TASK_OUTPUT,
 }
 """Types of attributes."""
+
+MAY_STREAM = "?"
+"""Ends the type of a crew that may stream, and of an output that may be a stream."""
+
+_STREAMS = "~"
+"""Ends the type of a crew that streams."""
 
 _MADE_BY_ROLE = {"agent": _AGENT, "task": _TASK, "crew": _CREW}
 """Return types of a project's methods, by their decorators."""
@@ -53,6 +62,9 @@ class Imports:
     """The CrewAI imports of a file: dotted paths of crewai by the local names bound to them."""
 
     paths: dict[str, str] = field(default_factory=dict[str, str])
+
+    sets_stream: bool = False
+    """Whether the file sets an attribute `stream`, perhaps of a crew."""
 
     def path(self, node: ast.expr | None) -> str | None:
         """Return the dotted path that an expression refers to, or None if it is not CrewAI's."""
@@ -72,6 +84,24 @@ class Imports:
         if name is None or name.rest or not name.module.startswith("crewgraph"):
             return None  # crewai's modules also re-export other packages, which may not be installed
         return name.target
+
+    def made(self, call: ast.Call) -> str | None:
+        """Return the type of what a call of a class makes; of a crew, with whether it streams."""
+        kind = self.target(call.func)
+        if kind != _CREW:
+            return kind
+        return f"{kind}{MAY_STREAM if self.sets_stream else _streaming(call)}"
+
+
+def _streaming(call: ast.Call) -> str:
+    """Return the ending of a crew's type: empty if the crew certainly does not stream."""
+    given = [item for item in call.keywords if item.arg in ("stream", None)]
+    if not given:
+        return ""
+    value = given[0].value
+    if len(given) > 1 or given[0].arg is None or not isinstance(value, ast.Constant):
+        return MAY_STREAM
+    return _STREAMS if value.value else ""
 
 
 @dataclass
@@ -93,6 +123,9 @@ class OwnClass:
     properties: set[str] = field(default_factory=set[str])
     """The methods that are accessed as attributes."""
 
+    takes_any: bool = False
+    """Whether calling it may use keywords that neither it nor its base declares."""
+
 
 def plain_classes(tree: ast.AST, imports: Imports) -> Iterator[tuple[str, OwnClass]]:
     """Return the classes of a file that have no base class."""
@@ -113,31 +146,47 @@ def own_classes(tree: ast.AST, imports: Imports) -> Iterator[tuple[str, OwnClass
 
 
 def _own_class(node: ast.ClassDef, imports: Imports, base: str) -> OwnClass:
-    result = OwnClass(base)
+    result = OwnClass(base, takes_any=takes_any_keyword(node, imports.path))
     for item in ast.walk(node):
         if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            result.own.add(item.name)
-            if any(_last_name(each) in _PROPERTIES for each in item.decorator_list):
-                result.properties.add(item.name)
-            roles = {(imports.path(each) or "").rpartition(".")[2] for each in item.decorator_list}
-            target = imports.target(item.returns) or next(
-                (_MADE_BY_ROLE[each] for each in roles & set(_MADE_BY_ROLE)), None
-            )
-            if target is not None:
-                result.makes[item.name] = target
+            _learn_method(result, item, imports)
         elif isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store):
             result.own.add(item.id)
         elif isinstance(item, ast.Attribute) and isinstance(item.ctx, ast.Store) and _is_self(item.value):
             result.own.add(item.attr)
         elif isinstance(item, ast.Assign) and isinstance(item.value, ast.Call):
-            for each in item.targets:
-                if (
-                    isinstance(each, ast.Attribute)
-                    and _is_self(each.value)
-                    and (target := imports.target(item.value.func))
-                ):
-                    result.holds[each.attr] = target
+            _learn_held(result, item.targets, imports.made(item.value))
     return result
+
+
+def _learn_method(result: OwnClass, item: ast.FunctionDef | ast.AsyncFunctionDef, imports: Imports) -> None:
+    result.own.add(item.name)
+    if item.name in ("__init__", "__new__"):
+        result.own.update(each.arg for each in (*item.args.posonlyargs, *item.args.args, *item.args.kwonlyargs))
+    if any(_last_name(each) in _PROPERTIES for each in item.decorator_list):
+        result.properties.add(item.name)
+    roles = {(imports.path(each) or "").rpartition(".")[2] for each in item.decorator_list}
+    target = imports.target(item.returns) or next((_MADE_BY_ROLE[each] for each in roles & set(_MADE_BY_ROLE)), None)
+    if target is not None:
+        result.makes[item.name] = target if target != _CREW else _returned_crew(item, imports)
+
+
+def _learn_held(result: OwnClass, targets: Sequence[ast.expr], kind: str | None) -> None:
+    for each in targets:
+        if kind is not None and isinstance(each, ast.Attribute) and _is_self(each.value):
+            held = result.holds.get(each.attr, kind)
+            result.holds[each.attr] = kind if held == kind or not _is_crew(kind) else _CREW + MAY_STREAM
+
+
+def _is_crew(kind: str) -> bool:
+    return kind.rstrip(MAY_STREAM + _STREAMS) == _CREW
+
+
+def _returned_crew(function: ast.FunctionDef | ast.AsyncFunctionDef, imports: Imports) -> str:
+    """Return the type of the crew that a function returns, from the crews that it creates."""
+    calls = [item for item in ast.walk(function) if isinstance(item, ast.Call)]
+    crews = {made for call in calls if (made := imports.made(call)) is not None and _is_crew(made)}
+    return crews.pop() if len(crews) == 1 else _CREW + MAY_STREAM
 
 
 def _last_name(node: ast.expr) -> str:
@@ -194,7 +243,8 @@ class TypeScope:
             inner = self.declared(annotation.slice)
             outer = annotation.value.id
             return inner if outer == "Optional" else f"[]{inner}" if inner and outer in ("list", "List") else None
-        return self._imports.target(annotation) or self._own(annotation)
+        kind = self._imports.target(annotation) or self._own(annotation)
+        return _CREW + MAY_STREAM if kind == _CREW else kind
 
     def of(self, node: ast.expr | None) -> str | None:
         """Return the type of an expression, or None if it is unknown."""
@@ -206,7 +256,7 @@ class TypeScope:
             return next((scope[node.id] for scope in reversed(self._scopes) if node.id in scope), None)
         if isinstance(node, ast.Call):
             return (
-                self._imports.target(node.func)
+                self._imports.made(node)
                 or self._own(node.func)
                 or self._returned(node.func)
                 or self._by_function(node.func)
@@ -223,7 +273,7 @@ class TypeScope:
 
     def base(self, kind: str) -> str:
         """Return the crewgraph class that a type is or derives from; empty if there is none."""
-        return self.classes[kind].base if kind in self.classes else kind
+        return self.classes[kind].base if kind in self.classes else kind.rstrip(MAY_STREAM + _STREAMS)
 
     def _own(self, node: ast.expr | None) -> str | None:
         return node.id if isinstance(node, ast.Name) and node.id in self.classes else None
@@ -234,7 +284,15 @@ class TypeScope:
             return None
         if kind in self.classes and func.attr in self.classes[kind].makes:
             return self.classes[kind].makes[func.attr]
-        return _MADE.get((self.base(kind), func.attr))
+        made = _MADE.get((self.base(kind), func.attr))
+        return made if made is None or self.base(kind) != _CREW else self._from_crew(kind, made)
+
+    def _from_crew(self, kind: str, made: str) -> str:
+        """Return the type of what a crew's method returns: outputs, or streams of a crew that streams."""
+        if kind.endswith(_STREAMS) and not made.startswith("[]"):
+            return f"{made}{_STREAMS}" if made == _CREW else _CREW_STREAM
+        may_stream = kind.endswith((MAY_STREAM, _STREAMS)) or kind in self.classes or self._imports.sets_stream
+        return f"{made}{MAY_STREAM}" if may_stream else made
 
     def _by_function(self, func: ast.expr) -> str | None:
         if not isinstance(func, ast.Name) or any(func.id in scope for scope in self._scopes):
@@ -246,4 +304,6 @@ class TypeScope:
             return None
         if kind in self.classes and name in self.classes[kind].holds:
             return self.classes[kind].holds[name]
+        if kind.endswith(MAY_STREAM) and name == "result":
+            return None
         return _HELD.get((self.base(kind), name))

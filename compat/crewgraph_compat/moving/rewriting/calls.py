@@ -159,7 +159,10 @@ def rewrite_attributes(reading: SourceTree, known: ExpressionTypes) -> None:
         instead = _instead(reading, node, known)
         if instead is None:
             continue
-        if not known.is_sure(node.value):
+        if known.may_be_stream(node):
+            message = "if this is the output of a crew that does not stream, `result` is a former name; write `raw`."
+            reading.note(node, message)
+        elif not known.is_sure(node.value):
             reading.note(node, f"if this is an output, `{node.attr.value}` is a former name; write `{instead}`.")
         elif instead.isidentifier():
             reading.change(node, lambda updated, name=instead: updated.with_changes(attr=libcst.Name(name)))

@@ -190,6 +190,7 @@ def _comments(node: libcst.CSTNode) -> Iterator[str]:
 _IMPORTING = frozenset({"importlib.import_module", "importlib.util.find_spec", "pytest.importorskip"})
 """Functions that import the module named by their argument, or check that it exists."""
 
+_IMPORT = re.compile(r"^\s*(?:from|import)\s+crewai(?:_tools)?\b(?:\.[\w.]+)?\s*(?:$|import\b|as\b|,)", re.MULTILINE)
 _PATH = re.compile(r"crewai(?:\.[A-Za-z_]\w*)*")
 
 
@@ -214,6 +215,15 @@ def rewrite_strings(reading: SourceTree) -> None:
             here = "crewgraph has its own" if module is None else f"it is `{module}` in crewgraph"
             left = _imported_by(reading, text) in _IMPORTING
             reading.note(text, f'the string "{value}" is left unchanged; if it names a module, {here}.', left=left)
+    for text in reading.of(libcst.SimpleString, libcst.FormattedStringText):
+        if _IMPORT.search(_text_of(text)) and not isinstance(reading.parent(text), libcst.Expr):
+            message = "this text holds an import of crewai and is left unchanged; run what is made of it with `crewgraph run`."
+            reading.note(text, message, left=True)
+
+
+def _text_of(text: libcst.SimpleString | libcst.FormattedStringText) -> str:
+    value = text.raw_value if isinstance(text, libcst.SimpleString) else text.value
+    return value.replace("\\n", "\n")
 
 
 def _imported_by(reading: SourceTree, text: libcst.SimpleString) -> str | None:

@@ -23,7 +23,8 @@ from crewgraph_compat.moving.names import resolve_name
 from crewgraph_compat.moving.reading.files import parse_python
 from crewgraph_compat.moving.reading.python_uses import UseVisitor, imports_of
 from crewgraph_compat.moving.reading.returned import classes_with_returns, return_types
-from crewgraph_compat.moving.reading.types import Imports, OwnClass, TypeScope
+from crewgraph_compat.moving.reading.types import MAY_STREAM, Imports, OwnClass, TypeScope
+from crewgraph_compat.moving.rewriting.reaching import reaching_assignment
 
 __all__ = [
     "Change",
@@ -236,6 +237,11 @@ class ExpressionTypes:
         """Return the class of a value; empty if it is unknown."""
         return self._kinds.get(self._reading.span(node), "")
 
+    def may_be_stream(self, node: libcst.Attribute) -> bool:
+        """Whether an attribute is the `result` of a value that may be a stream."""
+        feature = self.features.get(self._reading.span(node))
+        return feature is not None and feature.value == MAY_STREAM
+
     def is_sure(self, node: libcst.CSTNode) -> bool:
         """Whether a value has its inferred class on every path through the program."""
         while isinstance(node, (libcst.Attribute, libcst.Subscript, libcst.Call, libcst.Await)):
@@ -247,7 +253,9 @@ class ExpressionTypes:
             return False
         if node.value == "self" or self._reading.path(node) is not None:
             return True
-        kinds = {self._bound_to(item) for item in self._reading.assigned(node, node.value)} - {_NOTHING}
+        assigned = self._reading.assigned(node, node.value)
+        reaching = reaching_assignment(self._reading.parent, node, assigned)
+        kinds = {self._bound_to(item) for item in (assigned if reaching is None else [reaching])} - {_NOTHING}
         return kinds == {self._own.get(self._reading.span(node), "")} or kinds == {""}
 
     def _bound_to(self, node: libcst.CSTNode) -> str | None:

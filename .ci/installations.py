@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""Install what each page says, in an empty environment with nothing else, and run a program there.
+
+    .ci/installations.py [NAME]...     all of them, or those named, as in `crewai-tools mcp`
+
+Needs Python and an index with crewgraph's dependencies; crewgraph itself comes from this checkout. Exits with 1 if an
+installation does not work, or if a page has a `pip install` that nothing here tries.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+
+from servers.openai_api import OpenAIServer
+
+PROGRAMS = Path(__file__).parent / "programs"
+BASE = "pip install ."
+"""How README installs crewgraph; the commands of the pages add to it."""
+
+_COMMAND = re.compile(r"pip install (?:-\S+ )*(?:\"[^\"\n]+\"|'[^'\n]+'|[^\s`\"'#)]+)")
+"""A command in a page, with its options and the first thing that it installs."""
+
+_OURS = re.compile(r"crewgraph\[|crewai-tools|['\"]?\.(\[|$|\s)")
+"""What concerns crewgraph in such a command."""
+
+
+@dataclass(frozen=True)
+class Installation:
+    """What a page says, and what has to work then."""
+
+    page: str
+    said: tuple[str, ...]
+    """The commands, as they stand in the page."""
+
+    run: tuple[str, ...]
+    """Commands in a folder with copies of the programs; `crewgraph` and `python` are those of the environment."""
+
+
+INSTALLATIONS = {
+    "plain": Installation("README.md", (BASE,), ("crewgraph run crew.py", "crewgraph check crew.py")),
+    "crewai-tools": Installation(
+        "docs/crewai-tools.md",
+        ("pip install --no-deps crewai-tools", 'pip install "crewgraph[crewai-tools]"'),
+        ("crewgraph run all_tools.py", "crewgraph run crew_with_tools.py"),
+    ),
+    "migrate": Installation(
+        "docs/moving.md",
+        ('pip install "crewgraph[migrate]"',),
+        ("crewgraph migrate crew.py --write", "python crew.py"),
+    ),
+    "eject": Installation(
+        "docs/eject.md",
+        ('pip install "crewgraph[eject]"',),
+        (
+            "crewgraph eject crew.py:crew --output ejected.py",
+            "python -m pip uninstall -q -y crewgraph",
+            "python ejected.py --harbour Brest",
+        ),
+    ),
+    "pdf": Installation(
+        "docs/knowledge.md", ('pip install "crewgraph[pdf,excel,web]"',), ("crewgraph run pdf_knowledge.py",)
+    ),
+    "mcp": Installation("docs/tools.md", ('pip install ".[mcp]"',), ("crewgraph run mcp_server.py",)),
+    "postgres": Installation("README.md", ('pip install ".[postgres]"',), ("crewgraph run postgres.py",)),
+    "declared": Installation(
+        "docs/declared-flows.md", ('pip install ".[declared]"',), ("crewgraph run declared_flow.py",)
+    ),
+}
+
+UNTRIED = {
+    'pip install ".[anthropic]"': "asks a provider's server",
+    'pip install "crewgraph[mem0]"': "asks a server",
+    "pip install -e '.[dev]'": "a step of created projects, which `create` follows",
+}
+"""Commands of pages that are not tried, and why."""
+
+
+class Failed(Exception):
+    """An installation does not work."""
+
+
+def main(names: list[str]) -> int:
+    """Try the installations; return the exit code."""
+    failed = unknown_commands() if not names else []
+    for name in names or [*INSTALLATIONS, "create"]:
+        started = time.monotonic()
+        try:
+            try_created() if name == "create" else try_installation(INSTALLATIONS[name])
+        except Failed as error:
+            failed.append(f"{name}: {error}")
+        print(f"{name}: {time.monotonic() - started:.0f} s", flush=True)
+    print("\n\n".join(failed) or "Every installation works.")
+    return 1 if failed else 0
+
+
+def unknown_commands() -> list[str]:
+    """Return a text for each command of a page that nothing tries, and for each one tried that no page has."""
+    known = {(one.page, said) for one in INSTALLATIONS.values() for said in one.said}
+    texts = {page: (ROOT / page).read_text("utf-8") for page, _ in known}
+    gone = [f"{page} does not say `{said}` any more" for page, said in known if not _says(texts[page], said)]
+    tried = {said for _, said in known} | set(UNTRIED)
+    new = [
+        f"{page.relative_to(ROOT)} says `{said}`, which nothing tries: add it to {Path(__file__).name}"
+        for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+        for said in _COMMAND.findall(page.read_text("utf-8"))
+        if _OURS.search(said.removeprefix("pip install ")) and said not in tried
+    ]
+    return gone + new
+
+
+def _says(text: str, said: str) -> bool:
+    return said in text or said.removeprefix("pip install ") in text
+
+
+def try_installation(installation: Installation) -> None:
+    """Install what a page says, and run its programs."""
+    with tempfile.TemporaryDirectory() as temporary, OpenAIServer(answer) as server:
+        environment = make_environment(Path(temporary))
+        for said in dict.fromkeys((BASE, *installation.said)):
+            run(said, ROOT, environment)
+        folder = Path(temporary) / "work"
+        folder.mkdir()
+        for program in PROGRAMS.iterdir():
+            (folder / program.name).write_bytes(program.read_bytes())
+        for command in installation.run:
+            run(command, folder, with_model(environment, server.url))
+
+
+def try_created() -> None:
+    """Create projects, and follow the steps that their README files name, with a crewgraph that no index has."""
+    with tempfile.TemporaryDirectory() as temporary, OpenAIServer(answer) as server:
+        environment = make_environment(Path(temporary))
+        run(BASE, ROOT, environment)
+        for kind in ("crew", "flow"):
+            run(f"crewgraph create {kind} Harbour-{kind}", Path(temporary), environment)
+            folder = Path(temporary) / f"harbour_{kind}"
+            steps = re.search(r"```text\n(.*?)```", (folder / "README.md").read_text("utf-8"), re.DOTALL)
+            assert steps is not None
+            lines = [line.partition("  ")[0] for line in steps[1].splitlines() if not line.startswith("crewgraph chat")]
+            run("set -e\n" + "\n".join(lines), folder, with_model(outside_environment(environment), server.url))
+            run("crewgraph run", folder, with_model(environment, server.url))
+
+
+def answer(_request: object) -> str:
+    """Answer as the model of every program does."""
+    return "Final Answer: high tide at noon"
+
+
+def make_environment(folder: Path) -> dict[str, str]:
+    """Create an empty virtual environment; return the variables of a shell in it."""
+    venv.create(folder / "venv", with_pip=True)
+    return {
+        **_variables(),
+        "PATH": f"{folder / 'venv' / 'bin'}:{_variables()['PATH']}",
+        "VIRTUAL_ENV": str(folder / "venv"),
+        "CREWGRAPH_STORAGE_DIR": str(folder / "storage"),
+        "CHECKOUT": str(ROOT),
+    }
+
+
+def outside_environment(environment: dict[str, str]) -> dict[str, str]:
+    """Return the variables without the virtual environment: the steps of a README make their own."""
+    return {**environment, "PATH": _variables()["PATH"]}
+
+
+def _variables() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+
+
+def with_model(environment: dict[str, str], url: str) -> dict[str, str]:
+    """Add the variables of a model that a server on loopback plays."""
+    return {**environment, "OPENAI_API_KEY": "key", "OPENAI_BASE_URL": url, "OPENAI_API_BASE": url}
+
+
+def run(command: str, folder: Path, environment: dict[str, str]) -> None:
+    """Run a command; if it fails, raise its output."""
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        lines = [line for line in (done.stdout + done.stderr).splitlines() if not line.startswith("WARNING: Location")]
+        raise Failed(f"`{command}` ends with {done.returncode}:\n" + "\n".join(lines[-20:]))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
