@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Install what each page says, in an empty environment with nothing else, and run a program there.
 
-    .ci/installations.py [NAME]...     all of them, or those named, as in `crewai-tools mcp`
+    .ci/installations.py [NAME]...     all of them and a created crew, or those named, as in `mcp create-flow`
 
 Needs Python and an index with crewgraph's dependencies; crewgraph itself comes from this checkout. Exits with 1 if an
 installation does not work, or if a page has a `pip install` that nothing here tries.
@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 import venv
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -91,15 +92,24 @@ class Failed(Exception):
 def main(names: list[str]) -> int:
     """Try the installations; return the exit code."""
     failed = unknown_commands() if not names else []
-    for name in names or [*INSTALLATIONS, "create"]:
-        started = time.monotonic()
-        try:
-            try_created() if name == "create" else try_installation(INSTALLATIONS[name])
-        except Failed as error:
-            failed.append(f"{name}: {error}")
-        print(f"{name}: {time.monotonic() - started:.0f} s", flush=True)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        failed += filter(None, pool.map(tried, names or ["create-crew", *INSTALLATIONS]))
     print("\n\n".join(failed) or "Every installation works.")
     return 1 if failed else 0
+
+
+def tried(name: str) -> str:
+    """Try an installation; return what is wrong with it, nothing if it works."""
+    started, problem = time.monotonic(), ""
+    try:
+        if name.startswith("create-"):
+            try_created(name.removeprefix("create-"))
+        else:
+            try_installation(INSTALLATIONS[name])
+    except Failed as error:
+        problem = f"{name}: {error}"
+    print(f"{name}: {time.monotonic() - started:.0f} s", flush=True)
+    return problem
 
 
 def unknown_commands() -> list[str]:
@@ -135,19 +145,18 @@ def try_installation(installation: Installation) -> None:
             run(command, folder, with_model(environment, server.url))
 
 
-def try_created() -> None:
-    """Create projects, and follow the steps that their README files name, with a crewgraph that no index has."""
+def try_created(kind: str) -> None:
+    """Create a project of a kind, and follow the steps that its README names, with a crewgraph that no index has."""
     with tempfile.TemporaryDirectory() as temporary, OpenAIServer(answer) as server:
         environment = make_environment(Path(temporary))
         run(BASE, ROOT, environment)
-        for kind in ("crew", "flow"):
-            run(f"crewgraph create {kind} Harbour-{kind}", Path(temporary), environment)
-            folder = Path(temporary) / f"harbour_{kind}"
-            steps = re.search(r"```text\n(.*?)```", (folder / "README.md").read_text("utf-8"), re.DOTALL)
-            assert steps is not None
-            lines = [line.partition("  ")[0] for line in steps[1].splitlines() if not line.startswith("crewgraph chat")]
-            run("set -e\n" + "\n".join(lines), folder, with_model(outside_environment(environment), server.url))
-            run("crewgraph run", folder, with_model(environment, server.url))
+        run(f"crewgraph create {kind} Harbour-{kind}", Path(temporary), environment)
+        folder = Path(temporary) / f"harbour_{kind}"
+        steps = re.search(r"```text\n(.*?)```", (folder / "README.md").read_text("utf-8"), re.DOTALL)
+        assert steps is not None
+        lines = [line.partition("  ")[0] for line in steps[1].splitlines() if not line.startswith("crewgraph chat")]
+        run("set -e\n" + "\n".join(lines), folder, with_model(outside_environment(environment), server.url))
+        run("crewgraph run", folder, with_model(environment, server.url))
 
 
 def answer(_request: object) -> str:
@@ -164,6 +173,7 @@ def make_environment(folder: Path) -> dict[str, str]:
         "VIRTUAL_ENV": str(folder / "venv"),
         "CREWGRAPH_STORAGE_DIR": str(folder / "storage"),
         "CHECKOUT": str(ROOT),
+        "PIP_NO_COMPILE": "1",  # most of what is installed is never imported here
     }
 
 
