@@ -79,6 +79,8 @@ def _load_separately(name: str, path: Path) -> ModuleType:
 
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_MODULE = re.compile(r"[^./\\\0]+(\.[^./\\\0]+)*")
+"""The dotted name of a module; a path could lead out of the folder."""
 
 
 def validate_name(name: str, label: str) -> str:
@@ -104,7 +106,7 @@ def import_reference(ref: str, where: str, root: Path | None = None) -> Any:
         DefinitionError: If it is malformed or cannot be resolved.
     """
     module, colon, name = ref.partition(":")
-    if not (module and colon and name):
+    if not (_MODULE.fullmatch(module) and colon and name):
         raise DefinitionError(f'{where}: {ref!r} is not of the form "module:name"')
     try:
         return attrgetter(name)(load_module(module, root))

@@ -1,5 +1,6 @@
 """References to Python in declarations, and faults found before anything runs."""
 
+import json
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -60,6 +61,25 @@ def test_crews_and_agents_that_cannot_be_made_are_told_together_before_anything_
         Flow.from_declaration(contents={"name": "Trip", "methods": methods})
     with pytest.raises(FileNotFoundError):
         Flow.from_declaration(contents={"name": "Trip", "methods": {"crew": methods["crew"]}})
+
+
+def test_a_reference_names_a_module_not_a_path(tmp_path: Path):
+    (tmp_path / "home" / "sub").mkdir(parents=True)
+    for folder in (tmp_path, tmp_path / "home", tmp_path / "home" / "sub"):
+        (folder / "ferry_path.py").write_text("def said(flow):\n    return 'a path'\n")
+    for ref in (
+        f"{tmp_path}/ferry_path",
+        "../ferry_path",
+        "..ferry_path",
+        ".ferry_path",
+        "sub/ferry_path",
+        "sub\\ferry",
+    ):
+        (tmp_path / "home" / "trip.json").write_text(
+            json.dumps({"name": "Trip", "methods": {"go": {"start": True, "do": {"ref": f"{ref}:said"}}}})
+        )
+        with pytest.raises(DefinitionError, match='not of the form "module:name"'):
+            Flow.from_declaration(path=tmp_path / "home" / "trip.json")
 
 
 def test_texts_of_an_agent_that_are_not_filled_hold_no_expressions():
