@@ -47,6 +47,7 @@ __all__ = [
     "flow_observers",
     "observed",
     "run_entry_hooks",
+    "with_failure_hooks",
     "with_run_hooks",
 ]
 
@@ -91,11 +92,33 @@ def with_run_hooks(owner: "Crew | Flow", run: Program[object]) -> Program[Any]:
         yield from _dispatch_failure(owner, error)
         raise
     end = ExecutionEndContext(payload=out.payload, output=out.payload, **_owner_field(owner))
-    yield _Dispatch(InterceptionPoint.EXECUTION_END, end)
+    try:
+        yield _Dispatch(InterceptionPoint.EXECUTION_END, end)
+    except Exception as error:
+        setattr(error, _TOLD, True)
+        raise
     return end.payload
 
 
+def with_failure_hooks(owner: "Crew | Flow", run: Program[object]) -> Program[Any]:
+    """Run the exit hooks for a failure of a run that `with_run_hooks` has not seen, since nothing had begun."""
+    try:
+        return (yield from run)
+    except (GraphBubbleUp, Parked):
+        raise
+    except Exception as error:
+        if _is_hooked(owner) and not getattr(error, _TOLD, False):
+            yield from _dispatch_failure(owner, error)
+        vars(error).pop(_TOLD, None)  # the program may raise the same object again
+        raise
+
+
+_TOLD = "__crewgraph_told_hooks__"
+"""Marks an exception that exit hooks have seen."""
+
+
 def _dispatch_failure(owner: "Crew | Flow", error: BaseException) -> Program[None]:
+    setattr(error, _TOLD, True)
     yield _Dispatch(
         InterceptionPoint.EXECUTION_END, ExecutionEndContext(status="failed", error=error, **_owner_field(owner))
     )

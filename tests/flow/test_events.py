@@ -392,3 +392,28 @@ def test_a_result_that_a_hook_does_not_let_out_is_a_failure_and_one_that_it_chan
     with scoped_hooks({InterceptionPoint.OUTPUT: [refuse]}), pytest.raises(HookAborted, match="not out"):
         kickoff(mode, One())
     assert of(FlowFailedEvent, events) and not of(FlowFinishedEvent, events)
+
+
+class Counting(BaseModel):
+    n: int = 0
+
+
+@pytest.mark.parametrize("fails", ["inputs", "method", "end"])
+def test_the_hooks_of_an_end_see_each_failure_once(mode: Mode, fails: str):
+    ends: list[tuple[str, str]] = []
+
+    class Failing(Flow[Counting]):
+        @start()
+        def a(self) -> None:
+            if fails == "method":
+                raise ValueError("at the method")
+
+    def ended(context: Any) -> None:
+        ends.append((context.status, str(context.error or "")))
+        if fails == "end":
+            raise HookAborted("at the end")
+
+    with scoped_hooks({InterceptionPoint.EXECUTION_END: [ended]}), pytest.raises((ValueError, HookAborted)):
+        kickoff(mode, Failing(), {"n": "many"} if fails == "inputs" else None)
+    assert len(ends) == 1
+    assert ends[0][0] == ("completed" if fails == "end" else "failed")

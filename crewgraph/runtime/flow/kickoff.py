@@ -36,7 +36,7 @@ from crewgraph.events.flow import FlowFailedEvent, FlowFinishedEvent, FlowPaused
 from crewgraph.events.lineage import running
 from crewgraph.hooks.points import HookAborted
 from crewgraph.runtime.execution import ReadState, Run, WaitForListeners
-from crewgraph.runtime.run_hooks import flow_observers, observed, run_entry_hooks, with_run_hooks
+from crewgraph.runtime.run_hooks import flow_observers, observed, run_entry_hooks, with_failure_hooks, with_run_hooks
 from crewgraph.runtime.run_target import own_saver
 from crewgraph.runtime.runs.metadata import FLOW_GRANULARITY, FLOW_NAME, has_single_node
 from crewgraph.runtime.runs.retention import Retention
@@ -131,12 +131,12 @@ async def akickoff_flow(flow: "Flow", inputs: dict[str, object]) -> Any:
 
 def resume_flow(flow: "Flow", flow_id: str, feedback: object) -> Any:
     """Resume a run; see `Flow.resume`."""
-    return drive(resume_flow_program(flow, flow_id, feedback))
+    return drive(with_failure_hooks(flow, resume_flow_program(flow, flow_id, feedback)))
 
 
 async def aresume_flow(flow: "Flow", flow_id: str, feedback: object) -> Any:
     """Resume a run on this event loop."""
-    return await adrive(resume_flow_program(flow, flow_id, feedback))
+    return await adrive(with_failure_hooks(flow, resume_flow_program(flow, flow_id, feedback)))
 
 
 def run_of(flow: "Flow", inputs: dict[str, object], feedback: object) -> Program[Any]:
@@ -152,7 +152,7 @@ def run_of(flow: "Flow", inputs: dict[str, object], feedback: object) -> Program
             f'an answer (`feedback=`) for flow `{flow.flow_name}` needs the run that waits for it: `{{"id": flow_id}}` in the '
             "inputs; `flow.pending()` lists them"
         )
-    return resume_flow_program(flow, str(inputs["id"]), feedback)
+    return with_failure_hooks(flow, resume_flow_program(flow, str(inputs["id"]), feedback))
 
 
 def _kickoff(flow: "Flow", inputs: dict[str, object]) -> Program[object]:
@@ -163,7 +163,7 @@ def _kickoff(flow: "Flow", inputs: dict[str, object]) -> Program[object]:
         raise
     start = flow.take_start()
     run: Program[object] = _start_or_resume(flow, final_inputs) if start is None else start(flow, final_inputs)
-    return (yield from run)
+    return (yield from with_failure_hooks(flow, run))
 
 
 def _report_refused_start(flow: "Flow", inputs: Inputs, error: HookAborted) -> None:
