@@ -560,6 +560,9 @@ def test_a_methods_backend_replaces_that_of_its_class(mode: Mode, rack: Rack):
 
     kickoff(mode, Two(checkpointer=False))
     assert Rack.saved == [(rack.label, "one"), ("method", "two"), (rack.label, "three")]
+    Rack.saved.clear()
+    kickoff(mode, Two(checkpointer=False, persistence=Rack(label="object")))
+    assert Rack.saved == [("object", "one"), ("object", "two"), ("object", "three")]
 
 
 def test_a_declared_flow_names_a_backend_of_the_program(mode: Mode):

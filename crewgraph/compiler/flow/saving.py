@@ -40,16 +40,15 @@ def _storage_errors(backend: object, failure: str, remedy: str = "") -> Generato
 
 
 def save_state(run: FlowRun, method: str) -> None:
-    """Save the state with the backends that a completed method asks for.
+    """Save the state with the backend that a completed method asks for: its object's, else its own, else its class's.
 
     A failure does not undo the method: the run is to stop with it once the completion is kept (`run.unsaved`).
     """
     definition = run.plan.definition
     method_definition = definition.methods[method]
-    own = method_definition.persistence
-    declared = definition.persistence if own is None or own is True else own  # a method's replaces that of its class
-    for backend in _distinct([run.flow.persistence, declared]):
-        _save(run, method, backend)
+    given = _distinct([run.flow.persistence, method_definition.persistence, definition.persistence])
+    if given:
+        _save(run, method, given[0])
     if (method_definition.verbose and method_definition.persistence) or (definition.verbose and definition.persistence):
         print(f"Flow state is saved: {run.flow_id}, after `{method}`")  # noqa: T201 - `verbose` asks for it
 
