@@ -610,8 +610,8 @@ def test_a_waiting_run_is_restored_from_its_backend_alone(mode: Mode, tmp_path: 
         assert mode.run(moved.resume, moved.aresume, "sold") == ("a cod, fresh", "sold", 4)
     assert done == ["catch", "review"]
     assert shelf.load_pending_feedback(flow.flow_id) is None
-    with pytest.raises(DefinitionError, match="waits for an answer"):
-        Reviewing.from_pending(flow.flow_id, shelf, checkpointer=False)
+    with SqliteCheckpointer(tmp_path / "here.db") as saver, pytest.raises(DefinitionError, match="waits for an answer"):
+        Reviewing.from_pending(flow.flow_id, shelf, checkpointer=saver)  # it has been answered elsewhere
 
 
 def test_a_provider_is_not_asked_again_when_its_run_is_restored(mode: Mode, tmp_path: Path):

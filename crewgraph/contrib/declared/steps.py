@@ -125,7 +125,7 @@ def _load_crew(action: FlowCrewActionDefinition, place: str, root: Path | None) 
         return load_crew_from_definition(action.with_, source=f"{place}.with", project_root=root)
     folder = (root or Path.cwd()).resolve()
     path = folder / str(action.from_declaration)
-    if not path.resolve().is_relative_to(folder):
+    if root is not None and not path.resolve().is_relative_to(folder):
         raise DefinitionError(
             f"{place}.from_declaration: {action.from_declaration!r} leads out of {display_path(folder)}, the folder of the "
             "definition; move the crew's file into it"

@@ -29,6 +29,7 @@ from crewgraph.core.operations import Program, Saving, adrive, drive
 from crewgraph.definitions.flow.checkpoints import run_extension, state_inputs
 from crewgraph.definitions.flow.feedback import PendingFeedbackContext, PendingFlow
 from crewgraph.definitions.flow.flow import Flow
+from crewgraph.definitions.flow.persistence import FlowPersistence
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import CompileError, DefinitionError, RunError
@@ -487,20 +488,27 @@ def waiting_flow_runs(flow: "Flow", flow_id: str) -> PendingFlow:
         DefinitionError: the run is not pending.
     """
     saver = checkpointer_for(flow.checkpointer)
-    if saver is not None:
+    # A backend that was given knows whether somebody has answered elsewhere.
+    is_answered = _keeps_questions(flow.persistence) and flow.persistence.load_pending_feedback(flow_id) is None
+    if saver is not None and not is_answered:
         graph = compile_flow(flow, checkpointer=saver)
         run = FlowRun(flow, graph.plan, None, {}, stored=True)
         _, values = drive(stored_values(graph, run, flow_id))
         if values.get("parked"):
             run.read(values)
             return flow_questions(run, values["parked"])
-        for backend in backends_of(flow):
-            load = getattr(backend, "load_pending_feedback", None)
-            if load is not None and (kept := load(flow_id)) is not None:
+        for backend in filter(_keeps_questions, backends_of(flow)):
+            if (kept := backend.load_pending_feedback(flow_id)) is not None:
                 return drive(_pending_of_backend(graph, flow_id, *kept))
     raise DefinitionError(
         f"no run `{flow_id}` of flow `{flow.flow_name}` waits for an answer; `pending()` lists those that do"
     )
+
+
+def _keeps_questions(backend: object) -> bool:
+    """Whether a backend keeps the questions of runs that wait."""
+    load = getattr(type(backend), "load_pending_feedback", None)
+    return load is not None and load is not FlowPersistence.load_pending_feedback
 
 
 def _pending_of_backend(
