@@ -203,7 +203,7 @@ def test_a_guardrail_that_refuses_every_attempt_ends_the_run_with_its_last_reaso
     with pytest.raises(GuardrailFailed) as caught:
         mode.kickoff(made)
     assert str(caught.value).startswith(
-        "task `write` failed guardrail validation after 2 retries. Last error: c is no good. The guardrail (`judge`)"
+        "Task failed guardrail validation after 2 retries. Last error: c is no good. In task `write`, the guardrail (`judge`)"
     )
     assert len(llm.requests) == 3
     assert "a is no good" in llm.requests[1].text
