@@ -25,6 +25,7 @@ __all__ = [
     "flat_schema",
     "from_json_schema",
     "from_signature",
+    "is_derived",
     "json_schema",
     "model_outline",
     "schema_outline",
@@ -409,6 +410,11 @@ def call_arguments(instance: BaseModel) -> dict[str, Any]:
     fields = type(instance).model_fields
     arguments = {info.alias or name: getattr(instance, name) for name, info in fields.items()}
     return arguments | (instance.model_extra or {})
+
+
+def is_derived(model: type[BaseModel]) -> bool:
+    """Return whether a model of arguments was created by `from_signature`."""
+    return issubclass(model, _Arguments)
 
 
 def trusted(model: type[_M], fields: dict[str, Any]) -> _M:

@@ -6,7 +6,7 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Container, Hashable, Mapping
 from copy import copy
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import lru_cache
 from threading import Lock
 from typing import Any, ClassVar, Self, cast
@@ -134,27 +134,36 @@ FINGERPRINT_NAMESPACE = UUID("f47ac10b-58cc-4372-a567-0e02b2c3d479")
 
 
 class Fingerprint(BaseModel):
-    """A UUID with its creation time and metadata, for audits."""
+    """An identity, a UUID unless another was loaded, with its creation time and metadata, for audits."""
 
     metadata: Metadata = Field(default_factory=dict)
     """Additional plain data."""
 
-    _uuid: UUID = PrivateAttr(default_factory=uuid4)
-    _created_at: datetime = PrivateAttr(default_factory=lambda: datetime.now(UTC))
+    _identity: str = PrivateAttr(default_factory=lambda: str(uuid4()))
+    _created_at: datetime = PrivateAttr(default_factory=datetime.now)
 
     @property
     def uuid_str(self) -> str:
-        """The UUID as a string."""
-        return str(self._uuid)
+        """The identity as a string."""
+        return self._identity
 
     @property
     def uuid(self) -> UUID:
-        """The UUID."""
-        return self._uuid
+        """The UUID.
+
+        Raises:
+            ValueError: Another text was loaded as identity.
+        """
+        try:
+            return UUID(self._identity)
+        except ValueError as error:
+            raise ValueError(
+                f"the identity {self._identity!r:.60} of the fingerprint is no UUID; read `uuid_str`"
+            ) from error
 
     @property
     def created_at(self) -> datetime:
-        """The creation time, in UTC."""
+        """The creation time: local time without a time zone, or as it was loaded."""
         return self._created_at
 
     @classmethod
@@ -168,7 +177,7 @@ class Fingerprint(BaseModel):
         if seed is not None:
             if not seed.strip():
                 raise ValueError("the seed of a fingerprint is blank; give some text, or None for a random identity")
-            fingerprint._uuid = uuid5(FINGERPRINT_NAMESPACE, seed)
+            fingerprint._identity = str(uuid5(FINGERPRINT_NAMESPACE, seed))
         return fingerprint
 
     def to_dict(self) -> dict[str, Any]:
@@ -177,19 +186,19 @@ class Fingerprint(BaseModel):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Load a fingerprint from the data of `to_dict`."""
+        """Load a fingerprint from the data of `to_dict`; any text may be its identity."""
         fingerprint = cls(metadata=data.get("metadata") or {})
         if text := data.get("uuid_str"):
-            fingerprint._uuid = UUID(text)
+            fingerprint._identity = str(text)
         if text := data.get("created_at"):
             fingerprint._created_at = datetime.fromisoformat(text)
         return fingerprint
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Fingerprint) and other.uuid == self.uuid
+        return isinstance(other, Fingerprint) and other.uuid_str == self.uuid_str
 
     def __hash__(self) -> int:
-        return hash(self._uuid)
+        return hash(self._identity)
 
     def __str__(self) -> str:
         return self.uuid_str

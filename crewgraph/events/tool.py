@@ -84,7 +84,7 @@ class ToolUsageErrorEvent(ToolUsageEvent):
     type: str = "tool_usage_error"
 
     error: Any
-    """The error."""
+    """What the tool raised, or a text where it was not called."""
 
 
 class ToolFailureDetectedEvent(ToolUsageEvent):

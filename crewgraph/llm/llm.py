@@ -193,6 +193,7 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
     interceptor: BaseInterceptor[Any, Any] | None = None
     """Intercepts httpx requests and responses; only for providers with OpenAI's protocol."""
 
+    _api_key: str | None = None
     _named: _Named | None = None  # None if a subclass does not call `__init__`
 
     def __init__(
@@ -261,6 +262,20 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
             self.model = target.model
         self._named = _Named(self.model, model, provider)
 
+    @property
+    def api_key(self) -> str | None:
+        """The API key: the one that was given, or that of the environment; None if there is none."""
+        if self._api_key is not None:
+            return self._api_key
+        try:
+            return self.target().environment_key()
+        except UnknownModel:
+            return None
+
+    @api_key.setter
+    def api_key(self, value: str | None) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        self._api_key = value
+
     def target(self) -> Target:
         """Return the provider and the model's name there."""
         if self._named is not None and self.model == self._named.displayed:
@@ -279,7 +294,10 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
 
     def adapter(self) -> ChatModel:
         """Return the `Model` adapter that graphs call; the same object until an attribute changes."""
-        explicit = {name: value for name in SETTINGS if _is_set(value := getattr(self, name))}
+        # The environment's key is not a setting; a subclass may have `api_key` as a plain attribute.
+        own_key = vars(self).get("api_key", self._api_key)
+        given = {name: own_key if name == "api_key" else getattr(self, name) for name in SETTINGS}
+        explicit = {name: value for name, value in given.items() if _is_set(value)}
         settings = {name: _snapshot(value) for name, value in {**explicit, **self.additional_params}.items()}
         target = self.target()
         address = target.address(self.base_url)

@@ -206,13 +206,17 @@ class Target:
             )
         return address.rstrip("/") if address else None
 
+    def environment_key(self) -> str | None:
+        """Return the API key that an environment variable of the provider holds, if any."""
+        return _first_variable(self.provider.key_variables)
+
     def key(self, api_key: str | None, address: str | None) -> str | None:
         """Return the API key: the argument, or an environment variable of the provider.
 
         Raises:
             MissingKey: The provider requires a key and none is set.
         """
-        key = api_key or _first_variable(self.provider.key_variables)
+        key = api_key or self.environment_key()
         if key or not self.provider.key_needed:
             return key
         if self.provider.name == "openai" and address is not None and "api.openai.com" not in address:

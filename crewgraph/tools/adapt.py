@@ -24,7 +24,14 @@ from crewgraph.tools.base import BaseTool, Tool, approval_of, keep_always, tool
 from crewgraph.tools.failure import ReportedFailure, ToolFailure
 from crewgraph.tools.langchain import arguments_of, is_async_only, is_langchain_tool, wants_call_id
 from crewgraph.tools.results import Rendered, is_blocks, observation, render_blocks
-from crewgraph.tools.structured import CrewStructuredTool, UsageCounted, claim_use, prompt_text, tool_spec
+from crewgraph.tools.structured import (
+    CrewStructuredTool,
+    UsageCounted,
+    claim_use,
+    keyword_names,
+    prompt_text,
+    tool_spec,
+)
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -222,7 +229,7 @@ class _FunctionTool(AdaptedTool):
                 self._afunction = source._arun  # pyright: ignore[reportPrivateUsage]
         else:
             self._function = source.func
-        self._accepted_names = _parameters(self._function)
+        self._accepted_names = keyword_names(self._function)
 
     def run(self, args: PlainDict, config: "RunnableConfig") -> object:
         arguments = self._claim_arguments(args)
@@ -266,14 +273,6 @@ class _FunctionTool(AdaptedTool):
             }
         claim_use(self._counter)
         return arguments
-
-
-def _parameters(function: Callable[..., Any]) -> frozenset[str] | None:
-    """Return the parameter names of a function; None if it accepts any keyword."""
-    parameters = inspect.signature(function).parameters
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
-        return None
-    return frozenset(parameters)
 
 
 class _LangChainTool(AdaptedTool):

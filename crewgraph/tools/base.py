@@ -21,7 +21,7 @@ from crewgraph.schema import PlainDict, from_signature
 from crewgraph.tools.failure import ToolFailurePolicy
 from crewgraph.tools.langchain import arguments_of, is_async_only, is_langchain_tool, langchain_tool
 from crewgraph.tools.results import Rendered, restore_result, result_schema_of, result_text
-from crewgraph.tools.structured import CrewStructuredTool, claim_use, prompt_text, tool_spec
+from crewgraph.tools.structured import CrewStructuredTool, checked_arguments, claim_use, prompt_text, tool_spec
 
 if TYPE_CHECKING:
     from langchain_core.tools import StructuredTool
@@ -236,22 +236,33 @@ class BaseTool(BaseModel, ABC, metaclass=ToolType):
         return await acall(self._run, *args, **kwargs)
 
     def run(self, *args: Any, **kwargs: object) -> Any:
-        """Execute the tool with the arguments of `_run`, and count the use.
+        """Execute the tool and count the use.
+
+        Args:
+            *args: Passed to `_run` as they are; with them, nothing is checked.
+            **kwargs: Checked and converted by `args_schema`; what it does not have is dropped.
 
         Raises:
+            InvalidArguments: The arguments do not match the schema (also ValueError).
             UsageLimitReached: The tool was used `max_usage_count` times.
         """
+        arguments = self._checked(args, kwargs)
         claim_use(self)
-        return call(self._run, *args, **kwargs)
+        return call(self._run, *args, **arguments)
 
     async def arun(self, *args: Any, **kwargs: object) -> Any:
         """Async version of `run`.
 
         Raises:
+            InvalidArguments: The arguments do not match the schema (also ValueError).
             UsageLimitReached: The tool was used `max_usage_count` times.
         """
+        arguments = self._checked(args, kwargs)
         claim_use(self)
-        return await self._arun(*args, **kwargs)
+        return await self._arun(*args, **arguments)
+
+    def _checked(self, args: tuple[Any, ...], kwargs: dict[str, object]) -> dict[str, object]:
+        return kwargs if args else checked_arguments(self.name, self.args_schema, self._function, kwargs)
 
     def reset_usage_count(self) -> None:
         """Reset the usage counter to 0."""
@@ -259,7 +270,7 @@ class BaseTool(BaseModel, ABC, metaclass=ToolType):
 
     def to_structured_tool(self) -> CrewStructuredTool:
         """Convert to a `CrewStructuredTool`, which has its own usage counter."""
-        return CrewStructuredTool(
+        converted = CrewStructuredTool(
             self.name,
             self.description,
             self.args_schema,
@@ -273,6 +284,7 @@ class BaseTool(BaseModel, ABC, metaclass=ToolType):
             result_schema=self.result_schema,
             tool_failure_policy=self.tool_failure_policy,
         )
+        return converted.rendered_by(self._text_of)
 
     def to_langchain(self) -> "StructuredTool":
         """Convert to a LangChain tool, for any LangChain or LangGraph agent.
@@ -330,6 +342,9 @@ class BaseTool(BaseModel, ABC, metaclass=ToolType):
     def _render(self, result: Any) -> Rendered:
         """Render a result, given as plain data, for the model."""
         return self.format_output_for_agent(restore_result(self.result_schema, result)), []
+
+    def _text_of(self, result: Any) -> str:
+        return self._render(result)[0]
 
     def _generate_description(self) -> None:
         """Do nothing; CrewAI tools call this after they change the description."""

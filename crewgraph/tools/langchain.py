@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from crewgraph.core.messages import ToolSpec
 from crewgraph.errors import DefinitionError
 from crewgraph.extras import load
-from crewgraph.schema import PlainDict, call_arguments, json_schema, validated
+from crewgraph.schema import PlainDict, json_schema
 
 if TYPE_CHECKING:
     from langchain_core.tools import StructuredTool
@@ -95,7 +95,7 @@ def langchain_tool(
     Args:
         spec: Name, description and parameters.
         schema: The arguments.
-        call: Executes the tool with the arguments by name.
+        call: Validates the arguments, by the names that models use, and executes the tool with them.
         acall: Async version of `call`.
         return_direct: Whether the result becomes the agent's final answer.
         require_approval: Whether a person has to approve calls; stored in the tool's `metadata`.
@@ -110,10 +110,10 @@ def langchain_tool(
         )
 
     def func(**arguments: object) -> Any:
-        return call(**call_arguments(validated(schema, arguments)))
+        return call(**arguments)
 
     async def coroutine(**arguments: object) -> Any:
-        return await acall(**call_arguments(validated(schema, arguments)))
+        return await acall(**arguments)
 
     has_alias = any(field.alias for field in schema.model_fields.values())
     return load("langchain_core.tools").StructuredTool(

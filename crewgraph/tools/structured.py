@@ -10,6 +10,7 @@ from threading import Lock
 from typing import Any, Protocol, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import ToolSpec
@@ -20,10 +21,12 @@ from crewgraph.schema import (
     call_arguments,
     flat_schema,
     from_signature,
+    is_derived,
     json_schema,
     schema_outline,
     validated,
 )
+from crewgraph.text import shorten
 from crewgraph.tools.failure import ToolFailurePolicy
 from crewgraph.tools.results import result_schema_of, result_text
 
@@ -32,8 +35,10 @@ __all__ = [
     "InvalidArguments",
     "UsageCounted",
     "UsageLimitReached",
+    "checked_arguments",
     "claim_use",
     "find_tool",
+    "keyword_names",
     "model_name",
     "prompt_text",
     "tool_spec",
@@ -116,6 +121,51 @@ class InvalidArguments(ToolFailed, ValueError):
     """The arguments do not match the schema of the tool."""
 
 
+def keyword_names(function: Callable[..., Any]) -> frozenset[str] | None:
+    """Return the parameter names of a function; None if it accepts any keyword."""
+    parameters = inspect.signature(function).parameters
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return None
+    return frozenset(parameters)
+
+
+def checked_arguments(
+    name: str, schema: type[BaseModel], function: Callable[..., Any], given: Mapping[str, object]
+) -> dict[str, Any]:
+    """Validate and convert the keyword arguments of a program's call of a tool.
+
+    Arguments that neither the schema nor, where the schema was derived from it, the function has are dropped, as are
+    defaults that the function does not accept.
+
+    Raises:
+        InvalidArguments: The arguments do not match the schema.
+    """
+    try:
+        arguments = call_arguments(validated(schema, dict(given)))
+    except ValidationError as error:
+        problems = "; ".join(_problem(detail) for detail in error.errors(include_url=False))
+        outline = schema_outline(json_schema(schema))
+        raise InvalidArguments(f"the arguments of `{name}` are invalid: {problems}. It takes: {outline}") from error
+    accepted = keyword_names(function)
+    if accepted is None:
+        return arguments
+    if is_derived(schema):  # what models cannot write is not in the schema, but a program may give it
+        arguments = {key: given[key] for key in given if key in accepted} | arguments
+    return {key: value for key, value in arguments.items() if key in accepted or key in given}
+
+
+def _problem(error: ErrorDetails) -> str:
+    location = ".".join(str(part) for part in error["loc"])
+    if error["type"] == "missing":
+        return f"`{location}` is missing"
+    message = f"{error['msg']} (given: {shorten(repr(error['input']), _QUOTED_CHARACTERS)})"
+    return f"`{location}`: {message}" if location else message
+
+
+_QUOTED_CHARACTERS = 200
+"""Maximum number of characters of an invalid value that are quoted."""
+
+
 class _Nothing(BaseModel):
     """What a tool without a function takes."""
 
@@ -159,6 +209,7 @@ class CrewStructuredTool:
         self.require_approval = require_approval
         self.result_schema = result_schema or result_schema_of(self.func)
         self.tool_failure_policy = tool_failure_policy
+        self._rendered_by: Callable[[object], str] | None = None
         if func is not None:
             _check_parameters(name, func, self.args_schema)
 
@@ -220,8 +271,15 @@ class CrewStructuredTool:
         return self.prompt_text
 
     def format_output_for_agent(self, raw_result: object) -> str:
-        """Return the text of a result for the model."""
+        """Return the text of a result for the model, in the form that the tool has which this one was converted from."""
+        if self._rendered_by is not None:
+            return self._rendered_by(raw_result)
         return result_text(self.name, self.result_schema, raw_result)
+
+    def rendered_by(self, render: Callable[[object], str]) -> "CrewStructuredTool":
+        """Let a function give the text of results, and return this tool."""
+        self._rendered_by = render
+        return self
 
     def has_reached_max_usage_count(self) -> bool:
         """Return whether no use is left."""

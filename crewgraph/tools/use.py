@@ -27,7 +27,7 @@ _MESSAGE_LIMIT = 2000
 
 
 class Outcome(TypedDict):
-    """The outcome of a tool call, as plain data."""
+    """The outcome of a tool call, as plain data but for `error`."""
 
     ok: bool
     """Whether the call succeeded."""
@@ -43,6 +43,9 @@ class Outcome(TypedDict):
 
     failure: NotRequired[PlainDict]
     """If it failed: the `ToolFailure` as plain data."""
+
+    error: NotRequired[Exception]
+    """If it raised: what it raised, for events; not recorded."""
 
 
 class GuardedTool:
@@ -102,19 +105,21 @@ class GuardedTool:
             self._failed(outcome, str(reported), reported.failure)
         except UsageLimitReached as error:
             failure = ToolFailure(message=str(error), reason=ToolFailureReason.USAGE_LIMIT, code=type(error).__name__)
-            self._failed(outcome, str(error), failure)
+            self._failed(outcome, str(error), failure, error)
         except ToolFailed as error:  # its message is complete
             _log.warning("%s", error)
             reason = ToolFailureReason.MCP_ERROR if isinstance(self.tool.source, MCPTool) else None
-            self._failed(outcome, str(error), _failure_of(error, reason))
+            self._failed(outcome, str(error), _failure_of(error, reason), error)
         except Exception as error:
             if isinstance(error, self._passing) or is_control_flow(error):
                 raise
             _log.warning("the tool `%s` failed", self.tool.title, exc_info=error)
-            self._failed(outcome, _describe(self.name, error), _failure_of(error))
+            self._failed(outcome, _describe(self.name, error), _failure_of(error), error)
 
-    def _failed(self, outcome: Outcome, text: str, failure: ToolFailure) -> None:
+    def _failed(self, outcome: Outcome, text: str, failure: ToolFailure, error: Exception | None = None) -> None:
         outcome.update(ok=False, result=text, failure=failure.model_dump(mode="json"))
+        if error is not None:
+            outcome["error"] = error
 
 
 def _text(error: Exception) -> str:

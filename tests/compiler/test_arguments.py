@@ -96,3 +96,11 @@ def test_the_step_shows_the_arguments_of_a_native_call_as_text():
     uses: list[Any] = [[ToolUse("count", {"folder": "/ä", "depth": 2})], "x"]
     play_task(task(agent(*uses, native=True, tools=[count], step_callback=steps.append)))
     assert steps[0].tool_input == '{"folder": "/ä", "depth": 2}'
+
+
+@pytest.mark.parametrize("place", ["agent", "crew"])
+def test_a_model_that_nobody_asks_needs_no_key(place: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    special: Any = "anthropic/claude-sonnet-4-5"
+    played = counting(RIGHT, special) if place == "agent" else counting(RIGHT, None, function_calling_llm=special)
+    assert played.messages()[-1][1] == "Observation: 7 in /a, 2 deep"

@@ -1,6 +1,6 @@
 """Fingerprints: who a definition is, in audits."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from uuid import UUID
 
 import pytest
@@ -17,7 +17,7 @@ def test_every_definition_has_a_fingerprint_of_its_own():
     assert len({one.uuid_str for one in prints}) == 3
     assert agent.fingerprint is agent.security_config.fingerprint
     assert UUID(prints[0].uuid_str) == prints[0].uuid
-    assert (datetime.now(UTC) - prints[0].created_at).total_seconds() < 60
+    assert (datetime.now() - prints[0].created_at).total_seconds() < 60
 
 
 def test_the_same_seed_gives_the_same_identity():
@@ -47,6 +47,15 @@ def test_fingerprints_come_back_from_plain_data():
     config = SecurityConfig(fingerprint=made)
     assert SecurityConfig.from_dict(config.to_dict()).fingerprint == made
     assert SecurityConfig.from_dict({}).fingerprint != made
+
+
+def test_any_text_can_be_the_identity_of_a_fingerprint_from_plain_data():
+    made = Fingerprint.from_dict({"uuid_str": "team-a", "created_at": "2024-05-01T12:00:00"})
+    assert (made.uuid_str, str(made), made.created_at) == ("team-a", "team-a", datetime(2024, 5, 1, 12))
+    assert made == Fingerprint.from_dict(made.to_dict())
+    assert made in {made}
+    with pytest.raises(ValueError, match="the identity 'team-a' of the fingerprint is no UUID; read `uuid_str`"):
+        assert made.uuid
 
 
 def test_the_identity_cannot_be_assigned():

@@ -272,3 +272,15 @@ def test_importing_models_imports_no_client():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_key_of_a_model_is_that_of_the_environment_unless_one_is_given(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "of the environment")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    llm = LLM("anthropic/claude-sonnet-4-5")
+    assert llm.api_key == "of the environment"
+    assert "of the environment" not in str(llm.to_config_dict()) + repr(llm)
+    llm.api_key = "given"
+    assert llm.api_key == "given"
+    assert LLM("anthropic/claude-sonnet-4-5", api_key="mine").api_key == "mine"
+    assert [LLM("gpt-4o").api_key, LLM("nobody/knows").api_key] == [None, None]

@@ -12,8 +12,9 @@ from until import LONG
 
 from crewgraph import Crew, ScriptedLLM, TaskOutput, ToolUse
 from crewgraph.errors import GuardrailFailed, MissingInput, OutputNotSaved
-from crewgraph.events import CrewKickoffFailedEvent, TaskFailedEvent
+from crewgraph.events import CrewKickoffFailedEvent, TaskFailedEvent, ToolUsageErrorEvent
 from crewgraph.tools import tool
+from crewgraph.tools.adapt import as_tool
 
 from .parts import agent, asked, crew, task
 
@@ -34,6 +35,23 @@ def test_a_failure_carries_the_tasks_name_and_is_told_to_the_audience(mode: Mode
     crew_failed = next(event for event in events if isinstance(event, CrewKickoffFailedEvent))
     assert task_failed.error == "task `second` of agent `Senior Writer`: Broken: the model broke"
     assert crew_failed.error.startswith("Broken: the model broke (in task `second` of agent `Senior Writer`")
+
+
+@tool("Depth of the sea")
+def broken_depth(place: str) -> str:
+    """Look up how deep the sea is."""
+    raise Broken(f"no depth of {place}")
+
+
+@pytest.mark.parametrize("cache", [True, False])
+def test_the_event_of_a_failed_tool_holds_what_the_tool_raised(mode: Mode, cache: bool):
+    llm = ScriptedLLM([ToolUse(as_tool(broken_depth).name, {"place": "Brest"}), "done"])
+    with heard() as events:
+        mode.kickoff(crew(task("a", agent(llm, tools=[broken_depth])), cache=cache))
+    (failed,) = [event for event in events if isinstance(event, ToolUsageErrorEvent)]
+    assert type(failed.error) is Broken
+    assert str(failed.error) == "no depth of Brest"
+    assert failed.to_json()["error"] == "Broken: no depth of Brest"
 
 
 def test_a_failed_task_has_an_end_and_its_former_output(mode: Mode):
@@ -185,7 +203,7 @@ def test_a_guardrail_that_refuses_every_attempt_ends_the_run_with_its_last_reaso
     with pytest.raises(GuardrailFailed) as caught:
         mode.kickoff(made)
     assert str(caught.value).startswith(
-        "task `write` failed guardrail validation after 2 retries. Last error: c is no good. The guardrail (`judge`)"
+        "Task failed guardrail validation after 2 retries. Last error: c is no good. In task `write`, the guardrail (`judge`)"
     )
     assert len(llm.requests) == 3
     assert "a is no good" in llm.requests[1].text

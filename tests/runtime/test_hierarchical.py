@@ -89,6 +89,19 @@ def test_tools_of_a_task_are_the_managers(mode: Mode):
     assert "saw sky" in asked(manager)[1] and NAMED in manager.requests[0].text
 
 
+def test_a_manager_is_offered_the_tools_of_the_agent_whom_a_task_is_meant_for(mode: Mode):
+    @tool
+    def dig(place: str) -> str:
+        """Dig a hole."""
+        return f"a hole in {place}"
+
+    manager = ScriptedLLM([ToolUse("dig", {"place": "Brest"}), "dug"])
+    digger = agent(ScriptedLLM([]), "Digger", tools=[dig])
+    assert mode.kickoff(led(manager, todo("one", agent=digger), team=[digger])).raw == "dug"
+    assert "a hole in Brest" in asked(manager)[1]
+    assert NAMED in manager.requests[0].text
+
+
 def test_a_manager_of_ones_own(mode: Mode):
     llm, worker = ScriptedLLM([handed("x", "Worker"), "led"]), ScriptedLLM(["worked"])
     boss = agent(llm, "Boss", backstory="strict")  # allow_delegation is a manager's nature

@@ -45,6 +45,27 @@ def test_placeholders_in_the_path_are_filled(mode: Mode, here: Path):
     assert (here / "rain of 7.md").read_text() == "x"
 
 
+def test_an_absolute_path_with_placeholders_is_absolute(
+    mode: Mode, here: Path, tmp_path_factory: pytest.TempPathFactory
+):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    made = task("a", agent(ScriptedLLM(["x"])), output_file=f"{elsewhere}/{{topic}}/of {{year}}.md")
+    mode.kickoff(crew(made), {"topic": "../rain", "year": 7})
+    assert (elsewhere / "__rain" / "of 7.md").read_text() == "x"
+    assert list(here.iterdir()) == []
+
+
+def test_a_link_cannot_lead_out_of_the_folder_of_an_absolute_path(mode: Mode, here: Path, tmp_path: Path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "in" / "link").symlink_to(tmp_path / "out")
+    with pytest.raises(OutputNotSaved, match="outside of that folder"):
+        mode.kickoff(
+            crew(task("a", agent(ScriptedLLM(["x"])), output_file=f"{tmp_path}/in/{{topic}}/a.md")), {"topic": "link"}
+        )
+    assert list((tmp_path / "out").iterdir()) == []
+
+
 @pytest.mark.parametrize("evil", ["../escape", "/etc/escape", "a/../../escape", "..\\escape", "..", "~/escape"])
 def test_an_input_cannot_lead_out_of_the_folder(mode: Mode, here: Path, evil: str):
     mode.kickoff(crew(task("a", agent(ScriptedLLM(["x"])), output_file="out/{name}.md")), {"name": evil})

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from crewgraph.errors import DefinitionError, LimitReached
 from crewgraph.tools import BaseTool, EnvVar, tool
+from crewgraph.tools.adapt import as_tool
 from crewgraph.tools.base import Tool
 from crewgraph.tools.structured import CrewStructuredTool, InvalidArguments
 
@@ -136,7 +137,95 @@ def test_run_takes_arguments_as_the_method_does():
     assert Search().run("a") == "a 3"
     assert Search().run("a", 4) == "a 4"
     assert Search().run(query="a", limit=5) == "a 5"
-    assert Weather().run(city="x", more=1) == {"city": "x", "more": 1}
+    assert Weather().run(city="x", more=1) == {"city": "x"}  # its schema has no `more`
+
+
+class Point(BaseModel):
+    n: int
+    m: int = 5
+
+
+class Aliased(BaseModel):
+    kind: str = Field(alias="class")
+
+
+class Takes(BaseTool):
+    name: str = "takes"
+    description: str = "Takes numbers."
+    args_schema: Type[BaseModel] = Point  # noqa: UP006
+
+    def _run(self, n: int, m: int = 7) -> Any:
+        return n, m
+
+    async def _arun(self, n: int, m: int = 7) -> Any:
+        return "later", n, m
+
+
+class Connection:
+    """What JSON cannot express."""
+
+
+class Connected(BaseTool):
+    name: str = "connected"
+    description: str = "Takes what no model can write."
+
+    def _run(self, n: int, connection: Connection | None = None, *, of: Where | None = None) -> Any:
+        return n, connection is not None, of
+
+
+class OfKind(BaseTool):
+    name: str = "of kind"
+    description: str = "Takes a name that is a keyword."
+    args_schema: Type[BaseModel] = Aliased  # noqa: UP006
+
+    def _run(self, kind: str) -> str:
+        return kind
+
+
+def used(tool: BaseTool, mode: str, **arguments: Any) -> Any:
+    return tool.run(**arguments) if mode == "sync" else asyncio.run(tool.arun(**arguments))[1:]
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_run_converts_arguments_by_the_schema_fills_in_its_defaults_and_drops_unknown_ones(mode: str):
+    assert used(Takes(), mode, n="3") == (3, 5)
+    assert used(Takes(), mode, n="3", m=1.0, unknown=1) == (3, 1)
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [({"m": 1}, "`n` is missing. It takes"), ({"n": "x"}, r"`n`: .* integer.* \(given: 'x'\). It takes")],
+)
+def test_run_refuses_arguments_that_do_not_fit_and_does_not_count_the_use(
+    mode: str, arguments: dict[str, Any], problem: str
+):
+    takes = Takes(max_usage_count=1)
+    with pytest.raises(ValueError, match=rf"the arguments of `takes` are invalid: {problem}") as refused:
+        used(takes, mode, **arguments)
+    assert isinstance(refused.value, InvalidArguments)
+    assert takes.current_usage_count == 0
+
+
+def test_run_converts_arguments_of_functions_whose_signature_is_the_schema():
+    @tool
+    def add(n: int, m: int = 2) -> Any:
+        """Adds."""
+        return n + m
+
+    assert add.run(n="3", unknown=1) == 5
+    with pytest.raises(ValueError, match="the arguments of `add` are invalid: `n` is missing"):
+        add.run()
+
+
+def test_run_passes_on_what_only_a_program_can_give():
+    assert Connected().run(n="1", connection=Connection(), of={"city": "x"}) == (1, True, Where(city="x"))
+    assert Connected().run(n=1, of=Where(city="x"), unknown=1) == (1, False, Where(city="x"))
+
+
+def test_arguments_with_an_alias_are_given_by_it_to_run_and_to_langchain():
+    assert OfKind().run(**{"class": "a"}) == "a"
+    assert OfKind().to_langchain().invoke({"class": "a"}) == "a"
 
 
 @pytest.mark.parametrize(
@@ -323,6 +412,17 @@ def test_a_tool_converts_to_a_structured_tool():
     converted = Search(max_usage_count=1, once=True).to_structured_tool()
     assert (converted.name, converted.max_usage_count, converted.once) == ("Search the web", 1, True)
     assert converted.invoke({"query": "x"}) == "x 3"
+
+
+class Framed(Search):
+    def format_output_for_agent(self, raw_result: object) -> str:
+        return f"<{raw_result}>"
+
+
+def test_a_structured_tool_renders_results_as_the_tool_it_was_converted_from():
+    converted = Framed().to_structured_tool()
+    assert converted.format_output_for_agent("x") == "<x>"
+    assert as_tool(converted).shown("x") == ("<x>", [])
 
 
 def test_importing_the_tools_loads_nothing_heavy():

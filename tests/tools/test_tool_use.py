@@ -202,7 +202,9 @@ def test_a_failing_tool_is_reported_to_the_model_and_logged(
     with caplog.at_level(logging.WARNING, "crewgraph.tools"):
         outcome = mode(GuardedTool(as_tool(Broken(error=error))), {"text": "x"}, {})
     failure = outcome.pop("failure")
+    raised = outcome.pop("error")
     assert outcome == {"ok": False, "result": text}
+    assert raised is error or raised.__cause__ is error
     assert failure["reason"] == "exception"
     assert f"failed: {failure['code']}" in text
     (record,) = caplog.records

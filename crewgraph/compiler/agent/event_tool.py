@@ -293,9 +293,8 @@ class EventTool:
             return outcome
         if outcome["failed"] and not outcome.get("blocked") and not _is_reported_by_tool(outcome):
             if crewai_event_bus.wants(ToolUsageErrorEvent):
-                crewai_event_bus.emit(
-                    self.agent, ToolUsageErrorEvent(**self._event_fields(args), error=outcome["text"])
-                )
+                error = result.get("error", outcome["text"])
+                crewai_event_bus.emit(self.agent, ToolUsageErrorEvent(**self._event_fields(args), error=error))
         elif crewai_event_bus.wants(ToolUsageFinishedEvent):
             event = ToolUsageFinishedEvent(
                 **self._event_fields(args),

@@ -259,8 +259,8 @@ class ReActContext:
     structure: type[BaseModel] | None = None
     """The structure that the answer is asked to have."""
 
-    argument_model: Model | None = None
-    """Repairs arguments that a tool cannot read."""
+    argument_model: Callable[[], Model | None] | None = None
+    """Returns the model that repairs arguments which a tool cannot read, or None; called when it is needed."""
 
     stop: tuple[str, ...] = ()
     """Additional stop sequences."""
@@ -477,11 +477,10 @@ def _prepare_call(context: ReActContext, action: Action) -> Body[PreparedCall | 
         or tool is None
         or context.argument_model is None
         or action.call_id is not None
+        or (model := context.argument_model()) is None
     ):
         return prepared
-    repaired = yield from repair_arguments(
-        action, tool, prepared["text"], context.argument_model, context.book, context.usage
-    )
+    repaired = yield from repair_arguments(action, tool, prepared["text"], model, context.book, context.usage)
     return repaired or prepared
 
 

@@ -342,7 +342,7 @@ class AgentRunner:
             may_condense=(agent is None or agent.respect_context_window)
             and (crew is None or crew.respect_context_window),
             structure=self._structure,
-            argument_model=resources.converter_model,
+            argument_model=lambda: resources.converter_model,
             stop=tuple(filter(None, [split_at_slot(template, "Response")[1]])) if template else (),
         )
 

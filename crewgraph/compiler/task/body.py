@@ -377,7 +377,15 @@ class _TaskExecution:
         """Write the output to the task's file."""
         content = _file_content(output)
         yield Call(
-            function=partial(_write_output, path, content, bool(self.task.create_directory), output, title(self.task)),
+            function=partial(
+                _write_output,
+                path,
+                _output_root(path, self.task.template("output_file") or ""),
+                content,
+                bool(self.task.create_directory),
+                output,
+                title(self.task),
+            ),
             name=path,
             kind="file",
             about=content,
@@ -398,8 +406,13 @@ def _file_content(output: TaskOutput) -> str:
     return output.pydantic.model_dump_json() if output.pydantic is not None else output.raw
 
 
-def _write_output(path: str, content: str, create: bool, output: TaskOutput, where: str) -> None:
-    root = Path.cwd().resolve()
+def _output_root(path: str, template: str) -> Path | None:
+    """Return the folder that an absolute path must stay in: what its author wrote before the first placeholder."""
+    return Path(f"{template.partition('{')[0].rpartition('/')[0]}/") if path.startswith("/") else None
+
+
+def _write_output(path: str, folder: Path | None, content: str, create: bool, output: TaskOutput, where: str) -> None:
+    root = (folder or Path.cwd()).resolve()
     target = root / path
     try:
         if not target.resolve().is_relative_to(root):

@@ -238,14 +238,13 @@ def _name_of(guardrail: object) -> str:
 
 
 def _exhausted(guards: Guards, guardrail: object, number: int, reason: str) -> str:
-    which = (
-        f"guardrail {number} (`{_name_of(guardrail)}`)"
-        if len(guards.guardrails) > 1
-        else f"guardrail (`{_name_of(guardrail)}`)"
-    )
+    is_of_task = guards.where.startswith("task ")
+    which = f" {number}" if is_of_task and len(guards.guardrails) > 1 else ""
+    subject, place = ("Task", f"In {guards.where}, the") if is_of_task else (guards.where, "The")
     return (
-        f"{guards.where} failed guardrail validation after {guards.retries} retries. Last error: {reason}. "
-        f"The {which} refused every attempt: check what it requires, or raise `guardrail_max_retries`."
+        f"{subject} failed guardrail{which} validation after {guards.retries} retries. Last error: {reason}. "
+        f"{place} guardrail{which} (`{_name_of(guardrail)}`) refused every attempt: check what it requires, or raise "
+        "`guardrail_max_retries`."
     )
 
 

@@ -28,7 +28,7 @@ from crewgraph.definitions.task.output import CrewOutput
 from crewgraph.errors import DefinitionError, ExpressionError, ScriptRefused
 from crewgraph.overrides import override_of
 from crewgraph.project.roles import display_path
-from crewgraph.schema import PlainDict, PlainMapping, call_arguments, validated
+from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.settings import flag
 from crewgraph.tools.base import BaseTool
 
@@ -99,7 +99,7 @@ def _tool(action: FlowToolActionDefinition, place: str, root: Path | None) -> St
     def use(flow: Any, local: Local, *_: object) -> Any:
         tool: Any = target() if isclass(target) else target
         arguments = render_keywords(action.with_ or {}, flow, local)
-        return tool.run(**call_arguments(validated(tool.args_schema, arguments)))
+        return tool.run(**arguments)
 
     return use
 

@@ -27,6 +27,7 @@ from crewgraph.events import (
     ToolUsageFinishedEvent,
     ToolValidateInputErrorEvent,
 )
+from crewgraph.events.base import brief
 from crewgraph.events.bus import EventBus, is_replaying
 from crewgraph.schema import PlainMapping
 
@@ -230,7 +231,7 @@ class EvaluationTraceCallback(BaseEventListener):
 
     def _tool_failed(self, source: object, event: Any) -> None:
         _record_tool_use(
-            self.trace_of(event), event.tool_name, event.tool_args, event.error, False, _FAILURES[type(event)]
+            self.trace_of(event), event.tool_name, event.tool_args, brief(event.error), False, _FAILURES[type(event)]
         )
 
     def _open(self, agent_id: object, task_id: Any) -> _Trace:

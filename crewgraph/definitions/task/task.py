@@ -22,7 +22,7 @@ from crewgraph.definitions.task.verbs import TaskVerbs
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.prompts.book import english
 from crewgraph.prompts.i18n import I18N
-from crewgraph.text import fill_path
+from crewgraph.text import fill_path, placeholders
 
 __all__ = ["NOT_SPECIFIED", "ConditionalTask", "NotSpecified", "Task"]
 
@@ -299,7 +299,8 @@ class Task(TaskVerbs, TemplatedDefinition):
             raise ValueError(f"`output_file` {path!r} is not expanded; give a path below the working directory")
         if any(character in path for character in "|<>&;"):
             raise ValueError(f"`output_file` {path!r} holds a shell's sign; give a plain path")
-        return path.lstrip("/") if path.startswith("/") else path
+        # An absolute path is below the working directory unless it has placeholders: both as CrewAI has it.
+        return path if placeholders(path) else path.lstrip("/")
 
     @model_validator(mode="after")
     def _check_fields(self) -> Self:

@@ -20,7 +20,7 @@ from crewgraph.definitions.stream import (
 )
 from crewgraph.definitions.task.delegated import DelegatedTask
 from crewgraph.events.agent import AgentStepEvent
-from crewgraph.events.base import BaseEvent
+from crewgraph.events.base import BaseEvent, brief
 from crewgraph.events.llm import LLMCallCompletedEvent, LLMCallFailedEvent, LLMCallStartedEvent, LLMStreamChunkEvent
 from crewgraph.events.people import LLMGuardrailCompletedEvent
 from crewgraph.events.task import TaskCompletedEvent, TaskFailedEvent, TaskStartedEvent
@@ -108,7 +108,9 @@ def _tool_finished(event: ToolUsageFinishedEvent, fields: ItemFields) -> StreamI
 
 
 def _tool_failed(event: ToolUsageErrorEvent, fields: ItemFields) -> StreamItem:
-    return ToolFinished(**fields, tool=event.tool_name, args=event.tool_args, output=str(event.error), failed=True)
+    return ToolFinished(
+        **fields, tool=event.tool_name, args=event.tool_args, output=str(brief(event.error)), failed=True
+    )
 
 
 def _step(event: AgentStepEvent, fields: ItemFields) -> StreamItem:
