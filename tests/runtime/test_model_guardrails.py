@@ -88,7 +88,7 @@ def test_the_one_that_refused_is_named_by_its_text(mode: Mode):
     model = ScriptedLLM(["a", refusal("never")])
     one = task("letter", agent(model), guardrails=[any_text, "Be kind"], guardrail_max_retries=0)
     with pytest.raises(
-        GuardrailFailed, match=r"Last error: never. The guardrail 1 \(`Be kind`\) refused every attempt"
+        GuardrailFailed, match=r"Last error: never. In task `letter`, the guardrail 1 \(`Be kind`\) refused"
     ):
         mode.kickoff(crew(one, checkpointer=False))
 

@@ -75,7 +75,7 @@ ABSENT: dict[str, str] = {
         (
             f"crewai.cli.{name}"
             for name in (
-                *("add_crew_to_flow", "authentication", "cli", "command", "config", "constants", "create_crew"),
+                *("add_crew_to_flow", "authentication", "cli", "command", "config", "create_crew"),
                 *("create_flow", "deploy", "evaluate_crew", "git", "install_crew", "kickoff_flow", "plot_flow"),
                 *("plus_api", "provider", "replay_from_task", "reset_memories_command", "run_crew", "settings"),
                 *("templates", "tools", "train_crew", "update_crew", "utils", "version"),
@@ -118,7 +118,18 @@ ABSENT: dict[str, str] = {
     "crewai.utilities.agent_utils.load_agent_from_repository": _PLATFORM,
     "crewai.utilities.agent_utils.resolve_plus_client": _PLATFORM,
     "crewai.utilities.agent_utils.resolve_plus_response": _PLATFORM,
-    "crewai.constants": _COMMANDS,
+    **dict.fromkeys(
+        (
+            f"{module}.{name}"
+            for module in ("crewai.constants", "crewai.cli.constants")
+            for name in (
+                *("CREWAI_ENTERPRISE_DEFAULT_OAUTH2_AUDIENCE", "CREWAI_ENTERPRISE_DEFAULT_OAUTH2_CLIENT_ID"),
+                *("CREWAI_ENTERPRISE_DEFAULT_OAUTH2_DOMAIN", "CREWAI_ENTERPRISE_DEFAULT_OAUTH2_PROVIDER"),
+                *("DEFAULT_CREWAI_ENTERPRISE_URL", "ENV_VARS", "JSON_URL", "LITELLM_PARAMS", "MODELS", "PROVIDERS"),
+            )
+        ),
+        _COMMANDS,
+    ),
     "crewai.crewai_core": _COMMANDS,
     "crewai.crews.utils": _RUNS,
     "crewai.flow.config": _DRAWN,
