@@ -256,16 +256,22 @@ def test_markup_of_the_other_labels_goes_and_that_of_their_texts_stays():
 
 
 PROSE = st.text("ab .,-1é", min_size=1, max_size=12).map(lambda text: f"w{text.strip()}")
-MARKED = st.builds(
-    lambda mark, text: mark.format(text),
+MARKED: st.SearchStrategy[str] = st.builds(
+    str.format,
     st.sampled_from(
         ["**{}**", "*{}*", "__{}__", "_{}_", "`{}`", "~~{}~~", "[{}](https://a.b/_c_)", "{}", '"{}"', "<b>{}</b>"]
     ),
     PROSE,
 )
 LINE = st.lists(MARKED, min_size=1, max_size=3).map(" ".join)
+
+
+def fenced(fence: str, info: str, lines: list[str]) -> str:
+    return "\n".join([f"{fence}{info}", *lines, fence])
+
+
 CODE = st.builds(
-    lambda fence, info, lines: "\n".join([f"{fence}{info}", *lines, fence]),
+    fenced,
     st.sampled_from(["```", "````", "~~~"]),
     st.sampled_from(["", "python", "json", "md title='x'"]),
     st.lists(
