@@ -21,18 +21,21 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkabl
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import get_executor_for_config
-from langgraph.checkpoint.base import WRITES_IDX_MAP
+from langgraph.checkpoint.base import WRITES_IDX_MAP, BaseCheckpointSaver, CheckpointTuple
 from langgraph.constants import START
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.pregel import Pregel, _loop, main
 from langgraph.pregel._executor import BackgroundExecutor
+from langgraph.types import StateUpdate
 
 if TYPE_CHECKING:
     from langgraph.pregel._loop import AsyncPregelLoop, SyncPregelLoop
 else:
     AsyncPregelLoop, SyncPregelLoop = _loop.AsyncPregelLoop, _loop.SyncPregelLoop
 
+from crewgraph.core.checkpoint_ids import move_past
 from crewgraph.core.pregel import trace_on_demand
+from crewgraph.schema import PlainMapping
 
 __all__ = ["InlineGraph", "InlineSaver", "Save", "supported"]
 
@@ -59,6 +62,9 @@ class InlineSaver(Protocol):
         ...
 
 
+_REPLAY = "__pregel_replay_state"
+_SAVER = "__pregel_checkpointer"
+
 _FutureT = TypeVar("_FutureT")
 _Submit = Callable[..., Any]
 
@@ -74,8 +80,24 @@ class _Saves:
     tasks: Any
     _checkpointer_put_after_previous: Any
 
+    checkpoint_config: RunnableConfig
+    checkpoint_id_saved: str
+    config: RunnableConfig
+
     _background: _Submit
     _inline = False
+
+    def _first(self, **options: Any) -> Any:
+        move_past(self.checkpoint_id_saved)
+        return cast("Any", super())._first(**options)
+
+    def _latest(self) -> RunnableConfig | None:
+        """Return the address of the thread's latest checkpoint, if the run starts from another one."""
+        place: PlainMapping = self.checkpoint_config.get("configurable") or {}
+        around: PlainMapping = self.config.get("configurable") or {}
+        if not self.checkpointer or not (place.get("checkpoint_id") or around.get(_REPLAY)):
+            return None
+        return _latest_in(self.checkpoint_config)
 
     @property
     def submit(self) -> _Submit:
@@ -133,6 +155,11 @@ class _PoolOnDemand(BackgroundExecutor):
 
 
 class _SyncLoop(_Saves, SyncPregelLoop):  # pyright: ignore[reportIncompatibleVariableOverride]
+    def __enter__(self) -> Any:
+        if (address := self._latest()) is not None:
+            _move_past(self.checkpointer.get_tuple(address))
+        return _enter(self)
+
     def tick(self) -> bool:
         running = super().tick()
         if self._inline and self._held and not self._hands_input_on(running):
@@ -161,6 +188,11 @@ class _SyncLoop(_Saves, SyncPregelLoop):  # pyright: ignore[reportIncompatibleVa
 
 class _AsyncLoop(_Saves, AsyncPregelLoop):  # pyright: ignore[reportIncompatibleVariableOverride]
     _last: "asyncio.Future[None] | None" = None
+
+    async def __aenter__(self) -> Any:
+        if (address := self._latest()) is not None:
+            _move_past(await self.checkpointer.aget_tuple(address))
+        return await super().__aenter__()
 
     def tick(self) -> bool:
         running = super().tick()
@@ -209,6 +241,17 @@ _SAVED: "Future[None]" = Future()
 _SAVED.set_result(None)
 
 
+def _latest_in(config: RunnableConfig) -> RunnableConfig:
+    """Return the address of the latest checkpoint in the thread and namespace of a config."""
+    place: PlainMapping = config.get("configurable") or {}
+    return {"configurable": {name: place[name] for name in ("thread_id", "checkpoint_ns") if name in place}}
+
+
+def _move_past(saved: CheckpointTuple | None) -> None:
+    if saved is not None:
+        move_past(saved.checkpoint["id"])
+
+
 def _executor(submit: _Submit) -> Any:
     return cast("Any", submit).__self__
 
@@ -248,8 +291,11 @@ supported = _is_as_expected()
 
 _inline_stream = _with_global(_STREAM, main, "SyncPregelLoop", _SyncLoop) if supported else None
 _inline_astream = _with_global(_ASTREAM, main, "AsyncPregelLoop", _AsyncLoop) if supported else None
-if supported:
-    _SyncLoop.__enter__ = _with_global(SyncPregelLoop.__enter__, _loop, "BackgroundExecutor", _PoolOnDemand)
+_enter = (
+    _with_global(SyncPregelLoop.__enter__, _loop, "BackgroundExecutor", _PoolOnDemand)
+    if supported
+    else SyncPregelLoop.__enter__
+)
 
 
 class InlineGraph(CompiledStateGraph[Any]):
@@ -276,3 +322,23 @@ class InlineGraph(CompiledStateGraph[Any]):
         if _inline_astream is None or vars(Pregel)["astream"] is not _ASTREAM:
             return super().astream(input, config, **kwargs)
         return _inline_astream(self, input, config, **kwargs)
+
+    def bulk_update_state(self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]) -> RunnableConfig:
+        """See LangGraph."""
+        if (saver := self._saver(config)) is not None:
+            _move_past(saver.get_tuple(_latest_in(config)))
+        return super().bulk_update_state(config, supersteps)
+
+    async def abulk_update_state(
+        self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
+    ) -> RunnableConfig:
+        """See LangGraph."""
+        if (saver := self._saver(config)) is not None:
+            _move_past(await saver.aget_tuple(_latest_in(config)))
+        return await super().abulk_update_state(config, supersteps)
+
+    def _saver(self, config: RunnableConfig) -> "BaseCheckpointSaver[Any] | None":
+        own: PlainMapping = config.get("configurable") or {}
+        saver: object = own.get(_SAVER, self.checkpointer)
+        known = isinstance(saver, BaseCheckpointSaver) and "thread_id" in own
+        return cast("BaseCheckpointSaver[Any]", saver) if known else None

@@ -12,7 +12,7 @@ from langgraph.checkpoint.base import CheckpointTuple
 
 from crewgraph.schema import PlainMapping
 from crewgraph.storage.checkpoints.codec import Codec
-from crewgraph.storage.checkpoints.threads import Key, StoredCheckpoint, Threads
+from crewgraph.storage.checkpoints.threads import Key, StoredCheckpoint, Threads, latest_id
 
 __all__ = ["CheckpointListing", "LatestCheckpoint", "LatestCheckpoints", "NameFilter"]
 
@@ -80,10 +80,10 @@ NameFilter = Callable[[str], bool]
 """Selects the threads or channels to read, by name."""
 
 _SELECT_THREADS = (
-    "SELECT no, thread, created, touched, (SELECT max(id) FROM checkpoints WHERE lineage = no) AS latest FROM lineages "
-    "WHERE ns = '' AND latest NOT NULL ORDER BY latest DESC"
+    "SELECT no, thread, created, touched, (SELECT max(id) FROM checkpoints WHERE lineage = no) AS greatest FROM lineages "
+    "WHERE ns = '' AND greatest NOT NULL ORDER BY greatest DESC"
 )
-_SELECT_LATEST = "SELECT id, parent, kind, head FROM checkpoints WHERE lineage = ? ORDER BY id DESC LIMIT 1"
+_SELECT = "SELECT id, parent, kind, head FROM checkpoints WHERE lineage = ? AND id = ?"
 
 
 class LatestCheckpoint(NamedTuple):
@@ -147,7 +147,7 @@ class LatestCheckpoints:
         # What is the latest is asked for again: a run that goes on may have removed the one that was the latest before.
         page: list[tuple[StoredCheckpoint, _Thread]] = []
         for thread in lineages:
-            row = connection.execute(_SELECT_LATEST, (thread.no,)).fetchone()
+            row = connection.execute(_SELECT, (thread.no, latest_id(connection, thread.no))).fetchone()
             if row is not None and self._matches(*row[2:]):
                 page.append((self._stored(connection, thread.no, thread.name, *row), thread))
         return page

@@ -12,7 +12,7 @@ from functools import partial
 
 from crewgraph.errors import StorageError
 from crewgraph.schema import PlainMapping
-from crewgraph.storage.checkpoints.threads import Threads
+from crewgraph.storage.checkpoints.threads import Threads, latest_id
 from crewgraph.storage.checkpoints.versions import Versions
 from crewgraph.storage.database import MEMORY, Database
 
@@ -89,7 +89,8 @@ class Removal:
         ids = _ids(connection, no)
         if len(ids) <= count:
             return set()
-        heads = sorted(ids)[-count:]
+        latest = latest_id(connection, no)
+        heads = sorted(ids, key=lambda id: (id == latest, id))[-count:]
         needed = {ancestor for head in heads for ancestor in self._delta_ancestors(connection, no, head)}
         return self._keep_only(connection, no, ids, needed.union(heads))
 
@@ -125,6 +126,9 @@ class Removal:
             connection.executemany(
                 f"DELETE FROM {table} WHERE lineage = ? AND {column} = ?", [(no, id) for id in removed]
             )
+        connection.executemany(
+            "UPDATE lineages SET latest = NULL WHERE no = ? AND latest = ?", [(no, id) for id in removed]
+        )
         self._threads.values.drop(connection, payloads - self._threads.payloads(connection, no))
         return removed
 
@@ -158,7 +162,7 @@ class Removal:
 
     def _parent_checkpoint(self, connection: sqlite3.Connection, no: int) -> str | None:
         row = connection.execute(
-            "SELECT kind, head FROM checkpoints WHERE lineage = ? ORDER BY id DESC LIMIT 1", (no,)
+            "SELECT kind, head FROM checkpoints WHERE lineage = ? AND id = ?", (no, latest_id(connection, no))
         ).fetchone()
         parents: dict[str, str] = {} if row is None else self._metadata(*row).get("parents") or {}
         return parents.get("")
@@ -166,8 +170,8 @@ class Removal:
     def _copy(self, connection: sqlite3.Connection, source: str, target: str) -> None:
         for ns, old in _lineages(connection, source).items():
             connection.execute(
-                "INSERT INTO lineages (thread, ns, touched, created) "
-                "SELECT ?, ns, touched, created FROM lineages WHERE no = ? "
+                "INSERT INTO lineages (thread, ns, touched, created, latest) "
+                "SELECT ?, ns, touched, created, latest FROM lineages WHERE no = ? "
                 "ON CONFLICT DO NOTHING",
                 (target, old),
             )

@@ -1,6 +1,7 @@
 """The tables of the checkpoint database.
 
-- `lineages`: one row per thread and namespace: its number, when it was last written, and when it was created.
+- `lineages`: one row per thread and namespace: its number, when it was last written, when it was created, and its latest
+  checkpoint, where that is not the one with the greatest id.
 - `checkpoints`: one row per superstep: the versions of all channels and the ids of their values as JSON, either in full or as
   the difference from the parent's.
 - `writes`: what a task wrote before its superstep ended, as the id of a value. Writes that no channel can hold later are
@@ -73,10 +74,12 @@ ALTER TABLE writes ADD COLUMN kind TEXT;
 ALTER TABLE writes ADD COLUMN data BLOB
 """
 
+_LATEST = "ALTER TABLE lineages ADD COLUMN latest TEXT"
+
 CHECKPOINT_SCHEMA = DatabaseSchema(
     errors=_ERRORS,
     application_id=0x43575247,  # "CWRG"
-    migrations=(_TABLES, _CREATION_TIMES, _INLINE_WRITES),
+    migrations=(_TABLES, _CREATION_TIMES, _INLINE_WRITES, _LATEST),
     probe="SELECT no FROM lineages LIMIT 1",
 )
 """The tables of checkpoints."""

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
+from crewgraph.core.checkpoint_ids import move_past
 from crewgraph.storage.checkpoints.values import Typed, Values, Write
 from crewgraph.storage.checkpoints.versions import EMPTY, Chains, Difference, Link, Version, Versions
 from crewgraph.storage.database import Database, WouldBlock
@@ -21,12 +22,18 @@ __all__ = [
     "Threads",
     "WriteRows",
     "channel_histories",
+    "latest_id",
 ]
 
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _INSERT = "INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+_LATEST = "SELECT latest, (SELECT max(id) FROM checkpoints WHERE lineage = no) FROM lineages WHERE no = ?"
+_SET_LATEST = (
+    "UPDATE lineages SET latest = CASE WHEN EXISTS (SELECT 1 FROM checkpoints WHERE lineage = no AND id > :id) THEN :id END "
+    "WHERE no = :no AND (latest IS NOT NULL OR EXISTS (SELECT 1 FROM checkpoints WHERE lineage = no AND id > :id))"
+)
 _MAX_CACHED = 4_096  # lineages whose numbers are remembered
 _MINUTE = 60  # seconds: how exactly it is known when a thread was last written
 
@@ -146,10 +153,11 @@ class Threads:
         conditions = {"l.thread = ?": thread, "l.ns = ?": ns, "c.id = ?": id, "c.id < ?": before}
         bound = {text: value for text, value in conditions.items() if value is not None}
         where = f"WHERE {' AND '.join(bound)}" if bound else ""
+        first = "" if thread is None else "c.id IS l.latest DESC, "
         rows = self.database.read(
             lambda connection: connection.execute(
                 f"SELECT l.thread, l.ns, c.id FROM lineages l JOIN checkpoints c ON c.lineage = l.no {where} "
-                "ORDER BY c.id DESC, l.no LIMIT ?",
+                f"ORDER BY {first}c.id DESC, l.no LIMIT ?",
                 (*bound.values(), -1 if limit is None else limit),
             ).fetchall()
         )
@@ -212,6 +220,7 @@ class Threads:
         if not connection.execute(_INSERT, row).rowcount:
             self._delete_existing(connection, no, id)
             connection.execute(_INSERT, row)
+        connection.execute(_SET_LATEST, {"no": no, "id": id})
         self.chains.remember(no, link)
         return True
 
@@ -230,9 +239,8 @@ class Threads:
         no = self.number(connection, thread, ns)
         if no is None:
             return None
-        if id is None:
-            (id,) = connection.execute("SELECT max(id) FROM checkpoints WHERE lineage = ?", (no,)).fetchone()
-        return None if id is None else self._load(connection, Key(thread, ns, id), no, {}, _accept_all)
+        latest = latest_id(connection, no)
+        return None if latest is None else self._load(connection, Key(thread, ns, id or latest), no, {}, _accept_all)
 
     def _load_all(
         self, connection: sqlite3.Connection, keys: Sequence[Key], matches: Callable[[str, bytes], bool]
@@ -322,6 +330,20 @@ class Threads:
         return self._with_number(connection, thread, ns, work, *args, **kwargs)
 
 
+def latest_id(connection: sqlite3.Connection, no: int) -> str | None:
+    """The id of the checkpoint that was written last in a lineage; None if it has none.
+
+    That is the one with the greatest id, unless a process whose clock was behind wrote without having read the thread. Ids that
+    this process makes from now on are greater.
+    """
+    row: tuple[str | None, str | None] | None = connection.execute(_LATEST, (no,)).fetchone()
+    if row is None:
+        return None
+    latest, greatest = row
+    move_past(greatest)
+    return latest or greatest
+
+
 def _accept_all(kind: str, head: bytes) -> bool:
     return True
 
@@ -353,7 +375,7 @@ def channel_histories(
     if no is None:
         return histories
     if id is None:
-        (id,) = connection.execute("SELECT max(id) FROM checkpoints WHERE lineage = ?", (no,)).fetchone()
+        id = latest_id(connection, no)
     pending = set(histories)
     for ancestor, versions in _ancestors(connection, threads, no, id or ""):
         for write in reversed(threads.values.writes(connection, no, ancestor)):

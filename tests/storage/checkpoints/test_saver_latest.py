@@ -100,7 +100,12 @@ def test_tables_of_the_first_version_are_brought_up_to_date(tmp_path: Path):
         run(graph, {"inputs": "i"}, on("t"))
         before = told(graph, on("t"))
     connection = sqlite3.connect(file)
-    for column in ("lineages DROP COLUMN created", "writes DROP COLUMN kind", "writes DROP COLUMN data"):
+    for column in (
+        "lineages DROP COLUMN created",
+        "lineages DROP COLUMN latest",
+        "writes DROP COLUMN kind",
+        "writes DROP COLUMN data",
+    ):
         connection.execute(f"ALTER TABLE {column}")
     connection.execute("PRAGMA user_version = 1")
     connection.commit()
