@@ -66,6 +66,7 @@ __all__ = [
     "SourceRefused",
     "StateInvalid",
     "StorageError",
+    "ThreadBusy",
     "TimeLimitReached",
     "ToolFailed",
     "TornIndex",
@@ -174,6 +175,10 @@ class TornIndex(StorageError):
 
 class RunError(CrewgraphError, RuntimeError):
     """A run failed; its finished work stays in its checkpoints."""
+
+
+class ThreadBusy(RunError):
+    """Somebody else runs the thread, or has taken it over."""
 
 
 class MissingInput(RunError, ValueError, KeyError):

@@ -69,8 +69,11 @@ else:
 class Status(StrEnum):
     """The status of a stored run."""
 
-    finished = "finished"
-    pending = "pending"
+    working = "working"
+    waiting = "waiting"
+    failed = "failed"
+    abandoned = "abandoned"
+    done = "done"
     open = "open"
 
 
@@ -83,8 +86,8 @@ def runs(
 ) -> None:
     """List stored runs, most recently updated first.
 
-    A finished run is complete. A pending run is waiting for an answer. An open run is still running, or was interrupted
-    and can be resumed.
+    A run is working in some process, waiting for an answer, failed, abandoned (its process ended first) or done. `--status open`
+    lists those to resume: failed and abandoned.
     """
     run_filter = RunFilter(status=None if status is None else status.value, inside=inside, limit=limit)
     with open_database(database) as saver:

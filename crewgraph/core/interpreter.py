@@ -199,7 +199,10 @@ def _perform_recorded(effect: Recorded, frame: _Frame, here: str) -> Program[obj
             raise OutcomeUnknown(
                 "OutcomeUnknown", f"{effect.label} was started before a crash, and it is unknown whether it finished"
             )
-        yield from journal.start(here, effect)
+        if not (yield from journal.start(here, effect)):
+            raise OutcomeUnknown(
+                "OutcomeUnknown", f"{effect.label} was started by another run of this thread, and is not started twice"
+            )
     own, used = inside_effect(frame.config, here) if effect.asks else (frame.config, dict)
     performing = Perform(effect, own, frame.deadline)
     try:

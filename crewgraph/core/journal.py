@@ -12,9 +12,11 @@ import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
+from uuid import uuid4
 
 from langchain_core.runnables import RunnableConfig
 
+from crewgraph.core.claims import VerifyClaim, claim_in
 from crewgraph.core.effects import Mark, Recorded
 from crewgraph.core.limits import METER, SPENT, Meter
 from crewgraph.core.operations import Program, Saving, Sleep
@@ -126,6 +128,7 @@ class Journal:
         """Take the place of the node with this config."""
         self.config = config
         self.place: Place = place_of(config)
+        self._claim = claim_in(config)
         self.saver = self.place.saver if self.place.home is not None else None
         # With durability "exit" nothing is stored before the end of the run; neither are the records.
         self._late = self.place.durability == "exit"
@@ -187,15 +190,23 @@ class Journal:
         """Return what an earlier attempt stored when it started this effect or asked this question; None if none did."""
         return self.known.get(_key(here, effect) + _STARTED, _NONE)["value"]
 
-    def start(self, here: str, effect: Recorded) -> Program[None]:
-        """Record that an effect that must not be repeated is about to start.
+    def start(self, here: str, effect: Recorded) -> Program[bool]:
+        """Record that an effect that must not be repeated is about to start; False if another run has done so meanwhile.
 
         Raises:
             JournalError: it could not be stored.
         """
-        if self.saver is not None and not self._late:
-            yield from self._until_stored()
-            yield from self._put(_key(here, effect) + _STARTED, {"value": True})
+        if self.saver is None or self._late:
+            return True
+        yield from self._until_stored()
+        token, key = uuid4().hex, _key(here, effect) + _STARTED
+        yield from self._put(key, {"value": token})
+        saved = yield Saving(self.saver, "get_tuple", self.place.home)
+        mine = f"{self.place.task}#{key}"
+        stored = (
+            next((value for task, _, value in saved.pending_writes or () if task == mine), _NONE) if saved else _NONE
+        )
+        return stored["value"] == token
 
     def pose(self, here: str, ask: Recorded, passed: int) -> Program[None]:
         """Record that a question is asked, after `passed` answers to other questions.
@@ -276,6 +287,8 @@ class Journal:
             yield from self._put(key, record)
 
     def _put(self, key: str, record: Record) -> Program[None]:
+        if self._claim is not None and self._claim.is_doubtful:
+            yield VerifyClaim(self._claim)
         try:
             yield Saving(self.saver, "put_writes", self.place.home, [(CHANNEL, record)], f"{self.place.task}#{key}")
         except JournalError:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from langgraph.pregel._read import PregelNode
 
 __all__ = [
+    "ERROR",
     "KEPT_NOWHERE",
     "Place",
     "Used",
@@ -61,6 +62,9 @@ _INPUT = "__start__"
 _BRANCH = "branch:to:"
 _JOIN = "join:"
 _QUESTION = "__interrupt__"
+
+ERROR = "__error__"
+"""The channel name of the write that tells that a node has failed."""
 
 KEPT_NOWHERE: RunnableConfig = {"configurable": {_DURABILITY: "async"}}
 """The config for a graph with `checkpointer=False` inside a run: LangGraph fails if it inherits the durability "sync"."""

@@ -14,7 +14,7 @@ import asyncio
 import inspect
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from functools import cached_property
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkable
@@ -34,6 +34,7 @@ else:
     AsyncPregelLoop, SyncPregelLoop = _loop.AsyncPregelLoop, _loop.SyncPregelLoop
 
 from crewgraph.core.checkpoint_ids import move_past
+from crewgraph.core.claims import CLAIM, ClaimKeeper, ThreadClaim
 from crewgraph.core.pregel import trace_on_demand
 from crewgraph.schema import PlainMapping
 
@@ -83,19 +84,17 @@ class _Saves:
     checkpoint_config: RunnableConfig
     checkpoint_id_saved: str
     config: RunnableConfig
+    is_nested: bool
 
     _background: _Submit
     _inline = False
-
-    def _first(self, **options: Any) -> Any:
-        move_past(self.checkpoint_id_saved)
-        return cast("Any", super())._first(**options)
+    _own_claim: ThreadClaim | None = None
 
     def _latest(self) -> RunnableConfig | None:
         """Return the address of the thread's latest checkpoint, if the run starts from another one."""
         place: PlainMapping = self.checkpoint_config.get("configurable") or {}
         around: PlainMapping = self.config.get("configurable") or {}
-        if not self.checkpointer or not (place.get("checkpoint_id") or around.get(_REPLAY)):
+        if not (place.get("checkpoint_id") or around.get(_REPLAY)):
             return None
         return _latest_in(self.checkpoint_config)
 
@@ -109,6 +108,8 @@ class _Saves:
         self._held: list[Save] = []
         saver = self.checkpointer
         self._inline = self.durability == "sync" and getattr(saver, "saves_inline", False) is True
+        if saver:  # LangGraph has just loaded the checkpoint, and has made no id yet
+            move_past(self.checkpoint_id_saved)
 
     def _submit_inline(self, function: Any, *args: Any, **options: Any) -> Any:
         if function == self.checkpointer_put_writes:
@@ -156,9 +157,19 @@ class _PoolOnDemand(BackgroundExecutor):
 
 class _SyncLoop(_Saves, SyncPregelLoop):  # pyright: ignore[reportIncompatibleVariableOverride]
     def __enter__(self) -> Any:
-        if (address := self._latest()) is not None:
-            _move_past(self.checkpointer.get_tuple(address))
-        return _enter(self)
+        if not self.checkpointer:
+            return _enter(self)
+        claim = None if self.is_nested else _claim_in(self.config, self.checkpointer)
+        try:
+            if (address := self._latest()) is not None:
+                _move_past(self.checkpointer.get_tuple(address))
+            entered = _enter(self)
+        except BaseException:
+            if claim is not None:
+                claim.close()
+            raise
+        self._own_claim = claim
+        return entered
 
     def tick(self) -> bool:
         running = super().tick()
@@ -169,7 +180,11 @@ class _SyncLoop(_Saves, SyncPregelLoop):  # pyright: ignore[reportIncompatibleVa
     def __exit__(self, *failure: Any) -> Any:
         if self._inline and self._held:
             self._save(self._take_held())
-        return super().__exit__(*failure)
+        try:
+            return super().__exit__(*failure)
+        finally:
+            if self._own_claim is not None:
+                self._own_claim.close()
 
     def _save(self, saves: list[Save]) -> "Future[None]":
         future: Future[None] = Future()
@@ -190,9 +205,19 @@ class _AsyncLoop(_Saves, AsyncPregelLoop):  # pyright: ignore[reportIncompatible
     _last: "asyncio.Future[None] | None" = None
 
     async def __aenter__(self) -> Any:
-        if (address := self._latest()) is not None:
-            _move_past(await self.checkpointer.aget_tuple(address))
-        return await super().__aenter__()
+        if not self.checkpointer:
+            return await super().__aenter__()
+        claim = None if self.is_nested else _claim_in(self.config, self.checkpointer)
+        try:
+            if (address := self._latest()) is not None:
+                _move_past(await self.checkpointer.aget_tuple(address))
+            entered = await super().__aenter__()
+        except BaseException:
+            if claim is not None:
+                claim.close()
+            raise
+        self._own_claim = claim
+        return entered
 
     def tick(self) -> bool:
         running = super().tick()
@@ -205,7 +230,11 @@ class _AsyncLoop(_Saves, AsyncPregelLoop):  # pyright: ignore[reportIncompatible
     async def __aexit__(self, *failure: Any) -> Any:
         if self._inline and self._held:
             self._save(self._take_held())
-        return await super().__aexit__(*failure)
+        try:
+            return await super().__aexit__(*failure)
+        finally:
+            if self._own_claim is not None:
+                self._own_claim.close()
 
     def _save(self, saves: list[Save]) -> "asyncio.Future[None]":
         last = self._last
@@ -245,6 +274,15 @@ def _latest_in(config: RunnableConfig) -> RunnableConfig:
     """Return the address of the latest checkpoint in the thread and namespace of a config."""
     place: PlainMapping = config.get("configurable") or {}
     return {"configurable": {name: place[name] for name in ("thread_id", "checkpoint_ns") if name in place}}
+
+
+def _claim_in(config: RunnableConfig, saver: object) -> ThreadClaim | None:
+    """Claim the thread of a graph that somebody runs or edits himself; the runs of crewgraph have claimed theirs before."""
+    place: PlainMapping = config.get("configurable") or {}
+    keeper: ClaimKeeper | None = getattr(saver, "claims", None)
+    if keeper is None or CLAIM in place or place.get("checkpoint_ns") or "thread_id" not in place:
+        return None
+    return keeper.claim(str(place["thread_id"]))
 
 
 def _move_past(saved: CheckpointTuple | None) -> None:
@@ -325,17 +363,21 @@ class InlineGraph(CompiledStateGraph[Any]):
 
     def bulk_update_state(self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]) -> RunnableConfig:
         """See LangGraph."""
-        if (saver := self._saver(config)) is not None:
-            _move_past(saver.get_tuple(_latest_in(config)))
-        return super().bulk_update_state(config, supersteps)
+        saver = self._saver(config)
+        with closing(_claim_in(config, saver) or ExitStack()):
+            if saver is not None:
+                _move_past(saver.get_tuple(_latest_in(config)))
+            return super().bulk_update_state(config, supersteps)
 
     async def abulk_update_state(
         self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
     ) -> RunnableConfig:
         """See LangGraph."""
-        if (saver := self._saver(config)) is not None:
-            _move_past(await saver.aget_tuple(_latest_in(config)))
-        return await super().abulk_update_state(config, supersteps)
+        saver = self._saver(config)
+        with closing(_claim_in(config, saver) or ExitStack()):
+            if saver is not None:
+                _move_past(await saver.aget_tuple(_latest_in(config)))
+            return await super().abulk_update_state(config, supersteps)
 
     def _saver(self, config: RunnableConfig) -> "BaseCheckpointSaver[Any] | None":
         own: PlainMapping = config.get("configurable") or {}

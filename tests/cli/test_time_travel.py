@@ -73,9 +73,9 @@ def test_runs_lists_stored_runs_without_the_program(team: Python, tmp_path: Path
     (tmp_path / "team.py").unlink()
     stored = read_json(team, "runs")
     assert [(run["kind"], run["name"], run["status"], run["last"]) for run in stored] == [
-        ("flow", "Week", "finished", "monday"),
-        ("crew", "team", "open", "one"),
-        ("crew", "team", "finished", "three"),
+        ("flow", "Week", "done", "monday"),
+        ("crew", "team", "failed", "one"),
+        ("crew", "team", "done", "three"),
     ]
     assert [run["thread_id"] for run in stored[1:]] == ["second", "first"]
     assert [run["thread_id"] for run in read_json(team, "runs", "--status", "open")] == ["second"]
@@ -84,7 +84,7 @@ def test_runs_lists_stored_runs_without_the_program(team: Python, tmp_path: Path
     assert [(run["kind"], run["inside"]) for run in inside] == [("crew", stored[0]["thread_id"])]
     lines = team(*CREWGRAPH, "runs").stdout.splitlines()
     assert lines[1].split() == ["thread", "kind", "name", "status", "last", "written"]
-    assert re.search(r"second +crew +team +open +one +\d{4}-\d\d-\d\d \d\d:\d\d UTC", "\n".join(lines))
+    assert re.search(r"second +crew +team +failed +one +\d{4}-\d\d-\d\d \d\d:\d\d UTC", "\n".join(lines))
 
 
 def test_runs_reads_the_database_that_is_named(team: Python, storage: Path, tmp_path: Path):
@@ -141,7 +141,7 @@ def test_a_replay_takes_names_keys_threads_and_inputs(team: Python):
 def test_a_replay_that_fails_can_be_resumed(team: Python):
     team("team.py", "first", "rain", WHO="a")
     assert team(*CREWGRAPH, "replay", "-t", "two", *TARGET, FAIL="three", WHO="b").returncode == 1
-    assert [run["status"] for run in read_json(team, "runs")] == ["open", "finished"]
+    assert [run["status"] for run in read_json(team, "runs")] == ["failed", "done"]
 
 
 def test_a_bad_replay_is_refused(team: Python):

@@ -271,7 +271,7 @@ def test_a_save_that_fails_stops_the_flow_and_loses_no_method(mode: Mode, saver:
     with pytest.raises(RuntimeError, match=told):
         resume(mode, Fishing(persistence=shelf, checkpointer=saver), flow.flow_id)
     assert [step.completed for step in flow.history()] == [None, "cast"]
-    assert [run.status for run in flow.runs()] == ["open"]
+    assert [run.status for run in flow.runs()] == ["failed"]
     broken.clear()
     assert resume(mode, Fishing(persistence=shelf, checkpointer=saver), flow.flow_id) == 1
     assert done == ["cast", "sell"]
@@ -293,7 +293,7 @@ def test_a_save_that_fails_after_the_last_method_is_made_up_for(mode: Mode, save
         kickoff(mode, flow)
     broken.clear()
     again = Short(persistence=shelf, checkpointer=saver)
-    assert [run.status for run in again.runs()] == ["open"]
+    assert [run.status for run in again.runs()] == ["failed"]
     assert kickoff(mode, again, {"id": flow.flow_id}) == 1
     assert (done, shelf.states[flow.flow_id]["n"]) == (["count"], 1)
     assert kickoff(mode, Short(persistence=shelf, checkpointer=saver), {"id": flow.flow_id}) == 2

@@ -88,9 +88,9 @@ def test_runs_of_a_flow_are_listed_with_how_far_they_are(mode: Mode, saver: Any)
     kickoff(mode, Other(checkpointer=saver))
     runs = listed(mode, Voyage(checkpointer=saver))
     assert [(run.flow_id, run.kind, run.name, run.status, run.last) for run in runs] == [
-        (lost.flow_id, "flow", "Voyage", "pending", "leave"),
-        (stormy.flow_id, "flow", "Voyage", "open", "leave"),
-        (done.flow_id, "flow", "Voyage", "finished", "arrive"),
+        (lost.flow_id, "flow", "Voyage", "waiting", "leave"),
+        (stormy.flow_id, "flow", "Voyage", "failed", "leave"),
+        (done.flow_id, "flow", "Voyage", "done", "arrive"),
     ]
     assert [run.questions for run in runs] == [waiting.questions, (), ()]
     assert [run.created_at is not None and begun <= run.created_at <= run.updated_at for run in runs] == [True] * 3
@@ -98,7 +98,7 @@ def test_runs_of_a_flow_are_listed_with_how_far_they_are(mode: Mode, saver: Any)
     assert listed(mode, Voyage(checkpointer=saver), status="open") == runs[1:2]
     assert [run.name for run in listed(mode, Other(checkpointer=saver))] == ["elsewhere"]
     assert resume(mode, Voyage(checkpointer=saver), lost.flow_id, "home") == "home"
-    assert [run.status for run in listed(mode, Voyage(checkpointer=saver))] == ["finished", "open", "finished"]
+    assert [run.status for run in listed(mode, Voyage(checkpointer=saver))] == ["done", "failed", "done"]
     assert mode.run(done.pending, done.apending) == []
 
 
@@ -111,11 +111,11 @@ def test_runs_of_a_crew_are_listed_with_how_far_they_are(mode: Mode, saver: Any)
     again = crew("d", name="desk")
     runs = listed(mode, again, checkpointer=saver)
     assert [(run.thread_id, run.kind, run.name, run.status, run.last) for run in runs] == [
-        ("half", "crew", "desk", "open", "one"),
-        ("done", "crew", "desk", "finished", "two"),
+        ("half", "crew", "desk", "failed", "one"),
+        ("done", "crew", "desk", "done", "two"),
     ]
     assert mode.resume(again, "half", checkpointer=saver).raw == "d"
-    assert [run.status for run in listed(mode, again, checkpointer=saver)] == ["finished", "finished"]
+    assert [run.status for run in listed(mode, again, checkpointer=saver)] == ["done", "done"]
     with pytest.raises(ModelError, match="script"):  # another run in a thread that holds one that is done
         mode.kickoff(crew(name="desk"), thread_id="done", checkpointer=saver)
     (opened,) = listed(mode, again, checkpointer=saver, status="open")
@@ -140,7 +140,7 @@ def test_crew_with_an_interrupting_tool_is_pending(mode: Mode, saver: Any):
     team = crew(ToolUse("person", {"question": "Which?"}), "a", "b", name="asking", tools=[person])
     mode.kickoff(team, thread_id="t", checkpointer=saver)
     (waits,) = listed(mode, team, checkpointer=saver)
-    assert (waits.status, [question.text for question in waits.questions]) == ("pending", ["Which?"])
+    assert (waits.status, [question.text for question in waits.questions]) == ("waiting", ["Which?"])
 
 
 class Deep(Flow[dict[str, Any]]):
@@ -159,7 +159,7 @@ def test_nested_runs_are_listed_on_request(mode: Mode, saver: Any):
     divers, other = crew(name="divers"), Other(checkpointer=saver)
     assert listed(mode, divers, checkpointer=saver) == listed(mode, other) == []
     (inside,) = listed(mode, divers, checkpointer=saver, inside=True)
-    assert (inside.kind, inside.status, inside.inside) == ("crew", "finished", flow.flow_id)
+    assert (inside.kind, inside.status, inside.inside) == ("crew", "done", flow.flow_id)
     assert [run.inside for run in listed(mode, other, inside=True)] == [flow.flow_id]
     assert [(run.flow_id, run.inside) for run in listed(mode, Deep(checkpointer=saver), inside=True)] == [
         (flow.flow_id, None)
@@ -208,7 +208,7 @@ def test_async_only_saver_is_called_on_the_event_loop(tmp_path: Path):
             crews = await crew(name="desk").aruns(checkpointer=saver)
             return [run.status for run in (*await flow.aruns(), *crews)]
 
-    assert asyncio.run(played()) == ["finished", "finished"]
+    assert asyncio.run(played()) == ["done", "done"]
 
 
 def test_a_thousand_runs_are_listed_without_their_past(tmp_path: Path):
@@ -218,7 +218,7 @@ def test_a_thousand_runs_are_listed_without_their_past(tmp_path: Path):
         done.kickoff()
         for n in range(998):
             saver.copy_thread((done if n % 10 else lost).flow_id, f"run {n}")
-        assert Counter(run.status for run in done.runs()) == {"pending": 101, "finished": 899}
+        assert Counter(run.status for run in done.runs()) == {"waiting": 101, "done": 899}
         assert len(done.pending()) == 101
         assert len(done.runs(limit=7)) == 7
 
@@ -250,7 +250,7 @@ TOLD = (
 def test_killed_run_is_open_and_resumed_by_another_process(tmp_path: Path, how: str):
     assert elsewhere(tmp_path, KILLED.format(mode=how, point="model gull")) == ""
     assert elsewhere(tmp_path, TOLD).splitlines() == [
-        "[('journey', 'open', 'swim')] [('open', 'wave')]",
+        "[('journey', 'abandoned', 'swim')] [('abandoned', 'wave')]",
         "anchor! ['port', 'coast'] True",
-        "['finished'] []",
+        "['done'] []",
     ]

@@ -83,7 +83,7 @@ def in_project(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("case", ["crew_at_task", "crew_at_step"])
 def test_a_killed_crew_resumes_within_its_second_task(case: str, mode: Mode, unpack: Unpack):
     unpack(case)
-    assert [(run.status, run.last) for run in program.desk().runs()] == [("open", "first")]
+    assert [(run.status, run.last) for run in program.desk().runs()] == [("abandoned", "first")]
     output = resume(mode, program.desk(), "golden")
     assert [task.raw for task in output.tasks_output] == ["high", "low"]
     assert ledger() == ["model SECOND it is deep"]
@@ -208,7 +208,7 @@ def test_a_flow_resumes_within_a_crew_of_its_method(mode: Mode, unpack: Unpack):
 
 def test_a_flow_resumes_between_its_methods(mode: Mode, unpack: Unpack):
     unpack("flow_between")
-    assert [(run.status, run.last) for run in program.Journey.runs()] == [("open", "sail")]
+    assert [(run.status, run.last) for run in program.Journey.runs()] == [("abandoned", "sail")]
     assert kickoff(mode, program.Journey(), {"id": "golden"}) == "port low Brest 3"
     assert ledger() == ["arrive"]
     assert [step.completed for step in program.Journey().history("golden")] == [None, "leave", "sail", "arrive"]

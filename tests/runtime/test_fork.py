@@ -362,7 +362,7 @@ def test_failed_fork_can_be_resumed(mode: Mode):
     mode.kickoff(team, {"topic": "rain"})
     with pytest.raises(ConnectionError):
         forked(mode, team, "two", {"one": "other"}, new_thread_id="fork")
-    assert [(run.thread_id, run.status, run.last) for run in team.runs(limit=1)] == [("fork", "open", "two")]
+    assert [(run.thread_id, run.status, run.last) for run in team.runs(limit=1)] == [("fork", "failed", "two")]
     assert raws(mode.resume(team, "fork")) == ["other", "d", "e"]
 
 
@@ -371,7 +371,7 @@ def test_fork_failing_in_its_first_task_lists_the_copied_outputs(mode: Mode):
     mode.kickoff(team, {"topic": "rain"})
     with pytest.raises(ConnectionError):
         forked(mode, team, "three", new_thread_id="fork")
-    assert [(run.thread_id, run.status, run.last) for run in team.runs(limit=1)] == [("fork", "open", "two")]
+    assert [(run.thread_id, run.status, run.last) for run in team.runs(limit=1)] == [("fork", "failed", "two")]
     assert raws(mode.resume(team, "fork")) == ["a", "b", "d"]
 
 

@@ -90,10 +90,10 @@ def test_without_an_answer_a_run_goes_on_waiting_and_is_listed_until_it_is_done(
     waits = mode.kickoff(made, thread_id="t")
     assert mode.resume(made, "t") == waits
     assert mode.run(made.pending, made.apending) == [waits]
-    assert [(run.status, run.questions) for run in made.runs()] == [("pending", pending(waits).questions)]
+    assert [(run.status, run.questions) for run in made.runs()] == [("waiting", pending(waits).questions)]
     mode.resume(made, "t", answer="")
     assert mode.run(made.pending, made.apending) == []
-    assert [run.status for run in made.runs()] == ["finished"]
+    assert [run.status for run in made.runs()] == ["done"]
     assert len(llm.requests) == 1
 
 
@@ -216,7 +216,7 @@ def test_who_answers_second_is_told_and_nothing_happens_twice(mode: Mode, tmp_pa
     def pay(to: str) -> str:
         """Pay."""
         if not used:
-            with pytest.raises(RunError, match="waits for no answer|answered by somebody else"):
+            with pytest.raises(RunError, match="is being run by this process"):
                 other.resume("t", answer=True)
         used.append(to)
         return "paid"
@@ -275,7 +275,7 @@ def test_of_processes_that_answer_at_once_one_is_heard(tmp_path: Path, storage: 
     ended = [process.communicate(timeout=250) for process in racing]
     assert (tmp_path / "paid.txt").read_text() == "anna\n"
     assert [printed for printed, _ in ended if printed] == ["done\n"]
-    told = ("was answered by somebody else meanwhile", "waits for no answer")
+    told = ("was answered by somebody else meanwhile", "waits for no answer", "is being run by process")
     assert all(any(one in error for one in told) for printed, error in ended if not printed), ended
 
 

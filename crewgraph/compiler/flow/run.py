@@ -15,6 +15,7 @@ from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.compiler.flow.record import from_record, to_record
 from crewgraph.compiler.flow.running import Running
 from crewgraph.compiler.flow.state_changes import CommittedState
+from crewgraph.core.claims import ThreadClaim
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult, PendingFeedbackContext
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.state import state_fields, state_id, state_source
@@ -70,6 +71,9 @@ class FlowRun:
 
         self.parked: dict[str, PlainDict] = {}
         """The pending questions, by id."""
+
+        self.claim: ThreadClaim | None = None
+        """The claim on its thread, or on that of the flow around it."""
 
         self.results_by_method, self.usage = {}, UsageLedger()
         self.feedback: list[HumanFeedbackResult] = []

@@ -148,6 +148,7 @@ def _continued_crew(
         saver = point.saver(crew, checkpointer)
         if thread_id is None and not point.forks and merged == point.inputs and point.thread_id is not None and saver:
             run = CrewRun(crew, own_place(crew, point.thread_id, saver), "task", opened)
+            yield from run.claim_thread()
             stored = yield ReadState(run.graph, run.config)
             if stored.created_at is not None and _is_at(point, stored):
                 run = _begin(run.with_stored_granularity(stored.metadata), point, audience, merged)

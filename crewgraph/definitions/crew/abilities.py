@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 from crewgraph.definitions.crew.evaluation import CrewEvaluation
 from crewgraph.definitions.crew.history import CrewHistory
 from crewgraph.definitions.crew.memories import CrewMemories
-from crewgraph.definitions.crew.pending import PendingCrew, RunFilter, RunInfo, RunStatus
+from crewgraph.definitions.crew.pending import PendingCrew, RunFilter, RunInfo, WantedStatus
 from crewgraph.definitions.crew.training import CrewTraining
 from crewgraph.definitions.crew.verbs import CrewVerbs
 from crewgraph.extensions import extension
@@ -120,7 +120,7 @@ class CrewRuns:
     def runs(
         self,
         *,
-        status: RunStatus | None = None,
+        status: WantedStatus | None = None,
         inside: bool = False,
         limit: int | None = None,
         checkpointer: "Checkpointer" = None,
@@ -130,7 +130,8 @@ class CrewRuns:
         A crew is identified by its name, or by the names of its tasks if it has no name.
 
         Args:
-            status: Only runs with this status: "finished", "pending" (waiting for an answer) or "open" (can be resumed).
+            status: Only runs with this status: "working", "waiting" (for an answer), "failed", "abandoned", "done"; "open"
+                for those that can be resumed, failed or abandoned.
             inside: Whether to include runs inside methods of flows.
             limit: Maximum number of runs; None returns all.
             checkpointer: Where the runs are stored, as for `kickoff`.
@@ -143,7 +144,7 @@ class CrewRuns:
     async def aruns(
         self,
         *,
-        status: RunStatus | None = None,
+        status: WantedStatus | None = None,
         inside: bool = False,
         limit: int | None = None,
         checkpointer: "Checkpointer" = None,

@@ -12,7 +12,16 @@ from crewgraph.text import shorten
 if TYPE_CHECKING:
     from crewgraph.definitions.flow.feedback import Question
 
-__all__ = ["CrewQuestion", "PendingCrew", "QuestionKind", "RunFilter", "RunInfo", "RunStatus", "format_questions"]
+__all__ = [
+    "CrewQuestion",
+    "PendingCrew",
+    "QuestionKind",
+    "RunFilter",
+    "RunInfo",
+    "RunStatus",
+    "WantedStatus",
+    "format_questions",
+]
 
 
 QuestionKind = Literal["feedback", "approval", "question"]
@@ -107,9 +116,18 @@ def format_questions(questions: Sequence[CrewQuestion]) -> str:
     return "; ".join(f"`{question.id}`: {question.told()}" for question in questions)
 
 
-RunStatus = Literal["finished", "pending", "open"]
-"""`finished`: completed. `pending`: waits for an answer. `open`: still running in some process, or failed or killed and can be
-resumed."""
+RunStatus = Literal["working", "waiting", "failed", "abandoned", "done"]
+"""- `working`: some process runs it now, as far as can be seen from here.
+- `waiting`: it waits for somebody's answer.
+- `failed`: an error ended it; `resume` tries again what failed.
+- `abandoned`: it ended without an error and is not done: its process was stopped or killed, or nobody waited for it. `resume`
+  continues it.
+- `done`: it has its output.
+"""
+
+
+WantedStatus = RunStatus | Literal["open"]
+"""What the `runs` methods filter by; "open" is for those that `resume` continues, failed or abandoned."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,8 +167,8 @@ class RunInfo:
 class RunFilter:
     """The filter keywords of the `runs` methods."""
 
-    status: RunStatus | None = None
-    """Only runs with this status."""
+    status: WantedStatus | None = None
+    """Only runs with this status; "open" for those that `resume` continues, failed or abandoned."""
 
     inside: bool = False
     """Whether to include runs inside methods of flows."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, Ty
 
 from crewgraph.core.loops.bridge import call
 from crewgraph.definitions.checkpoints import CheckpointSettings, ForkVerb
-from crewgraph.definitions.crew.pending import RunFilter, RunInfo, RunStatus
+from crewgraph.definitions.crew.pending import RunFilter, RunInfo, WantedStatus
 from crewgraph.definitions.flow.feedback import PendingFeedbackContext, PendingFlow
 from crewgraph.definitions.flow.step import FlowStep
 from crewgraph.definitions.run_options import FlowRunOptions, Inputs
@@ -332,11 +332,14 @@ class FlowVerbs(FlowDrawings):
         return compile_flow(cast("Flow", self), granularity, checkpointer=checkpointer, store=store, **options)
 
     @hybridmethod
-    def runs(self, *, status: RunStatus | None = None, inside: bool = False, limit: int | None = None) -> list[RunInfo]:
+    def runs(
+        self, *, status: WantedStatus | None = None, inside: bool = False, limit: int | None = None
+    ) -> list[RunInfo]:
         """Return the stored runs of this flow, last updated first; can be called on the class.
 
         Args:
-            status: Only runs with this status: "finished", "pending" (waiting for an answer) or "open" (can be resumed).
+            status: Only runs with this status: "working", "waiting" (for an answer), "failed", "abandoned", "done"; "open"
+                for those that can be resumed, failed or abandoned.
             inside: Whether to include runs inside methods of other flows.
             limit: Maximum number of runs; None returns all.
 
@@ -347,7 +350,7 @@ class FlowVerbs(FlowDrawings):
 
     @hybridmethod
     async def aruns(
-        self, *, status: RunStatus | None = None, inside: bool = False, limit: int | None = None
+        self, *, status: WantedStatus | None = None, inside: bool = False, limit: int | None = None
     ) -> list[RunInfo]:
         """Return the stored runs of this flow, on the current event loop; see `runs`."""
         return await aflow_runs(cast("Flow", self), RunFilter(status=status, inside=inside, limit=limit))

@@ -63,7 +63,7 @@ def _pending(crew: Crew, checkpointer: Checkpointer) -> Program[list[PendingCrew
     if saver is None:
         return pending
     compiled = graph_of(crew, saver)
-    for run in (yield from list_crew_runs(crew, RunFilter(status="pending"), saver)):
+    for run in (yield from list_crew_runs(crew, RunFilter(status="waiting"), saver)):
         state = yield ReadState(compiled.graph, {"configurable": {"thread_id": run.thread_id}})
         questions = cast("tuple[CrewQuestion, ...]", run.questions)
         done = partial_output(compiled.tasks, state.values, run.thread_id, RunNotes(), compiled.planning)

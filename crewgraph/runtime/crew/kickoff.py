@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import closing, nullcontext
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
@@ -17,6 +17,7 @@ from crewgraph.compiler.flow.running import Parked
 from crewgraph.compiler.preflight import check_coworkers, check_ready
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.compiler.task.events import RunNotes
+from crewgraph.core.claims import CLAIM, ClaimThread, ThreadClaim
 from crewgraph.core.operations import Program, Saving, adrive, drive
 from crewgraph.core.plain import NotPlain, plain
 from crewgraph.core.resources import RunResources
@@ -64,6 +65,7 @@ from crewgraph.runtime.runs.metadata import CREW_GRANULARITY, crew_labels
 from crewgraph.runtime.runs.retention import Retention
 from crewgraph.runtime.streaming.crew_audience import CrewAudience
 from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.storage.claims.keepers import claim_keeper
 
 __all__ = [
     "CrewRun",
@@ -172,6 +174,8 @@ def _prepare(
     values |= yield from recorded_files(files)
     run = CrewRun(crew, run_place(crew, options.thread_id, options.checkpointer), options.granularity, resources)
     run.check_inputs(values)
+    if run.place.checkpointer:
+        yield from run.claim_thread()
     if not run.place.known:
         yield ExternalResourceCheck(run.tasks, resources)
         yield LoadKnowledge(run.steps)
@@ -196,6 +200,7 @@ def _resume(
     run = CrewRun(crew, run_place(crew, thread_id, checkpointer), "task", resources)
     if run.place.checkpointer is False:
         raise RunError("a run that was kept nowhere (`checkpointer=False`) cannot be resumed")
+    yield from run.claim_thread()
     state = yield ReadState(run.graph, run.config)
     if state.created_at is None:
         raise RunError(
@@ -256,6 +261,29 @@ class CrewRun:
             self.config["metadata"] = {**self.config.get("metadata", {}), CREW_GRANULARITY: granularity}
         self.tokens = 0
         self.origin: SnapshotOrigin | None = None
+        self._claim: ThreadClaim | None = None
+
+    def claim_thread(self) -> Program[None]:
+        """Claim the thread until the run's resources are closed. A run inside another one has the claim of that one.
+
+        Raises:
+            ThreadBusy: somebody else runs it.
+        """
+        place = self.place
+        if self._claim is not None or not place.detached or not place.checkpointer or place.temporary:
+            return
+        if place.method is not None:
+            claim: ThreadClaim | None = place.method.run.claim
+        else:
+            assert place.thread_id is not None
+            claim = yield ClaimThread(claim_keeper(place.checkpointer), place.thread_id)
+            self.resources.of(("claim", place.thread_id), lambda: cast("ThreadClaim", claim))
+        self._hold(claim)
+
+    def _hold(self, claim: ThreadClaim | None) -> None:
+        self._claim = claim
+        if claim is not None:
+            self.config["configurable"] = {**self.config.get("configurable", {}), CLAIM: claim}
 
     @property
     def steps(self) -> list[TaskBinding]:
@@ -269,6 +297,7 @@ class CrewRun:
             return self
         run = CrewRun(self.crew, self.place, granularity, self.resources)
         run.origin = self.origin
+        run._hold(self._claim)
         return run
 
     def check_inputs(self, inputs: Inputs, first: int = 0) -> None:
@@ -288,6 +317,8 @@ class CrewRun:
 
     def execute(self, value: object, inputs: Inputs) -> Program[CrewOutput]:
         """Run the graph with an input (None or a Command continues a run) and emit the events of the run."""
+        if self.place.checkpointer and self._claim is None:
+            yield from self.claim_thread()
         crew, inputs = self.crew, without_files(inputs)
         set_fields(crew, inputs=dict(inputs))
         for agent in dict.fromkeys([*crew.agents, *(task.agent for task in self.tasks)]):

@@ -4,8 +4,9 @@ Flows of which only some methods are persisted resume from the last of these. Pe
 """
 
 import warnings
-from collections.abc import Mapping
-from typing import Any, cast
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, TypeVar, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
@@ -25,6 +26,7 @@ from crewgraph.compiler.flow.scheduler import GRACE
 from crewgraph.compiler.flow.single_node import WHOLE
 from crewgraph.compiler.flow.state_changes import ANEW
 from crewgraph.core.cancellation import RunAbandoned
+from crewgraph.core.claims import CLAIM, ThreadClaim, holding_claim
 from crewgraph.core.operations import Program, Saving, adrive, drive
 from crewgraph.definitions.flow.checkpoints import run_extension, state_inputs
 from crewgraph.definitions.flow.feedback import PendingFeedbackContext, PendingFlow
@@ -43,11 +45,13 @@ from crewgraph.runtime.runs.metadata import FLOW_GRANULARITY, FLOW_NAME, has_sin
 from crewgraph.runtime.runs.retention import Retention
 from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.schema import PlainDict
+from crewgraph.storage.claims.keepers import claim_keeper
 
 __all__ = [
     "akickoff_flow",
     "aresume_flow",
     "ask",
+    "claimed_run",
     "compile_flow",
     "execute_flow",
     "flow_questions",
@@ -67,6 +71,7 @@ __all__ = [
 ]
 
 
+_T = TypeVar("_T")
 _GRANULARITIES = ("method", "flow")
 
 
@@ -235,23 +240,37 @@ def _start_or_resume(flow: "Flow", inputs: Inputs) -> Program[object]:
     graph = compile_flow(flow, checkpointer=saver)
     run = FlowRun(flow, graph.plan, None, inputs, stored=saver is not None)
     if "id" in inputs and (saver is not None or backends_of(flow)):
-        thread_id, extra = str(inputs["id"]), run_extension(inputs)
-        values: Mapping[str, object] = {}
-        if saver is not None:
-            graph, values = yield from stored_values(graph, run, thread_id)
-        if _is_open(values) and (extra is None or not extra.replaces(run, values)):
-            return (yield from _continue(graph, run, thread_id, values))
-        if "progress" in values:
-            run.read(values)
-            before = (
-                flow.restored_state(run.revived(_persisted_values(run, values)["state"])) if run.marks else run.state
-            )
-            run.state = flow.new_state(inputs, before)
-        elif not _load_persisted(flow, run, thread_id) and extra is None:
-            warnings.warn(
-                f"no run of flow `{flow.flow_name}` is kept under `{thread_id}`; a new one begins",
-                stacklevel=user_stacklevel(),
-            )
+        return (yield from claimed_run(run, saver, str(inputs["id"]), lambda: _take_up(graph, run, inputs)))
+    return (yield from execute_flow(graph, run, inputs, None))
+
+
+def claimed_run(run: FlowRun, saver: Any, thread_id: str, program: Callable[[], Program[_T]]) -> Program[_T]:
+    """Run a program with the claim on the run's thread, unless the run has it already."""
+
+    def claimed(claim: ThreadClaim | None) -> Program[_T]:
+        run.claim = claim
+        return program()
+
+    return holding_claim(claim_keeper(saver) if saver else None, thread_id, run.claim, claimed)
+
+
+def _take_up(graph: FlowGraph, run: FlowRun, inputs: Inputs) -> Program[object]:
+    """Continue the run that is stored under the `id` of the inputs, or begin one with its state."""
+    flow, thread_id, extra = run.flow, str(inputs["id"]), run_extension(inputs)
+    values: Mapping[str, object] = {}
+    if run.stored:
+        graph, values = yield from stored_values(graph, run, thread_id)
+    if _is_open(values) and (extra is None or not extra.replaces(run, values)):
+        return (yield from _continue(graph, run, thread_id, values))
+    if "progress" in values:
+        run.read(values)
+        before = flow.restored_state(run.revived(_persisted_values(run, values)["state"])) if run.marks else run.state
+        run.state = flow.new_state(inputs, before)
+    elif not _load_persisted(flow, run, thread_id) and extra is None:
+        warnings.warn(
+            f"no run of flow `{flow.flow_name}` is kept under `{thread_id}`; a new one begins",
+            stacklevel=user_stacklevel(),
+        )
     return (yield from execute_flow(graph, run, inputs, None))
 
 
@@ -266,9 +285,10 @@ def _load_persisted(flow: "Flow", run: FlowRun, flow_id: str) -> bool:
 def _continue(graph: FlowGraph, run: FlowRun, flow_id: str, values: Mapping[str, object]) -> Program[object]:
     """Resume an unfinished run: from the last persisted method, if only some methods are persisted."""
     if not run.marks or not is_behind(values):
-        return (yield from resume_flow_program(run.flow, flow_id, None))
+        return (yield from resume_flow_program(run.flow, flow_id, None, run.claim))
     address = yield from rewind(graph, _config(graph, run, flow_id), values)
     rewound_run = FlowRun(run.flow, graph.plan, None, {}, stored=True)
+    rewound_run.claim = run.claim
     return (yield from execute_flow(graph, rewound_run, None, flow_id, address))
 
 
@@ -282,6 +302,7 @@ def _run_in_method(flow: "Flow", inputs: Inputs, method: Running) -> Program[obj
     """Run inside a method of another flow, in the storage of that flow; resumes after a crash."""
     graph = compile_flow(flow, checkpointer=method.run.saver)
     run, thread_id = FlowRun(flow, graph.plan, None, inputs, stored=True), method.next_thread()
+    run.claim = method.run.claim
     values: Mapping[str, object] = {}
     if method.run.again:
         graph, values = yield from stored_values(graph, run, thread_id)
@@ -292,13 +313,26 @@ def _run_in_method(flow: "Flow", inputs: Inputs, method: Running) -> Program[obj
     return (yield from execute_flow(graph, run, inputs, thread_id))
 
 
-def resume_flow_program(flow: "Flow", flow_id: str, feedback: object) -> Program[Any]:
-    """Return a resume as a program."""
+def resume_flow_program(flow: "Flow", flow_id: str, feedback: object, claim: ThreadClaim | None = None) -> Program[Any]:
+    """Return a resume as a program.
+
+    Args:
+        flow: the flow.
+        flow_id: the thread of the run.
+        feedback: the answers; None continues without any.
+        claim: the claim on the thread, if the caller holds it.
+    """
     saver = checkpointer_for(own_saver(flow))
     if saver is None:
         raise RunError(f"flow `{flow.flow_name}` keeps no runs (`checkpointer=False`), so none can be gone on with")
     graph = compile_flow(flow, checkpointer=saver)
     run = FlowRun(flow, graph.plan, None, {}, stored=True)
+    run.claim = claim
+    return (yield from claimed_run(run, saver, flow_id, lambda: _resume(graph, run, flow_id, feedback)))
+
+
+def _resume(graph: FlowGraph, run: FlowRun, flow_id: str, feedback: object) -> Program[Any]:
+    flow = run.flow
     graph, values = yield from stored_values(graph, run, flow_id)
     if not values:
         raise unknown_run(flow, flow_id)
@@ -388,6 +422,8 @@ def _config(graph: FlowGraph, run: FlowRun, thread_id: str | None) -> RunnableCo
     if run.stored:  # metadata identify checkpoints; each key is stored with every step
         config["metadata"] = metadata_of(graph)
         config["configurable"] = {RUN: run, "thread_id": thread_id}
+    if run.claim is not None:
+        config["configurable"] = {**config.get("configurable", {}), CLAIM: run.claim}
     return config
 
 
@@ -403,10 +439,24 @@ def execute_flow(
         thread_id: the thread of the run; None for the `id` of the state.
         checkpoint: the address of the checkpoint to continue from; None for the latest.
     """
-    flow, is_resumed = run.flow, not isinstance(value, dict)
+    is_resumed = not isinstance(value, dict)
     if isinstance(value, dict):
         value = graph.begun(run, cast("Inputs", value))
         thread_id = thread_id or run.flow_id
+    program = partial(_execute, graph, run, value, thread_id, checkpoint, is_resumed=is_resumed)
+    return (yield from claimed_run(run, graph.checkpointer if run.stored else None, str(thread_id), program))
+
+
+def _execute(
+    graph: FlowGraph,
+    run: FlowRun,
+    value: Any,
+    thread_id: str | None,
+    checkpoint: Mapping[str, object] | None,
+    *,
+    is_resumed: bool,
+) -> Program[Any]:
+    flow = run.flow
     flow.set_last_run(run)
     run.thread_id, run.saver = thread_id, graph.checkpointer
     retention = Retention(flow.keep_history, f"flow `{run.name}`", run.saver or None, thread_id, graph)

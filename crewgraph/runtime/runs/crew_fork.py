@@ -153,6 +153,7 @@ def _fork_with(crew: Crew, request: ForkRequest, resources: RunResources) -> Pro
     point, inputs = request.point, validate_inputs(request.inputs or {})
     source = _source_thread(point, request.of)
     run = CrewRun(crew, own_place(crew, request.thread_id, request.checkpointer), "task", resources)
+    yield from run.claim_thread()
     snapshot = yield ReadState(run.graph, run.config)
     if snapshot.created_at is not None:
         if not run.place.known:

@@ -9,13 +9,14 @@ from crewgraph.compiler.flow.algebra import Execution, GraphState, GraphUpdate
 from crewgraph.compiler.flow.graph import FlowGraph
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.single_node import with_journal
+from crewgraph.core.claims import CLAIM
 from crewgraph.core.journal import Record, appended_in
 from crewgraph.core.operations import Operation, Program, Saving, adrive, drive
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.state import with_inputs
 from crewgraph.definitions.flow.step import FlowStep
 from crewgraph.errors import RunError
-from crewgraph.runtime.flow.kickoff import compile_flow, execute_flow, metadata_of, unknown_run
+from crewgraph.runtime.flow.kickoff import claimed_run, compile_flow, execute_flow, metadata_of, unknown_run
 from crewgraph.runtime.run_target import own_saver
 from crewgraph.runtime.runs.metadata import checkpoint_id_of, has_single_node, lineage
 from crewgraph.runtime.runs.storage import checkpointer_for
@@ -138,13 +139,17 @@ def fork_program(flow: "Flow[Any]", step: FlowStep, state: Mapping[str, object] 
         RunError: the step's checkpoint is no longer stored.
     """
     graph = _graph(flow)
-    config: Any = {
-        "configurable": {"thread_id": step.flow_id, "checkpoint_id": step.checkpoint_id, "checkpoint_ns": ""}
-    }
+    run = FlowRun(flow, graph.plan, None, {}, stored=True)
+    return (yield from claimed_run(run, graph.checkpointer, step.flow_id, lambda: _fork(graph, run, step, state)))
+
+
+def _fork(graph: FlowGraph, run: FlowRun, step: FlowStep, state: Mapping[str, object] | None) -> Program[Any]:
+    flow = run.flow
+    place = {"thread_id": step.flow_id, "checkpoint_id": step.checkpoint_id, "checkpoint_ns": "", CLAIM: run.claim}
+    config: Any = {"configurable": place}
     checkpoint = yield Saving(graph.checkpointer, "get_tuple", config)
     if checkpoint is None:
         raise RunError(f"step {step.number} of run `{step.flow_id}` of flow `{flow.flow_name}` is no longer stored")
-    run = FlowRun(flow, graph.plan, None, {}, stored=True)
     values: GraphUpdate = {}
     if has_single_node(checkpoint.metadata):
         graph = compile_flow(flow, "flow", checkpointer=graph.checkpointer)

@@ -1,7 +1,7 @@
 """The index of stored runs: lists the runs of a crew or a flow with their status."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
@@ -11,10 +11,11 @@ from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.types import Interrupt
 
 from crewgraph.compiler.task.binding import bind_tasks
+from crewgraph.core.claims import ClaimKeeper
 from crewgraph.core.journal import CHANNEL, appended_in
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation, Program, adrive, drive
-from crewgraph.core.pregel import has_next, leads_on
+from crewgraph.core.pregel import ERROR, has_next, leads_on
 from crewgraph.core.questions import ANSWER, own_id, questions_in
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.crew.pending import CrewQuestion, RunFilter, RunInfo, RunStatus
@@ -28,6 +29,7 @@ from crewgraph.runtime.runs.stored_run import StoredCrewRun, StoredRun
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.storage.checkpoints.listing import LatestCheckpoint
 from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
+from crewgraph.storage.claims.keepers import claim_keeper
 
 if TYPE_CHECKING:
     from crewgraph.compiler.flow.algebra import GraphState
@@ -67,7 +69,7 @@ _PROGRESS = "progress"
 _PARKED = "parked"
 _UNSAVED = "unsaved"
 
-_FLOW_CHANNELS = (_PROGRESS, _PARKED, _UNSAVED, CHANNEL)
+_FLOW_CHANNELS = (_PROGRESS, _PARKED, _UNSAVED, CHANNEL, ERROR)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,11 +87,12 @@ class _Query:
         """Return whether a thread may match, by its name."""
         return self.run_filter.inside or enclosing_thread(thread_id) is None
 
-    def select(self, checkpoints: Iterable[LatestCheckpoint]) -> list[RunInfo]:
+    def select(self, checkpoints: Iterable[LatestCheckpoint], claims: ClaimKeeper) -> list[RunInfo]:
         """Return the runs among checkpoints, in the same order."""
-        infos = filter(None, map(self.to_info, checkpoints))
+        infos = (_if_working(info, claims) for info in map(self.to_info, checkpoints) if info is not None)
         status = self.run_filter.status
-        return list(islice((info for info in infos if status in (None, info.status)), self.run_filter.limit))
+        wanted = ("failed", "abandoned") if status == "open" else (status,)
+        return list(islice((info for info in infos if status is None or info.status in wanted), self.run_filter.limit))
 
 
 class _ReadRuns(Operation):
@@ -111,7 +114,8 @@ class _ReadRuns(Operation):
 
     def _latest(self, saver: SqliteCheckpointer) -> list[RunInfo]:
         query = self.query
-        return query.select(saver.latest(filter=dict(query.labels), threads=query.covers, channels=query.reads_channel))
+        latest = saver.latest(filter=dict(query.labels), threads=query.covers, channels=query.reads_channel)
+        return query.select(latest, saver.claims)
 
     def _listed(self, checkpoints: Iterable[CheckpointTuple]) -> list[RunInfo]:
         """Find the latest checkpoint of each thread among all: other checkpointers have no faster way."""
@@ -126,7 +130,7 @@ class _ReadRuns(Operation):
             if thread_id not in latest or checkpoint.checkpoint["id"] > latest[thread_id].checkpoint["id"]:
                 latest[thread_id] = checkpoint
         newest_first = sorted(latest.items(), key=lambda item: item[1].checkpoint["id"], reverse=True)
-        return self.query.select(
+        found = (
             LatestCheckpoint(
                 checkpoint,
                 datetime.fromisoformat(oldest[thread_id]).timestamp(),
@@ -134,6 +138,7 @@ class _ReadRuns(Operation):
             )
             for thread_id, checkpoint in newest_first
         )
+        return self.query.select(found, claim_keeper(self.saver))
 
 
 def flow_runs(flow: "Flow | type[Flow]", run_filter: RunFilter) -> list[RunInfo]:
@@ -174,12 +179,12 @@ def all_runs(saver: object, run_filter: RunFilter, kind: str | None = None) -> l
 
 def pending(flow: "Flow | type[Flow]") -> "list[PendingFlow]":
     """Return the runs that wait for answers; see `Flow.pending`."""
-    return [_pending_flow(run) for run in drive(_list_flow_runs(flow, RunFilter(status="pending", inside=True)))]
+    return [_pending_flow(run) for run in drive(_list_flow_runs(flow, RunFilter(status="waiting", inside=True)))]
 
 
 async def apending(flow: "Flow | type[Flow]") -> "list[PendingFlow]":
     """Return the runs that wait for answers; see `Flow.pending`."""
-    return [_pending_flow(run) for run in await adrive(_list_flow_runs(flow, RunFilter(status="pending", inside=True)))]
+    return [_pending_flow(run) for run in await adrive(_list_flow_runs(flow, RunFilter(status="waiting", inside=True)))]
 
 
 def pending_runs(saver: object) -> list[RunInfo]:
@@ -190,8 +195,8 @@ def pending_runs(saver: object) -> list[RunInfo]:
     query = _Query(
         labels={},
         to_info=_info_of_either,
-        run_filter=RunFilter(status="pending"),
-        reads_channel=lambda name: leads_on(name) or name in (ANSWER, _PROGRESS, _PARKED, _UNSAVED),
+        run_filter=RunFilter(status="waiting"),
+        reads_channel=lambda name: leads_on(name) or name in (ANSWER, ERROR, _PROGRESS, _PARKED, _UNSAVED),
     )
     return drive(_read(saver, query))
 
@@ -229,7 +234,7 @@ def list_crew_runs(crew: Crew, run_filter: RunFilter, checkpointer: Checkpointer
         labels=crew_labels(crew.name, tasks),
         to_info=partial(_crew_info, {binding.slug: binding.number for binding in tasks}),
         run_filter=run_filter,
-        reads_channel=lambda name: leads_on(name) or name == ANSWER,
+        reads_channel=lambda name: leads_on(name) or name in (ANSWER, ERROR),
     )
     return (yield from _read(checkpointer_for(checkpointer, crew.checkpointer), query))
 
@@ -266,16 +271,16 @@ def _info_of_any(kind: str | None, latest: LatestCheckpoint) -> RunInfo | None:
 
 
 def _flow_info(plan: "TriggerPlan | None", latest: LatestCheckpoint) -> RunInfo:
-    stored = latest.checkpoint
+    stored, writes = latest.checkpoint, latest.checkpoint.pending_writes or ()
     values: GraphState = stored.checkpoint["channel_values"]
     if plan is not None and _PROGRESS in values and has_single_node(stored.metadata):
-        values = with_journal(plan, values, appended_in(stored.pending_writes or ()))
+        values = with_journal(plan, values, appended_in(writes))
     # Without progress only the inputs are stored, and no method has begun.
     progress: PlainMapping = values.get(_PROGRESS) or {"inflight": True, "last": None}
     parked: Mapping[str, PlainDict] = values.get(_PARKED) or {}
     questions = tuple(question_of(question, partial(from_record, classes={})) for question in parked.values())
     is_open = progress["inflight"] or of_run(values, _UNSAVED)
-    status: RunStatus = "pending" if questions else "open" if is_open else "finished"
+    status: RunStatus = "waiting" if questions else _unfinished(writes) if is_open else "done"
     done = progress["last"]
     return _run_info(latest, "flow", FLOW_NAME, status, done and done.rpartition("#")[0], questions)
 
@@ -283,9 +288,25 @@ def _flow_info(plan: "TriggerPlan | None", latest: LatestCheckpoint) -> RunInfo:
 def _crew_info(order: Mapping[str, int], latest: LatestCheckpoint) -> RunInfo:
     checkpoint, writes = latest.checkpoint.checkpoint, latest.checkpoint.pending_writes or ()
     questions = tuple(map(crew_question, questions_in(writes)))
-    status: RunStatus = "pending" if questions else "open" if has_next(checkpoint["channel_values"]) else "finished"
+    status: RunStatus = (
+        "waiting" if questions else _unfinished(writes) if has_next(checkpoint["channel_values"]) else "done"
+    )
     last = StoredCrewRun(latest.checkpoint).last_task(order)
     return _run_info(latest, "crew", CREW_NAME, status, last, questions)
+
+
+def _unfinished(writes: Iterable[tuple[str, str, object]]) -> RunStatus:
+    """Return the status of a run that is neither done nor waiting, as far as its checkpoint tells."""
+    return "failed" if any(channel == ERROR for _, channel, _ in writes) else "abandoned"
+
+
+def _if_working(info: RunInfo, claims: ClaimKeeper) -> RunInfo:
+    if info.status not in ("failed", "abandoned"):
+        return info
+    thread_id = info.thread_id
+    while (around := enclosing_thread(thread_id)) is not None:  # it has the claim of the flow around it
+        thread_id = around
+    return info if claims.holder(thread_id) is None else replace(info, status="working")
 
 
 def _run_info(

@@ -24,6 +24,8 @@ from crewgraph.storage.checkpoints.removal import Removal, apply_retention
 from crewgraph.storage.checkpoints.schema import CHECKPOINT_SCHEMA
 from crewgraph.storage.checkpoints.threads import CheckpointRows, Key, Threads, WriteRows, channel_histories
 from crewgraph.storage.checkpoints.values import StrictSerializer, Write
+from crewgraph.storage.claims.files import file_claims
+from crewgraph.storage.claims.process import ProcessClaims
 from crewgraph.storage.database import Closeable, Database, WouldBlock
 
 __all__ = ["SqliteCheckpointer"]
@@ -87,6 +89,8 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
         self._threads = Threads(self._database)
         self._codec = Codec(self.serde, self._database.path)
         self._removal = Removal(self._threads, self._codec.metadata)
+        self.claims: ProcessClaims = ProcessClaims() if self.path is None else file_claims(self.path)
+        """Who runs a thread; see `crewgraph.storage.claims`."""
         apply_retention(self._database, self._removal, retention_days, max_bytes)
 
     @property

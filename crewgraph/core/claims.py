@@ -1,0 +1,142 @@
+"""Claims: who runs a thread.
+
+Two runs of one thread at the same time would both do its work and write over each other. So a run claims its thread before it
+reads what is stored, and holds the claim until it ends. What keeps a claim from other processes depends on the saver; see
+`crewgraph.storage.claims`.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import NamedTuple, Protocol, TypeVar
+
+from langchain_core.runnables import RunnableConfig
+
+from crewgraph.core.loops.bridge import in_thread
+from crewgraph.core.operations import Operation, Program
+from crewgraph.schema import PlainMapping
+
+__all__ = ["CLAIM", "ClaimKeeper", "ClaimThread", "Holder", "ThreadClaim", "VerifyClaim", "claim_in", "holding_claim"]
+
+CLAIM = "__crewgraph_claim"
+"""The key of a run's claim in the `configurable` of its config."""
+
+_T = TypeVar("_T")
+
+
+class Holder(NamedTuple):
+    """Who holds a claim."""
+
+    process: str
+    """The process, for messages."""
+
+    since: float | None
+    """When the claim was made, in seconds since the epoch; None if unknown."""
+
+    def __str__(self) -> str:
+        if self.since is None:
+            return self.process
+        return f"{self.process}, since {datetime.fromtimestamp(self.since).isoformat(' ', 'seconds')}"
+
+
+class ThreadClaim(Protocol):
+    """A claim that is held."""
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether the claim may have been lost since it was last looked at; call `verify` before writing."""
+        ...
+
+    def verify(self) -> None:
+        """Look whether the claim is still held.
+
+        Raises:
+            ThreadBusy: it was lost.
+        """
+        ...
+
+    async def averify(self) -> None:
+        """The same off the event loop."""
+        ...
+
+    def close(self) -> None:
+        """End the claim, without waiting. May be called more than once."""
+        ...
+
+
+class ClaimKeeper(Protocol):
+    """Keeps the claims on the threads of a saver."""
+
+    waits: bool
+    """Whether claiming waits for a server."""
+
+    def claim(self, thread_id: str) -> ThreadClaim:
+        """Claim a thread for a run of this process.
+
+        Raises:
+            ThreadBusy: it is run already, in this process or another one.
+        """
+        ...
+
+    def holder(self, thread_id: str) -> Holder | None:
+        """Return who runs a thread now; None if nobody is known to."""
+        ...
+
+
+class ClaimThread(Operation):
+    """Claims a thread."""
+
+    def __init__(self, keeper: ClaimKeeper, thread_id: str) -> None:
+        self.keeper, self.thread_id = keeper, thread_id
+
+    def run(self) -> ThreadClaim:
+        return self.keeper.claim(self.thread_id)
+
+    async def arun(self) -> ThreadClaim:
+        if self.keeper.waits:
+            return await in_thread(self.keeper.claim, self.thread_id)
+        return self.keeper.claim(self.thread_id)
+
+
+class VerifyClaim(Operation):
+    """Looks whether a claim is still held."""
+
+    def __init__(self, claim: ThreadClaim) -> None:
+        self.claim = claim
+
+    def run(self) -> None:
+        self.claim.verify()
+
+    async def arun(self) -> None:
+        await self.claim.averify()
+
+
+def holding_claim(
+    keeper: ClaimKeeper | None,
+    thread_id: str,
+    held: ThreadClaim | None,
+    program: Callable[[ThreadClaim | None], Program[_T]],
+) -> Program[_T]:
+    """Run a program with the claim on a thread.
+
+    Args:
+        keeper: keeps the claims; None where the run is not stored.
+        thread_id: the thread.
+        held: the claim, if the caller holds it.
+        program: makes the program, from the claim.
+
+    Raises:
+        ThreadBusy: somebody else runs the thread.
+    """
+    if held is not None or keeper is None:
+        return (yield from program(held))
+    claim: ThreadClaim = yield ClaimThread(keeper, thread_id)
+    try:
+        return (yield from program(claim))
+    finally:
+        claim.close()
+
+
+def claim_in(config: RunnableConfig) -> ThreadClaim | None:
+    """Return the claim that the run with this config holds; None for a run that holds none itself."""
+    names: PlainMapping = config.get("configurable") or {}
+    return names.get(CLAIM)

@@ -1,0 +1,135 @@
+"""Claims on the threads of a SQLite database: locked bytes of a file beside it.
+
+A byte of the file is locked for each thread that is run, at an offset that is made from the thread's id. The operating system
+ends the locks of a process with the process, however it ends. So a claim needs neither heartbeat nor clock, never outlives its
+run and is never lost by a run that is slow. The bytes are never written; the beginning of the file tells, for messages only, who
+made the last claims.
+"""
+
+import os
+import socket
+import struct
+import sys
+import weakref
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+from threading import Lock
+
+from crewgraph.core.claims import Holder
+from crewgraph.storage.claims.process import ProcessClaim, ProcessClaims
+
+if sys.platform != "win32":
+    import fcntl
+
+__all__ = ["FileClaims", "file_claims"]
+
+_BEGINNING = 1 << 62  # the locked bytes lie beyond the notes
+_SPAN = _BEGINNING - 1
+_SLOTS = 4_096
+_SLOT = 256  # bytes
+_MODE = 0o600
+
+# `struct flock` of fcntl(2): F_GETLK tells who holds a lock.
+_LINUX, _DARWIN = "@hhqqi4x", "@qqihh"
+
+
+class FileClaims(ProcessClaims):
+    """The claims on the threads of one database file.
+
+    Without locks on byte ranges (Windows) they hold within the process only.
+    """
+
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        self._path = path
+        self._file: int | None = None
+        self._closing: weakref.finalize[..., object] | None = None
+        self._file_lock = Lock()
+
+    def holder(self, thread_id: str) -> Holder | None:
+        """Return who runs a thread now."""
+        if (own := super().holder(thread_id)) is not None:
+            return own
+        if sys.platform == "win32" or not os.path.exists(self._path):
+            return None
+        with self._file_lock:
+            file = self._opened()
+            process = _locked_by(file, _offset(thread_id))
+            return None if process is None else _noted(file, thread_id, process)
+
+    def forked(self) -> None:
+        """Forget the claims of the parent, in a forked child; locks on files are not inherited."""
+        super().forked()
+        self._file_lock = Lock()
+
+    def _take(self, thread_id: str, holder: Holder) -> ProcessClaim | Holder:
+        if sys.platform != "win32":
+            with self._file_lock:
+                file, offset = self._opened(), _offset(thread_id)
+                try:
+                    fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, offset)
+                except (BlockingIOError, PermissionError):
+                    return _noted(file, thread_id, _locked_by(file, offset) or 0)
+                note = f"{offset:x} {os.getpid()} {holder.since:.3f} {_host()}\n".encode()[:_SLOT]
+                os.pwrite(file, note.ljust(_SLOT), offset % _SLOTS * _SLOT)
+        return ProcessClaim(self, thread_id, holder)
+
+    def _give_back(self, thread_id: str) -> None:
+        if sys.platform != "win32" and self._file is not None:
+            fcntl.lockf(self._file, fcntl.LOCK_UN, 1, _offset(thread_id))
+
+    def _opened(self) -> int:
+        # Opened once for a process: closing any descriptor of a file ends all locks of the process on it.
+        file = self._file
+        if file is not None and (len(self._held) > 1 or os.fstat(file).st_nlink):
+            return file
+        if self._closing is not None:  # somebody has deleted the file, and another process would lock a new one
+            self._closing()
+        self._file = file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _MODE)
+        self._closing = weakref.finalize(self, os.close, file)
+        return file
+
+
+_host = cache(socket.gethostname)
+
+
+def _noted(file: int, thread_id: str, process: int) -> Holder:
+    """Return who made the claim on a thread, as noted if the note is still there."""
+    offset = _offset(thread_id)
+    note = os.pread(file, _SLOT, offset % _SLOTS * _SLOT).decode(errors="replace").split()
+    if len(note) == 4 and note[0] == f"{offset:x}":
+        return Holder(f"process {note[1]} on {note[3]}", float(note[2]))
+    return Holder(f"process {process}" if process > 0 else "another process", None)
+
+
+def _offset(thread_id: str) -> int:
+    digest = blake2b(thread_id.encode(errors="surrogatepass"), digest_size=8).digest()
+    return _BEGINNING + int.from_bytes(digest, "big") % _SPAN
+
+
+def _locked_by(file: int, offset: int) -> int | None:
+    """Return the process that has locked a byte, 0 for one that is not visible from here; None if none has."""
+    if sys.platform == "win32":
+        return None
+    if sys.platform == "darwin":
+        asked = struct.pack(_DARWIN, offset, 1, 0, fcntl.F_WRLCK, os.SEEK_SET)
+        _, _, process, kind, _ = struct.unpack(_DARWIN, fcntl.fcntl(file, fcntl.F_GETLK, asked))
+    else:
+        asked = struct.pack(_LINUX, fcntl.F_WRLCK, os.SEEK_SET, offset, 1, 0)
+        kind, _, _, _, process = struct.unpack(_LINUX, fcntl.fcntl(file, fcntl.F_GETLK, asked))
+    return None if kind == fcntl.F_UNLCK else max(process, 0)
+
+
+_known: "weakref.WeakValueDictionary[str, FileClaims]" = weakref.WeakValueDictionary()
+_lock = Lock()
+
+
+def file_claims(database: str) -> FileClaims:
+    """The claims on the threads of a database file; the same object for the same file."""
+    path = f"{Path(database).resolve()}-claims"
+    with _lock:
+        claims = _known.get(path)
+        if claims is None:
+            claims = _known[path] = FileClaims(path)
+        return claims

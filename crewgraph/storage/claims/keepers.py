@@ -1,0 +1,49 @@
+"""Which claims guard the threads of a saver."""
+
+import sqlite3
+import weakref
+from threading import Lock
+from typing import TYPE_CHECKING, Any, cast
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+
+from crewgraph.core.claims import ClaimKeeper
+from crewgraph.lazy import lazy
+from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
+from crewgraph.storage.claims.files import file_claims
+from crewgraph.storage.claims.process import ProcessClaims
+
+if TYPE_CHECKING:
+    from crewgraph.storage.claims.postgres import postgres_claims
+else:
+    postgres_claims = lazy("crewgraph.storage.claims.postgres:postgres_claims")
+
+__all__ = ["claim_keeper"]
+
+_POSTGRES = "langgraph.checkpoint.postgres"
+_SQLITE = "langgraph.checkpoint.sqlite"
+
+_keepers: "weakref.WeakKeyDictionary[BaseCheckpointSaver[Any], ClaimKeeper]" = weakref.WeakKeyDictionary()
+_lock = Lock()
+
+
+def claim_keeper(saver: "BaseCheckpointSaver[Any]") -> ClaimKeeper:
+    """Return what keeps the claims on a saver's threads; the same for each call with a saver."""
+    if isinstance(saver, SqliteCheckpointer):
+        return saver.claims
+    with _lock:
+        keeper = _keepers.get(saver)
+        if keeper is None:
+            keeper = _keepers[saver] = _keeper_for(saver)
+        return keeper
+
+
+def _keeper_for(saver: "BaseCheckpointSaver[Any]") -> ClaimKeeper:
+    rooms = {kind.__module__ for kind in type(saver).__mro__}
+    connection: Any = getattr(saver, "conn", None)
+    if any(room.startswith(_POSTGRES) for room in rooms):
+        return postgres_claims(connection)
+    if any(room.startswith(_SQLITE) for room in rooms) and isinstance(connection, sqlite3.Connection):
+        path = cast("str", connection.execute("PRAGMA database_list").fetchone()[2])
+        return file_claims(path) if path else ProcessClaims()
+    return ProcessClaims()

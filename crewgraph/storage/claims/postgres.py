@@ -1,0 +1,268 @@
+"""Claims on the threads of a Postgres database: advisory locks of one connection of this process, and a token for each claim.
+
+PostgreSQL ends the locks of a connection with the connection, so a killed process holds nothing. A process that lives can lose
+its connection, too: the server restarts, or the network fails. Then somebody else may claim the thread, and gets a greater token.
+So a claim that was not looked at for a second is looked at before the run writes (`is_doubtful`): the run goes on if the lock
+could be had again and the token is still its own, and ends otherwise.
+
+A connection pooler in transaction mode (PgBouncer) hands a connection to others between statements, which breaks advisory locks:
+give the saver a direct connection.
+"""
+
+import asyncio
+import atexit
+import logging
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from hashlib import blake2b
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+
+import psycopg
+from psycopg.conninfo import make_conninfo
+from psycopg.rows import TupleRow
+
+from crewgraph.core.claims import Holder
+from crewgraph.core.loops.bridge import in_thread
+from crewgraph.errors import StorageError
+from crewgraph.storage.claims.process import ProcessClaim, ProcessClaims, busy, process_name
+
+__all__ = ["PostgresClaim", "PostgresClaims", "postgres_claims"]
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+_Connection = psycopg.Connection[TupleRow]
+_logger = logging.getLogger(__name__)
+
+_HAS_TABLE = "SELECT to_regclass('crewgraph_claims')"
+_TABLE = """
+CREATE TABLE IF NOT EXISTS crewgraph_claims (
+    thread_id TEXT PRIMARY KEY,
+    token BIGSERIAL,
+    holder TEXT NOT NULL,
+    since TIMESTAMPTZ NOT NULL DEFAULT now()
+)
+"""
+_LOCK = "SELECT pg_try_advisory_lock(%s)"
+_UNLOCK = "SELECT pg_advisory_unlock(%s)"
+_NOTE = """
+INSERT INTO crewgraph_claims (thread_id, holder) VALUES (%s, %s)
+ON CONFLICT (thread_id) DO UPDATE SET token = EXCLUDED.token, holder = EXCLUDED.holder, since = now()
+RETURNING token
+"""
+_FORGET = "DELETE FROM crewgraph_claims WHERE thread_id = %s AND token = %s"
+_TOKEN = "SELECT token FROM crewgraph_claims WHERE thread_id = %s"
+_HOLDER = "SELECT holder, extract(epoch FROM since) FROM crewgraph_claims WHERE thread_id = %s"
+_IS_LOCKED = """
+SELECT 1 FROM pg_locks
+WHERE locktype = 'advisory' AND granted AND objsubid = 1
+AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+AND classid = %s::bigint::oid AND objid = %s::bigint::oid
+"""
+_TRUST = 1.0  # seconds for which a claim is not looked at again
+
+
+class PostgresClaim(ProcessClaim):
+    """A claim of this process on a thread of a Postgres database."""
+
+    def __init__(self, claims: "PostgresClaims", thread_id: str, holder: Holder, token: int) -> None:
+        super().__init__(claims, thread_id, holder)
+        self._verify, self._token = claims.verify, token
+        self._verified = time.monotonic()
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether it was not looked at for a while."""
+        return time.monotonic() - self._verified > _TRUST
+
+    def verify(self) -> None:
+        """Look whether it is still held.
+
+        Raises:
+            ThreadBusy: somebody else has claimed the thread.
+            StorageError: the server cannot be asked.
+        """
+        started = time.monotonic()
+        self._verify(self._thread_id, self._token)
+        self._verified = started
+
+    async def averify(self) -> None:
+        """Async face of `verify`."""
+        await in_thread(self.verify)
+
+
+class PostgresClaims(ProcessClaims):
+    """The claims of this process on the threads of one database.
+
+    One thread of its own makes all statements, in the order in which they are asked for.
+    """
+
+    waits = True
+
+    def __init__(self, conninfo: str) -> None:
+        super().__init__()
+        self._conninfo = conninfo
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="crewgraph-claims")
+        self._connection: psycopg.Connection[TupleRow] | None = None
+        self._inherited: list[object] = []
+        self._notes = True
+        """Whether there is a table of claims."""
+        self._locked: set[str] = set()
+        """The threads that the connection has locked."""
+        self._tokens: dict[str, int] = {}
+        """The tokens of the claims of this process."""
+        atexit.register(self._disconnect)
+
+    def verify(self, thread_id: str, token: int) -> None:
+        """Look whether a claim is still held; see `PostgresClaim.verify`."""
+        if (other := self._ask(self._lost, thread_id, token)) is not None:
+            raise busy(thread_id, other)
+
+    def holder(self, thread_id: str) -> Holder | None:
+        """Return who runs a thread now."""
+        return super().holder(thread_id) or self._ask(self._locked_by, thread_id)
+
+    def forked(self) -> None:
+        """Forget the claims of the parent, in a forked child, which must neither use nor close its connection."""
+        super().forked()
+        self._inherited += [self._worker, self._connection]
+        self._worker, self._connection = ThreadPoolExecutor(1, thread_name_prefix="crewgraph-claims"), None
+        self._locked, self._tokens = set(), {}
+
+    def _take(self, thread_id: str, holder: Holder) -> ProcessClaim | Holder:
+        claimed = self._ask(self._lock_thread, thread_id)
+        return claimed if isinstance(claimed, Holder) else PostgresClaim(self, thread_id, holder, claimed)
+
+    def _give_back(self, thread_id: str) -> None:
+        given = self._submit(self._unlock_thread, thread_id, self._tokens.pop(thread_id, None))
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            error = given.exception()
+            if error is not None:  # the lock ends with the connection
+                _logger.warning("The claim on thread `%s` was not given back: %s", thread_id, error)
+
+    def _ask(self, work: "Callable[Concatenate[_Connection, _P], _T]", *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        try:
+            return self._submit(work, *args, **kwargs).result()
+        except psycopg.Error as error:
+            raise StorageError(
+                f"the Postgres database that keeps the claims on threads cannot be asked: {error}"
+            ) from error
+
+    def _submit(
+        self, work: "Callable[Concatenate[_Connection, _P], _T]", *args: _P.args, **kwargs: _P.kwargs
+    ) -> "Future[_T]":
+        return self._worker.submit(self._on_connection, work, *args, **kwargs)
+
+    def _on_connection(
+        self, work: "Callable[Concatenate[_Connection, _P], _T]", *args: _P.args, **kwargs: _P.kwargs
+    ) -> _T:
+        """Do some work on the connection; again on a new one, if the old one has broken."""
+        if self._connection is not None:
+            try:
+                return work(self._connection, *args, **kwargs)
+            except psycopg.OperationalError as error:
+                _logger.warning(
+                    "The connection that holds the claims on threads has broken and is made again: %s", error
+                )
+                self._connection.close()
+        return work(self._connect(), *args, **kwargs)
+
+    def _connect(self) -> "_Connection":
+        name = f"crewgraph claims of {process_name()}"[:63]
+        connection = psycopg.connect(self._conninfo, autocommit=True, application_name=name)
+        self._connection, self._locked = connection, set()
+        if connection.execute(_HAS_TABLE).fetchone() == (None,):
+            try:
+                connection.execute(_TABLE)
+            except psycopg.errors.InsufficientPrivilege:
+                self._notes = False
+        for thread_id in self._tokens:  # those of the connection before, unless somebody was faster
+            self._lock_key(connection, thread_id)
+        return connection
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+
+    def _lock_thread(self, connection: "_Connection", thread_id: str) -> int | Holder:
+        """Lock a thread; return the token of the claim, or who has it."""
+        if not self._lock_key(connection, thread_id):
+            return self._noted(connection, thread_id)
+        token = 0
+        if self._notes:
+            row = connection.execute(_NOTE, (thread_id, process_name())).fetchone()
+            token = cast("tuple[int]", row)[0]
+        self._tokens[thread_id] = token
+        return token
+
+    def _lock_key(self, connection: "_Connection", thread_id: str) -> bool:
+        if thread_id not in self._locked and connection.execute(_LOCK, (_key(thread_id),)).fetchone() == (True,):
+            self._locked.add(thread_id)
+        return thread_id in self._locked
+
+    def _unlock_thread(self, connection: "_Connection", thread_id: str, token: int | None) -> None:
+        if self._notes:
+            connection.execute(_FORGET, (thread_id, token))
+        if thread_id in self._locked:
+            self._locked.discard(thread_id)
+            connection.execute(_UNLOCK, (_key(thread_id),))
+
+    def _lost(self, connection: "_Connection", thread_id: str, token: int) -> Holder | None:
+        """Return who has a claim in the place of this process; None if nobody has."""
+        if self._lock_key(connection, thread_id) and (
+            not self._notes or connection.execute(_TOKEN, (thread_id,)).fetchone() == (token,)
+        ):
+            return None
+        return self._noted(connection, thread_id)
+
+    def _locked_by(self, connection: "_Connection", thread_id: str) -> Holder | None:
+        key = _key(thread_id) & (1 << 64) - 1
+        if connection.execute(_IS_LOCKED, (key >> 32, key & 0xFFFFFFFF)).fetchone() is None:
+            return None
+        return self._noted(connection, thread_id)
+
+    def _noted(self, connection: "_Connection", thread_id: str) -> Holder:
+        row = connection.execute(_HOLDER, (thread_id,)).fetchone() if self._notes else None
+        return Holder("another process", None) if row is None else Holder(str(row[0]), float(row[1]))
+
+
+def _key(thread_id: str) -> int:
+    digest = blake2b(b"crewgraph" + thread_id.encode(errors="surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True)
+
+
+_known: dict[str, PostgresClaims] = {}
+_lock = threading.Lock()
+
+
+def postgres_claims(connection: Any) -> PostgresClaims:
+    """The claims on the threads of a database; the same object for the same database.
+
+    Args:
+        connection: a connection or pool of psycopg, sync or async.
+    """
+    conninfo = _conninfo(connection)
+    with _lock:
+        if conninfo not in _known:
+            _known[conninfo] = PostgresClaims(conninfo)
+        return _known[conninfo]
+
+
+def _conninfo(connection: Any) -> str:
+    if isinstance(connection, (psycopg.Connection, psycopg.AsyncConnection)):
+        info = cast("psycopg.Connection[TupleRow]", connection).info
+        return make_conninfo("", **{**info.get_parameters(), "password": info.password or None})
+    options: dict[str, Any] = _called(connection.kwargs) or {}
+    return make_conninfo(
+        _called(connection.conninfo), **{name: value for name, value in options.items() if name in _PARAMETERS}
+    )
+
+
+def _called(value: Any) -> Any:
+    return value() if callable(value) else value
+
+
+_PARAMETERS = {"host", "port", "dbname", "user", "password", "sslmode", "sslcert", "sslkey", "sslrootcert", "options"}

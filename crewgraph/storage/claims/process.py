@@ -1,0 +1,113 @@
+"""Claims that hold within this process."""
+
+import os
+import socket
+import threading
+import time
+import weakref
+
+from crewgraph.core.claims import Holder
+from crewgraph.errors import ThreadBusy
+
+__all__ = ["ProcessClaim", "ProcessClaims", "busy", "process_name"]
+
+
+def process_name() -> str:
+    """This process, for messages."""
+    return f"process {os.getpid()} on {socket.gethostname()}"
+
+
+def busy(thread_id: str, holder: Holder) -> ThreadBusy:
+    """The error for a thread that somebody runs."""
+    return ThreadBusy(
+        f"thread `{thread_id}` is being run by {holder}. Two runs of one thread would repeat each other's work: wait for that "
+        "run, end it and resume, or give this run another `thread_id`."
+    )
+
+
+class ProcessClaim:
+    """A claim of this process; never in doubt while the process lives."""
+
+    def __init__(self, claims: "ProcessClaims", thread_id: str, holder: Holder) -> None:
+        self._claims, self._thread_id, self._holder = claims, thread_id, holder
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether it may have been lost."""
+        return False
+
+    def verify(self) -> None:
+        """The claim is held until it is closed."""
+
+    async def averify(self) -> None:
+        """The claim is held until it is closed."""
+
+    def close(self) -> None:
+        """End the claim. May be called more than once."""
+        self._claims.release(self._thread_id, self._holder)
+
+
+class ProcessClaims:
+    """The claims of this process on the threads of one saver."""
+
+    waits = False
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._held: dict[str, Holder] = {}
+        _instances.add(self)
+
+    def claim(self, thread_id: str) -> ProcessClaim:
+        """Claim a thread for a run.
+
+        Raises:
+            ThreadBusy: another run has it.
+        """
+        holder = Holder("this process", time.time())
+        with self._lock:
+            if (other := self._held.get(thread_id)) is not None:
+                raise busy(thread_id, other)
+            self._held[thread_id] = holder
+        try:
+            claim = self._take(thread_id, holder)
+        except BaseException:
+            self._held.pop(thread_id, None)
+            raise
+        if isinstance(claim, Holder):
+            self._held.pop(thread_id, None)
+            raise busy(thread_id, claim)
+        return claim
+
+    def release(self, thread_id: str, holder: Holder) -> None:
+        """End a claim, if it is still the one that is held."""
+        if self._held.get(thread_id) is holder:
+            self._give_back(thread_id)  # before others of this process may take it again
+            self._held.pop(thread_id, None)
+
+    def holder(self, thread_id: str) -> Holder | None:
+        """Return who runs a thread now, as far as this process knows."""
+        return self._held.get(thread_id)
+
+    def forked(self) -> None:
+        """Forget the claims of the parent, in a forked child."""
+        self._lock = threading.Lock()
+        self._held = {}
+
+    def _take(self, thread_id: str, holder: Holder) -> ProcessClaim | Holder:
+        """Keep other processes from a thread; return the claim, or the process that has it."""
+        return ProcessClaim(self, thread_id, holder)
+
+    def _give_back(self, thread_id: str) -> None:
+        """Let other processes have a thread."""
+
+
+_instances: "weakref.WeakSet[ProcessClaims]" = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for claims in list(_instances):
+        claims.forked()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

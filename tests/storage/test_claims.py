@@ -1,0 +1,261 @@
+"""Claims on threads: one runner at a time, across objects, threads, forks, processes and servers."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.postgres import PostgresSaver
+from langgraph.checkpoint.sqlite import SqliteSaver
+from psycopg import Connection, connect
+from psycopg.errors import InsufficientPrivilege
+from servers.postgres import Postgres
+
+from crewgraph.errors import StorageError, ThreadBusy
+from crewgraph.storage.checkpoints import SqliteCheckpointer
+from crewgraph.storage.claims.files import file_claims
+from crewgraph.storage.claims.keepers import claim_keeper
+from crewgraph.storage.claims.postgres import PostgresClaims
+
+HOLDER = """
+import sys, time
+from crewgraph.storage.claims.files import file_claims
+claim = file_claims(sys.argv[1]).claim("t")
+print("held", flush=True)
+sys.stdin.readline()
+claim.close()
+print("ended", flush=True)
+time.sleep(60)
+"""
+
+
+@contextmanager
+def another_process(database: Path) -> Generator["subprocess.Popen[str]"]:
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", HOLDER, str(database)]
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "held\n"
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.fixture(params=["ours", "ours in memory", "LangGraph's SQLite", "in memory", "Postgres"])
+def saver(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
+    with ExitStack() as stack:
+        match request.param:
+            case "ours":
+                yield stack.enter_context(closing(SqliteCheckpointer(tmp_path / "runs.db")))
+            case "ours in memory":
+                yield stack.enter_context(closing(SqliteCheckpointer(":memory:")))
+            case "LangGraph's SQLite":
+                yield stack.enter_context(SqliteSaver.from_conn_string(str(tmp_path / "theirs.db")))
+            case "Postgres":
+                server: Postgres = request.getfixturevalue("postgres")
+                yield stack.enter_context(PostgresSaver.from_conn_string(server.dsn))
+            case _:
+                yield InMemorySaver()
+
+
+def test_a_thread_is_claimed_once(saver: Any):
+    keeper = claim_keeper(saver)
+    before = time.time()
+    claim = keeper.claim("t")
+    assert claim_keeper(saver) is keeper
+    with (
+        closing(keeper.claim("another")),
+        pytest.raises(ThreadBusy, match=r"thread `t` is being run by this process, since 20"),
+    ):
+        keeper.claim("t")
+    holder = keeper.holder("t")
+    assert holder is not None
+    assert holder.since is not None
+    assert before <= holder.since <= time.time()
+    claim.verify()
+    asyncio.run(claim.averify())
+    claim.close()
+    claim.close()
+    assert keeper.holder("t") is None
+    second = keeper.claim("t")
+    claim.close()  # a claim that was closed before ends nobody else's
+    with pytest.raises(ThreadBusy):
+        keeper.claim("t")
+    second.close()
+
+
+@pytest.mark.parametrize("thread_id", ["", "a/b", "日本", "\ud800", "x" * 10_000, "\x00"])
+def test_any_text_names_a_thread(tmp_path: Path, thread_id: str):
+    keeper = file_claims(str(tmp_path / "runs.db"))
+    with closing(keeper.claim(thread_id)), pytest.raises(ThreadBusy):
+        keeper.claim(thread_id)
+
+
+def test_two_objects_on_one_file_know_of_each_other(tmp_path: Path):
+    (tmp_path / "link.db").symlink_to(tmp_path / "runs.db")
+    with (
+        closing(SqliteCheckpointer(tmp_path / "runs.db")) as one,
+        closing(SqliteCheckpointer(tmp_path / "link.db")) as other,
+        closing(one.claims.claim("t")),
+        pytest.raises(ThreadBusy),
+    ):
+        other.claims.claim("t")
+
+
+def test_another_process_is_named_and_its_claim_ends_with_it(tmp_path: Path):
+    keeper = file_claims(str(tmp_path / "runs.db"))
+    with another_process(tmp_path / "runs.db") as process:
+        with pytest.raises(ThreadBusy, match=rf"is being run by process {process.pid} on \S+, since 20\d\d-"):
+            keeper.claim("t")
+        assert str(keeper.holder("t")).startswith(f"process {process.pid} on ")
+        keeper.claim("another").close()
+        process.send_signal(signal.SIGSTOP)  # a process that stands still lives, and holds what it holds
+        with pytest.raises(ThreadBusy):
+            keeper.claim("t")
+        process.kill()
+        process.wait()
+        assert keeper.holder("t") is None
+        keeper.claim("t").close()
+
+
+def test_another_process_can_claim_what_was_given_back(tmp_path: Path):
+    with another_process(tmp_path / "runs.db") as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write("\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == "ended\n"
+        file_claims(str(tmp_path / "runs.db")).claim("t").close()
+
+
+def test_claims_outlive_a_deleted_file(tmp_path: Path):
+    keeper = file_claims(str(tmp_path / "runs.db"))
+    keeper.claim("t").close()
+    (tmp_path / "runs.db-claims").unlink()
+    with another_process(tmp_path / "runs.db"), pytest.raises(ThreadBusy):
+        keeper.claim("t")
+
+
+def test_a_forked_child_holds_nothing_and_takes_nothing_away(saver: Any):
+    keeper = claim_keeper(saver)
+    claim = keeper.claim("t")
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            claim.close()
+            try:
+                keeper.claim("t").close()
+            except ThreadBusy:
+                status = 2
+            else:
+                status = 3
+        finally:
+            os._exit(status)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    known_beyond = (
+        isinstance(saver, (SqliteCheckpointer, SqliteSaver, PostgresSaver)) and getattr(saver, "path", "") is not None
+    )
+    assert status == (2 if known_beyond else 3)
+    claim.verify()
+    with pytest.raises(ThreadBusy):
+        keeper.claim("t")
+    claim.close()
+
+
+def test_the_file_of_claims_is_private_and_stays_small(tmp_path: Path):
+    keeper = file_claims(str(tmp_path / "runs.db"))
+    for number in range(300):
+        keeper.claim(f"thread {number}").close()
+    stat = (tmp_path / "runs.db-claims").stat()
+    assert stat.st_mode & 0o777 == 0o600
+    assert stat.st_size <= 1 << 20
+
+
+@pytest.fixture
+def server(postgres: Postgres) -> Iterator["Connection[Any]"]:
+    with connect(postgres.dsn, autocommit=True) as connection:
+        yield connection
+
+
+def claims_of(postgres: Postgres, **options: str) -> PostgresClaims:
+    """What another process would have: a connection of its own."""
+    return PostgresClaims(" ".join([postgres.dsn, *(f"{name}={value}" for name, value in options.items())]))
+
+
+def cut_off(server: "Connection[Any]") -> None:
+    server.execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'crewgraph claims%' "
+        "AND pid != pg_backend_pid()"
+    )
+    while server.execute("SELECT 1 FROM pg_stat_activity WHERE application_name LIKE 'crewgraph claims%'").fetchone():
+        time.sleep(0.01)
+
+
+def test_a_claim_on_postgres_ends_with_its_connection(postgres: Postgres, server: "Connection[Any]"):
+    one, other = claims_of(postgres), claims_of(postgres)
+    claim = one.claim("cut")
+    with pytest.raises(ThreadBusy, match=rf"is being run by process {os.getpid()} on \S+, since 20"):
+        other.claim("cut")
+    assert str(other.holder("cut")).startswith(f"process {os.getpid()} on ")
+    cut_off(server)
+    taken = other.claim("cut")
+    with pytest.raises(ThreadBusy, match=r"thread `cut` is being run by process"):
+        claim.verify()
+    claim.close()
+    taken.verify()
+    with pytest.raises(ThreadBusy):
+        one.claim("cut")
+    taken.close()
+    one.claim("cut").close()
+
+
+def test_a_claim_on_postgres_is_taken_up_again_if_nobody_was_faster(postgres: Postgres, server: "Connection[Any]"):
+    one, other = claims_of(postgres), claims_of(postgres)
+    with closing(one.claim("again")) as claim, closing(one.claim("again too")):
+        cut_off(server)
+        claim.verify()
+        for thread_id in ("again", "again too"):
+            with pytest.raises(ThreadBusy):
+                other.claim(thread_id)
+    other.claim("again").close()
+
+
+def test_who_lost_a_claim_meanwhile_is_told_even_if_it_is_free_again(postgres: Postgres, server: "Connection[Any]"):
+    one, other = claims_of(postgres), claims_of(postgres)
+    claim = one.claim("meanwhile")
+    cut_off(server)
+    other.claim("meanwhile").close()
+    with pytest.raises(ThreadBusy):
+        claim.verify()
+    claim.close()
+
+
+def test_a_role_that_may_create_no_table_has_claims_without_names(postgres: Postgres, server: "Connection[Any]"):
+    server.execute("DROP TABLE IF EXISTS crewgraph_claims")
+    server.execute("DROP ROLE IF EXISTS reader")
+    server.execute("CREATE ROLE reader LOGIN")
+    with connect(postgres.dsn, user="reader") as poor, pytest.raises(InsufficientPrivilege):
+        poor.execute("CREATE TABLE x ()")
+    one, other = claims_of(postgres, user="reader"), claims_of(postgres, user="reader")
+    with closing(one.claim("poor")) as claim:
+        claim.verify()
+        with pytest.raises(ThreadBusy, match="is being run by another process"):
+            other.claim("poor")
+    other.claim("poor").close()
+
+
+def test_a_server_that_is_gone_is_named():
+    claims = PostgresClaims("host=/nowhere dbname=x")
+    with pytest.raises(StorageError, match="the Postgres database that keeps the claims on threads cannot be asked"):
+        claims.claim("t")
+    assert claims.holder is not None
