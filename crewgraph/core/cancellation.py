@@ -1,6 +1,8 @@
 """Cancellation. An abandoned run stops before its next effect: nothing new starts, and nothing finished is lost.
 
-Threads cannot be cancelled; `giving_up` and `when_given_up` tell their work that nobody waits for it any longer.
+Threads cannot be cancelled. `giving_up` and `when_given_up` tell their work that nobody waits for it any longer. What a thread
+does for an async run happens whether the run is cancelled or not, so the cancellation waits until it is recorded: `Underway` for
+an effect, `Cancellation` for the methods of a flow.
 """
 
 import threading
@@ -10,7 +12,10 @@ from contextvars import ContextVar
 
 __all__ = [
     "ABANDONED",
+    "UNDERWAY",
+    "Cancellation",
     "RunAbandoned",
+    "Underway",
     "check_cancelled",
     "giving_up",
     "is_control_flow",
@@ -23,7 +28,7 @@ class RunAbandoned(BaseException):
     """Raised inside an abandoned run; no `except Exception` catches it."""
 
     def __init__(self) -> None:
-        super().__init__("the reader of the run's stream left before its end")
+        super().__init__("nobody waits for the run any longer: its stream was left, or the run around it was cancelled")
 
 
 ABANDONED: ContextVar[Callable[[], bool] | None] = ContextVar("crewgraph_left", default=None)
@@ -39,6 +44,41 @@ def check_cancelled() -> None:
     left = ABANDONED.get()
     if left is not None and left():
         raise RunAbandoned
+
+
+class Cancellation:
+    """Whether an async run was cancelled while threads worked for it; what they begin stops before its next effect."""
+
+    def __init__(self) -> None:
+        self.is_requested = False
+
+    @contextmanager
+    def abandoning(self) -> Generator[None]:
+        """Let runs that begin in this block, or in threads with a copy of its context, be abandoned with this one."""
+        around = ABANDONED.get()
+        token = ABANDONED.set(lambda: self.is_requested or (around is not None and around()))
+        try:
+            yield
+        finally:
+            ABANDONED.reset(token)
+
+
+class Underway:
+    """The effect that an async run performs, whose work in threads delays a cancellation."""
+
+    def __init__(self) -> None:
+        self.threads = 0
+        """How many threads work for it."""
+
+        self.is_delayed = False
+        """Whether the run was cancelled meanwhile; whoever has recorded the effect raises `asyncio.CancelledError`."""
+
+        self.is_given_up = False
+        """Whether its time is up, so that what the threads will give is thrown away."""
+
+
+UNDERWAY: ContextVar[Underway | None] = ContextVar("crewgraph_underway", default=None)
+"""The effect under way; None outside of the recorded effects of stored async runs."""
 
 
 class _GivenUp:

@@ -204,15 +204,17 @@ def _perform_recorded(effect: Recorded, frame: _Frame, here: str) -> Program[obj
                 "OutcomeUnknown", f"{effect.label} was started by another run of this thread, and is not started twice"
             )
     own, used = inside_effect(frame.config, here) if effect.asks else (frame.config, dict)
-    performing = Perform(effect, own, frame.deadline)
+    performing = Perform(effect, own, frame.deadline, recorded=journal.saver is not None)
     try:
         value = yield performing
     except Exception:
         journal.spent.count(performing.spent)
+        performing.raise_delayed()
         raise
     record = {"value": value, **used(), **performing.spent}
     journal.spent.count(record)
     yield from journal.write(here, effect, record)
+    performing.raise_delayed()
     return value
 
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from langchain_core.runnables import RunnableConfig
 
-from crewgraph.core.cancellation import giving_up
+from crewgraph.core.cancellation import UNDERWAY, Underway, giving_up
 from crewgraph.core.effects import Mark, Recorded, Scope
 from crewgraph.core.limits import METER, Meter, check_limits
 from crewgraph.core.loops.bridge import TimeIsUp, wait_in_thread, wait_on_loop
@@ -84,7 +84,16 @@ class Saving(Operation):
         return getattr(self.saver, self.method)(*self.args)
 
     async def arun(self) -> object:
-        return await getattr(self.saver, f"a{self.method}")(*self.args)
+        saving = getattr(self.saver, f"a{self.method}")(*self.args)
+        if not self.method.startswith("put") or getattr(self.saver, "saves_inline", False):
+            return await saving
+        # What was done is recorded although the run is cancelled. Our own saver writes at once, or in a thread, which goes on.
+        task = asyncio.ensure_future(saving)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            await asyncio.wait([task])
+            raise
 
 
 class Sleep(Operation):
@@ -121,8 +130,11 @@ class Perform(Operation):
     It is neither started nor waited for after the time of an enclosing run is up.
     """
 
-    def __init__(self, effect: Recorded, config: RunnableConfig, deadline: float | None = None) -> None:
+    def __init__(
+        self, effect: Recorded, config: RunnableConfig, deadline: float | None = None, *, recorded: bool = False
+    ) -> None:
         self.effect, self.config, self.deadline = effect, config, deadline
+        self.underway = Underway() if recorded else None
         around = METER.get()
         self.meter = None if around is None else Meter(around)
         """Counts what models use for it; None outside of metered runs."""
@@ -139,7 +151,7 @@ class Perform(Operation):
             METER.reset(token)
 
     async def arun(self) -> object:
-        token = METER.set(self.meter)
+        token, around = METER.set(self.meter), UNDERWAY.set(self.underway)
         try:
             deadline, of_run = self._deadline()
             if deadline is None:
@@ -148,6 +160,16 @@ class Perform(Operation):
                 return await wait_on_loop(self._aperformed(), deadline - time.monotonic())
         finally:
             METER.reset(token)
+            UNDERWAY.reset(around)
+
+    def raise_delayed(self) -> None:
+        """Raise the cancellation that came while threads worked for the effect, if one came.
+
+        Raises:
+            asyncio.CancelledError: the run was cancelled meanwhile.
+        """
+        if self.underway is not None and self.underway.is_delayed:
+            raise asyncio.CancelledError
 
     @property
     def spent(self) -> PlainDict:

@@ -231,7 +231,10 @@ class _AsyncLoop(_Saves, AsyncPregelLoop):  # pyright: ignore[reportIncompatible
         if self._inline and self._held:
             self._save(self._take_held())
         try:
-            return await super().__aexit__(*failure)
+            suppressed = await super().__aexit__(*failure)
+            if self._inline and self._held:  # by a node that a cancellation has waited for
+                await self.checkpointer.aput_many(self._take_held())
+            return suppressed
         finally:
             if self._own_claim is not None:
                 self._own_claim.close()

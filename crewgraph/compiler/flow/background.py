@@ -3,15 +3,16 @@
 import asyncio
 from collections.abc import Callable, Collection
 from concurrent import futures
+from contextlib import suppress
 from functools import partial
 from inspect import isawaitable, iscoroutinefunction
 from typing import Any
 
-from crewgraph.core.cancellation import giving_up, told_later
-from crewgraph.core.loops.bridge import acall, begun, call
+from crewgraph.core.cancellation import Cancellation, told_later
+from crewgraph.core.loops.bridge import begun, call
 from crewgraph.core.operations import Operation
 
-__all__ = ["Begin", "Called", "Settle", "WaitForAny", "Work"]
+__all__ = ["Begin", "Called", "EndAll", "Settle", "WaitForAny", "Work"]
 
 
 Work = futures.Future[Any] | asyncio.Future[Any]
@@ -19,23 +20,25 @@ Work = futures.Future[Any] | asyncio.Future[Any]
 
 
 class Called(Operation):
-    """Calls a method and waits for it."""
+    """Calls a method and waits for it; if it runs in a thread, to its end, although the run is cancelled."""
 
-    def __init__(self, work: Callable[[], object]) -> None:
-        self.work = work
+    def __init__(self, work: Callable[[], object], cancellation: Cancellation) -> None:
+        self.work, self.cancellation = work, cancellation
 
     def run(self) -> Any:
         return call(self.work)
 
     async def arun(self) -> object:
-        return await acall(self.work)
+        if iscoroutinefunction(self.work):
+            return await self.work()
+        return await _to_its_end(self.work, self.cancellation)
 
 
 class Begin(Operation):
     """Starts a method in the background."""
 
-    def __init__(self, work: Callable[[], object]) -> None:
-        self.work = work
+    def __init__(self, work: Callable[[], object], cancellation: Cancellation) -> None:
+        self.work, self.cancellation = work, cancellation
 
     def run(self) -> Work:
         with told_later() as leave:
@@ -44,7 +47,11 @@ class Begin(Operation):
         return work
 
     async def arun(self) -> Work:
-        work = acall(self.work) if iscoroutinefunction(self.work) else _to_its_end(self.work)
+        if iscoroutinefunction(self.work):
+            work = self.work()
+        else:  # a task of its own is cancelled because another method failed, too: that does not cancel the run
+            with self.cancellation.abandoning():
+                work = _to_its_end(self.work, Cancellation())
         return asyncio.get_running_loop().create_task(work)
 
 
@@ -69,32 +76,60 @@ class _ThreadWork(futures.Future[Any]):
             self.set_exception(error)
 
 
-async def _to_its_end(work: Callable[[], object]) -> object:
+async def _to_its_end(work: Callable[[], object], cancellation: Cancellation) -> object:
     """Run a blocking method. After a cancellation it is notified and still waited for: a thread cannot be stopped."""
-    thread = None
-    value: object
-    try:
-        with giving_up():
-            thread = asyncio.wrap_future(begun(work))
-            value = await asyncio.shield(thread)
-    except asyncio.CancelledError:
-        if thread is None:
-            raise
-        value = await thread
+    with told_later() as leave, cancellation.abandoning():
+        thread = asyncio.wrap_future(begun(work))
+    while not thread.done():
+        try:
+            await asyncio.wait([thread])
+        except asyncio.CancelledError:
+            cancellation.is_requested = True
+            leave()
+    value = thread.result()
     return await value if isawaitable(value) else value
 
 
 class WaitForAny(Operation):
-    """Waits until one of several works is done."""
+    """Waits until one of several works is done; for all of them, if the run is cancelled."""
+
+    def __init__(self, works: Collection[Any], everything: Collection[Any], cancellation: Cancellation) -> None:
+        self.works, self.everything, self.cancellation = works, everything, cancellation
+
+    def run(self) -> None:
+        try:
+            futures.wait(self.works, return_when=futures.FIRST_COMPLETED)
+        except BaseException:
+            for work in self.everything:
+                work.cancel()
+            raise
+
+    async def arun(self) -> None:
+        try:
+            await asyncio.wait(self.works, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            self.cancellation.is_requested = True
+            await EndAll(self.everything).arun()
+
+
+class EndAll(Operation):
+    """Cancels what can be cancelled, and waits for the rest, however long it takes and whatever is cancelled."""
 
     def __init__(self, works: Collection[Any]) -> None:
         self.works = works
 
     def run(self) -> None:
-        futures.wait(self.works, return_when=futures.FIRST_COMPLETED)
+        for work in self.works:
+            work.cancel()
+        futures.wait(self.works)
 
     async def arun(self) -> None:
-        await asyncio.wait(self.works, return_when=asyncio.FIRST_COMPLETED)
+        while left := [work for work in self.works if not work.done()]:
+            for work in left:
+                work.cancel()
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait(left)
+        _look_at(self.works)
 
 
 class Settle(Operation):
@@ -113,6 +148,11 @@ class Settle(Operation):
             work.cancel()
         if self.works:
             done, _ = await asyncio.wait(self.works, timeout=self.seconds)
-            for work in done:  # asyncio tells of exceptions that nobody has looked at
-                if not work.cancelled():
-                    work.exception()
+            _look_at(done)
+
+
+def _look_at(works: Collection[Any]) -> None:
+    """Look at the exceptions of works that are done: asyncio tells of those that nobody has looked at."""
+    for work in works:
+        if not work.cancelled():
+            work.exception()

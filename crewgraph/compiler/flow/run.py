@@ -1,6 +1,7 @@
 """A run of a flow in this process: its live state, the results of methods, and the running executions."""
 
 import threading
+from asyncio import CancelledError
 from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import Any
@@ -15,6 +16,7 @@ from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.compiler.flow.record import from_record, to_record
 from crewgraph.compiler.flow.running import Running
 from crewgraph.compiler.flow.state_changes import CommittedState
+from crewgraph.core.cancellation import Cancellation, check_cancelled
 from crewgraph.core.claims import ThreadClaim
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult, PendingFeedbackContext
 from crewgraph.definitions.flow.flow import Flow
@@ -71,6 +73,8 @@ class FlowRun:
 
         self.parked: dict[str, PlainDict] = {}
         """The pending questions, by id."""
+
+        self.cancellation = Cancellation()
 
         self.claim: ThreadClaim | None = None
         """The claim on its thread, or on that of the flow around it."""
@@ -161,6 +165,17 @@ class FlowRun:
             key: to_record(value, f"`{key}` in the state of flow `{self.name}`", self.tag)
             for key, value in values.items()
         }
+
+    def check_cancelled(self) -> None:
+        """Stop if the run is to begin nothing more.
+
+        Raises:
+            RunAbandoned: its reader has left.
+            asyncio.CancelledError: it was cancelled while threads worked for it.
+        """
+        check_cancelled()
+        if self.cancellation.is_requested:
+            raise CancelledError
 
     def read(self, values: GraphState) -> None:
         """Take over what a checkpoint holds, once.

@@ -1,7 +1,7 @@
 """The scheduler runs executions: one at a time, or several in the background."""
 
 from asyncio import CancelledError
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from itertools import takewhile
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.running import Parked
 from crewgraph.compiler.flow.saving import save_state
-from crewgraph.core.cancellation import check_cancelled
+from crewgraph.core.cancellation import RunAbandoned, check_cancelled
 from crewgraph.core.operations import Program
 from crewgraph.errors import RunError, StateInvalid
 
@@ -42,7 +42,7 @@ Ended = MethodEnd | Parked
 
 def run_alone(run: FlowRun, progress: Progress, name: str, execution: Execution) -> Program[Ended]:
     """Run a method that runs alone."""
-    check_cancelled()
+    run.check_cancelled()
     try:
         return (yield from _run_method(run, progress, name, execution))
     except GraphBubbleUp:
@@ -54,9 +54,12 @@ def run_alone(run: FlowRun, progress: Progress, name: str, execution: Execution)
 
 def _run_method(run: FlowRun, progress: Progress, name: str, execution: Execution) -> Program[Ended]:
     try:
-        value = yield Called(_open(run, progress, name, execution))
+        value = yield Called(_open(run, progress, name, execution), run.cancellation)
     except Parked as parked:
         return _with_changes(run, parked)
+    except RunAbandoned:
+        check_cancelled()
+        raise CancelledError from None
     return MethodEnd([(name, value)], run.changes([name]))
 
 
@@ -72,20 +75,21 @@ def start_all(run: FlowRun, progress: Progress) -> Program[None]:
 def _start(run: FlowRun, progress: Progress, name: str, execution: Execution) -> Program[None]:
     if name in run.works or run.failed:
         return
-    check_cancelled()
+    run.check_cancelled()
     try:
         work = _open(run, progress, name, execution)
     except Exception as error:  # noqa: BLE001 - raised by the waiting node, once what runs beside has been seen to
         run.works[name] = Future()
         run.works[name].set_exception(error)
     else:
-        run.works[name] = yield Begin(work)
+        run.works[name] = yield Begin(work, run.cancellation)
 
 
 def wait_for_first(run: FlowRun, progress: Progress) -> Program[Ended | None]:
     """Start the scheduled executions and wait for the first to end; None if all wait for answers."""
     inflight = progress["inflight"]
     while True:
+        run.check_cancelled()
         yield from start_all(run, progress)
         works = {name: run.works[name] for name in inflight if name in run.works}
         ended_methods = _next_ended(run, works)
@@ -95,7 +99,12 @@ def wait_for_first(run: FlowRun, progress: Progress) -> Program[Ended | None]:
         failed = [name for name, work in works.items() if work.done() and _has_failed(work)]
         if not failed:
             ending = [works[name] for name in list(run.ended) if name in works]
-            yield from _wait(ending[:1] or works.values(), works.values())
+            yield WaitForAny(ending[:1] or works.values(), works.values(), run.cancellation)
+            if run.cancellation.is_requested:
+                landed = _next_ended(run, works)
+                if landed is None:
+                    raise CancelledError
+                return landed
         elif run.failed:
             raise _failure(run, inflight, failed)
         else:
@@ -153,15 +162,6 @@ def _fail(run: FlowRun, error: StateInvalid) -> None:
     """Raise it as if by the method."""
     failed = run.works[error.execution] = Future[Any]()
     failed.set_exception(error)
-
-
-def _wait(awaited: Collection[Work], works: Collection[Work]) -> Program[None]:
-    try:
-        yield WaitForAny(awaited)
-    except BaseException:  # the run itself is cancelled
-        for work in works:
-            work.cancel()
-        raise
 
 
 def _open(run: FlowRun, progress: Progress, name: str, execution: Execution) -> Callable[[], object]:

@@ -8,13 +8,14 @@ import contextvars
 import inspect
 import os
 import threading
+import time
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent import futures
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
-from crewgraph.core.cancellation import giving_up, when_given_up
+from crewgraph.core.cancellation import UNDERWAY, Underway, giving_up, when_given_up
 from crewgraph.core.loops.threads import start_loop
 
 __all__ = ["TimeIsUp", "acall", "begun", "call", "in_thread", "wait_for", "wait_in_thread", "wait_on_loop"]
@@ -66,12 +67,34 @@ def _closed(function: Callable[[], T]) -> T:
 
 
 async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run a blocking function beside the event loop, in the caller's context."""
+    """Run a blocking function beside the event loop, in the caller's context.
+
+    A cancellation ends the waiting; for an effect that is to be recorded it is delayed until the function has returned.
+    """
+    underway = UNDERWAY.get()
     with giving_up():
         context = contextvars.copy_context()
         loop = asyncio.get_running_loop()
-        work = partial(context.run, partial(function, *args, **kwargs))
-        return await loop.run_in_executor(_workers.threads, partial(_closed, work))
+        work = loop.run_in_executor(
+            _workers.threads, partial(_closed, partial(context.run, partial(function, *args, **kwargs)))
+        )
+        return await (work if underway is None else _ended(work, underway))
+
+
+async def _ended(work: "asyncio.Future[T]", underway: Underway) -> T:
+    """Wait for a thread that works for an effect, whether the run is cancelled or not."""
+    underway.threads += 1
+    try:
+        while not work.done():
+            try:
+                await asyncio.wait([work])
+            except asyncio.CancelledError:
+                if underway.is_given_up:
+                    raise
+                underway.is_delayed = True
+        return work.result()
+    finally:
+        underway.threads -= 1
 
 
 def begun(function: Callable[[], T]) -> Future[T]:
@@ -105,12 +128,22 @@ async def wait_on_loop(work: Coroutine[object, object, T], seconds: float) -> T:
     if seconds <= 0:
         work.close()
         raise TimeIsUp
-    task = asyncio.ensure_future(work)
+    task, underway = asyncio.ensure_future(work), UNDERWAY.get()
+    deadline = time.monotonic() + seconds
     try:
-        done, _ = await asyncio.wait([task], timeout=seconds)
+        while not task.done() and (left := deadline - time.monotonic()) > 0:
+            try:
+                await asyncio.wait([task], timeout=left)
+            except asyncio.CancelledError:
+                if underway is None or not underway.threads:
+                    raise
+                underway.is_delayed = True
     finally:
-        task.cancel()
-    if not done:
+        if not task.done():
+            if underway is not None:
+                underway.is_given_up = True
+            task.cancel()
+    if not task.done():
         raise TimeIsUp
     return task.result()
 

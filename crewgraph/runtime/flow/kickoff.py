@@ -4,6 +4,7 @@ Flows of which only some methods are persisted resume from the last of these. Pe
 """
 
 import warnings
+from asyncio import CancelledError
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, TypeVar, cast
@@ -14,7 +15,7 @@ from langgraph.types import Command
 
 from crewgraph.compiler.flow.algebra import GraphState
 from crewgraph.compiler.flow.asking import ask_person, takes_anything
-from crewgraph.compiler.flow.background import Settle
+from crewgraph.compiler.flow.background import EndAll, Settle
 from crewgraph.compiler.flow.completion import of_run
 from crewgraph.compiler.flow.graph import FlowForm, FlowGraph
 from crewgraph.compiler.flow.nodes import RUN, WAIT
@@ -514,6 +515,11 @@ def _outcome(run: FlowRun, execution: Run, retention: Retention) -> Program[obje
     except RunAbandoned:
         yield Settle(list(run.works.values()), GRACE)
         raise
+    except CancelledError:  # before the node began to wait for what was begun
+        run.cancellation.is_requested = True
+        yield EndAll(list(run.works.values()))
+        raise
+    run.check_cancelled()
     yield retention.trim()
     if execution.questions:
         return flow_questions(run, run.parked)
