@@ -5,6 +5,7 @@
 """
 
 import asyncio
+import atexit
 import logging
 import os
 import sqlite3
@@ -174,6 +175,7 @@ _LOG_CHECK_INTERVAL = 16  # transactions between two looks at the log
 _MAX_LOG_BYTES = 8 << 20  # bytes: a longer write-ahead log is folded into the file and cut back
 _MAX_NONBLOCKING_BYTES = 1 << 18  # bytes: more are never written on an event loop
 _LOCK_PAUSES = (0.001, 0.002, 0.005, 0.01, 0.02)  # seconds between two looks at a locked database
+_END_TIMEOUT = 5.0  # seconds to wait for a transaction at the end of the interpreter
 _SYNCHRONOUS = ("OFF", "NORMAL", "FULL", "EXTRA")
 
 
@@ -200,7 +202,7 @@ class Database:
         self._errors = schema.errors
         self._synchronous = synchronous.upper()
         self._timeout = timeout
-        self._lock = threading.Lock()
+        self._lock: threading.Lock | _EndLock = threading.Lock()
         self._nonblocking = threading.local()
         self._pool: ThreadPoolExecutor | None = None
         self._inherited: list[sqlite3.Connection] = []
@@ -293,8 +295,12 @@ class Database:
         nonblocking: bool = getattr(self._nonblocking, "now", False)
         deadline, pauses = 0.0, iter(_LOCK_PAUSES)
         while True:
-            if not self._lock.acquire(blocking=not nonblocking):
+            lock = self._lock
+            if not lock.acquire(blocking=not nonblocking):
                 raise WouldBlock
+            if lock is not self._lock:  # the interpreter has begun to end meanwhile
+                lock.release()
+                continue
             try:
                 result = self._attempt(begin, work, *args, **kwargs)
                 break
@@ -305,7 +311,7 @@ class Database:
                 if not is_busy(error) or time.monotonic() > deadline:
                     raise self._errors.translate(error, self.path) from error
             finally:
-                self._lock.release()
+                lock.release()
             if nonblocking:
                 raise WouldBlock
             time.sleep(next(pauses, _LOCK_PAUSES[-1]))
@@ -369,6 +375,7 @@ class Database:
         self._connection = connection = self._connect()
         self.connections_opened += 1
         self._finalizer = weakref.finalize(self, connection.close)
+        self._finalizer.atexit = False  # threads may still use the connection then: see `_end`
         return connection
 
     def _connect(self) -> sqlite3.Connection:
@@ -403,6 +410,19 @@ class Database:
     def _probe(self, connection: sqlite3.Connection) -> None:
         connection.execute(self._schema.probe).fetchone()
 
+    def _end(self) -> None:
+        """Close the connection at the end of the interpreter, and let the threads that still run wait for the end."""
+        lock, self._lock = self._lock, _EndLock()
+        self._closed = True
+        connection, self._connection = self._connection, None
+        if connection is None:
+            return
+        self._finalizer.detach()
+        # The lock is never released: whoever waits for it waits until the process ends.
+        if lock.acquire(timeout=_END_TIMEOUT):
+            connection.close()
+        # Otherwise a thread is inside of SQLite, and its frame holds the connection for as long as there is a process.
+
     def _forked(self) -> None:
         # The child shares the parent's file descriptors: it must neither use nor close the connection it
         # inherits.
@@ -434,6 +454,24 @@ def _checkpoint_log(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
 
+class _EndLock:
+    """The lock of a database after the interpreter has begun to end: what still runs in daemon threads waits for the end."""
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        if threading.current_thread() is not threading.main_thread():
+            threading.Event().wait()
+        return True  # the main thread is told that the database is closed
+
+    def release(self) -> None:
+        """Nobody else has it."""
+
+    def __enter__(self) -> bool:
+        return self.acquire()
+
+    def __exit__(self, *failure: object) -> None:
+        self.release()
+
+
 _databases: "weakref.WeakSet[Database]" = weakref.WeakSet()
 
 
@@ -444,6 +482,12 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
+
+
+@atexit.register
+def _at_exit() -> None:
+    for database in list(_databases):
+        database._end()  # pyright: ignore[reportPrivateUsage]
 
 
 class Closeable(ABC):

@@ -88,6 +88,7 @@ class FileClaims(ProcessClaims):
             self._closing()
         self._file = file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _MODE)
         self._closing = weakref.finalize(self, os.close, file)
+        self._closing.atexit = False  # daemon threads may still run then
         return file
 
 
