@@ -16,6 +16,7 @@ __all__ = [
     "Cancellation",
     "RunAbandoned",
     "Underway",
+    "abandon",
     "check_cancelled",
     "giving_up",
     "is_control_flow",
@@ -52,15 +53,25 @@ class Cancellation:
     def __init__(self) -> None:
         self.is_requested = False
 
+        self._around: Callable[[], bool] | None = None
+
+    def __call__(self) -> bool:
+        return self.is_requested or (self._around is not None and self._around())
+
     @contextmanager
     def abandoning(self) -> Generator[None]:
-        """Let runs that begin in this block, or in threads with a copy of its context, be abandoned with this one."""
-        around = ABANDONED.get()
-        token = ABANDONED.set(lambda: self.is_requested or (around is not None and around()))
+        """Let what begins in this block, or in threads with a copy of its context, be abandoned with this run."""
+        self.begin()
         try:
             yield
         finally:
-            ABANDONED.reset(token)
+            ABANDONED.set(self._around)
+
+    def begin(self) -> None:
+        """Let what begins from now on in this context be abandoned with this run."""
+        if (around := ABANDONED.get()) is not self:
+            self._around = around
+            ABANDONED.set(self)
 
 
 class Underway:
@@ -79,6 +90,12 @@ class Underway:
 
 UNDERWAY: ContextVar[Underway | None] = ContextVar("crewgraph_underway", default=None)
 """The effect under way; None outside of the recorded effects of stored async runs."""
+
+
+def abandon() -> None:
+    """Let the threads of the run around begin nothing more."""
+    if isinstance(left := ABANDONED.get(), Cancellation):
+        left.is_requested = True
 
 
 class _GivenUp:

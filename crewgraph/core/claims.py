@@ -5,9 +5,10 @@ reads what is stored, and holds the claim until it ends. What keeps a claim from
 `crewgraph.storage.claims`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from concurrent.futures import Future
 from datetime import datetime
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from langchain_core.runnables import RunnableConfig
 
@@ -60,6 +61,10 @@ class ThreadClaim(Protocol):
 
     def close(self) -> None:
         """End the claim, without waiting. May be called more than once."""
+        ...
+
+    def close_after(self, works: "Collection[Future[Any]]") -> None:
+        """End the claim only when some works have ended, although it is closed before."""
         ...
 
 

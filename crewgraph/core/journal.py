@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from langchain_core.runnables import RunnableConfig
 
-from crewgraph.core.claims import VerifyClaim, claim_in
+from crewgraph.core.claims import CLAIM, ThreadClaim, VerifyClaim
 from crewgraph.core.effects import Mark, Recorded
 from crewgraph.core.limits import METER, SPENT, Meter
 from crewgraph.core.operations import Program, Saving, Sleep
@@ -128,7 +128,7 @@ class Journal:
         """Take the place of the node with this config."""
         self.config = config
         self.place: Place = place_of(config)
-        self._claim = claim_in(config)
+        self._claim: ThreadClaim | None = (config.get("configurable") or {}).get(CLAIM)
         self.saver = self.place.saver if self.place.home is not None else None
         # With durability "exit" nothing is stored before the end of the run; neither are the records.
         self._late = self.place.durability == "exit"

@@ -13,14 +13,14 @@ on; where the installed LangGraph does not have it, or somebody has wrapped its 
 import asyncio
 import inspect
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import ExitStack, closing
 from functools import cached_property
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkable
 
 from langchain_core.runnables import RunnableConfig
-from langchain_core.runnables.config import get_executor_for_config
+from langchain_core.runnables.config import ContextThreadPoolExecutor
 from langgraph.checkpoint.base import WRITES_IDX_MAP, BaseCheckpointSaver, CheckpointTuple
 from langgraph.constants import START
 from langgraph.graph.state import CompiledStateGraph
@@ -33,8 +33,10 @@ if TYPE_CHECKING:
 else:
     AsyncPregelLoop, SyncPregelLoop = _loop.AsyncPregelLoop, _loop.SyncPregelLoop
 
+from crewgraph.core.cancellation import abandon
 from crewgraph.core.checkpoint_ids import move_past
-from crewgraph.core.claims import CLAIM, ClaimKeeper, ThreadClaim
+from crewgraph.core.claims import CLAIM, ClaimKeeper, ThreadClaim, claim_in
+from crewgraph.core.interruption import PATIENCE, end_with_main_thread
 from crewgraph.core.pregel import trace_on_demand
 from crewgraph.schema import PlainMapping
 
@@ -152,7 +154,27 @@ class _PoolOnDemand(BackgroundExecutor):
 
     @cached_property
     def executor(self) -> Any:
-        return self.stack.enter_context(get_executor_for_config(self._config))
+        pool = ContextThreadPoolExecutor(self._config.get("max_concurrency"), thread_name_prefix="crewgraph-node")
+        return self.stack.enter_context(pool)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> bool | None:
+        if kind is not None and issubclass(kind, KeyboardInterrupt) and "executor" in vars(self):
+            abandon()
+            self._leave({task for task in cast("dict[Future[Any], Any]", self.tasks) if not task.done()})
+            return None
+        return super().__exit__(kind, error, trace)
+
+    def _leave(self, tasks: "set[Future[Any]]") -> None:
+        """Wait a while for threads after Ctrl-C; the thread of the run stays claimed until the last of them has ended."""
+        for task in tasks:
+            task.cancel()
+        left = wait(tasks, PATIENCE).not_done
+        self.executor.shutdown(wait=False, cancel_futures=True)
+        if left:
+            end_with_main_thread()
+            claim = claim_in(self._config)
+            if claim is not None:
+                claim.close_after(left)
 
 
 class _SyncLoop(_Saves, SyncPregelLoop):  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -14,6 +14,8 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Interrupt
 
 from crewgraph.compiler.task.events import NOTES, RunNotes
+from crewgraph.core.cancellation import Cancellation
+from crewgraph.core.interruption import is_interrupted
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.operations import Operation
 from crewgraph.core.resources import RunResources
@@ -24,7 +26,7 @@ from crewgraph.runtime.runs.metadata import without_labels
 from crewgraph.runtime.runs.retention import Retention, Trim
 from crewgraph.runtime.streaming.audience import Audience
 
-__all__ = ["CallBack", "ReadState", "Run", "WaitForListeners", "require_async_methods"]
+__all__ = ["CallBack", "ReadState", "Run", "WaitForListeners", "interruptible", "interruption", "require_async_methods"]
 
 
 _Graph = CompiledStateGraph[Any]
@@ -55,6 +57,43 @@ class ReadState(Operation):
     async def arun(self) -> object:
         require_async_methods(self.graph.checkpointer)
         return await self.graph.aget_state(self.config)
+
+
+class _Interrupted(KeyboardInterrupt):
+    """Ctrl-C ended a run; the text says how to continue it."""
+
+
+def interruption(error: BaseException, run: str, thread_id: str | None, resume: str) -> BaseException | None:
+    """Return what to raise where Ctrl-C has ended a run; None if it was something else.
+
+    Args:
+        error: what ended the run.
+        run: the run, for the message.
+        thread_id: its thread; None if it is not stored.
+        resume: the call that continues it.
+    """
+    kept = f"what it has done is kept, and {resume} continues it"
+    text = f"{run} was interrupted; {kept if thread_id is not None else 'nothing of it is kept'}"
+    if isinstance(error, KeyboardInterrupt):
+        return _Interrupted(text)
+    return asyncio.CancelledError(text) if isinstance(error, asyncio.CancelledError) and is_interrupted() else None
+
+
+@contextmanager
+def interruptible() -> Generator[None]:
+    """Enclose a run of the user's: Ctrl-C ends it with one message, and without the frames inside."""
+    try:
+        yield
+    except _Interrupted as error:
+        # Python ends a process by the signal, as shells expect, for this very class only.
+        interrupt: BaseException = KeyboardInterrupt(str(error))
+    except asyncio.CancelledError as error:
+        if not is_interrupted():
+            raise
+        interrupt = asyncio.CancelledError(*error.args)
+    else:
+        return
+    raise interrupt from None
 
 
 class WaitForListeners(Operation):
@@ -106,6 +145,7 @@ class Run(Operation):
         self.written: dict[str, object] = {}
         self.questions: list[Interrupt] = []
         self._place: tuple[str, ...] | None = None
+        self._cancellation = Cancellation()
 
     def run(self) -> "Run":
         copy_context().run(self._stream)
@@ -132,6 +172,7 @@ class Run(Operation):
     def _stream(self) -> None:
         write_outer = _writer()
         NOTES.set(self.notes)
+        self._cancellation.begin()
         self._detach_config()
         with self._sharing():
             for streamed in self.graph.stream(

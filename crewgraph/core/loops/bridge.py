@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
 from crewgraph.core.cancellation import UNDERWAY, Underway, giving_up, when_given_up
+from crewgraph.core.interruption import PATIENCE, end_with_main_thread, is_interrupted
 from crewgraph.core.loops.threads import start_loop
 
 __all__ = ["TimeIsUp", "acall", "begun", "call", "in_thread", "wait_for", "wait_in_thread", "wait_on_loop"]
@@ -84,14 +85,20 @@ async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwar
 async def _ended(work: "asyncio.Future[T]", underway: Underway) -> T:
     """Wait for a thread that works for an effect, whether the run is cancelled or not."""
     underway.threads += 1
+    patience = None
     try:
         while not work.done():
             try:
-                await asyncio.wait([work])
+                await asyncio.wait([work], timeout=patience)
             except asyncio.CancelledError:
                 if underway.is_given_up:
                     raise
                 underway.is_delayed = True
+            if is_interrupted() and not work.done():
+                if patience is not None:  # it is over
+                    end_with_main_thread()
+                    raise asyncio.CancelledError
+                patience = PATIENCE
         return work.result()
     finally:
         underway.threads -= 1

@@ -50,7 +50,7 @@ from crewgraph.runtime.crew.results import (
     without_files,
     written_so_far,
 )
-from crewgraph.runtime.execution import CallBack, ReadState, Run, WaitForListeners
+from crewgraph.runtime.execution import CallBack, ReadState, Run, WaitForListeners, interruptible, interruption
 from crewgraph.runtime.run_hooks import (
     SnapshotOrigin,
     callback_arguments,
@@ -91,7 +91,8 @@ def kickoff_crew(
     options: RunOptions = DEFAULT_OPTIONS,
 ) -> CrewOutput:
     """Run a crew; see `Crew.kickoff`."""
-    return drive(kickoff_program(crew, inputs, options))
+    with interruptible():
+        return drive(kickoff_program(crew, inputs, options))
 
 
 async def akickoff_crew(
@@ -100,19 +101,22 @@ async def akickoff_crew(
     options: RunOptions = DEFAULT_OPTIONS,
 ) -> CrewOutput:
     """Run a crew on this event loop; see `Crew.akickoff`."""
-    return await adrive(kickoff_program(crew, inputs, options))
+    with interruptible():
+        return await adrive(kickoff_program(crew, inputs, options))
 
 
 def resume_crew(crew: Crew, thread_id: str, answer: object = None, *, checkpointer: Checkpointer = None) -> CrewOutput:
     """Continue a run; see `Crew.resume`."""
-    return drive(resume_program(crew, thread_id, checkpointer, answer))
+    with interruptible():
+        return drive(resume_program(crew, thread_id, checkpointer, answer))
 
 
 async def aresume_crew(
     crew: Crew, thread_id: str, answer: object = None, *, checkpointer: Checkpointer = None
 ) -> CrewOutput:
     """Continue a run on this event loop; see `Crew.aresume`."""
-    return await adrive(resume_program(crew, thread_id, checkpointer, answer))
+    with interruptible():
+        return await adrive(resume_program(crew, thread_id, checkpointer, answer))
 
 
 def kickoff_program(
@@ -334,6 +338,10 @@ class CrewRun:
                 raise  # a question, which the enclosing graph asks before it resumes the run
             except BaseException as error:
                 emit_crew_event(CrewKickoffFailedEvent, crew, **fields, error=failure_text(error))
+                thread = self.place.shown_thread
+                told = interruption(error, f"the run of crew `{crew.name}`", thread, f"`crew.resume({thread!r})`")
+                if told is not None:
+                    raise told from error
                 raise
             if isinstance(output, PendingCrew):
                 emit_crew_event(CrewKickoffPausedEvent, crew, **fields, output=output)

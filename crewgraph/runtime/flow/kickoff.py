@@ -39,7 +39,7 @@ from crewgraph.errors import CompileError, DefinitionError, RunError
 from crewgraph.events.flow import FlowFailedEvent, FlowFinishedEvent, FlowPausedEvent, FlowStartedEvent
 from crewgraph.events.lineage import running
 from crewgraph.hooks.points import HookAborted
-from crewgraph.runtime.execution import ReadState, Run, WaitForListeners
+from crewgraph.runtime.execution import ReadState, Run, WaitForListeners, interruptible, interruption
 from crewgraph.runtime.run_hooks import flow_observers, observed, run_entry_hooks, with_failure_hooks, with_run_hooks
 from crewgraph.runtime.run_target import own_saver
 from crewgraph.runtime.runs.metadata import FLOW_GRANULARITY, FLOW_NAME, has_single_node
@@ -128,22 +128,26 @@ _MOST_STEPS = 10**9
 
 def kickoff_flow(flow: "Flow", inputs: dict[str, object]) -> Any:
     """Run a flow; see `Flow.kickoff`."""
-    return drive(run_of(flow, inputs, None))
+    with interruptible():
+        return drive(run_of(flow, inputs, None))
 
 
 async def akickoff_flow(flow: "Flow", inputs: dict[str, object]) -> Any:
     """Run a flow on this event loop; see `Flow.akickoff`."""
-    return await adrive(run_of(flow, inputs, None))
+    with interruptible():
+        return await adrive(run_of(flow, inputs, None))
 
 
 def resume_flow(flow: "Flow", flow_id: str, feedback: object) -> Any:
     """Resume a run; see `Flow.resume`."""
-    return drive(with_failure_hooks(flow, resume_flow_program(flow, flow_id, feedback)))
+    with interruptible():
+        return drive(with_failure_hooks(flow, resume_flow_program(flow, flow_id, feedback)))
 
 
 async def aresume_flow(flow: "Flow", flow_id: str, feedback: object) -> Any:
     """Resume a run on this event loop."""
-    return await adrive(with_failure_hooks(flow, resume_flow_program(flow, flow_id, feedback)))
+    with interruptible():
+        return await adrive(with_failure_hooks(flow, resume_flow_program(flow, flow_id, feedback)))
 
 
 def run_of(flow: "Flow", inputs: dict[str, object], feedback: object) -> Program[Any]:
@@ -484,6 +488,10 @@ def _execute(
             emit_flow_event(flow, FlowFailedEvent, lambda: {"error": failure})
             if (extra := run_extension(run.inputs)) is not None:
                 extra.failed(run, failure)
+            thread = str(thread_id) if run.stored else None
+            told = interruption(error, f"the run of flow `{run.name}`", thread, f"`flow.resume({thread!r})`")
+            if told is not None:
+                raise told from error
             raise
         yield WaitForListeners()
     return result

@@ -5,6 +5,9 @@ import socket
 import threading
 import time
 import weakref
+from collections.abc import Collection
+from concurrent.futures import Future
+from typing import Any
 
 from crewgraph.core.claims import Holder
 from crewgraph.errors import ThreadBusy
@@ -30,6 +33,8 @@ class ProcessClaim:
 
     def __init__(self, claims: "ProcessClaims", thread_id: str, holder: Holder) -> None:
         self._claims, self._thread_id, self._holder = claims, thread_id, holder
+        self._awaited: set[Future[Any]] = set()
+        self._is_closed = False
 
     @property
     def is_doubtful(self) -> bool:
@@ -44,7 +49,20 @@ class ProcessClaim:
 
     def close(self) -> None:
         """End the claim. May be called more than once."""
-        self._claims.release(self._thread_id, self._holder)
+        self._is_closed = True
+        if not self._awaited:
+            self._claims.release(self._thread_id, self._holder)
+
+    def close_after(self, works: Collection[Future[Any]]) -> None:
+        """End the claim only when some works have ended, although it is closed before."""
+        self._awaited.update(works)
+        for work in works:
+            work.add_done_callback(self._ended)
+
+    def _ended(self, work: Future[Any]) -> None:
+        self._awaited.discard(work)
+        if self._is_closed:
+            self.close()
 
 
 class ProcessClaims:

@@ -1,0 +1,67 @@
+"""Ctrl-C: how long an interrupted run waits for its threads, and how its process ends although a thread does not.
+
+A thread cannot be stopped. What it does is recorded if it ends in time; a tool that never ends must not keep the process.
+"""
+
+import os
+import signal
+import sys
+import threading
+import time
+from typing import Any
+
+__all__ = ["PATIENCE", "end_with_main_thread", "is_interrupted"]
+
+PATIENCE = 5.0
+"""Seconds that an interrupted run waits for its threads."""
+
+_OWN = "crewgraph-"
+_PAUSE = 0.1  # seconds
+_GRACE = 1.0  # seconds that the process may go on after its main thread
+_STATUS = 128 + signal.SIGINT
+
+_lock = threading.Lock()
+_watching = False
+
+
+def end_with_main_thread() -> None:
+    """End the process some seconds after its main thread, if only threads of runs keep it from ending.
+
+    The interpreter would wait for them. In a notebook or a server the main thread goes on, and nothing happens.
+    """
+    global _watching
+    with _lock:
+        if not _watching:
+            _watching = True
+            threading.Thread(target=_end, name=f"{_OWN}end", daemon=True).start()
+
+
+def _end() -> None:
+    while not _main_thread_has_ended():
+        time.sleep(_PAUSE)
+    time.sleep(_GRACE)
+    left = [thread for thread in threading.enumerate() if not thread.daemon and thread is not threading.main_thread()]
+    if left and all(thread.name.startswith(_OWN) for thread in left):
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os._exit(_STATUS)
+
+
+def _main_thread_has_ended() -> bool:
+    main = threading.main_thread()
+    frame = sys._current_frames().get(main.ident or 0)  # pyright: ignore[reportPrivateUsage]
+    while frame is not None and frame.f_back is not None:
+        frame = frame.f_back
+    # The interpreter joins the threads of pools before it counts the main thread as ended.
+    ending = frame is not None and frame.f_code is threading._shutdown.__code__  # pyright: ignore[reportAttributeAccessIssue]
+    return ending or not main.is_alive()
+
+
+def is_interrupted() -> bool:
+    """Whether Ctrl-C has cancelled the main task of `asyncio.run`.
+
+    `asyncio.Runner` tells nobody; where its handler is not the one of Python 3.11 to 3.14 the answer is False.
+    """
+    handler: Any = signal.getsignal(signal.SIGINT)
+    runner = getattr(getattr(handler, "func", None), "__self__", None)
+    return bool(getattr(runner, "_interrupt_count", 0))

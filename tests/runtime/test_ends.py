@@ -1,0 +1,154 @@
+"""How a process ends a run: Ctrl-C, SIGTERM, SIGKILL. What was recorded is kept, and the next process goes on there."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """
+import asyncio, sys, threading, time
+from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
+from crewgraph.flow import Flow, start
+from crewgraph.tools import tool
+
+kind, seconds = sys.argv[1], float(sys.argv[2])
+
+@tool
+def work(x: str) -> str:
+    "Work."
+    with open("worked.txt", "a") as worked:
+        worked.write("x")
+    print("begun", flush=True)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            time.sleep(0.05)
+        except KeyboardInterrupt:
+            if kind != "deaf":
+                raise
+    return "worked"
+
+def said(messages):
+    done = [message for message in messages if message["role"] == "assistant"]
+    return "Final Answer: end" if done else ToolUse("work", {"x": "1"})
+
+def crew(parallel=False):
+    clerk = Agent(role="Clerk", goal="g", backstory="b", llm=ScriptedLLM(said), tools=[work])
+    first = [
+        Task(name=name, description=name, expected_output="e", agent=clerk, async_execution=parallel)
+        for name in ("one", "two")[: 1 + parallel]
+    ]
+    last = Task(name="last", description="last", expected_output="e", agent=clerk)
+    return Crew(agents=[clerk], tasks=[*first, *[last] * parallel], name="desk")
+
+class Journey(Flow[dict]):
+    @start()
+    def go(self):
+        return crew().kickoff().raw
+
+runs = {
+    "sync": lambda: crew().kickoff(thread_id="t"),
+    "deaf": lambda: crew(parallel=True).kickoff(thread_id="t"),
+    "parallel": lambda: crew(parallel=True).kickoff(thread_id="t"),
+    "async": lambda: asyncio.run(crew().akickoff(thread_id="t")),
+    "flow": lambda: Journey(checkpointer=True).kickoff(inputs={"id": "t"}),
+    "unkept": lambda: crew().kickoff(checkpointer=False),
+}
+resumes = {
+    "flow": lambda: Journey(checkpointer=True).resume("t"),
+    "async": lambda: crew().resume("t").raw,
+    "sync": lambda: crew().resume("t").raw,
+    "parallel": lambda: crew(parallel=True).resume("t").raw,
+    "deaf": lambda: crew(parallel=True).resume("t").raw,
+}
+print(resumes[kind]() if "resume" in sys.argv else runs[kind]())
+"""
+
+
+class Running:
+    """A process whose tool has begun to work."""
+
+    def __init__(self, folder: Path, kind: str, seconds: float) -> None:
+        (folder / "program.py").write_text(PROGRAM)
+        self.command = [sys.executable, "-W", "ignore", "program.py", kind]
+        self.folder, self.env = folder, {**os.environ, "CREWGRAPH_STORAGE_DIR": str(folder)}
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(
+            [*self.command, str(seconds)], cwd=folder, env=self.env, stdout=pipe, stderr=pipe, text=True
+        )
+        assert self.process.stdout is not None
+        assert self.process.stdout.readline() == "begun\n"
+
+    def end(self, signal_number: int) -> tuple[int, str, float]:
+        """Send a signal; return the status, what was printed to stderr, and the seconds until the end."""
+        sent = time.monotonic()
+        self.process.send_signal(signal_number)
+        _, error = self.process.communicate(timeout=120)
+        return self.process.returncode, error, time.monotonic() - sent
+
+    @property
+    def worked(self) -> int:
+        return len((self.folder / "worked.txt").read_text())
+
+    def resumed(self) -> str:
+        ended = subprocess.run(
+            [*self.command, "0", "resume"],
+            cwd=self.folder,
+            env=self.env,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+        )
+        return ended.stdout.splitlines()[-1]
+
+
+@pytest.mark.parametrize("kind", ["sync", "flow"])
+def test_ctrl_c_ends_with_one_message_that_says_how_to_go_on(tmp_path: Path, kind: str):
+    running = Running(tmp_path, kind, 60)
+    status, error, _ = running.end(signal.SIGINT)
+    resume = "`crew.resume('t')`" if kind == "sync" else "`flow.resume('t')`"
+    assert status == -signal.SIGINT
+    assert error.splitlines()[-1].endswith(f"was interrupted; what it has done is kept, and {resume} continues it")
+    assert len(error.splitlines()) < 25
+    assert running.resumed() == "end"
+
+
+def test_ctrl_c_in_a_run_that_is_not_kept_says_so(tmp_path: Path):
+    _, error, _ = Running(tmp_path, "unkept", 60).end(signal.SIGINT)
+    assert error.splitlines()[-1] == "KeyboardInterrupt: the run of crew `desk` was interrupted; nothing of it is kept"
+
+
+@pytest.mark.parametrize("kind", ["parallel", "async"])
+def test_ctrl_c_waits_for_a_tool_in_a_thread_and_records_what_it_did(tmp_path: Path, kind: str):
+    running = Running(tmp_path, kind, 2)
+    _, error, seconds = running.end(signal.SIGINT)
+    assert "`crew.resume('t')` continues it" in error
+    assert seconds < 30
+    worked = running.worked
+    assert running.resumed() == "end"
+    # Of the parallel one, only the last task is left; the other one has nothing left to work at.
+    assert running.worked - worked == (1 if kind == "parallel" else 0)
+
+
+@pytest.mark.parametrize("kind", ["deaf", "async"])
+def test_a_tool_that_ignores_ctrl_c_does_not_keep_the_process(tmp_path: Path, kind: str):
+    status, error, seconds = Running(tmp_path, kind, 90).end(signal.SIGINT)
+    assert status == 130
+    assert "`crew.resume('t')` continues it" in error
+    assert seconds < 45
+
+
+@pytest.mark.parametrize("signal_number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("kind", ["sync", "async", "flow"])
+def test_a_process_that_is_told_to_end_leaves_a_run_to_resume(tmp_path: Path, kind: str, signal_number: signal.Signals):
+    running = Running(tmp_path, kind, 60)
+    status, error, seconds = running.end(signal_number)
+    assert (status, error) == (-signal_number, "")
+    assert seconds < 30
+    assert running.resumed() == "end"
+    assert running.worked == 2  # the call that had not ended is made again
