@@ -22,7 +22,7 @@ def work(x: str) -> str:
     "Work."
     with open("worked.txt", "a") as worked:
         worked.write("x")
-    print("begun", flush=True)
+    print("begun\\n", end="", flush=True)
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         try:
