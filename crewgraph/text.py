@@ -175,7 +175,7 @@ def extract_json(text: str) -> Any | None:
 
 
 _START = re.compile(r"[{\[]")
-_FENCE = re.compile(r"```[ \t]*[A-Za-z0-9]*\s*\Z")
+_FENCE = re.compile(r"```[ \t]*+[A-Za-z0-9]*+\s*+\Z")
 _TOKEN = re.compile(
     r"""(?P<space>\s++)
     | (?P<open>[{\[]) | (?P<close>[}\]]) | (?P<colon>:)

@@ -39,7 +39,7 @@ _COMMAND = re.compile(
 )
 _PIP = re.compile(r"(?<![\w-])pip3?\s+install\b|(?<![\w-])uv\s+(?:add|pip)\b|(?<![\w-])poetry\s+add\b")
 _NEXT_COMMAND = re.compile(r"(&&|\|\||;)")
-_IMPORTED = re.compile(r"^\s*(?:from|import)\s+crewai\b", re.MULTILINE)
+_IMPORTED = re.compile(r"^[ \t]*+(?:from|import)[ \t]++crewai\b", re.MULTILINE)
 _IN_PIP = re.compile(r"(?<=[\s\"'])crewai(?:\[[\w,\s-]*\])?(?:[=<>!~]=?[\w.*,=<>!~]+)?(?=[\s\"']|$)")
 
 
