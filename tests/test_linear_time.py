@@ -6,7 +6,9 @@ import pkgutil
 import re
 import signal
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -14,6 +16,13 @@ from typing import Any
 
 import crewgraph_compat
 import pytest
+from crewgraph_compat.moving.dependencies.requirements import (
+    environment_places,
+    pipfile_lines,
+    requirements_places,
+    setup_cfg_places,
+)
+from crewgraph_compat.stand_ins.tools.fields import sanitize_tool_name
 
 import crewgraph
 from crewgraph.compiler.agent.plan.planner import _parse_plan  # pyright: ignore[reportPrivateUsage]
@@ -30,13 +39,6 @@ from crewgraph.prompts.book import fill_placeholders
 from crewgraph.schema import _parameter_descriptions  # pyright: ignore[reportPrivateUsage]
 from crewgraph.text import extract_json, fill, fill_path, placeholders, printable, slug
 from crewgraph.tools.structured import model_name
-from crewgraph_compat.moving.dependencies.requirements import (
-    environment_places,
-    pipfile_lines,
-    requirements_places,
-    setup_cfg_places,
-)
-from crewgraph_compat.stand_ins.tools.fields import sanitize_tool_name
 
 # Python's own parser of regular expressions: what a pattern is made of, to write the texts that suit it worst.
 parser: Any = importlib.import_module("re._parser")
@@ -156,9 +158,10 @@ def found_patterns() -> list[Found]:
                 keep(found, Found(pattern, where, not at_start))
         for call in pattern_calls(ast.parse(source)):
             where = f"{module.__name__}:{call.lineno}"
+            text: Any = getattr(call.args[0], "value", None)
             if isinstance(call.args[0], ast.Constant) and inside_function(call):
                 is_searched = ast.unparse(call.func) not in {"re.match", "re.fullmatch"}
-                keep(found, Found(re.compile(call.args[0].value, flags_of(call)), where, is_searched))
+                keep(found, Found(re.compile(text, flags_of(call)), where, is_searched))
     for file, example in COMPUTED.items():
         keep(found, Found(re.compile(example, re.MULTILINE), file, True))
     return list(found.values())
@@ -176,8 +179,8 @@ def patterns_in(value: object, depth: int = 3) -> Iterator[re.Pattern[Any]]:
     elif isinstance(owner, re.Pattern):
         yield owner
     elif depth and isinstance(value, (dict, list, tuple, set, frozenset)):
-        items: Any = [*value, *value.values()] if isinstance(value, dict) else value
-        for item in items:
+        held: Any = value
+        for item in [*held, *held.values()] if isinstance(value, dict) else held:
             yield from patterns_in(item, depth - 1)
 
 
@@ -306,8 +309,7 @@ def reader(item: Found) -> Callable[[str], object]:
     def read(text: str) -> None:
         given: Any = text.encode() if encodes else text
         if item.is_searched:
-            for _ in item.pattern.finditer(given):
-                pass
+            deque[object](item.pattern.finditer(given), 0)
         else:
             item.pattern.match(given), item.pattern.fullmatch(given)
 
@@ -439,10 +441,8 @@ def reply(text: str) -> Reply:
 
 def refused(work: Callable[[], object]) -> None:
     """Do something that may well refuse the text."""
-    try:
+    with suppress(DefinitionError):
         work()
-    except DefinitionError:
-        pass
 
 
 READERS: dict[str, Callable[[str], object]] = {

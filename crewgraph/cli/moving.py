@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crewgraph.cli.table import print_json
+from crewgraph.cli.output import print_error, print_json, print_line, print_source, print_text
 from crewgraph.cli.target import load_target, project_target
 from crewgraph.errors import CrewgraphError
 from crewgraph.extras import require
@@ -46,12 +46,12 @@ def check(
     try:
         checked = check_project(path)
     except CrewgraphError as error:
-        typer.echo(f"Error: {error}", err=True)
+        print_error(error)
         raise typer.Exit(2) from None
     if as_json:
         print_json(checked.as_data())
     else:
-        typer.echo(report(checked, everything=everything))
+        print_text(report(checked, everything=everything))
     marks = {feature.state.mark.value for feature in checked.found}
     if "absent" in marks or strict and "differs" in marks:
         raise typer.Exit(1)
@@ -79,14 +79,14 @@ def migrate(
     try:
         migration = plan_migration(path)
     except CrewgraphError as error:
-        typer.echo(f"Error: {error}", err=True)
+        print_error(error)
         raise typer.Exit(2) from None
-    typer.echo(migration.diff(), nl=False)
+    print_source(migration.diff())
     for note in (*migration.broken, *migration.notes):
-        typer.echo(f"{note.file}:{note.line}: {note.text}", err=True)
+        print_line(f"{note.file}:{note.line}: {note.text}", err=True)
     if write:
         _write(migration)
-    typer.echo(_summary(migration, written=write), err=True)
+    print_text(_summary(migration, written=write), err=True)
     if migration.broken:
         raise typer.Exit(1)
 
@@ -95,10 +95,7 @@ def _write(migration: Any) -> None:
     try:
         migration.write()
     except OSError as error:
-        typer.echo(
-            f"Error: cannot write `{error.filename}`: {error.strerror}. Run again to write the remaining files.",
-            err=True,
-        )
+        print_error(f"cannot write `{error.filename}`: {error.strerror}. Run again to write the remaining files.")
         raise typer.Exit(1) from None
 
 
@@ -142,13 +139,13 @@ def eject(
     module = path.rpartition(":")[0]
     program = eject_program(definition, Path(module).stem if module.endswith(".py") else module, search_path)
     if output is None:
-        sys.stdout.write(program.source)
+        print_source(program.source)
     else:
         output.write_text(program.source, "utf-8")
-        typer.echo(f"written to {output}", err=True)
+        print_text(f"written to {output}", err=True)
     for item in program.notes:
-        typer.echo(f"note: {item}", err=True)
+        print_text(f"note: {item}", err=True)
     for item in program.todo:
-        typer.echo(f"TODO: {item}", err=True)
+        print_text(f"TODO: {item}", err=True)
     if program.todo:
         raise typer.Exit(_EXIT_TODO)

@@ -9,6 +9,7 @@ from crewgraph.definitions.flow.feedback import FEEDBACK_SUFFIX, PendingFeedback
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.errors import StorageError
 from crewgraph.schema import PlainDict
+from crewgraph.text import printable_line
 
 __all__ = ["backends_of", "clear_pending", "load_state", "save_pending", "save_state"]
 
@@ -50,7 +51,7 @@ def save_state(run: FlowRun, method: str) -> None:
     if given:
         _save(run, method, given[0])
     if (method_definition.verbose and method_definition.persistence) or (definition.verbose and definition.persistence):
-        print(f"Flow state is saved: {run.flow_id}, after `{method}`")  # noqa: T201 - `verbose` asks for it
+        print(printable_line(f"Flow state is saved: {run.flow_id}, after `{method}`"))  # noqa: T201 - `verbose` asks for it
 
 
 def load_state(flow: "Flow", flow_id: str) -> PlainDict | None:
