@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from crewgraph.errors import DefinitionError, Fault, MissingInput
+from crewgraph.errors import DefinitionError, Fault, MissingInput, RunError
 
 __all__ = [
     "extract_json",
@@ -20,6 +20,7 @@ __all__ = [
     "printable_line",
     "shorten",
     "slug",
+    "storable_id",
 ]
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_\-]*)\}")
@@ -142,6 +143,28 @@ def _truncate_name(name: str, limit: int) -> str:
         return name
     head = name[: limit + 1].rpartition("_")[0]
     return head if len(head) > limit // 2 else name[:limit].rstrip("_")
+
+
+def storable_id(name: str, what: str) -> str:
+    """Return the id of a thread or a flow if every database can hold it.
+
+    Args:
+        name: The id.
+        what: What it is of, for errors: "thread".
+
+    Raises:
+        RunError: It holds a NUL, or a surrogate (half of a character).
+    """
+    if name.isprintable():
+        return name
+    for position, char in enumerate(name):
+        if char == "\0" or "\ud800" <= char <= "\udfff":
+            problem = "a NUL" if char == "\0" else "a surrogate, which is half of a character"
+            raise RunError(
+                f"the {what} id {ascii(name[:80])} holds {problem}, at position {position}, which not every database stores. "
+                "Take it out, or give another id."
+            )
+    return name
 
 
 def shorten(text: str, limit: int) -> str:

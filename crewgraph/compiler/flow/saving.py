@@ -9,7 +9,7 @@ from crewgraph.definitions.flow.feedback import FEEDBACK_SUFFIX, PendingFeedback
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.errors import StorageError
 from crewgraph.schema import PlainDict
-from crewgraph.text import printable_line
+from crewgraph.text import printable_line, storable_id
 
 __all__ = ["backends_of", "clear_pending", "load_state", "save_pending", "save_state"]
 
@@ -58,8 +58,10 @@ def load_state(flow: "Flow", flow_id: str) -> PlainDict | None:
     """Return the state of an id from the first backend that holds one.
 
     Raises:
+        RunError: the id cannot be stored.
         StorageError: a backend failed.
     """
+    storable_id(flow_id, "flow")
     for backend in backends_of(flow):
         with _storage_errors(backend, f"the state of flow `{flow.flow_name}` under `{flow_id}` could not be read"):
             values: dict[str, object] | None = backend.load_state(flow_id)
