@@ -152,7 +152,7 @@ def _classes(project: Sequence[SourceFile]) -> dict[str, OwnClass]:
     results: dict[str, OwnClass] = {}
     for source in project:
         if source.kind is FileKind.python and b"crewai" in source.data:
-            with suppress(SyntaxError, ValueError):
+            with suppress(SyntaxError, ValueError, RecursionError):
                 tree = parse_python(source.text)
                 merge_classes(results, classes_with_returns(tree, imports_of(tree)).items())
     return informative_classes(results)
@@ -171,7 +171,7 @@ def _take(migration: Migration, source: SourceFile, rewriter: "_Rewriter") -> No
         return
     try:
         after, notes = rewriter(source)
-    except (SyntaxError, ValueError) as error:
+    except (SyntaxError, ValueError, RecursionError) as error:
         migration.broken.append(MigrationNote(source.shown, *read_error(error, source.data)))
         return
     migration.notes += notes
