@@ -13,9 +13,11 @@ import typer
 
 from crewgraph.cli.output import print_error, print_json, print_line, print_source, print_text
 from crewgraph.cli.target import load_target, project_target
+from crewgraph.compiler.agent.human_review import has_terminal
 from crewgraph.errors import CrewgraphError
 from crewgraph.extras import require
 from crewgraph.lazy import lazy
+from crewgraph.text import printable_line
 
 __all__ = ["check", "eject", "migrate"]
 
@@ -113,6 +115,21 @@ if TYPE_CHECKING:
 else:
     eject_program = lazy("crewgraph_compat.eject.program:eject_program")
 
+
+def _ask_to_import(target: str) -> None:
+    """Ask at the terminal whether a target may be imported.
+
+    Raises:
+        typer.Exit: It may not, or there is no terminal.
+    """
+    runs = f"`crewgraph eject` imports `{target}`, which runs the code of its module and of those that it imports"
+    if not has_terminal():
+        print_error(f"{runs}. Pass `--import` if you trust them.")
+        raise typer.Exit(2)
+    if not typer.confirm(printable_line(f"{runs}. Import it?"), err=True):
+        raise typer.Exit(1)
+
+
 _EXIT_TODO = 3
 """Exit code of a program that still contains TODOs."""
 
@@ -125,13 +142,21 @@ def eject(
         ),
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write to instead of stdout.")] = None,
+    is_import_agreed: Annotated[
+        bool, typer.Option("--import", help="Import the target's module, which runs its code, without asking.")
+    ] = False,
 ) -> None:
     """Export a crew or flow as a LangGraph program.
+
+    The target's module is imported, which runs its code and that of the modules it imports, except for statements that run a
+    crew or flow. At a terminal you are asked; elsewhere `--import` is needed.
 
     The program does not depend on crewgraph. If something cannot be translated, lists it with the reason and writes
     nothing. Exits with 3 if the source of a tool is unavailable; the program then contains a TODO in its place.
     """
     path = target or project_target()
+    if not is_import_agreed:
+        _ask_to_import(path)
     folder = Path.cwd() if output is None else output.parent
     search_path = [folder, *map(Path, sys.path)]
     with redirect_stdout(sys.stderr):  # what modules print is no part of the program

@@ -89,7 +89,8 @@ COMMANDS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("reset-memories", "--all", "--target", "team.py:crew"), 0),
     (("check", f"missing {WILD}"), 2),
     (("migrate", f"missing {WILD}"), 2),
-    (("eject", f"missing{WILD}.py:crew"), 1),
+    (("eject", f"missing{WILD}.py:crew"), 2),
+    (("eject", "--import", f"missing{WILD}.py:crew"), 1),
     (("run",), 0),
     (("where",), 0),
 )
@@ -175,3 +176,28 @@ def test_a_text_is_shown_with_its_lines_and_letters() -> None:
     data = {"a": "\x1b\x7f\x9b\u202e\U000e0041é\n"}
     assert json_text(data) == r'{"a": "\u001b\u007f\u009b\u202e\udb40\udc41é\n"}'
     assert json.loads(json_text(data, 2)) == data
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals are Unix's")
+@pytest.mark.parametrize(("answer", "code"), [("n", 1), ("y", 1)])
+def test_eject_asks_at_a_terminal_before_it_imports(tmp_path: Path, answer: str, code: int) -> None:
+    (tmp_path / "loud.py").write_text("from pathlib import Path\n\nPath('imported').touch()\ncrew = None\n", "utf-8")
+    path = os.pathsep.join([str(ROOT), str(ROOT / "compat")])
+    master, slave = os.openpty()
+    with processes.Popen(
+        [sys.executable, "-m", "crewgraph", "eject", "loud.py:crew"],
+        cwd=tmp_path,
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        env={**os.environ, "PYTHONPATH": path},
+    ) as program:
+        os.close(slave)
+        shown = b""
+        while b"Import it?" not in shown:
+            shown += os.read(master, 1 << 16)
+        assert not (tmp_path / "imported").exists()
+        os.write(master, f"{answer}\n".encode())
+        assert program.wait(60) == code
+    os.close(master)
+    assert (tmp_path / "imported").exists() == (answer == "y")
