@@ -62,7 +62,7 @@ INSTALLATIONS = {
         "docs/eject.md",
         ('pip install "crewgraph[eject]"',),
         (
-            "crewgraph eject crew.py:crew --output ejected.py",
+            "crewgraph eject --import crew.py:crew --output ejected.py",
             "python -m pip uninstall -q -y crewgraph",
             "python ejected.py --harbour Brest",
         ),

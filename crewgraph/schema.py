@@ -359,8 +359,8 @@ def _field_name(name: str) -> str:
 
 
 _SECTION = re.compile(r"^(?:Args|Arguments|Parameters|Params):?[ \t]*$")
-_ENTRY = re.compile(r"^\*{0,2}(\w+)[ \t]*(?:\([^)]*\))?[ \t]*:[ \t]*(.*)$")
-_REST_ENTRY = re.compile(r"^[ \t]*:param(?:[ \t]+[^:]*?)?[ \t]+(\w+):[ \t]*(.*)$")
+_ENTRY = re.compile(r"^\*{0,2}(\w++)[ \t]*+(?:\([^)]*+\)[ \t]*+)?:[ \t]*+(.*)$")
+_REST_ENTRY = re.compile(r"^[ \t]*+:param[ \t](?:[^:]*[ \t])?(\w++):[ \t]*+(.*)$")
 
 
 def _parameter_descriptions(docstring: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Text helpers: filling placeholders, naming nodes, truncating, and extracting JSON from model output."""
+"""Text helpers: filling placeholders, naming nodes, truncating, printing, and extracting JSON from model output."""
 
 import json
 import re
@@ -8,9 +8,20 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from crewgraph.errors import DefinitionError, Fault, MissingInput
+from crewgraph.errors import DefinitionError, Fault, MissingInput, RunError
 
-__all__ = ["extract_json", "fill", "fill_path", "placeholders", "printable", "shorten", "slug"]
+__all__ = [
+    "extract_json",
+    "fill",
+    "fill_path",
+    "json_text",
+    "placeholders",
+    "printable",
+    "printable_line",
+    "shorten",
+    "slug",
+    "storable_id",
+]
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_\-]*)\}")
 _SEPARATORS = re.compile(r"[/\\\\]|\.\.+")
@@ -134,9 +145,26 @@ def _truncate_name(name: str, limit: int) -> str:
     return head if len(head) > limit // 2 else name[:limit].rstrip("_")
 
 
-def printable(text: str) -> str:
-    """Replace characters that could move the cursor, hide text or change the writing direction in a terminal."""
-    return "".join(char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}" for char in text)
+def storable_id(name: str, what: str) -> str:
+    """Return the id of a thread or a flow if every database can hold it.
+
+    Args:
+        name: The id.
+        what: What it is of, for errors: "thread".
+
+    Raises:
+        RunError: It holds a NUL, or a surrogate (half of a character).
+    """
+    if name.isprintable():
+        return name
+    for position, char in enumerate(name):
+        if char == "\0" or "\ud800" <= char <= "\udfff":
+            problem = "a NUL" if char == "\0" else "a surrogate, which is half of a character"
+            raise RunError(
+                f"the {what} id {ascii(name[:80])} holds {problem}, at position {position}, which not every database stores. "
+                "Take it out, or give another id."
+            )
+    return name
 
 
 def shorten(text: str, limit: int) -> str:
@@ -149,6 +177,47 @@ def shorten(text: str, limit: int) -> str:
 
 def _truncation_mark(left_out: int) -> str:
     return f"… [{left_out} characters more]"
+
+
+# ---------------------------------------------------------------- what is shown
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # but for line breaks and tabs
+    "\u2028\u2029\u202a-\u202e\u2066-\u2069"  # separators of lines, and what reverses the writing direction
+    "\ud800-\udfff\U000e0000-\U000e007f]"  # halves of characters, and tags, which are invisible letters
+)
+_BREAK = re.compile(r"[\n\t]")
+
+
+def printable(text: str) -> str:
+    r"""Return a text as it can be shown in a terminal: control characters are escaped (`\x1b`), but for tabs and line breaks.
+
+    Names, answers and errors come from models and tools; as they are, they could move the cursor, overwrite lines, set the
+    title of the window or reverse the writing direction.
+    """
+    return text if text.isprintable() else _CONTROL.sub(_escaped, text.replace("\r\n", "\n"))
+
+
+def printable_line(text: str) -> str:
+    r"""Return a text on one line: like `printable`, with tabs and line breaks escaped (`\n`) as well."""
+    return text if text.isprintable() else _BREAK.sub(_escaped, printable(text))
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return match[0].encode("unicode_escape", "backslashreplace").decode("ascii")
+
+
+def json_text(data: object, indent: int | None = None) -> str:
+    r"""Return data as JSON that can be shown in a terminal: control characters are escaped as JSON has it (`\u001b`).
+
+    Values that JSON does not know are their `str`.
+    """
+    text = json.dumps(data, indent=indent, ensure_ascii=False, default=str)
+    return text if text.isprintable() else _CONTROL.sub(_json_escaped, text)
+
+
+def _json_escaped(match: re.Match[str]) -> str:
+    units = match[0].encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
 
 
 # ---------------------------------------------------------------- JSON in mixed text
@@ -175,7 +244,7 @@ def extract_json(text: str) -> Any | None:
 
 
 _START = re.compile(r"[{\[]")
-_FENCE = re.compile(r"```[ \t]*[A-Za-z0-9]*\s*\Z")
+_FENCE = re.compile(r"```[ \t]*+[A-Za-z0-9]*+\s*+\Z")
 _TOKEN = re.compile(
     r"""(?P<space>\s++)
     | (?P<open>[{\[]) | (?P<close>[}\]]) | (?P<colon>:)

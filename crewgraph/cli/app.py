@@ -1,6 +1,8 @@
 """The Typer application with all commands."""
 
 import sys
+import traceback
+from types import TracebackType
 from typing import Annotated, Any
 
 import typer
@@ -9,6 +11,7 @@ from crewgraph import __version__
 from crewgraph.cli.approve import approve
 from crewgraph.cli.crews import chat, reset_memories, test, train
 from crewgraph.cli.moving import check, eject, migrate
+from crewgraph.cli.output import print_error, print_text
 from crewgraph.cli.projects import create
 from crewgraph.cli.run import run
 from crewgraph.cli.runs import diff, log_tasks_outputs, replay, runs, where
@@ -24,8 +27,16 @@ class _App(typer.Typer):
         try:
             return super().__call__(*args, **kwargs)
         except CrewgraphError as error:
-            typer.echo(f"Error: {error}", err=True)
+            print_error(error)
             sys.exit(1)
+        except BaseException:
+            sys.excepthook = _print_traceback
+            raise
+
+
+def _print_traceback(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Print a traceback as Python does, with the control characters escaped that an error may bring from a model."""
+    print_text("".join(traceback.format_exception(kind, error, trace)).rstrip("\n"), err=True)
 
 
 app = _App(
@@ -59,7 +70,7 @@ def _start(
     version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
 ) -> None:
     if version:
-        typer.echo(f"crewgraph {__version__}")
+        print_text(f"crewgraph {__version__}")
         raise typer.Exit
     if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+        print_text(context.get_help())

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from crewgraph.cli.output import print_line, print_text
 from crewgraph.cli.target import Target, load_target
 from crewgraph.compiler.agent.human_review import has_terminal
 from crewgraph.definitions.crew.crew import Crew
@@ -18,7 +19,6 @@ from crewgraph.errors import RunError
 from crewgraph.lazy import lazy, lazy_module
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.settings import storage_dir
-from crewgraph.text import printable
 
 __all__ = ["approve"]
 
@@ -74,16 +74,16 @@ def approve(
     run = _PendingRun(load_target(target), thread, saver)
     questions = run.questions()
     for item in questions:
-        typer.echo(printable(f"{_render(item)}\n"))
+        print_text(f"{_render(item)}\n")
     if reply.is_given:
         selected = _select_question(questions, question)
         result = run.resume({selected.id: reply.to(selected)})
     elif has_terminal():
         result = run.resume(run.answers(questions))
     else:
-        typer.echo("Answer with --yes, --no REASON or --answer TEXT, or run this command in a terminal.", err=True)
+        print_text("Answer with --yes, --no REASON or --answer TEXT, or run this command in a terminal.", err=True)
         raise typer.Exit(_EXIT_PENDING)
-    typer.echo(printable(str(result)))
+    print_text(str(result))
     if isinstance(result, (PendingCrew, PendingFlow)):
         raise typer.Exit(_EXIT_PENDING)
 
@@ -170,15 +170,15 @@ def _open_database(database: Path | None) -> object:
 
 def _list_pending(saver: object) -> None:
     if saver is None and not (storage_dir() / storage.DATABASE).is_file():
-        typer.echo("no pending runs")
+        print_text("no pending runs")
         return
     runs = pending_runs(saver or storage.default_checkpointer())
     for run in runs:
-        typer.echo(f"{run.thread_id}  {run.kind} {run.name}  since {run.updated_at:%Y-%m-%d %H:%M} UTC")
+        print_line(f"{run.thread_id}  {run.kind} {run.name}  since {run.updated_at:%Y-%m-%d %H:%M} UTC")
         for question in run.questions:
-            typer.echo(printable(f"  {question.id}  {question.told()}"))
+            print_line(f"  {question.id}  {question.told()}")
     if not runs:
-        typer.echo("no pending runs")
+        print_text("no pending runs")
 
 
 def _select_question(questions: list[_AnyQuestion], question_id: str | None) -> _AnyQuestion:

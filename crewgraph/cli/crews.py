@@ -5,6 +5,7 @@ from typing import Annotated, cast
 
 import typer
 
+from crewgraph.cli.output import print_text
 from crewgraph.cli.target import Target, load_crew_target
 from crewgraph.definitions.crew.training import training_path
 from crewgraph.errors import RunError
@@ -67,7 +68,7 @@ def train(
     crew, values = load_crew_target(target), read_inputs(inputs)
     path = training_path(filename)
     crew.train(n_iterations, str(path), values)
-    typer.echo(f"training saved to {path}")
+    print_text(f"training saved to {path}")
 
 
 def test(
@@ -132,6 +133,6 @@ def reset_memories(
     for kind in kinds:
         if crew.memories_of_type(kind):
             crew.reset_memories(kind)
-            typer.echo(f"deleted: {kind}")
+            print_text(f"deleted: {kind}")
         else:
-            typer.echo(f"nothing to delete: {kind}")
+            print_text(f"nothing to delete: {kind}")

@@ -109,7 +109,7 @@ def _statements(path: Path) -> list[ast.stmt]:
     """Return the top-level statements of a file; none if it is missing or not valid Python."""
     try:
         return ast.parse(path.read_bytes()).body
-    except (OSError, SyntaxError, ValueError):
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):  # the latter two: nested too deeply
         return []
 
 

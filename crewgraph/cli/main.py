@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from crewgraph.cli.program import Program, RunProgram
 from crewgraph.errors import CrewgraphError
 from crewgraph.lazy import lazy, lazy_module
+from crewgraph.text import printable
 
 if TYPE_CHECKING:
     from crewgraph_compat import install
@@ -34,6 +35,6 @@ def main() -> object:
     try:
         install()
     except CrewgraphError as error:
-        sys.stderr.write(f"Error: {error}\n")
+        sys.stderr.write(printable(f"Error: {error}\n"))
         sys.exit(2)
     return program.run()

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crewgraph.cli.table import print_json
+from crewgraph.cli.output import print_error, print_json, print_line, print_source, print_text
 from crewgraph.cli.target import load_target, project_target
+from crewgraph.compiler.agent.human_review import has_terminal
 from crewgraph.errors import CrewgraphError
 from crewgraph.extras import require
 from crewgraph.lazy import lazy
+from crewgraph.text import printable_line
 
 __all__ = ["check", "eject", "migrate"]
 
@@ -46,12 +48,12 @@ def check(
     try:
         checked = check_project(path)
     except CrewgraphError as error:
-        typer.echo(f"Error: {error}", err=True)
+        print_error(error)
         raise typer.Exit(2) from None
     if as_json:
         print_json(checked.as_data())
     else:
-        typer.echo(report(checked, everything=everything))
+        print_text(report(checked, everything=everything))
     marks = {feature.state.mark.value for feature in checked.found}
     if "absent" in marks or strict and "differs" in marks:
         raise typer.Exit(1)
@@ -79,14 +81,14 @@ def migrate(
     try:
         migration = plan_migration(path)
     except CrewgraphError as error:
-        typer.echo(f"Error: {error}", err=True)
+        print_error(error)
         raise typer.Exit(2) from None
-    typer.echo(migration.diff(), nl=False)
+    print_source(migration.diff())
     for note in (*migration.broken, *migration.notes):
-        typer.echo(f"{note.file}:{note.line}: {note.text}", err=True)
+        print_line(f"{note.file}:{note.line}: {note.text}", err=True)
     if write:
         _write(migration)
-    typer.echo(_summary(migration, written=write), err=True)
+    print_text(_summary(migration, written=write), err=True)
     if migration.broken:
         raise typer.Exit(1)
 
@@ -95,10 +97,7 @@ def _write(migration: Any) -> None:
     try:
         migration.write()
     except OSError as error:
-        typer.echo(
-            f"Error: cannot write `{error.filename}`: {error.strerror}. Run again to write the remaining files.",
-            err=True,
-        )
+        print_error(f"cannot write `{error.filename}`: {error.strerror}. Run again to write the remaining files.")
         raise typer.Exit(1) from None
 
 
@@ -116,6 +115,21 @@ if TYPE_CHECKING:
 else:
     eject_program = lazy("crewgraph_compat.eject.program:eject_program")
 
+
+def _ask_to_import(target: str) -> None:
+    """Ask at the terminal whether a target may be imported.
+
+    Raises:
+        typer.Exit: It may not, or there is no terminal.
+    """
+    runs = f"`crewgraph eject` imports `{target}`, which runs the code of its module and of those that it imports"
+    if not has_terminal():
+        print_error(f"{runs}. Pass `--import` if you trust them.")
+        raise typer.Exit(2)
+    if not typer.confirm(printable_line(f"{runs}. Import it?"), err=True):
+        raise typer.Exit(1)
+
+
 _EXIT_TODO = 3
 """Exit code of a program that still contains TODOs."""
 
@@ -128,13 +142,21 @@ def eject(
         ),
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write to instead of stdout.")] = None,
+    is_import_agreed: Annotated[
+        bool, typer.Option("--import", help="Import the target's module, which runs its code, without asking.")
+    ] = False,
 ) -> None:
     """Export a crew or flow as a LangGraph program.
+
+    The target's module is imported, which runs its code and that of the modules it imports, except for statements that run a
+    crew or flow. At a terminal you are asked; elsewhere `--import` is needed.
 
     The program does not depend on crewgraph. If something cannot be translated, lists it with the reason and writes
     nothing. Exits with 3 if the source of a tool is unavailable; the program then contains a TODO in its place.
     """
     path = target or project_target()
+    if not is_import_agreed:
+        _ask_to_import(path)
     folder = Path.cwd() if output is None else output.parent
     search_path = [folder, *map(Path, sys.path)]
     with redirect_stdout(sys.stderr):  # what modules print is no part of the program
@@ -142,13 +164,13 @@ def eject(
     module = path.rpartition(":")[0]
     program = eject_program(definition, Path(module).stem if module.endswith(".py") else module, search_path)
     if output is None:
-        sys.stdout.write(program.source)
+        print_source(program.source)
     else:
         output.write_text(program.source, "utf-8")
-        typer.echo(f"written to {output}", err=True)
+        print_text(f"written to {output}", err=True)
     for item in program.notes:
-        typer.echo(f"note: {item}", err=True)
+        print_text(f"note: {item}", err=True)
     for item in program.todo:
-        typer.echo(f"TODO: {item}", err=True)
+        print_text(f"TODO: {item}", err=True)
     if program.todo:
         raise typer.Exit(_EXIT_TODO)

@@ -10,6 +10,8 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import CodeType, ModuleType, TracebackType
 from typing import Any, Self
 
+from crewgraph.text import printable
+
 __all__ = ["Program", "RunProgram", "traced_from"]
 
 
@@ -123,7 +125,7 @@ class Program:
             sys.modules["__main__"] = main
             _CodeLoader(code).exec_module(main)
         except _ProgramNotFound as error:
-            sys.stderr.write(f"Error: {error}\n")
+            sys.stderr.write(printable(f"Error: {error}\n"))
             sys.exit(2)
         except BaseException:
             sys.excepthook = traced_from(__file__, sys.excepthook)

@@ -20,6 +20,7 @@ from urllib.request import url2pathname
 import typer
 
 from crewgraph import __version__
+from crewgraph.cli.output import print_text
 from crewgraph.errors import DefinitionError, RunError
 from crewgraph.schema import PlainDict
 
@@ -118,7 +119,7 @@ def create(
     project = ProjectName.of(name)
     folder = path / project.package
     _write(folder, kind, _slots(kind, project))
-    typer.echo(
+    print_text(
         f"Created `{folder}`. Next steps:\n\n"
         f"  cd {folder}\n"
         f"  {_install_command()}\n"

@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Self
 import typer
 
 from crewgraph.cli.discovery import main_function, read_project
+from crewgraph.cli.output import print_error
 from crewgraph.cli.program import Program, RunProgram
 from crewgraph.errors import CrewgraphError, RunError
 from crewgraph.lazy import lazy
+from crewgraph.text import printable
 
 if TYPE_CHECKING:
     from crewgraph.project.env_file import load_env
 else:
     load_env = lazy("crewgraph.project.env_file:load_env")
 
-__all__ = ["ProjectProgram", "run"]
+__all__ = ["ProjectProgram", "run", "show"]
 
 _ENTRY = re.compile(r"^(?P<module>[\w.]+):(?P<function>[\w.]+)$")
 _MAIN_FUNCTIONS = {"flow": ("kickoff", "run", "plot")}
@@ -73,18 +75,22 @@ class ProjectProgram(Program):
         try:
             load_env()
         except CrewgraphError as error:
-            sys.stderr.write(f"Error: {error}\n")
+            sys.stderr.write(printable(f"Error: {error}\n"))
             sys.exit(2)
         main.__dict__.update(__package__=None, __spec__=None)
         return compile(self._code, f"<{self.target}>", "exec")
 
 
 _SCRIPT_CALL = "from {module} import {first}\n\n{function}()\n"
-_FLOW_CALL = "from crewgraph.flow import Flow\n\nprint(Flow.from_declaration(path={path!r}).kickoff())\n"
-_CREW_CALL = "from crewgraph.project import load_crew_and_kickoff\n\nprint(load_crew_and_kickoff({path!r}))\n"
+_SHOW = "from crewgraph.cli.run import show\n\nshow"
+_FLOW_CALL = f"from crewgraph.flow import Flow\n{_SHOW}(Flow.from_declaration(path={{path!r}}).kickoff())\n"
+_CREW_CALL = f"from crewgraph.project import load_crew_and_kickoff\n{_SHOW}(load_crew_and_kickoff({{path!r}}))\n"
+_TARGET_CALL = f"from crewgraph.cli.target import load_target\n{_SHOW}(load_target({{target!r}}).kickoff())\n"
 
 
-_TARGET_CALL = "from crewgraph.cli.target import load_target\n\nprint(load_target({target!r}).kickoff())\n"
+def show(result: object) -> None:
+    """Print what a crew or flow of a project gave."""
+    sys.stdout.write(printable(f"{result}\n"))
 
 
 def _function_call(module: str, function: str) -> str:
@@ -117,6 +123,6 @@ def run(
         try:
             raise RunProgram(ProjectProgram.of(Path.cwd()))
         except RunError as error:
-            typer.echo(f"Error: {error}", err=True)
+            print_error(error)
             raise typer.Exit(2) from None
     raise RunProgram(Program(program, args or [], is_module=module))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from crewgraph.cli.table import print_fields, print_json, print_table
+from crewgraph.cli.output import print_fields, print_json, print_line, print_table, print_text
 from crewgraph.cli.target import Target, load_crew_target
 from crewgraph.definitions.crew.history import RunDiff, TaskDiff
 from crewgraph.definitions.crew.pending import RunFilter
@@ -102,7 +102,7 @@ def runs(
         )
         print_table(columns, rows, no_wrap=("thread",))
     else:
-        typer.echo(f"no {status.value} runs" if status else "no runs")
+        print_text(f"no {status.value} runs" if status else "no runs")
 
 
 if TYPE_CHECKING:
@@ -135,9 +135,10 @@ def diff(
 
 
 def _print_diff(comparison: RunDiff) -> None:
-    typer.echo(f"a  {comparison.a}\nb  {comparison.b}")
+    print_line(f"a  {comparison.a}")
+    print_line(f"b  {comparison.b}")
     for name, (a, b) in comparison.inputs.items():
-        typer.echo(f"input {name}: {shorten(repr(a), _EXCERPT)} -> {shorten(repr(b), _EXCERPT)}")
+        print_line(f"input {name}: {shorten(repr(a), _EXCERPT)} -> {shorten(repr(b), _EXCERPT)}")
     print_table(
         ("task", "", "agent", "tokens", "seconds", "output"), map(_diff_row, comparison.tasks), no_wrap=("task",)
     )
@@ -216,14 +217,14 @@ def log_tasks_outputs(
     if as_json:
         print_json({"thread_id": run.thread_id, "crew": run.crew, "inputs": run.inputs, "tasks": tasks})
         return
-    typer.echo(f"run {run.thread_id} of crew `{run.crew or 'unknown'}`")
+    print_line(f"run {run.thread_id} of crew `{run.crew or 'unknown'}`")
     for number, one in enumerate(tasks):
         fields = ("id", "key", "agent", "expected_output", "output")
         print_fields(
             f"{number}. {one['name']}", [(field.replace("_", " "), str(one[field] or "-")) for field in fields]
         )
     if not tasks:
-        typer.echo("none of its tasks is done")
+        print_text("none of its tasks is done")
 
 
 def _task_output(name: str, output: PlainMapping) -> dict[str, object]:
@@ -269,8 +270,8 @@ def replay(
         ]
         print_json({"thread_id": result.thread_id, "output": result.raw, "tasks": tasks})
     else:
-        typer.echo(f"run {result.thread_id}", err=True)
-        typer.echo(result.raw)
+        print_line(f"run {result.thread_id}", err=True)
+        print_text(result.raw)
 
 
 def _parse_inputs(text: str | None) -> dict[str, object] | None:
@@ -293,15 +294,15 @@ _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 def where() -> None:
     """Show the default database: its path, size and threads."""
     database = storage_dir() / storage.DATABASE
-    typer.echo(f"database  {database}")
+    print_text(f"database  {database}")
     if not database.is_file():
-        typer.echo("          does not exist yet; it is created when the first run is stored")
+        print_text("          does not exist yet; it is created when the first run is stored")
         return
-    typer.echo(f"size      {_human_size(_disk_usage(database))}")
+    print_text(f"size      {_human_size(_disk_usage(database))}")
     with closing(
         Database(str(database), synchronous="NORMAL", timeout=_BUSY_TIMEOUT, schema=schema.CHECKPOINT_SCHEMA)
     ) as opened:
-        typer.echo(f"threads   {opened.read(_count_threads)}")
+        print_text(f"threads   {opened.read(_count_threads)}")
 
 
 def _count_threads(connection: sqlite3.Connection) -> int:

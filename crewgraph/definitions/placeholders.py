@@ -191,4 +191,4 @@ def validate_date_format(date_format: str) -> str:
 
 
 def _slot_pattern(name: str) -> re.Pattern[str]:
-    return re.compile(r"\{\{\s*\." + name + r"\s*\}\}")
+    return re.compile(r"\{\{\s*+\." + name + r"\s*+\}\}")

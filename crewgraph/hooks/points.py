@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from crewgraph.errors import RunError
 from crewgraph.schema import PlainDict
+from crewgraph.text import printable
 
 __all__ = [
     "EXECUTION_BOUNDARY_POINTS",
@@ -176,7 +177,7 @@ class Asking:
 
 def _ask_at_terminal(prompt: str, default_message: str) -> str:
     try:
-        return input(f"\n{prompt}\n{default_message}\n").strip()
+        return input(printable(f"\n{prompt}\n{default_message}\n")).strip()
     except EOFError:
         where = "the standard input is at its end" if sys.stdin is not None else "there is no standard input"
         raise HookAborted(

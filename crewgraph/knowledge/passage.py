@@ -124,7 +124,7 @@ def _chunk_end(text: str, start: int, size: int, overlap: int) -> int:
     return last
 
 
-_HEADING = re.compile(r"(#{1,6})[ \t]+(.+?)[ \t]*#*[ \t]*")
+_HEADING = re.compile(r"(#{1,6})[ \t]++(.++)")
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 
 
@@ -156,7 +156,8 @@ def markdown_sections(text: str) -> list[Passage]:
         close()
         lines.clear()
         level = len(heading[1])
-        trail = [*(entry for entry in trail if entry[0] < level), (level, heading[2])]
+        title = heading[2].rstrip(" \t").rstrip("#").rstrip(" \t")
+        trail = [*(entry for entry in trail if entry[0] < level), (level, title or "#")]
     close()
     return passages
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import dropwhile
 from typing import Any
 
 from crewgraph.schema import Metadata
@@ -73,6 +74,7 @@ _QUOTED = re.compile(r"[“\"«„]([^“”\"«»„\n]{2,60})[”\"»“]|[「
 _TITLE = re.compile(r"《([^》\n]{1,60})》")
 _WORD = r"[A-ZÀ-ÖØ-Þ][\w’'&-]*"
 _NAME = re.compile(rf"\b{_WORD}(?:[ \t]+(?:(?:of[ \t]+the|of|de|da|van|von)[ \t]+)?{_WORD})*")
+_LETTER = re.compile(r"[^\W\d_]")
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s*|\n+")
 _COMMON = (
     "a about after all also although an and any are as at because before both but by can did do does each "
@@ -111,19 +113,19 @@ def _names_in(sentence: str) -> Iterator[tuple[str, str]]:
         for match in pattern.finditer(sentence):
             yield next(filter(None, match.groups())).strip(), kind
         rest = pattern.sub(lambda match: " " * len(match[0]), rest)
+    first_letter = _LETTER.search(rest)
     for match in _NAME.finditer(rest):
-        name = _without_first_word(match[0], rest[: match.start()])
+        at_start = first_letter is None or first_letter.start() >= match.start()
+        name = _without_first_word(match[0], at_start)
         if name and len(name) <= _MAX_NAME_LENGTH:
             yield name, "name"
 
 
-def _without_first_word(name: str, before: str) -> str:
+def _without_first_word(name: str, at_start: bool) -> str:
     """A name without the capitalized word that merely starts a sentence or a list item."""
-    words = name.split()
-    at_start = not re.sub(r"[\W\d_]+", "", before)
-    while words and words[0].casefold() in _FIRST_WORDS:
-        words.pop(0)
-    if not words or (len(words) == 1 and at_start and len(words) == len(name.split()) and not words[0].isupper()):
+    said = name.split()
+    words = list(dropwhile(lambda word: word.casefold() in _FIRST_WORDS, said))
+    if not words or (len(words) == 1 and at_start and len(words) == len(said) and not words[0].isupper()):
         return ""  # any word stands so at the beginning
     return " ".join(words) if len(words) > 1 or len(words[0]) > 1 else ""
 

@@ -4,7 +4,6 @@
 """
 
 import json
-import unicodedata
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -15,11 +14,11 @@ from typing import Any, cast
 from crewgraph import events
 from crewgraph.events.base import attribute, brief
 from crewgraph.observe.redaction import redact_fields
+from crewgraph.text import printable
 
 __all__ = [
     "Line",
     "LineStatus",
-    "escape_controls",
     "event_lines",
     "format_arguments",
     "output_text",
@@ -497,39 +496,20 @@ def _(event: events.HumanFeedbackReceivedEvent) -> Line:
 
 def truncate_name(text: str, limit: int) -> str:
     """Return a name on one line, at most `limit` characters long."""
-    name = " ".join(escape_controls(text).split())
+    name = " ".join(printable(text).split())
     return name if len(name) <= limit else f"{name[: limit - 3].rstrip()}..."
 
 
 def truncate_line(text: str, limit: int) -> str:
     """Return a text on one line; beyond `limit` characters it is truncated, with the number of characters left out."""
-    return _truncate(" ".join(escape_controls(text).split()), limit)
+    return _truncate(" ".join(printable(text).split()), limit)
 
 
 def truncate_block(text: str, limit: int) -> str:
     """Like `truncate_line`, but keeps the line breaks."""
-    return _truncate("\n".join(line.rstrip() for line in escape_controls(text).strip().splitlines()), limit)
-
-
-def escape_controls(text: str) -> str:
-    r"""Escape control characters (`\x1b`), except for tabs and line breaks.
-
-    Text from models and tools could otherwise move the cursor, overwrite lines or reverse the writing direction.
-    """
-    if text.isprintable():
-        return text
-    return "".join(_escape_control(char) for char in text.replace("\r\n", "\n"))
-
-
-def _escape_control(char: str) -> str:
-    if char in "\n\t" or unicodedata.category(char) not in {"Cc", "Cs"} and char not in _BIDI_CONTROLS:
-        return char
-    return char.encode("unicode_escape", "backslashreplace").decode("ascii")
+    return _truncate("\n".join(line.rstrip() for line in printable(text).strip().splitlines()), limit)
 
 
 def _truncate(text: str, limit: int) -> str:
     excess = len(text) - limit
     return text if excess <= 0 else f"{text[:limit].rstrip()} ... [+{excess:,} characters]"
-
-
-_BIDI_CONTROLS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # change the writing direction

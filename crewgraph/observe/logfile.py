@@ -1,6 +1,5 @@
 """The log file of a run, as set by `output_log_file`."""
 
-import json
 import logging
 import os
 import threading
@@ -9,6 +8,8 @@ from pathlib import Path
 
 from crewgraph.events import BaseEvent, EventBus, TaskCompletedEvent, TaskStartedEvent
 from crewgraph.observe.redaction import SecretRedactor
+from crewgraph.settings import private_file
+from crewgraph.text import json_text
 
 __all__ = ["LogFileListener", "add_entry", "log_path"]
 
@@ -23,7 +24,6 @@ _write_lock = threading.Lock()
 
 _DEFAULT_NAME = "logs.txt"
 _TAIL_SIZE = 64
-_OPEN_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
 
 
 def log_path(output_log_file: bool | str) -> Path:
@@ -35,9 +35,10 @@ def log_path(output_log_file: bool | str) -> Path:
 class LogFileListener:
     """Writes the start and the completion of each task to log files.
 
-    A .json file is a list of objects, and valid JSON after each entry; other files have one line for each entry. Values of
-    environment variables that hold secrets are redacted. If a file cannot be written, a warning is logged once and the run
-    continues.
+    A .json file is a list of objects, and valid JSON after each entry; other files have one line for each entry, with line
+    breaks, quotes and control characters in its texts escaped. Only their owner can read files and folders that are created.
+    Values of environment variables that hold secrets are redacted. If a file cannot be written, a warning is logged once and
+    the run continues.
 
     Args:
         paths: Returns the files to which an event is written.
@@ -98,8 +99,8 @@ def add_entry(path: Path, entry: Mapping[str, object]) -> None:
 
 
 def _add_line(path: Path, entry: Mapping[str, object]) -> None:
-    fields = ", ".join(f'{name}="{value}"' for name, value in entry.items() if name != "timestamp")
-    path.parent.mkdir(parents=True, exist_ok=True)
+    fields = ", ".join(f"{name}={json_text(str(value))}" for name, value in entry.items() if name != "timestamp")
+    private_file(path)
     with path.open("ab") as file:
         _lock_file(file.fileno())
         file.write(f"{entry['timestamp']}: {fields}\n".encode())
@@ -111,9 +112,9 @@ def _add_object(path: Path, entry: Mapping[str, object]) -> None:
     Raises:
         ValueError: The file does not hold a list of objects.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    text = "\n".join(f"    {line}" for line in json.dumps(entry, indent=4, ensure_ascii=False).splitlines())
-    with os.fdopen(os.open(path, _OPEN_FLAGS, 0o666), "r+b", buffering=0) as file:
+    private_file(path)
+    text = "\n".join(f"    {line}" for line in json_text(entry, 4).splitlines())
+    with path.open("r+b", buffering=0) as file:
         _lock_file(file.fileno())
         size = file.seek(0, os.SEEK_END)
         tail_start = file.seek(max(0, size - _TAIL_SIZE))

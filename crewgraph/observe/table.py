@@ -33,7 +33,7 @@ def show_table(
         caption: A text below the table.
         wrap: Whether long texts are wrapped instead of truncated.
     """
-    table = Table(title=Text(title), show_lines=wrap)
+    table = Table(title=Text(printable(title)), show_lines=wrap)
     for number, header in enumerate(headers):
         table.add_column(header, justify="left" if number < name_columns else "right")
     for rows in sections:
@@ -43,9 +43,9 @@ def show_table(
     console = Console()
     console.print(table)
     if caption:
-        console.print(Text(caption))
+        console.print(Text(printable(caption)))
 
 
 def _truncate(text: str) -> str:
-    line = " ".join(text.split())
+    line = " ".join(printable(text).split())
     return line if len(line) <= _MAX_CELL else f"{line[: _MAX_CELL - 1]}…"

@@ -443,7 +443,7 @@ def name_lines(method: Method) -> list[str]:
     """Break a method's name into short lines at underscores; long lines are truncated."""
     name, limit = method.name, _LINE_BREAK_IN_CIRCLE if method.kind == "start" else _LINE_BREAK
     lines = [""]
-    breaks = [0, *(match.end() for match in re.finditer(r"_+(?=[^_])", name)), len(name)]
+    breaks = [0, *(match.end() for match in re.finditer(r"(?<!_)_++(?=[^_])", name)), len(name)]
     for start, end in pairwise(breaks):
         part = name[start:end]
         if lines[-1] and _units(lines[-1] + part) > limit:

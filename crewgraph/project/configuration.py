@@ -173,6 +173,7 @@ def _resolve_callback(project: object, name: str, method: Any) -> object:
 
 _MERGE_TAG = "tag:yaml.org,2002:merge"
 _STR_TAG = "tag:yaml.org,2002:str"
+_MOST_VALUES = 100_000
 _YAML_HINT = "Indent with spaces; quote texts with `: ` or ` #` in them, or a leading `{`, `[`, `*`, `@` or `%`"
 
 
@@ -187,13 +188,15 @@ def read_yaml(path: Path, label: str) -> tuple[dict[str, Any], dict[str, int]]:
         The entries by name, with each mapping as a `ConfigSection`, and the line of each entry.
 
     Raises:
-        DefinitionError: The file cannot be read, is not valid YAML, has duplicate keys, or is not a mapping.
+        DefinitionError: The file cannot be read, is not valid YAML, has duplicate keys, is not a mapping, or would be too
+            large with its aliases written out.
     """
     text = _read_text(path, label)
     try:
         loader = yaml.SafeLoader(text)
         try:
             root = loader.get_single_node()
+            _check_size(root, label)
             lines = _entry_lines(root, label)  # first: constructing merges what `<<` names into the nodes
             data = cast(PlainDict | None, None if root is None else loader.construct_document(root))
         finally:
@@ -204,6 +207,8 @@ def read_yaml(path: Path, label: str) -> tuple[dict[str, Any], dict[str, int]]:
         problem = ", ".join(filter(None, (error.context, error.problem)))
         hint = f". {_YAML_HINT}" if isinstance(error, (ParserError, ScannerError)) else ""
         raise DefinitionError(f"{place}: invalid YAML: {problem}{hint}") from error
+    except RecursionError:
+        raise DefinitionError(f"{label}: the file is nested too deeply; write it with fewer levels") from None
     except ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise DefinitionError(
@@ -242,6 +247,32 @@ def _entry_lines(root: yaml.Node | None, label: str) -> dict[str, dict[str, int]
         raise DefinitionError(faults)
     nodes = {key.value: node for key, node in _pairs(root)}
     return {name: {**(_lines(nodes[name]) if name in nodes else {}), "": line} for name, line in _lines(root).items()}
+
+
+def _check_size(root: yaml.Node | None, label: str) -> None:
+    """Check how many values a file holds with its aliases written out: each copy is validated, and shown in errors.
+
+    Raises:
+        DefinitionError: It holds too many, or itself.
+    """
+    sizes: dict[int, int] = {}
+
+    def size(node: yaml.Node) -> int:
+        known = sizes.get(id(node))
+        if known is None:
+            sizes[id(node)] = _MOST_VALUES  # within itself it has no end
+            below = cast(list[Any], node.value) if isinstance(node, yaml.CollectionNode) else []
+            parts = (part for item in below for part in (item if isinstance(item, tuple) else (item,)))
+            known = sizes[id(node)] = 1 + sum(map(size, cast(Iterator[yaml.Node], parts)))
+            if known > _MOST_VALUES:
+                raise DefinitionError(
+                    f"{label}:{_line(node)}: with its aliases (`*name`) written out, this holds more than {_MOST_VALUES:,} "
+                    "values, or itself. Write out what is meant."
+                )
+        return known
+
+    if root is not None:
+        size(root)
 
 
 def _is_empty(root: yaml.Node) -> bool:

@@ -9,9 +9,9 @@ from crewgraph.errors import DefinitionError
 __all__ = ["load_env"]
 
 _LINE = re.compile(
-    r"""\s*(?:export\s+)?(?P<name>[A-Za-z_]\w*)\s*=\s*
-    (?:'(?P<literal>[^']*)'|"(?P<quoted>(?:\\.|[^"\\])*)"|(?P<bare>(?!['"]).*?))
-    \s*(?:(?<=\s)\#.*)?""",
+    r"""\s*+(?:export\s++)?(?P<name>[A-Za-z_]\w*+)\s*+=\s*+
+    (?:'(?P<literal>[^']*+)'|"(?P<quoted>(?:\\.|[^"\\])*+)"|(?P<bare>(?!['"]|(?<=\s)\#)\S++(?:\s++(?!\#)\S++)*+)?+)
+    \s*+(?:(?<=\s)\#.*)?""",
     re.VERBOSE | re.ASCII,
 )
 _ESCAPED = {"n": "\n", "t": "\t", '"': '"', "\\": "\\"}

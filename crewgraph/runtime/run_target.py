@@ -17,6 +17,7 @@ from crewgraph.errors import RunError
 from crewgraph.extensions import extension
 from crewgraph.lazy import lazy
 from crewgraph.runtime.runs.storage import checkpointer_for
+from crewgraph.text import storable_id
 
 if TYPE_CHECKING:
     from crewgraph.compiler.flow.asking import answer_to, parked_question
@@ -118,9 +119,16 @@ def run_place(crew: Crew, thread_id: str | None, checkpointer: Checkpointer) -> 
         return RunPlace(checkpointer=False, thread_id=None, detached=True)
     has_options = thread_id is not None or checkpointer is not None or crew.checkpointer is not None
     unstored_method = None if has_options else RUNNING.get()
-    return RunPlace(
-        checkpointer=saver, thread_id=str(thread_id or uuid4()), detached=True, unstored_method=unstored_method
-    )
+    return RunPlace(checkpointer=saver, thread_id=_thread(thread_id), detached=True, unstored_method=unstored_method)
+
+
+def _thread(thread_id: str | None) -> str:
+    """Return the id of a run's thread, a new one if none is given.
+
+    Raises:
+        RunError: it cannot be stored.
+    """
+    return storable_id(str(thread_id), "thread") if thread_id else str(uuid4())
 
 
 def own_saver(crew: "Crew | Flow") -> Checkpointer:
@@ -144,7 +152,7 @@ def own_place(crew: Crew, thread_id: str | None, checkpointer: Any) -> RunPlace:
     if checkpointer is None and crew.checkpointer is None and (outer := place_in_flow(thread_id)) is not None:
         return outer
     saver = saver_of(crew, checkpointer)
-    return RunPlace(checkpointer=saver, thread_id=str(thread_id or uuid4()), detached=True)
+    return RunPlace(checkpointer=saver, thread_id=_thread(thread_id), detached=True)
 
 
 def saver_of(crew: Crew, checkpointer: object) -> object:

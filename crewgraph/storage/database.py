@@ -15,6 +15,7 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from types import TracebackType
 from typing import Concatenate, NamedTuple, ParamSpec, Self, TypeVar
 
@@ -60,6 +61,21 @@ class DatabaseErrors(NamedTuple):
     def cannot_create(self, error: OSError, path: str) -> StorageError:
         """The error for a file or folder that cannot be created."""
         return StorageError(f"The {self.noun} `{path}` cannot be created ({error}). {self.unusable_hint}")
+
+    def unstorable(self, error: UnicodeEncodeError, path: str) -> StorageError:
+        """The error for a name or a text with half a character in it."""
+        text = ascii(str(error.object)[:80])
+        return StorageError(
+            f"The {self.noun} `{path}` cannot hold {text}: a surrogate in it, at position {error.start}, is half of a "
+            "character. Take it out, or give another text."
+        )
+
+    def replaced(self, path: str) -> StorageError:
+        """The error for a file that is no longer the one that was opened."""
+        return StorageError(
+            f"The {self.noun} `{path}` was deleted or replaced while it was open, so nothing more is read or written. If the "
+            "file was moved, put it back and run again; else start a new run, with a new checkpointer if you pass your own."
+        )
 
     def damaged(self, problem: str, path: str) -> StorageError:
         """The error for rows that SQLite can read but that are inconsistent."""
@@ -211,6 +227,7 @@ class Database:
         self._written = 0
         self._closed = False
         self._connection: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
         self._run("", self._probe)
         _databases.add(self)
 
@@ -273,6 +290,11 @@ class Database:
         """Bytes in use, free pages excluded."""
         return self._run("", _used_bytes)
 
+    @property
+    def is_replaced(self) -> bool:
+        """Whether the file was deleted, or another one took its place, since it was opened."""
+        return self._file is not None and _identity(self.path) != self._file
+
     def close(self) -> None:
         """Close the file. May be called more than once."""
         with self._lock:
@@ -306,6 +328,8 @@ class Database:
                 break
             except sqlite3.IntegrityError:
                 raise
+            except UnicodeEncodeError as error:
+                raise self._errors.unstorable(error, self.path) from error
             except sqlite3.Error as error:
                 deadline = deadline or time.monotonic() + self._timeout
                 if not is_busy(error) or time.monotonic() > deadline:
@@ -317,7 +341,7 @@ class Database:
             time.sleep(next(pauses, _LOCK_PAUSES[-1]))
         if begin == _BEGIN_WRITE:
             self._written += 1
-            if self._written % _LOG_CHECK_INTERVAL == 0 and self._log_is_long():
+            if self._written % _LOG_CHECK_INTERVAL == 0 and self._log_size() > _MAX_LOG_BYTES:
                 self._checkpoint_log(nonblocking)
         return result
 
@@ -329,6 +353,8 @@ class Database:
         **kwargs: _P.kwargs,
     ) -> _T:
         connection = self._connection or self._open()
+        if self.is_replaced:  # SQLite would go on with the deleted file, and all of it would be lost
+            raise self._errors.replaced(self.path)
         if not begin:
             return work(connection, *args, **kwargs)
         connection.execute(begin)
@@ -350,11 +376,11 @@ class Database:
         except StorageError as error:  # what was to be saved is saved; the next transaction tries again
             _logger.warning("The write-ahead log was not checkpointed: %s", error)
 
-    def _log_is_long(self) -> bool:
+    def _log_size(self) -> int:
         try:
-            return os.stat(self._log).st_size > _MAX_LOG_BYTES
+            return os.stat(self._log).st_size
         except OSError:  # there is none, as in memory
-            return False
+            return 0
 
     def _thread_pool(self) -> ThreadPoolExecutor:
         if self._pool is None:
@@ -370,22 +396,21 @@ class Database:
 
     def _open(self) -> sqlite3.Connection:
         self._check_open()
+        if self.is_replaced:  # as seen by a forked process
+            raise self._errors.replaced(self.path)
         if self.path != MEMORY:
             self._create()
         self._connection = connection = self._connect()
+        self._file = None if self.path == MEMORY else _identity(self.path)
         self.connections_opened += 1
         self._finalizer = weakref.finalize(self, connection.close)
         self._finalizer.atexit = False  # threads may still use the connection then: see `_end`
         return connection
 
     def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(
-            self.path,
-            timeout=0,
-            isolation_level=None,
-            check_same_thread=False,
-            cached_statements=256,
-        )
+        if self.path != MEMORY and not _is_writable(self.path):
+            return self._connect_for_reading()
+        connection = _connected(self.path)
         try:
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
             connection.execute("PRAGMA journal_mode = WAL")
@@ -395,6 +420,28 @@ class Database:
             connection.execute(f"PRAGMA journal_size_limit = {_MAX_LOG_BYTES}")
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("PRAGMA secure_delete = FAST")  # what was deleted may be personal
+            self._schema.prepare(connection, self.path)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _connect_for_reading(self) -> sqlite3.Connection:
+        """Connect to a file that cannot be written, or whose folder cannot.
+
+        SQLite reads the write-ahead log if the files beside the database are there; without a log the file is all there is.
+        """
+        address = Path(self.path).as_uri()
+        try:
+            return self._prepared(_connected(f"{address}?mode=ro", uri=True))
+        except sqlite3.OperationalError as error:
+            if _code(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) or self._log_size() > 0:
+                raise
+        return self._prepared(_connected(f"{address}?mode=ro&immutable=1", uri=True))
+
+    def _prepared(self, connection: sqlite3.Connection) -> sqlite3.Connection:
+        try:
+            connection.execute("PRAGMA trusted_schema = OFF")
             self._schema.prepare(connection, self.path)
         except BaseException:
             connection.close()
@@ -432,6 +479,27 @@ class Database:
             self._inherited.append(self._connection)
             self._finalizer.detach()
             self._connection = None
+
+
+def _connected(database: str, *, uri: bool = False) -> sqlite3.Connection:
+    return sqlite3.connect(
+        database, timeout=0, isolation_level=None, check_same_thread=False, cached_statements=256, uri=uri
+    )
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Return the device and the inode of a file; None if there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _is_writable(path: str) -> bool:
+    """Whether SQLite can write a file, and the log beside it."""
+    effective = os.access in os.supports_effective_ids
+    return all(os.access(place, os.W_OK, effective_ids=effective) for place in (path, os.path.dirname(path)))
 
 
 def _pragmas(connection: sqlite3.Connection, *names: str) -> Iterator[int]:

@@ -1,13 +1,23 @@
 """Storage that cannot be used."""
 
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from modes import Mode
 from runtime.parts import agent, crew, task
+from typer.testing import CliRunner
 
 from crewgraph import Crew, ScriptedLLM
-from crewgraph.errors import StorageError
+from crewgraph.cli.app import app
+from crewgraph.errors import RunError, StorageError
+from crewgraph.flow import Flow, persist, start
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 
@@ -77,3 +87,136 @@ def test_a_setting_that_is_no_number_is_named(mode: Mode, monkeypatch: pytest.Mo
     monkeypatch.setenv(name, "much")
     with pytest.raises(ValueError, match=f"the environment variable {name} must be a number, not 'much'"):
         mode.kickoff(solo(ScriptedLLM([])))
+
+
+UNIX = pytest.mark.skipif(sys.platform == "win32", reason="Windows deletes no open file, and knows other permissions")
+
+
+def deleted(path: Path) -> None:
+    path.unlink()
+
+
+def replaced(path: Path) -> None:
+    shutil.copy(path, path.with_name("copy.db"))
+    path.with_name("copy.db").replace(path)
+
+
+@UNIX
+@pytest.mark.parametrize("change", [deleted, replaced])
+def test_a_database_that_is_deleted_or_replaced_in_the_middle_of_a_run_stops_it(
+    mode: Mode, storage: Path, change: Callable[[Path], None]
+):
+    path = storage / "checkpoints.db"
+
+    def answer(messages: list[Any]) -> str:
+        if len(llm.requests) == 2:
+            change(path)
+        return "done"
+
+    llm = ScriptedLLM(answer)
+    worker = agent(llm)
+    made = crew(*(task(name, worker) for name in ("a", "b", "c", "d")))
+    with pytest.raises(
+        StorageError, match=r"checkpoints.db` was deleted or replaced while it was open.*start a new run"
+    ):
+        mode.kickoff(made, thread_id="t")
+    assert len(llm.requests) == 2
+    assert mode.kickoff(made, thread_id="another").raw == "done"  # in the file that is there now, or in a new one
+    assert len(mode.run(made.history, made.ahistory, "another")) > 4
+
+
+@UNIX
+def test_a_checkpointer_of_a_deleted_file_stays_unusable(mode: Mode, tmp_path: Path):
+    with SqliteCheckpointer(tmp_path / "runs.db") as saver:
+        mode.kickoff(solo(ScriptedLLM(["one"])), checkpointer=saver)
+        (tmp_path / "runs.db").unlink()
+        for _ in range(2):
+            with pytest.raises(StorageError, match="with a new checkpointer if you pass your own"):
+                mode.kickoff(solo(ScriptedLLM([])), checkpointer=saver)
+    assert not (tmp_path / "runs.db").exists()
+
+
+@persist
+class Counting(Flow[dict[str, Any]]):
+    @start()
+    def count(self) -> int:
+        return 1
+
+
+@pytest.mark.parametrize(("name", "problem"), [("a\ud800b", "a surrogate"), ("a\0b", "a NUL")])
+def test_an_id_that_a_database_cannot_hold_is_told_before_anything_runs(mode: Mode, name: str, problem: str):
+    llm = ScriptedLLM([])
+    made, flow = solo(llm), Counting()
+    ways: list[Callable[[], Any]] = [
+        lambda: mode.kickoff(made, thread_id=name),
+        lambda: mode.resume(made, name),
+        lambda: mode.run(made.history, made.ahistory, name),
+        lambda: made.replay("a", None, name),
+        lambda: made.diff(name, name),
+        lambda: list(made.stream(thread_id=name)),
+        lambda: mode.run(flow.kickoff, flow.kickoff_async, {"id": name}),
+        lambda: flow.resume(name),
+        lambda: flow.history(name),
+        lambda: Counting.from_pending(name),
+    ]
+    for way in ways:
+        with pytest.raises(RunError, match=f"id 'a.*b' holds {problem}.*, at position 1"):
+            way()
+    assert llm.requests == []
+
+
+def test_a_checkpointer_tells_of_half_a_character_in_any_id(mode: Mode, tmp_path: Path):
+    with SqliteCheckpointer(tmp_path / "runs.db") as saver:
+        config: Any = {"configurable": {"thread_id": "a\ud800", "checkpoint_ns": ""}}
+        with pytest.raises(StorageError, match=r"runs.db` cannot hold 'a\\ud800': a surrogate in it, at position 1"):
+            mode.run(saver.get, saver.aget, config)
+        with pytest.raises(StorageError, match="cannot hold"):
+            mode.run(saver.delete_thread, saver.adelete_thread, "a\ud800")
+
+
+@contextmanager
+def only_reading(folder: Path) -> Iterator[None]:
+    """No file in a folder, nor the folder, can be written; root becomes somebody else for that time."""
+    places = [folder, *folder.iterdir()]
+    modes = [place.stat().st_mode for place in places]
+    for place in places:
+        place.chmod(0o555 if place.is_dir() else 0o444)
+    is_root = os.geteuid() == 0
+    if is_root:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if is_root:
+            os.seteuid(0)
+        for place, before in zip(places, modes, strict=True):
+            place.chmod(before)
+
+
+@UNIX
+@pytest.mark.parametrize("is_open_elsewhere", [False, True])
+def test_a_database_that_is_read_only_can_be_read(mode: Mode, is_open_elsewhere: bool, monkeypatch: pytest.MonkeyPatch):
+    folder = Path(tempfile.mkdtemp())
+    monkeypatch.chdir(folder)
+    made = crew(task("a", agent(ScriptedLLM(["said"]))))
+    saver = SqliteCheckpointer(folder / "runs.db")
+    mode.kickoff(made, thread_id="t", checkpointer=saver)
+    if not is_open_elsewhere:
+        saver.close()
+    try:
+        with only_reading(folder):
+            with SqliteCheckpointer(folder / "runs.db") as reading:
+                steps = mode.run(
+                    lambda: made.history("t", checkpointer=reading), lambda: made.ahistory("t", checkpointer=reading)
+                )
+                assert [step.thread_id for step in steps] == ["t"] * len(steps) != []
+                with pytest.raises(StorageError, match="is read-only"):
+                    mode.kickoff(solo(ScriptedLLM([])), checkpointer=reading)
+            for command in (["runs"], ["log-tasks-outputs", "--thread", "t"], ["diff", "t", "t"]):
+                ran = CliRunner().invoke(app, [*command, "--database", str(folder / "runs.db")])
+                assert ran.exit_code == 0, ran.output
+                assert "t" in ran.output
+            assert sorted(place.name for place in folder.iterdir())[0] == "runs.db"
+    finally:
+        saver.close()
+        shutil.rmtree(folder)

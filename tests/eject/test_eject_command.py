@@ -181,14 +181,28 @@ def warm() -> "Generator[subprocess.Popen[str]]":
 def eject(warm: "subprocess.Popen[str]", project: Path, tmp_path_factory: pytest.TempPathFactory) -> Eject:
     """Runs `crewgraph eject` in the project."""
 
-    def run(*words: str) -> Done:
+    def run(*words: str, agreed: bool = True) -> Done:
         place = tmp_path_factory.mktemp("said")
         keys = {"OPENAI_API_KEY": "SECRET-2", "DEEPSEEK_API_KEY": "SECRET-3"}
-        done(warm, project, place / "said", keys, [str(place), "eject", *words])
+        command = [str(place), "eject", *(["--import"] if agreed else []), *words]
+        done(warm, project, place / "said", keys, command)
         out, err, status = ((place / name).read_text("utf-8") for name in ("out", "err", "status"))
         return Done(int(status), out, err)
 
     return run
+
+
+def test_nothing_is_imported_unasked(eject: Eject, project: Path):
+    (project / "loud.py").write_text("from pathlib import Path\n\nPath('imported').touch()\ncrew = None\n", "utf-8")
+    refused = eject("loud.py:crew", agreed=False)
+    assert refused.returncode == 2 and refused.stdout == ""
+    assert refused.stderr == (
+        "Error: `crewgraph eject` imports `loud.py:crew`, which runs the code of its module and of those that it imports. "
+        "Pass `--import` if you trust them.\n"
+    )
+    assert not (project / "imported").exists()
+    assert "is neither a crew nor a flow" in eject("loud.py:crew").stderr
+    assert (project / "imported").exists()
 
 
 def test_the_program_is_shown_or_written(eject: Eject, project: Path):

@@ -53,7 +53,9 @@ def ejected(
     """What the ejected program prints, which has no trace of crewgraph."""
     if program:
         (folder / "program.py").write_text(HEAD + program)
-    done = python("-m", "crewgraph", "eject", *([target] if target else []), "-o", "ejected.py", OPENAI_API_KEY="key")
+    done = python(
+        "-m", "crewgraph", "eject", "--import", *([target] if target else []), "-o", "ejected.py", OPENAI_API_KEY="key"
+    )
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     source = (folder / "ejected.py").read_text("utf-8")
     assert not re.search(r"^\s*(from|import) (crewai|crewgraph|program)", source, re.MULTILINE)
@@ -149,7 +151,7 @@ class Trip(Flow):
             self.state[name] = 1
 """
     )
-    done = python("-m", "crewgraph", "eject", "program.py:Trip", OPENAI_API_KEY="key")
+    done = python("-m", "crewgraph", "eject", "--import", "program.py:Trip", OPENAI_API_KEY="key")
     assert done.returncode == 1
     assert "it writes a key of the state in its line 3 that is only known during a run; declare a model" in done.stderr
 
@@ -197,7 +199,7 @@ class Trip(Flow):
         return [len(self.ports), vars(self)]
 """
     )
-    done = python("-m", "crewgraph", "eject", "program.py:Trip", OPENAI_API_KEY="key")
+    done = python("-m", "crewgraph", "eject", "--import", "program.py:Trip", OPENAI_API_KEY="key")
     assert done.returncode == 1
     assert "method `end` of flow `Trip`: it uses `self.ports` in its line 2" in done.stderr
     assert "method `end` of flow `Trip`: it uses `self` as an object" in done.stderr
@@ -223,11 +225,13 @@ crew.name = "tides"
 """
     (tmp_path / "program.py").write_text(HEAD + program)
     with OpenAIServer(asked) as server:
-        done = python("-m", "crewgraph", "eject", "program.py:crew", OPENAI_API_KEY="key", OPENAI_BASE_URL=server.url)
+        done = python(
+            "-m", "crewgraph", "eject", "--import", "program.py:crew", OPENAI_API_KEY="key", OPENAI_BASE_URL=server.url
+        )
         assert server.requests == []
     assert (done.returncode, done.stderr) == (0, "Welcome\n")
     assert done.stdout.startswith('"""The crew `tides` as a LangGraph graph')
-    done = python("-m", "crewgraph", "eject", "program.py:text", OPENAI_API_KEY="key")
+    done = python("-m", "crewgraph", "eject", "--import", "program.py:text", OPENAI_API_KEY="key")
     assert "`program.py` has no attribute `text` without what it runs at its top level" in done.stderr
 
 
@@ -330,7 +334,7 @@ def test_another_tool_of_crewai_tools_is_imported_and_a_note_says_so(python: Pyt
     (tmp_path / "program.py").write_text(
         f"{HEAD}from crewai_tools import SerperDevTool\n\ncrew = crew_of(writer(tools=[{tool}]))\n"
     )
-    done = python("-m", "crewgraph", "eject", "program.py:crew", OPENAI_API_KEY="key")
+    done = python("-m", "crewgraph", "eject", "--import", "program.py:crew", OPENAI_API_KEY="key")
     assert done.returncode == 0
     assert "from crewai_tools import SerperDevTool" in done.stdout
     assert 'return str(SerperDevTool(search_type="news").run(search_query=search_query))' in done.stdout
@@ -341,7 +345,7 @@ def test_what_a_program_does_not_depend_on_is_left_out_with_a_note(python: Pytho
     (tmp_path / "program.py").write_text(
         f"{HEAD}crew = crew_of(writer(function_calling_llm='gpt-4o-mini'))\ncrew.output_log_file = True\n"
     )
-    done = python("-m", "crewgraph", "eject", "program.py:crew", OPENAI_API_KEY="key")
+    done = python("-m", "crewgraph", "eject", "--import", "program.py:crew", OPENAI_API_KEY="key")
     assert done.returncode == 0
     assert "note: `output_log_file` of crew `crew`: left out; use Python's `logging`, or LangSmith\n" in done.stderr
     assert "note: `function_calling_llm` of agent `Writer`: left out; the model calls tools" in done.stderr
@@ -414,7 +418,7 @@ def test_a_memory_with_another_embedder_is_refused(python: Python, tmp_path: Pat
         f"{HEAD}agent = writer()\ntask = Task(description='d', expected_output='e', agent=agent)\n"
         f"crew = Crew(agents=[agent], tasks=[task], memory=True, embedder={embedder})\n"
     )
-    done = python("-m", "crewgraph", "eject", "program.py:crew", OPENAI_API_KEY="key")
+    done = python("-m", "crewgraph", "eject", "--import", "program.py:crew", OPENAI_API_KEY="key")
     assert done.returncode == 1
     assert (
         "`memory` of crew `crew`: memories of one's own are a feature of crewgraph; `memory=True` with" in done.stderr

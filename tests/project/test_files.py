@@ -427,3 +427,33 @@ def test_faults_of_config_without_a_project_are_reported_as_before():
     with pytest.raises(ValidationError) as caught:
         Agent(config={"role": "R", "goal": "g", "backstory": "b", "max_iter": "x"})  # pyright: ignore[reportCallIssue]
     assert caught.value.errors()[0]["msg"].startswith("Input should be a valid integer")
+
+
+# ------------------------------------------------------------------------------------------------------- what is too much
+def bomb(levels: int) -> str:
+    lines = ["x0: &x0 {role: R, goal: G, backstory: B}"]
+    lines += [f"x{n}: &x{n} [{', '.join([f'*x{n - 1}'] * 10)}]" for n in range(1, levels)]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("text", [bomb(9), bomb(40), "a: &a [*a]\n", "a: &a {b: *a}\n"])
+def test_aliases_that_stand_for_too_much_are_refused(load: Load, text: str):
+    message = error_message(load, agents=AGENTS + text)
+    assert "with its aliases (`*name`) written out, this holds more than 100,000 values, or itself" in message
+    assert "config/agents.yaml:" in message
+    assert "config/tasks.yaml:" in error_message(load, tasks=TASKS + text)
+
+
+def test_a_file_that_is_nested_too_deeply_is_refused(load: Load):
+    message = error_message(load, agents=f"{AGENTS}deep: {'[' * 20_000}{']' * 20_000}\n")
+    assert message.endswith("config/agents.yaml: the file is nested too deeply; write it with fewer levels")
+
+
+def test_aliases_and_merged_keys_are_shared_as_ever(load: Load):
+    shared = (
+        AGENTS
+        + "base: &base {role: R, goal: G, backstory: B}\n"
+        + "".join(f"extra{n}: {{<<: *base, goal: G{n}}}\n" for n in range(500))
+    )
+    paper = load(CREW, agents=shared, tasks=TASKS).Paper()
+    assert paper.agents_config["extra499"] == {"role": "R", "goal": "G499", "backstory": "B"}

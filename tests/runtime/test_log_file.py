@@ -51,6 +51,33 @@ def test_lines_tell_when_which_task_begins_and_ends(mode: Mode, folder: Path):
     ]
 
 
+def test_an_entry_is_one_line_whatever_its_texts_say(mode: Mode, folder: Path):
+    forged = 'one"\n2026-01-01 00:00:00: task_name="second", status="completed"\r\x1b[2J\u202e\u2028end\\'
+    mode.kickoff(logging_crew("run.txt"), {"x": forged})
+    lines = (folder / "run.txt").read_text("utf-8").splitlines()
+    assert len(lines) == 4 and all(line.isprintable() for line in lines)
+    said = r"say one\"\n2026-01-01 00:00:00: task_name=\"second\", status=\"completed\"\r\u001b[2J\u202e\u2028end\\"
+    assert f'task="{said}", agent=' in lines[0]
+    mode.kickoff(logging_crew("run.json"), {"x": forged})
+    assert entries(folder / "run.json")[0]["task"] == f"say {forged}"
+    assert all(line.isprintable() for line in (folder / "run.json").read_text("utf-8").split("\n"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes are Unix's")
+def test_only_its_owner_reads_a_log_that_is_created(folder: Path):
+    before = os.umask(0)
+    try:
+        for name in ("logs/run.txt", "logs/run.json"):
+            logging_crew(name).kickoff({"x": "one"})
+            assert (folder / name).stat().st_mode & 0o777 == 0o600
+        assert (folder / "logs").stat().st_mode & 0o777 == 0o700
+        (folder / "shared.txt").touch(mode=0o644)
+        logging_crew("shared.txt").kickoff({"x": "one"})
+        assert (folder / "shared.txt").stat().st_mode & 0o777 == 0o644
+    finally:
+        os.umask(before)
+
+
 def test_a_json_file_is_a_list_of_objects(mode: Mode, folder: Path):
     mode.kickoff(logging_crew("run.json"), {"x": 'a "quote"\u00fc'})
     first = entries(folder / "run.json")[1]

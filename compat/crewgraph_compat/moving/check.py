@@ -175,9 +175,12 @@ class _Project:
             if any(name in source.data for name in names):
                 self._try(self._take_python, source)
         for item in self.python:
-            functions = return_types(item.tree, item.imports, self.classes)
-            result = python_uses(item.tree, item.source.shown, item.imports, self.classes, functions)
-            self.uses += result if item.notebook is None else [_in_cell(use, item.notebook) for use in result]
+            self._try(partial(self._find_uses, item), item.source)
+
+    def _find_uses(self, item: _Python, source: SourceFile) -> None:
+        functions = return_types(item.tree, item.imports, self.classes)
+        result = python_uses(item.tree, source.shown, item.imports, self.classes, functions)
+        self.uses += result if item.notebook is None else [_in_cell(use, item.notebook) for use in result]
 
 
 def _in_cell(use: Use, notebook: Notebook) -> Use:

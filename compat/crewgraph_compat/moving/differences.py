@@ -12,7 +12,7 @@ from crewgraph_compat.moving.features import Feature, FeatureKind, crewgraph_cla
 __all__ = ["BehaviourDifference", "differences_of"]
 
 _WORDS = ("row", "old", "new", "here")
-_LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")
+_LINK = re.compile(r"\[([^\[\]]++)\]\([^()\[]++\)")
 
 _FORMS: tuple[tuple[FeatureKind, re.Pattern[str]], ...] = (
     (FeatureKind.base, re.compile(r"class\((?P<owner>\w+)\)")),

@@ -39,7 +39,7 @@ _COMMAND = re.compile(
 )
 _PIP = re.compile(r"(?<![\w-])pip3?\s+install\b|(?<![\w-])uv\s+(?:add|pip)\b|(?<![\w-])poetry\s+add\b")
 _NEXT_COMMAND = re.compile(r"(&&|\|\||;)")
-_IMPORTED = re.compile(r"^\s*(?:from|import)\s+crewai\b", re.MULTILINE)
+_IMPORTED = re.compile(r"^[ \t]*+(?:from|import)[ \t]++crewai\b", re.MULTILINE)
 _IN_PIP = re.compile(r"(?<=[\s\"'])crewai(?:\[[\w,\s-]*\])?(?:[=<>!~]=?[\w.*,=<>!~]+)?(?=[\s\"']|$)")
 
 
@@ -152,7 +152,7 @@ def _classes(project: Sequence[SourceFile]) -> dict[str, OwnClass]:
     results: dict[str, OwnClass] = {}
     for source in project:
         if source.kind is FileKind.python and b"crewai" in source.data:
-            with suppress(SyntaxError, ValueError):
+            with suppress(SyntaxError, ValueError, RecursionError):
                 tree = parse_python(source.text)
                 merge_classes(results, classes_with_returns(tree, imports_of(tree)).items())
     return informative_classes(results)
@@ -171,7 +171,7 @@ def _take(migration: Migration, source: SourceFile, rewriter: "_Rewriter") -> No
         return
     try:
         after, notes = rewriter(source)
-    except (SyntaxError, ValueError) as error:
+    except (SyntaxError, ValueError, RecursionError) as error:
         migration.broken.append(MigrationNote(source.shown, *read_error(error, source.data)))
         return
     migration.notes += notes

@@ -83,8 +83,8 @@ def read_line(prompt: str, seconds: float) -> str | None:
         EOFError: the terminal was closed.
     """
     if sys.platform == "win32" or _is_input_replaced():
-        return input(prompt)
-    print(prompt, end="", flush=True)  # noqa: T201 - a question at the terminal
+        return input(printable(prompt))
+    print(printable(prompt), end="", flush=True)  # noqa: T201 - a question at the terminal
     terminal = sys.stdin.fileno()
     with selectors.DefaultSelector() as selector:  # `select.select` is limited to file descriptors below 1024
         selector.register(terminal, selectors.EVENT_READ)

@@ -9,6 +9,7 @@ from crewgraph.definitions.flow.feedback import FEEDBACK_SUFFIX, PendingFeedback
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.errors import StorageError
 from crewgraph.schema import PlainDict
+from crewgraph.text import printable_line, storable_id
 
 __all__ = ["backends_of", "clear_pending", "load_state", "save_pending", "save_state"]
 
@@ -50,15 +51,17 @@ def save_state(run: FlowRun, method: str) -> None:
     if given:
         _save(run, method, given[0])
     if (method_definition.verbose and method_definition.persistence) or (definition.verbose and definition.persistence):
-        print(f"Flow state is saved: {run.flow_id}, after `{method}`")  # noqa: T201 - `verbose` asks for it
+        print(printable_line(f"Flow state is saved: {run.flow_id}, after `{method}`"))  # noqa: T201 - `verbose` asks for it
 
 
 def load_state(flow: "Flow", flow_id: str) -> PlainDict | None:
     """Return the state of an id from the first backend that holds one.
 
     Raises:
+        RunError: the id cannot be stored.
         StorageError: a backend failed.
     """
+    storable_id(flow_id, "flow")
     for backend in backends_of(flow):
         with _storage_errors(backend, f"the state of flow `{flow.flow_name}` under `{flow_id}` could not be read"):
             values: dict[str, object] | None = backend.load_state(flow_id)

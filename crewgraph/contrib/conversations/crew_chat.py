@@ -20,7 +20,7 @@ from crewgraph.prompts.book import Book
 from crewgraph.runtime.agent.standalone import reply_program
 from crewgraph.runtime.crew.kickoff import akickoff_crew, kickoff_crew
 from crewgraph.schema import PlainDict, text_fields_model
-from crewgraph.text import shorten
+from crewgraph.text import printable, shorten
 from crewgraph.tools.base import BaseTool
 
 __all__ = ["CrewChat", "chat_at_terminal"]
@@ -228,5 +228,5 @@ def _show_run(inputs: dict[str, str]) -> None:
 
 
 def _show(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
+    sys.stdout.write(f"{printable(text)}\n")
     sys.stdout.flush()

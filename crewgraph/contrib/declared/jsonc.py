@@ -11,16 +11,25 @@ from crewgraph.schema import PlainDict
 
 __all__ = ["read_jsonc", "strip_jsonc_comments"]
 
-_STRING = r'"(?:\\.|[^"\\])*"'
-_COMMENT = re.compile(rf"({_STRING})|//[^\n]*|/\*.*?\*/", re.DOTALL)
-_COMMA = re.compile(rf"({_STRING})|,(?=\s*[\]}}])")
+_STRING = r'"(?:\\.|[^"\\])*+(?:"|\\?\Z)'
+"""A string, or the rest of the text if it is never closed: read once."""
+
+_COMMENT = re.compile(rf"({_STRING})|//[^\n]*|/\*.*?(?:\*/|(?P<open>\Z))", re.DOTALL)
+_COMMA = re.compile(rf"({_STRING})|(?P<open>,(?!\s*+[\]}}]))|,")
+_VISIBLE = re.compile(r"[^\n]")
 
 
 def strip_jsonc_comments(text: str) -> str:
     """Return JSON without comments and trailing commas, keeping every line and column in place."""
     for pattern in (_COMMENT, _COMMA):
-        text = pattern.sub(lambda match: match[1] or re.sub(r"[^\n]", " ", match[0]), text)
+        text = pattern.sub(_blank, text)
     return text
+
+
+def _blank(match: re.Match[str]) -> str:
+    """Return blanks for a comment or a trailing comma, and as it is what is neither."""
+    is_kept = match[1] is not None or match["open"] is not None
+    return match[0] if is_kept else _VISIBLE.sub(" ", match[0])
 
 
 def read_jsonc(path: Path, label: str) -> PlainDict:

@@ -19,7 +19,7 @@ from crewgraph.knowledge.source.documents import pdf_pages
 __all__ = ["URLKnowledgeSource"]
 
 
-_META_CHARSET = re.compile(rb"<meta[^>]+charset=[\"']?([\w-]+)", re.IGNORECASE)
+_META_CHARSET = re.compile(rb"<meta[^<>]+?charset=[\"']?([\w-]+)", re.IGNORECASE)
 _HEAD = 4096
 _REMOVED_TAGS = ("script", "style", "template", "noscript", "nav", "iframe", "svg")
 

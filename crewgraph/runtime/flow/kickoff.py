@@ -47,6 +47,7 @@ from crewgraph.runtime.runs.retention import Retention
 from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.schema import PlainDict
 from crewgraph.storage.claims.keepers import claim_keeper
+from crewgraph.text import storable_id
 
 __all__ = [
     "akickoff_flow",
@@ -426,7 +427,7 @@ def _config(graph: FlowGraph, run: FlowRun, thread_id: str | None) -> RunnableCo
     }
     if run.stored:  # metadata identify checkpoints; each key is stored with every step
         config["metadata"] = metadata_of(graph)
-        config["configurable"] = {RUN: run, "thread_id": thread_id}
+        config["configurable"] = {RUN: run, "thread_id": None if thread_id is None else storable_id(thread_id, "flow")}
     if run.claim is not None:
         config["configurable"] = {**config.get("configurable", {}), CLAIM: run.claim}
     return config
@@ -552,6 +553,7 @@ def waiting_flow_runs(flow: "Flow", flow_id: str) -> PendingFlow:
         DefinitionError: the run is not pending.
     """
     saver = checkpointer_for(flow.checkpointer)
+    storable_id(flow_id, "flow")
     # A backend that was given knows whether somebody has answered elsewhere.
     is_answered = _keeps_questions(flow.persistence) and flow.persistence.load_pending_feedback(flow_id) is None
     if saver is not None and not is_answered:

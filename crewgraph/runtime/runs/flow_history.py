@@ -20,6 +20,7 @@ from crewgraph.runtime.flow.kickoff import claimed_run, compile_flow, execute_fl
 from crewgraph.runtime.run_target import own_saver
 from crewgraph.runtime.runs.metadata import checkpoint_id_of, has_single_node, lineage
 from crewgraph.runtime.runs.storage import checkpointer_for
+from crewgraph.text import storable_id
 
 __all__ = ["afork_flow", "aread_flow_history", "flow_steps", "fork_flow", "fork_program", "read_flow_history"]
 
@@ -28,7 +29,7 @@ class _ReadHistory(Operation):
     """Read the checkpoints of a thread, newest first."""
 
     def __init__(self, graph: FlowGraph, thread_id: str) -> None:
-        self.graph, self.config = graph, {"configurable": {"thread_id": thread_id}}
+        self.graph, self.config = graph, {"configurable": {"thread_id": storable_id(thread_id, "flow")}}
 
     def run(self) -> list[object]:
         return list(self.graph.get_state_history(self.config))  # pyright: ignore[reportArgumentType]

@@ -20,14 +20,14 @@ _checkpointers: dict[Path, SqliteCheckpointer] = {}
 
 
 def default_checkpointer() -> SqliteCheckpointer:
-    """Return the database in the storage folder, opened once per process.
+    """Return the database in the storage folder, opened once per process, and anew if its file was deleted or replaced.
 
     Raises:
         StorageError: the database cannot be opened.
     """
     path = storage_dir() / DATABASE
     with _lock:
-        if path not in _checkpointers:
+        if path not in _checkpointers or _checkpointers[path].is_replaced:
             _checkpointers[path] = SqliteCheckpointer(
                 path, retention_days=retention_days() or None, max_bytes=size_cap() or None
             )

@@ -25,6 +25,7 @@ from crewgraph.runtime.runs.metadata import (
     stored_crew_name,
 )
 from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.text import storable_id
 
 if TYPE_CHECKING:
     from crewgraph.compiler.flow.completion import enclosing_thread
@@ -222,7 +223,7 @@ def read_past(saver: Any, thread_id: str, crew: Crew | None = None) -> Program[l
 
 
 def _thread_config(thread_id: str) -> Any:
-    return {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
+    return {"configurable": {"thread_id": storable_id(str(thread_id), "thread"), "checkpoint_ns": ""}}
 
 
 def _crew_run(checkpoint: CheckpointTuple | None, thread_id: str, saver: Any, crew: Crew | None) -> StoredCrewRun:

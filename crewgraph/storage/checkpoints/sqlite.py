@@ -102,6 +102,11 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
         """Close the file, also for clones from `with_allowlist`. May be called more than once."""
         self._database.close()
 
+    @property
+    def is_replaced(self) -> bool:
+        """Whether the file was deleted or replaced since it was opened; it is then of no more use."""
+        return self._database.is_replaced
+
     def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> "SqliteCheckpointer":
         """The same database, deserialized with more classes allowed, as (module, class) pairs."""
         clone = super().with_allowlist(extra_allowlist)

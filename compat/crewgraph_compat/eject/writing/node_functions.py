@@ -100,7 +100,7 @@ class ToolLoop:
             "invoking": self._invoking(),
             "keeping": self._keeping(),
         }
-        text = re.sub("«(.*?)»", lambda match: parts[match[1]], _USED).rstrip()
+        text = re.sub(r"«(\w+)»", lambda match: parts[match[1]], _USED).rstrip()
         return "\n\n".join([*self._constants(), f"\n{text.strip()}"])
 
     def _invoking(self) -> str:

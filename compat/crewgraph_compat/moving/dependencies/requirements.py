@@ -36,7 +36,7 @@ LOCKS = "Regenerate lock files with their own tools (`uv lock`, `poetry lock`)."
 """The note added where a lock file may name crewai."""
 
 _FORM = re.compile(
-    r"^\s*(crewai|crewai[-_.]tools)\s*(?:\[([^\]]*)\])?\s*(\(?[=<>!~^@][^;#]*|)\s*(;[^#]*)?$", re.IGNORECASE
+    r"^\s*+(crewai|crewai[-_.]tools)\s*+(?:\[([^\]]*+)\]\s*+)?(\(?[=<>!~^@][^;#]*+|)(;[^#]*)?$", re.IGNORECASE
 )
 
 
@@ -85,18 +85,21 @@ def requirement_lists(document: Any) -> Iterator[Any]:
     yield from tool.get("pdm", {}).get("dev-dependencies", {}).values()
 
 
-_LINE = re.compile(r"^\s*(?P<said>[^#\s][^#]*?)\s*(?:#.*)?$")
-_SECTION = re.compile(r"^\s*\[+\s*([^\]]+?)\s*\]+")
+_LINE = re.compile(r"^\s*+(?P<said>[^#\s]++(?:\s++[^#\s]++)*+)\s*+(?:#.*)?$")
+_SECTION = re.compile(r"^\s*+\[++\s*+([^\]\s]++(?:\s++[^\]\s]++)*+)\s*+\]")
 _KEY = re.compile(r"^(?P<key>[\w.-]+)\s*[=:](?P<value>.*)$")
 _POETRY = re.compile(r"^tool\.poetry\.(?:dev-)?(?:group\.[^.]+\.)?dependencies$|^tool\.poetry\.dev-dependencies$")
 _NO_PACKAGES = frozenset({"pipenv", "requires", "scripts", "source"})
 """The tables of a Pipfile that do not list packages."""
 
 _TABLE_LINE = re.compile(
-    r"""^(?P<start>\s*["']?)(?P<name>crewai|crewai-tools|python)(?P<mid>["']?\s*=\s*)(?P<value>.+?)(?P<end>\s*(?:\#.*)?)$"""
+    r"""^(?P<start>\s*+["']?)(?P<name>crewai|crewai-tools|python)(?P<mid>["']?\s*+=\s*+)"""
+    r"""(?P<value>[^\s#]++(?:\s++[^\s#]++)*+)(?P<end>\s*+(?:\#.*)?)$"""
 )
 _PIP = re.compile(r"^(?P<indent>\s*)-\s*pip\s*:\s*(?:#.*)?$")
-_ITEM = re.compile(r"""^(?P<indent>\s*)-\s+(?P<quote>["']?)(?P<said>[^"'#]+?)(?P=quote)\s*(?:#.*)?$""")
+_ITEM = re.compile(
+    r"""^(?P<indent>\s*+)-\s++(?P<quote>["']?)\s*+(?P<said>[^"'#\s]++(?:\s++[^"'#\s]++)*+)\s*+(?P=quote)\s*+(?:#.*)?$"""
+)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ LOWEST = 11
 """Minor version of the lowest Python 3 that crewgraph supports."""
 
 _RANGE = re.compile(r"^\s*(?P<sign>>=|\^)\s*(?P<version>3\.(?P<minor>\d+)(?:\.\d+)?)(?P<rest>\s*(?:,.*)?)$")
-_FIRST = re.compile(r"(?P<sign>>=|<=|==|~=|[\^~<>])?\s*3\.(?P<minor>\d+)")
+_FIRST = re.compile(r"(?:(?P<sign>>=|<=|==|~=|[\^~<>])\s*+)?3\.(?P<minor>\d+)")
 _LAST = re.compile(r"<(?P<is_with>=?)\s*3\.(?P<minor>\d+)")
 
 
@@ -58,7 +58,7 @@ def _ends_before(rest: str) -> bool:
 
 _OF_CREWAI = re.compile(
     r"\b(?:version|extras|git|url|path|file|branch|tag|ref|rev|subdirectory|develop|editable|source|index|"
-    r"""allow-prereleases)\s*=\s*(?:\[[^\]]*\]|"[^"]*"|'[^']*'|true|false)\s*,?\s*"""
+    r"""allow-prereleases)\s*+=\s*+(?:\[[^\]]*\]|"[^"]*"|'[^']*'|true|false)\s*+,?\s*+"""
 )
 """Keys that describe the crewai package itself; markers, `python` and `optional` are kept."""
 

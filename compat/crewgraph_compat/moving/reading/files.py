@@ -17,6 +17,7 @@ from typing import Any
 from crewgraph.errors import CrewgraphError
 
 __all__ = [
+    "TOO_DEEP",
     "FileKind",
     "NoProject",
     "SourceFile",
@@ -197,16 +198,23 @@ def _kind(name: str, folder: str) -> FileKind | None:
     return next((kind for pattern, kind in _KINDS if fnmatch(spelled if "/" in pattern else lower, pattern)), None)
 
 
+TOO_DEEP = "it is nested too deeply to be read"
+"""Why a file is not read whose expressions or statements have more levels than Python's parser, or we, can take."""
+
+
 def parse_python(text: str | bytes) -> ast.Module:
     r"""Parse a program; Python's syntax warnings about it, such as for `"\:"`, are suppressed.
 
     Raises:
-        SyntaxError: The text is not valid Python.
+        SyntaxError: The text is not valid Python, or nested more deeply than Python can read.
         ValueError: The text contains null bytes.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return ast.parse(text)
+        try:
+            return ast.parse(text)
+        except (MemoryError, RecursionError):  # Python's own limits
+            raise SyntaxError(TOO_DEEP) from None
 
 
 _ENCODING = (
@@ -225,6 +233,8 @@ def read_error(error: Exception, data: bytes = b"") -> tuple[int, str]:
         return 1, _ENCODING.format(encoding="UTF-8")
     if isinstance(error, UnicodeDecodeError):
         return data[: error.start].count(b"\n") + 1, _ENCODING.format(encoding=error.encoding.upper())
+    if isinstance(error, RecursionError):
+        return 1, TOO_DEEP
     if isinstance(error, SyntaxError):
         return error.lineno or 1, error.msg
     if isinstance(error, json.JSONDecodeError):

@@ -15,9 +15,10 @@ __all__ = ["Notebook", "NotebookCell", "read_notebook"]
 _PYTHON_MAGICS = frozenset({"time", "timeit", "capture", "prun"})
 """Cell magics whose cell is Python."""
 
-_MAGIC = re.compile(r"^(\s*)([%!?].*|[\w.\[\]]+\?{1,2}|[\w, ]+=\s*[%!].*)$")
+_MAGIC = re.compile(r"^(\s*+)([%!?].*|[\w.\[\]]++\?{1,2}|[\w, ]++=\s*+[%!].*)$")
 _MASK = "#%%magic "
 _MARK = "#%%cell "
+_MASKED = re.compile(rf"pass  {_MASK}\d++")
 _INDENTS: tuple[int | str | None, ...] = (1, 2, 4, 0, "\t", None)
 
 
@@ -90,9 +91,7 @@ class Notebook:
         return "".join(lines)
 
     def _magic(self, text: str) -> str:
-        for mask, line in self.masked.items():
-            text = re.sub(rf"{re.escape(mask)}(?!\d)", lambda _, line=line: line, text)
-        return text
+        return _MASKED.sub(lambda mask: self.masked.get(mask[0], mask[0]), text)
 
     def _written(self) -> str:
         end = "\n" if self.raw.endswith("\n") else ""

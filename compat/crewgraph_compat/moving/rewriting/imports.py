@@ -190,7 +190,9 @@ def _comments(node: libcst.CSTNode) -> Iterator[str]:
 _IMPORTING = frozenset({"importlib.import_module", "importlib.util.find_spec", "pytest.importorskip"})
 """Functions that import the module named by their argument, or check that it exists."""
 
-_IMPORT = re.compile(r"^\s*(?:from|import)\s+crewai(?:_tools)?\b(?:\.[\w.]+)?\s*(?:$|import\b|as\b|,)", re.MULTILINE)
+_IMPORT = re.compile(
+    r"^[ \t]*+(?:from|import)[ \t]++crewai(?:_tools)?\b(?:\.[\w.]++)?[ \t]*+(?:$|import\b|as\b|,)", re.MULTILINE
+)
 _PATH = re.compile(r"crewai(?:\.[A-Za-z_]\w*)*")
 
 

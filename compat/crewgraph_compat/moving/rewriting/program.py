@@ -67,6 +67,8 @@ def rewrite_program(
 
 
 def _parsed(data: bytes) -> libcst.Module:
+    if (refused := syntax_error(data)) is not None:  # libcst would end the process if the program is nested too deeply
+        raise _unreadable(refused, data)
     try:
         return libcst.parse_module(data)
     except (libcst.ParserSyntaxError, UnicodeDecodeError, SyntaxError, LookupError) as error:

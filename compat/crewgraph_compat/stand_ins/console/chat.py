@@ -13,6 +13,7 @@ from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.placeholders import CHAT_HISTORY
 from crewgraph.extras import load
 from crewgraph.prompts.book import english
+from crewgraph.text import printable
 from crewgraph_compat.stand_ins.models.llms import create_llm
 
 __all__ = [
@@ -248,5 +249,5 @@ def run_chat() -> None:
 
 
 def _show(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
+    sys.stdout.write(f"{printable(text)}\n")
     sys.stdout.flush()

@@ -11,6 +11,7 @@ from rich.panel import Panel
 from rich.text import Text
 
 from crewgraph.observe.console import QUIET
+from crewgraph.text import printable
 
 __all__ = ["ConsolePanel", "set_suppress_console_output", "should_suppress_console_output"]
 
@@ -87,7 +88,7 @@ class ConsolePanel:
         """Update a live text."""
         if not self.verbose or should_suppress_console_output():
             return
-        panel = self.create_panel(Text(text), title, "green")
+        panel = self.create_panel(Text(printable(text)), title, "green")
         with self._lock:
             if self._live is None:
                 self._live = Live(panel, console=self.console, refresh_per_second=10)
@@ -105,5 +106,5 @@ class ConsolePanel:
 
     @staticmethod
     def _line(content: Text, called: str, value: Any, style: str) -> None:
-        content.append(f"{called}: ", style="white")
-        content.append(f"{value}\n", style=style)
+        content.append(printable(f"{called}: "), style="white")
+        content.append(printable(f"{value}\n"), style=style)

@@ -124,16 +124,18 @@ class Prompts(BaseModel):
         return f"{full}\n{split_at_slot(self.response_template, 'Response')[0]}"
 
 
-_ACTION: Final = r"Action\s*\d*\s*:"
-_INPUT: Final = r"Action\s*\d*\s*Input\s*\d*\s*:"
+_ACTION: Final = r"Action\s*+\d*+\s*+:"
+_INPUT: Final = r"Action\s*+\d*+\s*+Input\s*+\d*+\s*+:"
 
-ACTION_REGEX: Final = re.compile(_ACTION + r"[\s]*(.*?)", re.DOTALL)
+ACTION_REGEX: Final = re.compile(_ACTION + r"\s*+(.*?)", re.DOTALL)
 """Matches an action with its input."""
 
-ACTION_INPUT_REGEX: Final = re.compile(_ACTION + r"[\s]*(.*?)[\s]*" + _INPUT + r"[\s]*(.*)", re.DOTALL)
+ACTION_INPUT_REGEX: Final = re.compile(
+    rf"{_ACTION}\s*+((?:(?!{_INPUT})\S|\s++(?!{_INPUT}))*+)\s*+{_INPUT}\s*+(.*)", re.DOTALL
+)
 """Matches the name and the input of an action."""
 
-ACTION_INPUT_ONLY_REGEX: Final = re.compile(r"\s*" + _INPUT + r"\s*(.*)", re.DOTALL)
+ACTION_INPUT_ONLY_REGEX: Final = re.compile(rf"(?<!\s)\s*+{_INPUT}\s*+(.*)", re.DOTALL)
 """Matches the input of an action."""
 
 UNABLE_TO_REPAIR_JSON_RESULTS: Final = ['""', "{}"]

@@ -16,7 +16,7 @@ from uuid import UUID
 from crewgraph.definitions.crew.training import training_path
 from crewgraph.errors import StorageError
 from crewgraph.observe.logfile import add_entry, log_path
-from crewgraph.settings import storage_dir
+from crewgraph.settings import private_file, storage_dir
 from crewgraph_compat.stand_ins.storage.serialization import CrewJSONEncoder
 
 __all__ = [
@@ -74,9 +74,8 @@ def lock(name: str, *, timeout: float = 120) -> Generator[None]:
     Raises:
         TimeoutError: The lock was not released in time.
     """
-    folder = storage_dir() / "locks"
-    folder.mkdir(parents=True, exist_ok=True)
-    file = folder / f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.db"
+    file = storage_dir() / "locks" / f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.db"
+    private_file(file)
     # SQLite locks files in the way of every platform.
     with closing(sqlite3.connect(file, timeout=timeout, isolation_level=None)) as held:
         try:

@@ -189,7 +189,7 @@ def _within(value: Any, name: str) -> Any:
     return value
 
 
-_HUMPS = (re.compile(r"([A-Z]+)([A-Z][a-z])"), re.compile(r"([a-z])([A-Z])"))
+_HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _DIGITS = 8
 
 
@@ -202,9 +202,7 @@ def sanitize_tool_name(name: str, max_length: int = 64) -> str:
         name: the tool's name.
         max_length: the maximum length; a longer name is truncated and ends in an eight-digit hash.
     """
-    for hump in _HUMPS:
-        name = hump.sub(r"\1_\2", name)
-    result = slugify(name)
+    result = slugify(_HUMPS.sub("_", name))
     if len(result) <= max_length:
         return result
     digits = hashlib.sha256(result.encode()).hexdigest()[:_DIGITS]

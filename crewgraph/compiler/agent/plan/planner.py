@@ -26,7 +26,8 @@ __all__ = ["AgentPlan", "Planner", "make_plan", "task_text"]
 _DEFAULT_ATTEMPTS = 10
 """The maximum number of plans if none is set."""
 
-_VERDICT = re.compile(r"[\s*_`#>]*\b(NOT[\s_-]+READY|READY)\b")
+_VERDICT = re.compile(r"\b(NOT[\s_-]++READY|READY)\b")
+_MARKUP = "*_`#>"
 
 _STEP_SCHEMA = {
     "type": "object",
@@ -226,7 +227,10 @@ def _parse_plan(reply: Reply, config: PlanningConfig | None) -> AgentPlan:
     verdicts = list(_VERDICT.finditer(text))
     if not verdicts or verdicts[-1][1] != "READY":
         return AgentPlan(text, ready=False)  # with the reasons, for the next attempt
-    return AgentPlan(text[: verdicts[-1].start()].strip() or text, ready=True)
+    end = verdicts[-1].start()
+    while end and (text[end - 1].isspace() or text[end - 1] in _MARKUP):
+        end -= 1
+    return AgentPlan(text[:end].strip() or text, ready=True)
 
 
 def _plan_of_fields(value: Any, max_steps: int) -> AgentPlan | None:

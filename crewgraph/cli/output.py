@@ -1,6 +1,8 @@
-"""Output of commands: tables for people, JSON for programs."""
+"""Output of commands: texts and tables for people, JSON for programs.
 
-import json
+All that a command prints goes through here, with control characters escaped: names, outputs and errors come from models.
+"""
+
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -8,8 +10,9 @@ from typing import TYPE_CHECKING
 import typer
 
 from crewgraph.lazy import lazy, lazy_module
+from crewgraph.text import json_text, printable, printable_line
 
-__all__ = ["print_fields", "print_json", "print_table"]
+__all__ = ["print_error", "print_fields", "print_json", "print_line", "print_source", "print_table", "print_text"]
 
 
 if TYPE_CHECKING:
@@ -26,9 +29,29 @@ else:
 _PIPED_WIDTH = 200  # cells; piped output must not be truncated to a terminal's width
 
 
+def print_text(text: str, *, err: bool = False) -> None:
+    """Print a text of any number of lines."""
+    typer.echo(printable(text), err=err)
+
+
+def print_line(text: str, *, err: bool = False) -> None:
+    """Print a text on one line, with line breaks in it escaped."""
+    typer.echo(printable_line(text), err=err)
+
+
+def print_error(error: object) -> None:
+    """Print an error to standard error."""
+    print_text(f"Error: {error}", err=True)
+
+
+def print_source(text: str) -> None:
+    """Print a program or a diff: exactly, if another program or a file takes it."""
+    typer.echo(printable(text) if sys.stdout.isatty() else text, nl=False)
+
+
 def print_json(data: object) -> None:
     """Print data as JSON."""
-    typer.echo(json.dumps(data, indent=2, ensure_ascii=False, default=str))
+    typer.echo(json_text(data, 2))
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, no_wrap: Sequence[str] = ()) -> None:
@@ -60,7 +83,7 @@ def print_fields(title: str, fields: Iterable[tuple[str, str]]) -> None:
 
 
 def _text(text: str) -> "Text":
-    return Text(text)  # model output must not be parsed as Rich markup
+    return Text(printable(text))  # model output must not be parsed as Rich markup
 
 
 def _console() -> "Console":

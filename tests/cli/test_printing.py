@@ -1,0 +1,203 @@
+"""What models, tools and people wrote is printed as text: it cannot move the cursor, forge lines or reverse the writing."""
+
+import ast
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+import processes
+import pytest
+from cli.conftest import ROOT, Python
+
+import crewgraph.cli
+from crewgraph.text import json_text, printable, printable_line
+
+WILD = "\x1b]0;owned\x07\x1b[2Jmid\rdle\x9b31m\u202eback\x7f\u2028end"
+RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u202e]")
+
+WILD_TEAM = f"""
+from crewgraph import Agent, Crew, ScriptedLLM, Task
+from crewgraph.flow import Flow, human_feedback, persist, start
+
+WILD = {WILD!r}
+
+
+def answer(messages):
+    if "burst" in messages[-1]["content"]:
+        raise ConnectionError(WILD)
+    return "answer " + WILD
+
+
+clerk = Agent(role="clerk " + WILD, goal="g", backstory="b", llm=ScriptedLLM(answer), max_retry_limit=0)
+
+
+def crew(name="team " + WILD, human_input=False, description="do {{topic}}"):
+    tasks = [
+        Task(name="one " + WILD, description=description + WILD, expected_output=WILD, agent=clerk, human_input=human_input)
+    ]
+    return Crew(agents=[clerk], tasks=tasks, name=name, verbose=True, chat_llm=ScriptedLLM(answer))
+
+
+def asking():
+    return crew("asking " + WILD, human_input=True)
+
+
+def bursting():
+    return crew(description="burst {{topic}}")
+
+
+def failing():
+    raise RuntimeError(WILD)
+
+
+@persist
+class Post(Flow):
+    @start()
+    @human_feedback("Good? " + WILD, emit=["yes", "no"])
+    def write(self):
+        return "a letter " + WILD
+
+
+if __name__ == "__main__":
+    crew().kickoff({{"topic": "rain " + WILD}}, thread_id="a " + WILD)
+    crew().kickoff({{"topic": "hail " + WILD}}, thread_id="b")
+    asking().kickoff({{"topic": "fog"}}, thread_id="waiting")
+    Post().kickoff({{"id": "flow"}})
+"""
+
+COMMANDS: tuple[tuple[tuple[str, ...], int], ...] = (
+    (("runs",), 0),
+    (("runs", "--json"), 0),
+    (("log-tasks-outputs", "--thread", "b"), 0),
+    (("log-tasks-outputs", "--thread", "b", "--json"), 0),
+    (("diff", f"a {WILD}", "b"), 0),
+    (("diff", f"a {WILD}", "b", "--json"), 0),
+    (("diff", "b", f"missing {WILD}"), 1),
+    (("replay", "-t", "0", "--thread", "b", "--target", "team.py:crew"), 0),
+    (("replay", "-t", "0", "--thread", "b", "--target", "team.py:crew", "--json"), 0),
+    (("replay", "-t", "0", "--thread", "b", "--target", "team.py:bursting"), 1),
+    (("replay", "-t", "0", "--thread", "b", "--target", "team.py:failing"), 1),
+    (("approve",), 0),
+    (("approve", "waiting", "--target", "team.py:asking"), 3),
+    (("approve", "waiting", "--target", "team.py:asking", "--answer", f"longer {WILD}"), 3),
+    (("approve", "flow", "--target", "team.py:Post"), 3),
+    (("approve", f"missing {WILD}", "--target", "team.py:asking"), 1),
+    (("test", "-n", "1", "--target", "team.py:bursting", "-i", "topic=rain"), 1),
+    (("chat", "--target", "team.py:crew"), 0),
+    (("reset-memories", "--all", "--target", "team.py:crew"), 0),
+    (("check", f"missing {WILD}"), 2),
+    (("migrate", f"missing {WILD}"), 2),
+    (("eject", f"missing{WILD}.py:crew"), 2),
+    (("eject", "--import", f"missing{WILD}.py:crew"), 1),
+    (("run",), 0),
+    (("where",), 0),
+)
+
+
+@pytest.fixture
+def wild(python: Python, tmp_path: Path) -> Python:
+    """Stored runs whose names, inputs, outputs and questions hold control characters."""
+    (tmp_path / "team.py").write_text(WILD_TEAM, "utf-8")
+    (tmp_path / "pyproject.toml").write_text('[tool.crewgraph]\ntarget = "team.py:asking"\n', "utf-8")
+    ran = python("team.py")
+    assert ran.returncode == 0 and not RAW.search(ran.stdout + ran.stderr), ran.stderr
+    return python
+
+
+def test_no_command_prints_a_control_character(wild: Python) -> None:
+    failed: list[object] = []
+    for arguments, code in COMMANDS:
+        ran = wild("-m", "crewgraph", *arguments, stdin="hello\n" if arguments[0] == "chat" else "", PYTHONUTF8="1")
+        if ran.returncode != code or (found := RAW.search(ran.stdout + ran.stderr)):
+            failed.append((arguments, ran.returncode, found if ran.returncode == code else "", ran.stdout, ran.stderr))
+    assert failed == []
+
+
+def test_the_outputs_of_runs_are_shown_escaped_and_are_exact_as_json(wild: Python) -> None:
+    shown = wild("-m", "crewgraph", "replay", "-t", "0", "--thread", "b", "--target", "team.py:crew").stdout
+    assert shown.endswith(r"answer \x1b]0;owned\x07\x1b[2Jmid\rdle\x9b31m\u202eback\x7f\u2028end" "\n")
+    data = wild("-m", "crewgraph", "log-tasks-outputs", "--thread", "b", "--json").stdout
+    assert json.loads(data)["tasks"][0]["output"] == f"answer {WILD}"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals are Unix's")
+def test_a_terminal_gets_no_control_character_but_those_of_columns_and_colors(wild: Python, tmp_path: Path) -> None:
+    path = os.pathsep.join([str(ROOT), str(ROOT / "compat")])
+    for arguments in (("runs",), ("log-tasks-outputs", "--thread", "b"), ("diff", f"a {WILD}", "b"), ("approve",)):
+        master, slave = os.openpty()
+        program = processes.Popen(
+            [sys.executable, "-m", "crewgraph", *arguments],
+            cwd=tmp_path,
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            env={**os.environ, "PYTHONPATH": path, "TERM": "xterm", "PYTHONUTF8": "1", "COLUMNS": "300"},
+        )
+        os.close(slave)
+        shown = b""
+        while True:
+            try:
+                part = os.read(master, 1 << 16)
+            except OSError:  # the other end is closed
+                break
+            if not part:
+                break
+            shown += part
+        os.close(master)
+        assert program.wait(60) == 0, shown
+        text = re.sub(r"\x1b\[[\d;]*m", "", shown.decode())  # rich's colors
+        assert not RAW.search(text.replace("\r\n", "\n")), (arguments, text)
+        assert "\\x1b]0;owned" in text or arguments == ("runs",), (arguments, text)
+
+
+def test_commands_print_through_one_module() -> None:
+    folder = Path(crewgraph.cli.__file__).parent
+    printing = {
+        file.name
+        for file in folder.glob("*.py")
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, (ast.Attribute, ast.Name)) and ast.unparse(node) in {"typer.echo", "print", "Console"}
+    }
+    assert printing == {"output.py"}
+    for file in folder.glob("*.py"):
+        for call in re.findall(r"sys\.std(?:out|err)\.write\(.*", file.read_text("utf-8")):
+            assert "printable(" in call, (file.name, call)
+
+
+def test_a_text_is_shown_with_its_lines_and_letters() -> None:
+    assert (
+        printable("a\r\nb\tc é あ\u3000\u00a0👩\u200d👧 می\u200cخواهم")
+        == "a\nb\tc é あ\u3000\u00a0👩\u200d👧 می\u200cخواهم"
+    )
+    assert printable("\x00\x1b\x7f\x85\u202e\u2066\u2029\ud800") == r"\x00\x1b\x7f\x85\u202e\u2066\u2029\ud800"
+    assert printable_line("a\nb\tc\r\n") == r"a\nb\tc\n"
+    data = {"a": "\x1b\x7f\x9b\u202e\U000e0041é\n"}
+    assert json_text(data) == r'{"a": "\u001b\u007f\u009b\u202e\udb40\udc41é\n"}'
+    assert json.loads(json_text(data, 2)) == data
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals are Unix's")
+@pytest.mark.parametrize(("answer", "code"), [("n", 1), ("y", 1)])
+def test_eject_asks_at_a_terminal_before_it_imports(tmp_path: Path, answer: str, code: int) -> None:
+    (tmp_path / "loud.py").write_text("from pathlib import Path\n\nPath('imported').touch()\ncrew = None\n", "utf-8")
+    path = os.pathsep.join([str(ROOT), str(ROOT / "compat")])
+    master, slave = os.openpty()
+    with processes.Popen(
+        [sys.executable, "-m", "crewgraph", "eject", "loud.py:crew"],
+        cwd=tmp_path,
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        env={**os.environ, "PYTHONPATH": path},
+    ) as program:
+        os.close(slave)
+        shown = b""
+        while b"Import it?" not in shown:
+            shown += os.read(master, 1 << 16)
+        assert not (tmp_path / "imported").exists()
+        os.write(master, f"{answer}\n".encode())
+        assert program.wait(60) == code
+    os.close(master)
+    assert (tmp_path / "imported").exists() == (answer == "y")
