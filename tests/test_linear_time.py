@@ -51,6 +51,7 @@ SHORT = (
 )  # characters: a quadratic pattern takes some hundredths of a second for them, a linear one a millisecond
 LONG = 1 << 20  # characters
 NOTICEABLE = 0.004  # seconds of CPU for `SHORT` characters, beyond which the growth is looked at
+MEASURABLE = 0.02  # seconds of CPU
 AT_MOST = 0.3  # seconds of CPU for `SHORT` characters
 AT_MOST_LONG = 8.0  # seconds of CPU for `LONG` characters
 GROWTH = 8  # for four times the length: linear is 4, quadratic is 16
@@ -74,17 +75,20 @@ class Stopped(Exception):
 
 
 def cpu(work: Callable[[], object], limit: float) -> float:
-    """The CPU seconds that some work takes; `limit` if it had to be stopped."""
+    """The CPU seconds that some work takes; `limit` if it had to be stopped.
+
+    They are those of the thread: the clock of the process only ticks as long as a timer runs on it.
+    """
 
     def stop(*_: object) -> None:
         raise Stopped
 
     before = signal.signal(signal.SIGVTALRM, stop)
-    start = time.process_time()
+    start = time.thread_time()
     signal.setitimer(signal.ITIMER_VIRTUAL, limit)
     try:
         work()
-        return time.process_time() - start
+        return time.thread_time() - start
     except Stopped:
         return limit
     finally:
@@ -119,12 +123,24 @@ def slowest(work: Callable[[str], object], families: Iterable[tuple[str, Callabl
 
 
 def is_linear(work: Callable[[str], object], text_of: Callable[[int], str]) -> bool:
-    """Whether one of three looks shows linear growth: another program's load only ever adds."""
-    small, large = text_of(SHORT // 4), text_of(SHORT)
-    for _ in range(3):
-        first, second = cpu(lambda: work(small), AT_MOST), cpu(lambda: work(large), AT_MOST)
-        if second < AT_MOST and second < GROWTH * max(first, NOTICEABLE / GROWTH):
+    """Whether the time grows with the length: looked at where it is long enough to be measured, and three times."""
+
+    def seconds(length: int, limit: float) -> float:
+        text = text_of(length)
+        return cpu(lambda: work(text), limit)
+
+    length = SHORT
+    while (first := seconds(length, AT_MOST)) < MEASURABLE:
+        if length >= LONG:
             return True
+        length *= 2
+    if length == SHORT and first >= AT_MOST:
+        return False
+    for _ in range(3):
+        second = seconds(4 * length, GROWTH * first)
+        if second < GROWTH * first:
+            return True
+        first = max(first, seconds(length, AT_MOST))
     return False
 
 
@@ -179,9 +195,12 @@ def patterns_in(value: object, depth: int = 3) -> Iterator[re.Pattern[Any]]:
     elif isinstance(owner, re.Pattern):
         yield owner
     elif depth and isinstance(value, (dict, list, tuple, set, frozenset)):
-        held: Any = value
-        for item in [*held, *held.values()] if isinstance(value, dict) else held:
+        for item in held_by(value):
             yield from patterns_in(item, depth - 1)
+
+
+def held_by(value: Any) -> list[Any]:
+    return [*value, *value.values()] if isinstance(value, dict) else [*value]
 
 
 def pattern_calls(tree: ast.Module) -> Iterator[ast.Call]:
@@ -304,14 +323,16 @@ def families_of(pattern: re.Pattern[Any]) -> Iterator[tuple[str, Callable[[int],
 
 
 def reader(item: Found) -> Callable[[str], object]:
-    encodes = isinstance(item.pattern.pattern, bytes)
+    pattern: Any = item.pattern
+    encodes = isinstance(pattern.pattern, bytes)
 
     def read(text: str) -> None:
-        given: Any = text.encode() if encodes else text
+        given = text.encode() if encodes else text
         if item.is_searched:
-            deque[object](item.pattern.finditer(given), 0)
+            deque(pattern.finditer(given), 0)
         else:
-            item.pattern.match(given), item.pattern.fullmatch(given)
+            pattern.match(given)
+            pattern.fullmatch(given)
 
     return read
 

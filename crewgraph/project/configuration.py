@@ -261,9 +261,7 @@ def _check_size(root: yaml.Node | None, label: str) -> None:
         known = sizes.get(id(node))
         if known is None:
             sizes[id(node)] = _MOST_VALUES  # within itself it has no end
-            below = cast(list[Any], node.value) if isinstance(node, yaml.CollectionNode) else []
-            parts = (part for item in below for part in (item if isinstance(item, tuple) else (item,)))
-            known = sizes[id(node)] = 1 + sum(map(size, cast(Iterator[yaml.Node], parts)))
+            known = sizes[id(node)] = 1 + sum(map(size, _below(node)))
             if known > _MOST_VALUES:
                 raise DefinitionError(
                     f"{label}:{_line(node)}: with its aliases (`*name`) written out, this holds more than {_MOST_VALUES:,} "
@@ -273,6 +271,12 @@ def _check_size(root: yaml.Node | None, label: str) -> None:
 
     if root is not None:
         size(root)
+
+
+def _below(node: yaml.Node) -> list[yaml.Node]:
+    if isinstance(node, yaml.SequenceNode):
+        return cast(list[yaml.Node], node.value)
+    return [part for pair in _pairs(node) for part in pair]
 
 
 def _is_empty(root: yaml.Node) -> bool:

@@ -4,7 +4,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -175,7 +175,7 @@ def test_a_checkpointer_tells_of_half_a_character_in_any_id(mode: Mode, tmp_path
 
 
 @contextmanager
-def only_reading(folder: Path) -> Iterator[None]:
+def only_reading(folder: Path) -> Generator[None]:
     """No file in a folder, nor the folder, can be written; root becomes somebody else for that time."""
     places = [folder, *folder.iterdir()]
     modes = [place.stat().st_mode for place in places]

@@ -110,8 +110,9 @@ def test_no_command_prints_a_control_character(wild: Python) -> None:
     failed: list[object] = []
     for arguments, code in COMMANDS:
         ran = wild("-m", "crewgraph", *arguments, stdin="hello\n" if arguments[0] == "chat" else "", PYTHONUTF8="1")
-        if ran.returncode != code or (found := RAW.search(ran.stdout + ran.stderr)):
-            failed.append((arguments, ran.returncode, found if ran.returncode == code else "", ran.stdout, ran.stderr))
+        found = RAW.search(ran.stdout + ran.stderr)
+        if ran.returncode != code or found is not None:
+            failed.append((arguments, ran.returncode, found, ran.stdout, ran.stderr))
     assert failed == []
 
 
