@@ -23,7 +23,7 @@ from crewgraph.storage.checkpoints.values import StrictSerializer
 __all__ = ["TrustedSerializer", "strictly_reading"]
 
 
-Saver = BaseCheckpointSaver[Any]
+_Saver = BaseCheckpointSaver[Any]
 
 
 class TrustedSerializer(SerializerProtocol):
@@ -49,11 +49,11 @@ class TrustedSerializer(SerializerProtocol):
 _SERIALIZERS = (JsonPlusSerializer, EncryptedSerializer)
 
 # A view keeps the saver it belongs to, so an id is not given to another saver while there is a view.
-_views: WeakValueDictionary[int, Saver] = WeakValueDictionary()
+_views: WeakValueDictionary[int, _Saver] = WeakValueDictionary()
 _lock = threading.Lock()
 
 
-def strictly_reading(saver: Saver) -> Saver:
+def strictly_reading(saver: _Saver) -> _Saver:
     """Return a saver that runs no code from its database: the given one if it does not, otherwise a view of it.
 
     A saver has one view as long as that is in use.
@@ -73,7 +73,7 @@ def strictly_reading(saver: Saver) -> Saver:
         return view
 
 
-def _names_of_readers(saver: Saver) -> tuple[str, ...]:
+def _names_of_readers(saver: _Saver) -> tuple[str, ...]:
     """Return the attributes of a saver that construct what the bytes name: its serializers, and savers that it wraps."""
     names = [
         "serde",
@@ -82,7 +82,7 @@ def _names_of_readers(saver: Saver) -> tuple[str, ...]:
     return tuple(name for name in dict.fromkeys(names) if _strict(value := getattr(saver, name), saver) is not value)
 
 
-def _strict(value: Any, saver: Saver) -> Any:
+def _strict(value: Any, saver: _Saver) -> Any:
     if isinstance(value, BaseCheckpointSaver):
         return strictly_reading(value)  # pyright: ignore[reportUnknownArgumentType]
     if isinstance(value, (StrictSerializer, TrustedSerializer)):
@@ -100,7 +100,7 @@ def _strict(value: Any, saver: Saver) -> Any:
     )
 
 
-def _view_of(saver: Saver, names: tuple[str, ...]) -> Saver:
+def _view_of(saver: _Saver, names: tuple[str, ...]) -> _Saver:
     if isinstance(saver, SqliteCheckpointer):
         return saver.with_serde(_strict(saver.serde, saver))
     view: Any = object.__new__(_view_class(type(saver), names))
@@ -116,7 +116,7 @@ class _View:
 
 
 @lru_cache(maxsize=64)
-def _view_class(kind: type[Saver], names: tuple[str, ...]) -> type[Saver]:
+def _view_class(kind: type[_Saver], names: tuple[str, ...]) -> type[_Saver]:
     fields: dict[str, Any] = {name: _reader(name) for name in names}
     fields |= {"__slots__": ("readers", "viewed"), "__module__": kind.__module__, "__qualname__": kind.__qualname__}
     metaclass: Any = type(kind)
