@@ -14,6 +14,7 @@ from typing import Annotated, Any, ClassVar, cast
 from pydantic import VERSION, BaseModel, ConfigDict, Field, PlainSerializer, field_serializer
 from pydantic_core.core_schema import FieldSerializationInfo
 
+from crewgraph.redaction import RedactedRepr, redact
 from crewgraph.schema import Metadata, PlainDict
 
 __all__ = ["BaseEvent", "WorkEvent", "attribute", "brief", "new_id", "short_reference", "task_id_of"]
@@ -102,6 +103,10 @@ def _brief_scalar(value: object) -> object:
     return str(value)
 
 
+def _brief_extra(value: object) -> Any:
+    return redact(brief(value))
+
+
 # Before 2.14, pydantic lets several threads build a class at once, and some of them see it half built.
 _building: AbstractContextManager[object] = (
     nullcontext() if tuple(map(int, VERSION.split(".")[:2])) >= (2, 14) else RLock()
@@ -125,7 +130,7 @@ def _task_in(fields: Mapping[str, object]) -> object:
     return fields.get("task") if task is None else task
 
 
-class BaseEvent(BaseModel):
+class BaseEvent(RedactedRepr):
     """Something that happened in a run.
 
     An event holds the objects it is about (`agent`, `task`, `crew` ...) as they are, neither copied nor
@@ -139,7 +144,7 @@ class BaseEvent(BaseModel):
     """
 
     model_config = ConfigDict(extra="allow", defer_build=True)
-    __pydantic_extra__: dict[str, Annotated[Any, PlainSerializer(brief)]] = Field(init=False)  # pyright: ignore[reportIncompatibleVariableOverride]
+    __pydantic_extra__: dict[str, Annotated[Any, PlainSerializer(_brief_extra)]] = Field(init=False)  # pyright: ignore[reportIncompatibleVariableOverride]
 
     timestamp: datetime = Field(default_factory=_now)
     """The time of the event, in UTC."""
@@ -242,7 +247,8 @@ class BaseEvent(BaseModel):
 
     @field_serializer("*")
     def _dumped(self, value: object, info: FieldSerializationInfo) -> object:
-        return short_reference(value) if info.field_name in _REFERENCES else brief(value)
+        short = short_reference(value) if info.field_name in _REFERENCES else brief(value)
+        return redact(short, info.field_name)
 
     def to_json(self, exclude: set[str] | None = None) -> PlainDict:
         """Return the event as JSON data, without the fields named in `exclude`."""

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from crewgraph import events
 from crewgraph.events.base import attribute, brief
-from crewgraph.observe.redaction import redact_fields
+from crewgraph.redaction import redact
 
 __all__ = [
     "Line",
@@ -32,7 +32,7 @@ __all__ = [
 
 def format_arguments(values: object) -> str:
     """Format arguments as in a call, with secrets redacted."""
-    values = redact_fields(brief(values))
+    values = redact(brief(values))
     if not isinstance(values, Mapping):
         return str(values)
     items = cast("Mapping[str, object]", values).items()

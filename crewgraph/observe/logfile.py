@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from crewgraph.events import BaseEvent, EventBus, TaskCompletedEvent, TaskStartedEvent
-from crewgraph.observe.redaction import SecretRedactor
+from crewgraph.redaction import SecretRedactor
 
 __all__ = ["LogFileListener", "add_entry", "log_path"]
 

@@ -1,0 +1,172 @@
+"""Redaction of secrets in what is shown to people or stored: reprs, events, logs, JSON dumps and documents.
+
+A secret is found by the name of what holds it (`api_key`, `headers`, `env` ...) or by its shape (a bearer token, `sk-...`, a
+password in a URL ...). A secret that has neither, such as a word in a prompt, is not found.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from pydantic import BaseModel, SecretBytes, SecretStr
+from pydantic_core import to_json
+
+__all__ = ["REDACTED", "RedactedModel", "RedactedRepr", "SecretRedactor", "is_secret_name", "redact", "redact_text"]
+
+
+REDACTED = "***"
+"""What stands in the place of a secret."""
+
+_MIN_LENGTH = 8  # a shorter value is more likely a common word than a secret
+
+_KINDS_OF_KEYS = (
+    "access|account|admin|api|auth|client|consumer|encryption|license|master|private|secret|service|shared|signing|storage"
+    "|subscription"
+)
+_SECRET_NAME = re.compile(
+    rf"(?<![a-z])((({_KINDS_OF_KEYS})_?key|secret|passw(or)?d|passphrase|credential|cookie)s?|pwd|token|authorization|auth"
+    r"|(access|api|auth|bearer|id|refresh|session)_?tokens|connection_string|dsn|jwt)$"
+)
+_MAPPING_OF_SECRETS = re.compile(r"(?<![a-z])(headers|env|environment|environ|cookies)$")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[-. ]")
+
+_SHAPES = re.compile(
+    r"""
+    -----BEGIN\ [A-Z ]*PRIVATE\ KEY-----.*?(?:-----END\ [A-Z ]*PRIVATE\ KEY-----|\Z)
+    | \beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?                                   # JSON web token
+    | \b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{12,}\b                                 # AWS
+    | \b(?:sk|rk|pk)[-_](?=[\w-]*\d)[\w-]{8,}                                  # OpenAI, Anthropic, Stripe ...
+    | \b(?:gh[pousr]_|github_pat_|glpat-|hf_|gsk_|npm_|r8_|lsv2_|nvapi-|pplx-|tvly-|xai-|xox[a-z]-)[\w-]{10,}
+    | \bAIza[\w-]{20,} | \bya29\.[\w-]{10,} | \bSG\.[\w-]{10,}\.[\w-]{10,}     # Google, SendGrid
+    | (?P<before>
+        (?i:\bbearer\s+)(?=[\w.~+/=-]*\d|[\w.~+/=-]{24})
+        | (?i:\bbasic\s+)(?=[A-Za-z0-9+/]*[a-z][A-Z0-9+/=])(?=[A-Za-z0-9+/=]{12})
+        | [?&](?i:(?:[\w.-]*[_.-])?(?:key|apikey|token|secret|password|pwd|sig|signature))=(?=[^&\#\s])
+        | \b(?i:(?:\w*_)?(?:password|passwd|pwd|api_?key|secret|token|accountkey|sharedaccesskey))=(?=["']?[\w+/.~!@\#%^*-]{6})
+      )["']?[^\s&;,\#"'<>]+
+    | (?P<user>\b[A-Za-z][A-Za-z0-9+.-]*://[^\s/?\#@:]*:)[^\s/?\#]+(?=@)       # a password in a URL
+    | (?P<scheme>\bhttps?://)[^\s/?\#:@]+(?=@)                                 # a token in a URL
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_HINTS = (
+    "://",
+    "=",
+    "-",
+    "_",
+    "AKIA",
+    "ASIA",
+    "ABIA",
+    "ACCA",
+    "eyJ",
+    "AIza",
+    "ya29",
+    "SG.",
+    "earer",
+    "EARER",
+    "asic",
+    "ASIC",
+)
+
+
+def is_secret_name(name: str) -> bool:
+    """Return whether what has this name is a secret: `api_key`, `X-Api-Key`, `accessToken` ..., but not `max_tokens`."""
+    return _SECRET_NAME.search(_words(name)) is not None
+
+
+def _words(name: str) -> str:
+    return _HUMP.sub("_", name).lower()
+
+
+def redact_text(text: str) -> str:
+    """Return a text without what has the shape of a secret."""
+    if not any(hint in text for hint in _HINTS):
+        return text
+    return _SHAPES.sub(lambda found: "".join(part for part in found.groups() if part) + REDACTED, text)
+
+
+def redact(value: object, name: str = "") -> Any:
+    """Return plain data without secrets; objects that are no plain data are left as they are.
+
+    Args:
+        value: A text, a number, None, or mappings and sequences of these.
+        name: The field or key that holds the value.
+    """
+    return _redact(value, name, is_secret_name(name))
+
+
+def _redact(value: object, name: str, is_secret: bool) -> Any:
+    if isinstance(value, str):
+        return (REDACTED if value else value) if is_secret else redact_text(value)
+    if isinstance(value, (SecretStr, SecretBytes)) or (is_secret and isinstance(value, bytes)):
+        return REDACTED
+    if isinstance(value, Mapping):
+        are_secret = is_secret or (name and _MAPPING_OF_SECRETS.search(_words(name)) is not None)
+        items = [(key, str(key), item) for key, item in cast("Mapping[object, object]", value).items()]
+        return {key: _redact(item, text, bool(are_secret) or is_secret_name(text)) for key, text, item in items}
+    if isinstance(value, (list, tuple)):
+        items = list(_redact_items(cast("Sequence[object]", value), name, is_secret))
+        return items if isinstance(value, list) else tuple(items)
+    return value
+
+
+def _redact_items(values: Sequence[object], name: str, is_secret: bool) -> Iterator[object]:
+    """Redact the items of a sequence, which may be the arguments of a program: `--token x` and `--token=x`."""
+    previous = ""
+    for value in values:
+        option, equals, _ = value.partition("=") if isinstance(value, str) and value.startswith("-") else ("", "", "")
+        if equals and is_secret_name(option):
+            yield f"{option}={REDACTED}"
+        else:
+            yield _redact(
+                value, name, is_secret or (previous.startswith("-") and is_secret_name(previous) and not option)
+            )
+        previous = value if isinstance(value, str) else ""
+
+
+class SecretRedactor:
+    """Redacts texts: what has the shape of a secret, and the values of environment variables that are named like secrets."""
+
+    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+        variables = (os.environ if environment is None else environment).items()
+        secrets = {value for name, value in variables if len(value) >= _MIN_LENGTH and is_secret_name(name)}
+        longest_first = sorted(secrets, key=len, reverse=True)
+        self._secrets = re.compile("|".join(map(re.escape, longest_first))) if secrets else None
+
+    def redact(self, text: str) -> str:
+        """Return a text with the secrets replaced."""
+        return redact_text(text if self._secrets is None else self._secrets.sub(REDACTED, text))
+
+
+class RedactedRepr(BaseModel):
+    """A model whose repr shows no secrets."""
+
+    if TYPE_CHECKING:  # the one that type checkers make of no fields takes none
+
+        def __init__(self, **fields: Any) -> None: ...
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, object]]:
+        for name, value in super().__repr_args__():
+            yield name, redact(value, name or "")
+
+
+class RedactedModel(RedactedRepr):
+    """A model whose repr and JSON data show no secrets.
+
+    `model_dump()` has them: it is for the program, which may make an equal object from it.
+    """
+
+    if TYPE_CHECKING:
+
+        def __init__(self, **fields: Any) -> None: ...
+
+    def model_dump(self, **options: Any) -> dict[str, Any]:
+        """Return the fields; see pydantic. With `mode="json"` secrets are redacted."""
+        dumped = super().model_dump(**options)
+        return redact(dumped) if options.get("mode") == "json" else dumped
+
+    def model_dump_json(self, *, indent: int | None = None, **options: Any) -> str:
+        """Return the fields as JSON, with secrets redacted; see pydantic."""
+        written: dict[str, Any] = {name: options.pop(name) for name in ("ensure_ascii",) if name in options}
+        return to_json(self.model_dump(mode="json", **options), indent=indent, **written).decode()
