@@ -92,7 +92,7 @@ class _Writer:
             return self._mapping(cast("Mapping[Any, Any]", value), where, shown)
         if isinstance(value, (list, tuple, set, frozenset)):
             items = list(cast("list[Any]", value))
-            shown_items: Any = shown if isinstance(shown, (list, tuple)) else redact(items)
+            shown_items = cast("list[Any]", shown if isinstance(shown, (list, tuple)) else redact(items))
             return [self.plain(item, f"{where}[{n}]", shown_items[n]) for n, item in enumerate(items)]
         return self._name_or_reference(value, where)
 
@@ -189,7 +189,11 @@ def _is_default(value: Any, field: Any) -> bool:
 
 def _attributes(value: BaseLLM) -> dict[str, Any]:
     """Return the public attributes of a language model."""
-    return {name: item for name, item in vars(value).items() if not name.startswith("_")}
+    attributes = {name: item for name, item in vars(value).items() if not name.startswith("_")}
+    own_key = vars(value).get(
+        "_api_key"
+    )  # `api_key` of an `LLM`, which reads the environment's where it was given none
+    return attributes if own_key is None else {**attributes, "api_key": own_key}
 
 
 class _Reader:
