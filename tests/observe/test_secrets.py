@@ -102,6 +102,9 @@ def forms(name: str, mark: str) -> Iterator[Any]:
     yield f"https://user:{mark}@host.example/v1"
     yield f"https://host.example/v1?token={mark}"
     yield f"sk-proj-{mark}0123456789"
+    yield [f"https://host.example/v1?token={mark}"]
+    if name == "mcps":
+        yield [{"url": "https://host.example", "headers": {"X-Any": mark}}]
     if name == "args":
         yield ["--token", mark, f"--api-key={mark}"]
 
