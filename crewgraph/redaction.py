@@ -6,18 +6,29 @@ password in a URL ...). A secret that has neither, such as a word in a prompt, i
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from pydantic import BaseModel, SecretBytes, SecretStr
 from pydantic_core import to_json
 
-__all__ = ["REDACTED", "RedactedModel", "RedactedRepr", "SecretRedactor", "is_secret_name", "redact", "redact_text"]
+__all__ = [
+    "REDACTED",
+    "RedactedModel",
+    "RedactedRepr",
+    "Replace",
+    "SecretRedactor",
+    "UnshownText",
+    "is_secret_name",
+    "redact",
+    "redact_text",
+]
 
 
 REDACTED = "***"
 """What stands in the place of a secret."""
 
+_DEEPEST = 100  # of data that contains itself
 _MIN_LENGTH = 8  # a shorter value is more likely a common word than a secret
 
 _KINDS_OF_KEYS = (
@@ -86,43 +97,76 @@ def redact_text(text: str) -> str:
     return _SHAPES.sub(lambda found: "".join(part for part in found.groups() if part) + REDACTED, text)
 
 
-def redact(value: object, name: str = "") -> Any:
+class UnshownText(str):
+    """A text that is or holds a secret, in a dump for the program: its `repr` shows none, and it is otherwise the text itself."""
+
+    def __new__(cls, text: str, shown: str = REDACTED) -> Self:
+        made = super().__new__(cls, text)
+        made._shown = shown
+        return made
+
+    _shown: str
+
+    def __repr__(self) -> str:
+        return repr(self._shown)
+
+
+Replace = Callable[[str, str], str]
+"""Returns what stands in the place of a text with secrets, given also the same text without them."""
+
+
+def _replace(text: str, shown: str) -> str:
+    return shown
+
+
+def redact(value: object, name: str = "", replace: Replace = _replace) -> Any:
     """Return plain data without secrets; objects that are no plain data are left as they are.
 
     Args:
         value: A text, a number, None, or mappings and sequences of these.
         name: The field or key that holds the value.
+        replace: What to put in the place of a text with secrets.
     """
-    return _redact(value, name, is_secret_name(name))
+    return _redact(value, name, is_secret_name(name), replace)
 
 
-def _redact(value: object, name: str, is_secret: bool) -> Any:
+def _redact(value: object, name: str, is_secret: bool, replace: Replace, depth: int = 0) -> Any:
+    if depth > _DEEPEST:
+        return "..."
     if isinstance(value, str):
-        return (REDACTED if value else value) if is_secret else redact_text(value)
-    if isinstance(value, (SecretStr, SecretBytes)) or (is_secret and isinstance(value, bytes)):
+        shown = (REDACTED if value else value) if is_secret else redact_text(value)
+        return value if shown == value else replace(value, shown)
+    if isinstance(value, (SecretStr, SecretBytes)):
+        return REDACTED if replace is _replace else value
+    if is_secret and isinstance(value, bytes):
         return REDACTED
     if isinstance(value, Mapping):
-        are_secret = is_secret or (name and _MAPPING_OF_SECRETS.search(_words(name)) is not None)
+        are_secret = is_secret or (name != "" and _MAPPING_OF_SECRETS.search(_words(name)) is not None)
         items = [(key, str(key), item) for key, item in cast("Mapping[object, object]", value).items()]
-        return {key: _redact(item, text, bool(are_secret) or is_secret_name(text)) for key, text, item in items}
-    if isinstance(value, (list, tuple)):
-        items = list(_redact_items(cast("Sequence[object]", value), name, is_secret))
+        return {
+            key: _redact(item, text, are_secret or is_secret_name(text), replace, depth + 1)
+            for key, text, item in items
+        }
+    if isinstance(value, list) or type(value) is tuple:
+        items = list(_redact_items(cast("Sequence[object]", value), name, is_secret, replace, depth + 1))
         return items if isinstance(value, list) else tuple(items)
     return value
 
 
-def _redact_items(values: Sequence[object], name: str, is_secret: bool) -> Iterator[object]:
+def _redact_items(
+    values: Sequence[object], name: str, is_secret: bool, replace: Replace, depth: int
+) -> Iterator[object]:
     """Redact the items of a sequence, which may be the arguments of a program: `--token x` and `--token=x`."""
-    previous = ""
+    follows_secret_option = False
     for value in values:
-        option, equals, _ = value.partition("=") if isinstance(value, str) and value.startswith("-") else ("", "", "")
-        if equals and is_secret_name(option):
-            yield f"{option}={REDACTED}"
+        text = value if isinstance(value, str) else ""
+        option, equals, _ = text.partition("=")
+        is_secret_option = option.startswith("-") and is_secret_name(option)
+        if is_secret_option and equals:
+            yield replace(text, f"{option}={REDACTED}")
         else:
-            yield _redact(
-                value, name, is_secret or (previous.startswith("-") and is_secret_name(previous) and not option)
-            )
-        previous = value if isinstance(value, str) else ""
+            yield _redact(value, name, is_secret or (follows_secret_option and not is_secret_option), replace, depth)
+        follows_secret_option = is_secret_option and not equals
 
 
 class SecretRedactor:
@@ -154,7 +198,8 @@ class RedactedRepr(BaseModel):
 class RedactedModel(RedactedRepr):
     """A model whose repr and JSON data show no secrets.
 
-    `model_dump()` has them: it is for the program, which may make an equal object from it.
+    `model_dump()` has them, as texts whose `repr` does not show them: it is for the program, which may make an equal object
+    of it.
     """
 
     if TYPE_CHECKING:
@@ -163,8 +208,7 @@ class RedactedModel(RedactedRepr):
 
     def model_dump(self, **options: Any) -> dict[str, Any]:
         """Return the fields; see pydantic. With `mode="json"` secrets are redacted."""
-        dumped = super().model_dump(**options)
-        return redact(dumped) if options.get("mode") == "json" else dumped
+        return redact(super().model_dump(**options), "", _replace if options.get("mode") == "json" else UnshownText)
 
     def model_dump_json(self, *, indent: int | None = None, **options: Any) -> str:
         """Return the fields as JSON, with secrets redacted; see pydantic."""
