@@ -4,6 +4,7 @@ A secret is found by the name of what holds it (`api_key`, `headers`, `env` ...)
 password in a URL ...). A secret that has neither, such as a word in a prompt, is not found.
 """
 
+import logging
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,6 +23,7 @@ __all__ = [
     "is_secret_name",
     "redact",
     "redact_text",
+    "redacted_logger",
 ]
 
 
@@ -181,6 +183,28 @@ class SecretRedactor:
     def redact(self, text: str) -> str:
         """Return a text with the secrets replaced."""
         return redact_text(text if self._secrets is None else self._secrets.sub(REDACTED, text))
+
+
+class _Redaction(logging.Filter):
+    def filter(self, record: logging.LogRecord) -> bool:
+        text = record.getMessage()
+        shown = redact_text(text)
+        if shown != text:
+            record.msg, record.args = shown, ()
+        if record.exc_info and not record.exc_text:
+            record.exc_text = redact_text(_formatter.formatException(record.exc_info))
+        return True
+
+
+_formatter = logging.Formatter()
+_redaction = _Redaction()
+
+
+def redacted_logger(name: str) -> logging.Logger:
+    """Return the logger of that name, whose messages have no texts with the shape of a secret."""
+    logger = logging.getLogger(name)
+    logger.addFilter(_redaction)  # once, as it is the same
+    return logger
 
 
 class RedactedRepr(BaseModel):

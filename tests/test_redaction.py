@@ -7,7 +7,15 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, SecretStr
 
-from crewgraph.redaction import REDACTED, SecretRedactor, UnshownText, is_secret_name, redact, redact_text
+from crewgraph.redaction import (
+    REDACTED,
+    SecretRedactor,
+    UnshownText,
+    is_secret_name,
+    redact,
+    redact_text,
+    redacted_logger,
+)
 from crewgraph.tools.mcp.server import MCPServerHTTP
 
 SECRET_NAMES = (
@@ -110,3 +118,15 @@ def test_an_object_is_made_again_of_its_dump_and_neither_shows_a_secret():
 def test_json_is_written_as_pydantic_writes_it(options: dict[str, Any]):
     server = MCPServerHTTP(url="https://host.example/é")
     assert server.model_dump_json(**options) == BaseModel.model_dump_json(server, **options)
+
+
+def test_messages_of_our_loggers_have_no_secrets(caplog: pytest.LogCaptureFixture):
+    log = redacted_logger("crewgraph.desk")
+    try:
+        raise ConnectionError("no answer from https://me:pa55@host.example")
+    except ConnectionError as error:
+        log.exception("desk %s: %s", 3, error)
+    log.warning("desk is %s", "open")
+    assert "pa55" not in caplog.text
+    assert "desk 3: no answer from https://me:***@host.example" in caplog.text
+    assert "ConnectionError: no answer" in caplog.text and "desk is open" in caplog.text

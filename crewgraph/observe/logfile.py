@@ -1,14 +1,13 @@
 """The log file of a run, as set by `output_log_file`."""
 
 import json
-import logging
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from crewgraph.events import BaseEvent, EventBus, TaskCompletedEvent, TaskStartedEvent
-from crewgraph.redaction import SecretRedactor
+from crewgraph.redaction import SecretRedactor, redacted_logger
 
 __all__ = ["LogFileListener", "add_entry", "log_path"]
 
@@ -18,7 +17,7 @@ try:
 except ImportError:  # Windows: processes should log to separate files there
     fcntl = None
 
-_log = logging.getLogger("crewgraph")
+_log = redacted_logger("crewgraph")
 _write_lock = threading.Lock()
 
 _DEFAULT_NAME = "logs.txt"

@@ -5,7 +5,6 @@
 """
 
 import asyncio
-import logging
 import os
 import sqlite3
 import threading
@@ -19,6 +18,7 @@ from typing import Concatenate, NamedTuple, ParamSpec, Self, TypeVar
 
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.errors import StorageError
+from crewgraph.redaction import redacted_logger
 from crewgraph.settings import private_file
 
 __all__ = [
@@ -167,7 +167,7 @@ MEMORY = ":memory:"
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
-_logger = logging.getLogger(__name__)
+_logger = redacted_logger(__name__)
 _WORKERS = 2
 _BEGIN_WRITE = "BEGIN IMMEDIATE"
 _LOG_CHECK_INTERVAL = 16  # transactions between two looks at the log

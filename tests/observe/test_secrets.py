@@ -21,6 +21,7 @@ from pydantic import BaseModel, SecretStr
 from servers.openai_api import Answer, OpenAIServer, Request, call
 
 from crewgraph import LLM, Agent, Crew, Task
+from crewgraph.contrib.a2a.auth import APIKeyAuth, BearerTokenAuth, HTTPBasicAuth, OAuth2ClientCredentials
 from crewgraph.contrib.a2a.config import RemoteAgent
 from crewgraph.contrib.snapshots import CheckpointConfig
 from crewgraph.contrib.snapshots.described import describe_definition
@@ -80,6 +81,10 @@ MAKERS: dict[type[Any], Callable[..., Any]] = {
     Knowledge: made_by(Knowledge, collection_name="k", sources=[]),
     CheckpointConfig: CheckpointConfig,
     RemoteAgent: made_by(RemoteAgent, endpoint="https://a2a.example"),
+    BearerTokenAuth: made_by(BearerTokenAuth, token="t"),
+    HTTPBasicAuth: made_by(HTTPBasicAuth, username="u", password="p"),
+    APIKeyAuth: made_by(APIKeyAuth, api_key="k"),
+    OAuth2ClientCredentials: made_by(OAuth2ClientCredentials, token_url="https://t", client_id="c", client_secret="s"),
 }
 """How an object of each class is made of one more field."""
 
