@@ -1,6 +1,7 @@
 """Secrets of definitions are in no repr, event, log, trace, JSON dump, file and row."""
 
 import contextlib
+import inspect
 import json
 import logging
 import sqlite3
@@ -28,8 +29,10 @@ from crewgraph.contrib.snapshots.described import describe_definition
 from crewgraph.errors import CrewgraphError
 from crewgraph.events import BaseEvent, TaskStartedEvent, crewai_event_bus
 from crewgraph.events.tool import ToolUsageStartedEvent
+from crewgraph.flow import Flow
 from crewgraph.knowledge.knowledge import Knowledge
 from crewgraph.knowledge.source.base import StringKnowledgeSource
+from crewgraph.memory.memory import Memory
 from crewgraph.redaction import is_secret_name, redact
 from crewgraph.tools import BaseTool
 from crewgraph.tools.mcp.server import MCPServerHTTP, MCPServerSSE, MCPServerStdio
@@ -174,6 +177,37 @@ def test_no_parameter_of_a_model_shows_a_secret(name: str, mark: str, data: st.D
     with contextlib.suppress(CrewgraphError, TypeError, ValueError, AttributeError):
         model = LLM("openai/gpt-4o", **cast("Any", {name: value}))
         shown = [*shows(model), *shows(clerk(llm=model)), ("state", json.dumps(redact(vars(model)), default=str))]
+        assert [where for where, text in shown if mark in text] == []
+
+
+class Walk(Flow[dict[str, Any]]):
+    """A flow; its fields are set on the object."""
+
+
+def flow_with(**fields: Any) -> Walk:
+    flow = Walk()
+    for name, value in fields.items():
+        setattr(flow, name, value)
+    return flow
+
+
+PLAIN_MAKERS: dict[str, Callable[..., Any]] = {"memory": Memory, "flow": flow_with}
+PLAIN_FIELDS = [
+    *(("memory", name) for name in inspect.signature(Memory).parameters),
+    *(("flow", name) for name in Walk.__annotations__ | Flow.__annotations__ if not name.startswith("_")),
+]
+
+
+@settings(max_examples=of(60, 600), suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(field=st.sampled_from(PLAIN_FIELDS), mark=marks, data=st.data())
+def test_no_parameter_of_a_memory_and_no_attribute_of_a_flow_shows_a_secret(
+    field: tuple[str, str], mark: str, data: st.DataObject
+):
+    kind, name = field
+    value = data.draw(st.sampled_from(list(forms(name, mark))))
+    with contextlib.suppress(CrewgraphError, TypeError, ValueError, AttributeError, OSError):
+        thing = PLAIN_MAKERS[kind](**{name: value})
+        shown = [*shows(thing), *(shows(team(memory=thing)) if kind == "memory" else ())]
         assert [where for where, text in shown if mark in text] == []
 
 

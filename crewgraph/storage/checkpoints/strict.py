@@ -63,6 +63,9 @@ def strictly_reading(saver: _Saver) -> _Saver:
     """
     if isinstance(saver, _View) or (isinstance(saver, SqliteCheckpointer) and type(saver.serde) is StrictSerializer):
         return saver
+    view = _views.get(id(saver))
+    if view is not None:
+        return view
     names = _names_of_readers(saver)
     if not names:
         return saver
