@@ -41,7 +41,7 @@ _SECRET_NAME = re.compile(
     rf"(?<![a-z])((({_KINDS_OF_KEYS})_?key|secret|passw(or)?d|passphrase|credential|cookie)s?|pwd|token|authorization|auth"
     r"|(access|api|auth|bearer|id|refresh|session)_?tokens|connection_string|dsn|jwt)$"
 )
-_MAPPING_OF_SECRETS = re.compile(r"(?<![a-z])(headers|env|environment|environ|cookies)$")
+_MAPPING_OF_SECRETS = re.compile(r"(?<![a-z])(headers|env|environment|environ|cookies|default_query)$")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[-. ]")
 
 _SHAPES = re.compile(

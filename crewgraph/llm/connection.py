@@ -156,12 +156,18 @@ def open_chat_model(target: Target, settings: Mapping[str, Any]) -> Any:
 
 
 def _showing_no_secrets(model: Any) -> Any:
-    """Return a chat model whose description in traces has no headers and no passwords, which LangChain shows; keys it hides."""
+    """Return a chat model that shows traces no headers, passwords and the like, as LangChain does; the key it hides itself."""
     described: PlainDict = model._serialized
     fields: PlainDict = described.get("kwargs", {})
     is_hidden = {name: isinstance(value, dict) and "lc" in value for name, value in fields.items()}
     shown = {name: value if is_hidden[name] else redact(value, name) for name, value in fields.items()}
-    vars(model)["_serialized"] = {**described, "kwargs": shown}
+    parameters = model._get_invocation_params
+
+    def shown_parameters(*args: Any, **keywords: Any) -> Any:
+        return redact(parameters(*args, **keywords))
+
+    # In the place of a cached property and of a method; LangChain uses both for traces alone.
+    vars(model).update(_serialized={**described, "kwargs": shown}, _get_invocation_params=shown_parameters)
     return model
 
 

@@ -230,7 +230,8 @@ class Tracer(BaseTracer):
 
 SECRETS = {
     "key": f"{MARK}-key-1", "header": f"{MARK}-header-2", "embedder": f"{MARK}-embedder-3", "tool": f"{MARK}-tool-4",
-    "token": f"{MARK}-token-5", "password": f"{MARK}-password-6",
+    "token": f"{MARK}-token-5", "password": f"{MARK}-password-6", "body": f"{MARK}-body-7",
+    "query": f"{MARK}-query-8",
 }  # fmt: skip
 
 
@@ -243,6 +244,8 @@ def equipped(url: str, **more: Any) -> Crew:
         api_key=SECRETS["key"],
         max_retries=0,
         extra_headers={"X-Desk": SECRETS["header"]},
+        extra_body={"token": SECRETS["body"]},
+        default_query={"key": SECRETS["query"]},
     )
     embedder = {"provider": "openai", "config": {"api_key": SECRETS["embedder"], "base_url": url}}
     desk = Desk(api_key=SECRETS["tool"], account_token=SecretStr(SECRETS["token"]), url=address)
@@ -290,6 +293,7 @@ def test_a_run_leaves_no_secret(
         finally:
             crewai_event_bus.off(BaseEvent, hear)
         assert SECRETS["header"] in [request.headers.get("x-desk") for request in api.requests]
+        assert SECRETS["body"] in [request.body.get("token") for request in api.requests]
     shown = capsys.readouterr()
     places = [
         *(
