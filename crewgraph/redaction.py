@@ -8,6 +8,7 @@ import logging
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from pydantic import BaseModel, SecretBytes, SecretStr
@@ -49,17 +50,18 @@ _SHAPES = re.compile(
     -----BEGIN\ [A-Z ]*PRIVATE\ KEY-----.*?(?:-----END\ [A-Z ]*PRIVATE\ KEY-----|\Z)
     | \beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?                                   # JSON web token
     | \b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{12,}\b                                 # AWS
-    | \b(?:sk|rk|pk)[-_](?=[\w-]*\d)[\w-]{8,}                                  # OpenAI, Anthropic, Stripe ...
+    | \b(?:sk|rk|pk)[-_](?=[\w-]{0,100}\d)[\w-]{8,}                                  # OpenAI, Anthropic, Stripe ...
     | \b(?:gh[pousr]_|github_pat_|glpat-|hf_|gsk_|npm_|r8_|lsv2_|nvapi-|pplx-|tvly-|xai-|xox[a-z]-)[\w-]{10,}
     | \bAIza[\w-]{20,} | \bya29\.[\w-]{10,} | \bSG\.[\w-]{10,}\.[\w-]{10,}     # Google, SendGrid
     | (?P<before>
-        (?i:\bbearer\s+)(?=[\w.~+/=-]*\d|[\w.~+/=-]{24})
-        | (?i:\bbasic\s+)(?=[A-Za-z0-9+/]*[a-z][A-Z0-9+/=])(?=[A-Za-z0-9+/=]{12})
-        | [?&](?i:(?:[\w.-]*[_.-])?(?:key|apikey|token|secret|password|pwd|sig|signature))=(?=[^&\#\s])
-        | \b(?i:(?:\w*_)?(?:password|passwd|pwd|api_?key|secret|token|accountkey|sharedaccesskey))=(?=["']?[\w+/.~!@\#%^*-]{6})
+        (?i:\bbearer\s+)(?=[\w.~+/=-]{0,100}\d|[\w.~+/=-]{24})
+        | (?i:\bbasic\s+)(?=[A-Za-z0-9+/]{0,100}[a-z][A-Z0-9+/=])(?=[A-Za-z0-9+/=]{12})
+        | [?&](?i:(?:[\w.-]{0,40}[_.-])?(?:key|apikey|token|secret|password|pwd|sig|signature))=(?=[^&\#\s])
+        | \b(?i:(?:\w{0,40}_)?(?:password|passwd|pwd|api_?key|secret|token|accountkey|sharedaccesskey))
+          =(?=["']?[\w+/.~!@\#%^*-]{6})
       )["']?[^\s&;,\#"'<>]+
-    | (?P<user>\b[A-Za-z][A-Za-z0-9+.-]*://[^\s/?\#@:]*:)[^\s/?\#]+(?=@)       # a password in a URL
-    | (?P<scheme>\bhttps?://)[^\s/?\#:@]+(?=@)                                 # a token in a URL
+    | (?P<user>\b[A-Za-z][A-Za-z0-9+.-]{0,30}://[^\s/?\#@:]{0,200}:)[^\s/?\#]{1,500}(?=@)  # a password in a URL
+    | (?P<scheme>\bhttps?://)[^\s/?\#:@]{1,500}(?=@)                                 # a token in a URL
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -83,9 +85,16 @@ _HINTS = (
 )
 
 
+@lru_cache(maxsize=4096)
 def is_secret_name(name: str) -> bool:
     """Return whether what has this name is a secret: `api_key`, `X-Api-Key`, `accessToken` ..., but not `max_tokens`."""
     return _SECRET_NAME.search(_words(name)) is not None
+
+
+@lru_cache(maxsize=4096)
+def _holds_secrets(name: str) -> bool:
+    """Return whether all values of a mapping with this name count as secrets, since its keys may be any."""
+    return _MAPPING_OF_SECRETS.search(_words(name)) is not None
 
 
 def _words(name: str) -> str:
@@ -129,6 +138,8 @@ def redact(value: object, name: str = "", replace: Replace = _replace) -> Any:
         name: The field or key that holds the value.
         replace: What to put in the place of a text with secrets.
     """
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
     return _redact(value, name, is_secret_name(name), replace)
 
 
@@ -143,7 +154,7 @@ def _redact(value: object, name: str, is_secret: bool, replace: Replace, depth: 
     if is_secret and isinstance(value, bytes):
         return REDACTED
     if isinstance(value, Mapping):
-        are_secret = is_secret or (name != "" and _MAPPING_OF_SECRETS.search(_words(name)) is not None)
+        are_secret = is_secret or _holds_secrets(name)
         items = [(key, str(key), item) for key, item in cast("Mapping[object, object]", value).items()]
         return {
             key: _redact(item, text, are_secret or is_secret_name(text), replace, depth + 1)

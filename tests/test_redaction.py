@@ -2,6 +2,7 @@
 
 import copy
 import json
+import time
 from typing import Any
 
 import pytest
@@ -65,6 +66,21 @@ NO_SECRETS = (
 def test_shapes_tell_secrets():
     assert {text: redact_text(text) for text in SHAPES} == SHAPES
     assert [text for text in NO_SECRETS if redact_text(text) != text] == []
+
+
+LONG = (
+    "a.", "a_", "sk-", "sk-a", "eyJaaaaaaaa.", "http://a:", "http://a", "bearer ", "basic a", "k=", "-", "?a_key=",
+    "-----BEGIN PRIVATE KEY-----",
+    "password=", "://", "xoxb-", "a:",
+)  # fmt: skip
+
+
+def test_long_texts_take_no_time():
+    texts = [form * (60_000 // len(form)) + "://=-" for form in LONG]
+    before = time.process_time()
+    for text in texts:
+        redact_text(text)
+    assert time.process_time() - before < 5
 
 
 def test_data_keeps_its_form():

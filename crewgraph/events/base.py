@@ -11,7 +11,16 @@ from enum import Enum
 from threading import RLock
 from typing import Annotated, Any, ClassVar, cast
 
-from pydantic import VERSION, BaseModel, ConfigDict, Field, PlainSerializer, field_serializer
+from pydantic import (
+    VERSION,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    SerializerFunctionWrapHandler,
+    field_serializer,
+    model_serializer,
+)
 from pydantic_core.core_schema import FieldSerializationInfo
 
 from crewgraph.redaction import RedactedRepr, redact
@@ -103,10 +112,6 @@ def _brief_scalar(value: object) -> object:
     return str(value)
 
 
-def _brief_extra(value: object) -> Any:
-    return redact(brief(value))
-
-
 # Before 2.14, pydantic lets several threads build a class at once, and some of them see it half built.
 _building: AbstractContextManager[object] = (
     nullcontext() if tuple(map(int, VERSION.split(".")[:2])) >= (2, 14) else RLock()
@@ -144,7 +149,7 @@ class BaseEvent(RedactedRepr):
     """
 
     model_config = ConfigDict(extra="allow", defer_build=True)
-    __pydantic_extra__: dict[str, Annotated[Any, PlainSerializer(_brief_extra)]] = Field(init=False)  # pyright: ignore[reportIncompatibleVariableOverride]
+    __pydantic_extra__: dict[str, Annotated[Any, PlainSerializer(brief)]] = Field(init=False)  # pyright: ignore[reportIncompatibleVariableOverride]
 
     timestamp: datetime = Field(default_factory=_now)
     """The time of the event, in UTC."""
@@ -249,6 +254,14 @@ class BaseEvent(RedactedRepr):
     def _dumped(self, value: object, info: FieldSerializationInfo) -> object:
         short = short_reference(value) if info.field_name in _REFERENCES else brief(value)
         return redact(short, info.field_name)
+
+    @model_serializer(mode="wrap")
+    def _dumped_with_extra(self, dump: SerializerFunctionWrapHandler) -> PlainDict:
+        dumped: PlainDict = dump(self)
+        for name in self.model_extra or ():
+            if name in dumped:
+                dumped[name] = redact(dumped[name], name)
+        return dumped
 
     def to_json(self, exclude: set[str] | None = None) -> PlainDict:
         """Return the event as JSON data, without the fields named in `exclude`."""
