@@ -214,6 +214,32 @@ def test_a_tampered_row_runs_nothing_on_an_event_loop(postgres: "Postgres", atta
     asyncio.run(read())
 
 
+class Page(TypedDict, total=False):
+    inputs: dict[str, Any]
+    text: str
+
+
+@pytest.mark.parametrize("attack", RUNNING)
+@pytest.mark.parametrize("inside", ["a node", "the code of a node"])
+def test_a_graph_around_a_crew_reads_by_its_own_saver(mode: Mode, inside: str, attack: str, tmp_path: Path):
+    touched, saver = tmp_path / "touched", InMemorySaver(serde=StrictSerializer())
+    team = failing(script())
+    outer: Any = StateGraph(Page)
+
+    def write(state: Page) -> Page:
+        return {"text": team.kickoff(state.get("inputs")).raw}
+
+    outer.add_node("team", mode.compile(team) if inside == "a node" else write)
+    outer.add_edge(START, "team")
+    app = outer.compile(checkpointer=saver)
+    with pytest.raises(ConnectionError):
+        mode.invoke(app, {"inputs": {}}, on("t"))
+    tamper_in_memory(saver, attacks(touched)[attack])
+    with suppress(*REFUSALS):
+        mode.invoke(app, None, on("t"))
+    assert not touched.exists()
+
+
 class Steps(BaseModel):
     n: int = 0
 
