@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from crewgraph.core.messages import Message
+from crewgraph.redaction import RedactedModel
 
 __all__ = ["Transcript", "digest", "encoded"]
 
@@ -26,6 +27,8 @@ def digest(*parts: object) -> str:
 
 
 def _stable(value: Any) -> object:
+    if isinstance(value, RedactedModel):
+        return BaseModel.model_dump(value, mode="json")  # with its secrets: a digest tells none, and differs with them
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     return getattr(value, "__qualname__", None) or type(value).__qualname__

@@ -26,6 +26,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.hooks.registry import pass_on
+from crewgraph.redaction import RedactedModel
 from crewgraph.schema import Metadata, PlainDict
 from crewgraph.tools.failure import ToolFailurePolicy
 
@@ -256,7 +257,7 @@ def _is_default(value: Any, field: FieldInfo) -> bool:
     return value is default or (type(value) in _CONTAINERS and value == default)
 
 
-class Definition(BaseModel):
+class Definition(RedactedModel):
     """The base of agents, tasks and crews."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="ignore")

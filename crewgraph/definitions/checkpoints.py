@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PrivateA
 
 from crewgraph.errors import DefinitionError
 from crewgraph.extensions import extension
+from crewgraph.redaction import RedactedModel
 
 __all__ = [
     "AgentCheckpoints",
@@ -26,7 +27,7 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
-class CheckpointSettings(BaseModel):
+class CheckpointSettings(RedactedModel):
     """When checkpoints of a run are written, and where they are stored: the fields of `crewgraph.CheckpointConfig`."""
 
     location: str = "./.checkpoints"

@@ -5,7 +5,6 @@ Coroutines that were begun for somebody who does not wait for them.
 
 import asyncio
 import atexit
-import logging
 import threading
 import time
 from collections.abc import Callable, Coroutine
@@ -14,6 +13,7 @@ from concurrent.futures import Future
 from contextvars import ContextVar, copy_context
 
 from crewgraph.errors import RunError
+from crewgraph.redaction import redacted_logger
 
 __all__ = ["BackgroundLoop", "PendingWork"]
 
@@ -48,7 +48,7 @@ class BackgroundLoop:
 
 _AT_EXIT = 10.0  # seconds for what is still under way when the interpreter ends
 
-_logger = logging.getLogger("crewgraph.events")
+_logger = redacted_logger("crewgraph.events")
 
 
 class PendingWork:

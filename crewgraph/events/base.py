@@ -11,9 +11,19 @@ from enum import Enum
 from threading import RLock
 from typing import Annotated, Any, ClassVar, cast
 
-from pydantic import VERSION, BaseModel, ConfigDict, Field, PlainSerializer, field_serializer
+from pydantic import (
+    VERSION,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    SerializerFunctionWrapHandler,
+    field_serializer,
+    model_serializer,
+)
 from pydantic_core.core_schema import FieldSerializationInfo
 
+from crewgraph.redaction import RedactedRepr, redact
 from crewgraph.schema import Metadata, PlainDict
 
 __all__ = ["BaseEvent", "WorkEvent", "attribute", "brief", "new_id", "short_reference", "task_id_of"]
@@ -125,7 +135,7 @@ def _task_in(fields: Mapping[str, object]) -> object:
     return fields.get("task") if task is None else task
 
 
-class BaseEvent(BaseModel):
+class BaseEvent(RedactedRepr):
     """Something that happened in a run.
 
     An event holds the objects it is about (`agent`, `task`, `crew` ...) as they are, neither copied nor
@@ -242,7 +252,16 @@ class BaseEvent(BaseModel):
 
     @field_serializer("*")
     def _dumped(self, value: object, info: FieldSerializationInfo) -> object:
-        return short_reference(value) if info.field_name in _REFERENCES else brief(value)
+        short = short_reference(value) if info.field_name in _REFERENCES else brief(value)
+        return redact(short, info.field_name)
+
+    @model_serializer(mode="wrap")
+    def _dumped_with_extra(self, dump: SerializerFunctionWrapHandler) -> PlainDict:
+        dumped: PlainDict = dump(self)
+        for name in self.model_extra or ():
+            if name in dumped:
+                dumped[name] = redact(dumped[name], name)
+        return dumped
 
     def to_json(self, exclude: set[str] | None = None) -> PlainDict:
         """Return the event as JSON data, without the fields named in `exclude`."""

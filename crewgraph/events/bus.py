@@ -6,7 +6,6 @@ their dependencies (`Depends`), and `EventBus` calls them. `BaseEventListener` i
 
 import asyncio
 import inspect
-import logging
 import os
 import sys
 import threading
@@ -24,6 +23,7 @@ from crewgraph.events.background import PendingWork
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.lineage import ENDS, OUTER, STARTS, assign_lineage, unemitted_event
 from crewgraph.events.stream_context import CONTEXT_LISTENERS, SINKS
+from crewgraph.redaction import redacted_logger
 
 __all__ = [
     "RUNTIME_STATE",
@@ -318,7 +318,7 @@ def _share_events(first: Registration, second: Registration) -> bool:
 
 _H = TypeVar("_H", bound=UserHandler)
 
-_logger = logging.getLogger("crewgraph.events")
+_logger = redacted_logger("crewgraph.events")
 _FAILED = "The event handler `%s` failed on the event `%s`; the run goes on."
 
 _DONE: Future[None] = Future()

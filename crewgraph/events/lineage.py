@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from crewgraph.errors import CrewgraphError
 from crewgraph.events.base import BaseEvent, new_id, task_id_of
+from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict, PlainMapping
 
 __all__ = [
@@ -65,7 +66,7 @@ __all__ = [
 ]
 
 
-_log = logging.getLogger("crewgraph.events")
+_log = redacted_logger("crewgraph.events")
 
 
 class EmptyStackError(CrewgraphError):

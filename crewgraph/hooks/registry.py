@@ -3,7 +3,6 @@
 The hooks of a point run one after the other, each on what the previous ones left.
 """
 
-import logging
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from crewgraph.core.cancellation import is_control_flow
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.hooks.points import HookAborted, InterceptionPoint
 from crewgraph.lazy import lazy, lazy_module
+from crewgraph.redaction import redacted_logger
 
 __all__ = [
     "HookFn",
@@ -164,7 +164,7 @@ else:
     crewai_event_bus = lazy("crewgraph.events.bus:crewai_event_bus")
     hook_events = lazy_module("crewgraph.events.hooks")
 
-_log = logging.getLogger("crewgraph.hooks")
+_log = redacted_logger("crewgraph.hooks")
 
 Reducer = Callable[[Any, Any], bool]
 """Takes the context and what a hook returned; returns whether that changed anything."""

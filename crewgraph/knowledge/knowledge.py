@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator
+from pydantic import ConfigDict, Field, PrivateAttr, field_validator
 from pydantic_core import PydanticSerializationError
 
 from crewgraph.core.digests import digest
@@ -17,6 +17,7 @@ from crewgraph.knowledge.source.langchain import RetrieverKnowledgeSource
 from crewgraph.knowledge.storage import BaseKnowledgeStorage, KnowledgeStorage, resolve_knowledge_storage
 from crewgraph.lazy import lazy
 from crewgraph.overrides import override_of
+from crewgraph.redaction import RedactedModel
 from crewgraph.schema import Metadata
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ _LIMIT = 5
 _THRESHOLD = 0.6
 
 
-class Knowledge(BaseModel):
+class Knowledge(RedactedModel):
     """Texts from sources, searched by meaning.
 
         knowledge = Knowledge(collection_name="mill", sources=["The mill closes at noon.", "opening_hours.pdf"])

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
 from crewgraph.core.digests import digest
 from crewgraph.core.loops.bridge import in_thread
@@ -15,6 +15,7 @@ from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.plain import plain
 from crewgraph.knowledge.passage import Passage, SearchResult
 from crewgraph.overrides import overridable, override_of
+from crewgraph.redaction import RedactedModel
 from crewgraph.schema import Metadata, PlainDict
 from crewgraph.storage.store.namespace import Entry, FoundEntry, StoreNamespace
 
@@ -28,7 +29,7 @@ __all__ = [
 ]
 
 
-class BaseKnowledgeStorage(BaseModel, ABC):
+class BaseKnowledgeStorage(RedactedModel, ABC):
     """The base of knowledge storages; subclass it for a custom one.
 
     `save`, `search` and `reset` are enough: without `asave`, `asearch` and `areset` they run in a thread on an event loop.

@@ -16,6 +16,7 @@ from crewgraph.errors import MissingExtra, ModelError
 from crewgraph.extras import load, require
 from crewgraph.lazy import lazy
 from crewgraph.llm.providers import Provider, Target
+from crewgraph.redaction import redact
 from crewgraph.schema import PlainDict
 
 __all__ = ["AsyncInterceptingTransport", "BaseInterceptor", "InterceptingTransport", "open_chat_model"]
@@ -147,7 +148,30 @@ def open_chat_model(target: Target, settings: Mapping[str, Any]) -> Any:
     lenient = bool(keywords.pop("drop_params", False))
     address = target.address(keywords.pop("base_url", None))
     key = target.key(keywords.pop("api_key", None), address)
-    keywords |= {"model": target.model, "base_url": address, "api_key": key}
+    public = {"model": target.model, "base_url": address, **keywords}
+    model = _chat_model(
+        target, address, keywords | {"model": target.model, "base_url": address, "api_key": key}, lenient
+    )
+    return model if redact(public) == public else _showing_no_secrets(model)
+
+
+def _showing_no_secrets(model: Any) -> Any:
+    """Return a chat model that shows traces no headers, passwords and the like, as LangChain does; the key it hides itself."""
+    described: PlainDict = model._serialized
+    fields: PlainDict = described.get("kwargs", {})
+    is_hidden = {name: isinstance(value, dict) and "lc" in value for name, value in fields.items()}
+    shown = {name: value if is_hidden[name] else redact(value, name) for name, value in fields.items()}
+    parameters = model._get_invocation_params
+
+    def shown_parameters(*args: Any, **keywords: Any) -> Any:
+        return redact(parameters(*args, **keywords))
+
+    # In the place of a cached property and of a method; LangChain uses both for traces alone.
+    vars(model).update(_serialized={**described, "kwargs": shown}, _get_invocation_params=shown_parameters)
+    return model
+
+
+def _chat_model(target: Target, address: str | None, keywords: dict[str, Any], lenient: bool) -> Any:
     match target.provider.name:
         case "azure" if address is not None and "/openai/v1" not in address:
             return _azure_model(address, keywords)

@@ -1,6 +1,5 @@
 """Fallback models: each is tried when the ones before it failed."""
 
-import logging
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from types import TracebackType
@@ -14,6 +13,7 @@ from crewgraph.errors import CrewgraphError, ModelError
 from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.llm.retry import status_of
 from crewgraph.llm.structure import structured_model
+from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainMapping
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ OnFallback = Callable[[str, str, Exception], None]
 _REQUEST_ERRORS = {400, 413, 422}
 """HTTP status codes of invalid requests, which would fail with any other model, too."""
 
-_log = logging.getLogger(__name__)
+_log = redacted_logger(__name__)
 
 
 def may_fall_back(error: BaseException) -> bool:

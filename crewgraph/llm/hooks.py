@@ -1,6 +1,5 @@
 """A model whose requests run the user's LLM call hooks."""
 
-import logging
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
@@ -16,6 +15,7 @@ from crewgraph.hooks.points import HookAborted, InterceptionPoint
 from crewgraph.hooks.registry import adispatch, dispatch, has_hooks
 from crewgraph.llm.conversation import openai_messages, read_messages, text_of
 from crewgraph.llm.wrapper import ModelWrapper
+from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["HookExecutor", "HookedModel"]
 
 
-_log = logging.getLogger("crewgraph.hooks")
+_log = redacted_logger("crewgraph.hooks")
 _PRE, _POST = InterceptionPoint.PRE_MODEL_CALL, InterceptionPoint.POST_MODEL_CALL
 
 

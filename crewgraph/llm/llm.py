@@ -4,7 +4,6 @@ The `pop_*` functions take the keywords out that crewgraph itself handles: provi
 """
 
 import inspect
-import logging
 from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import partial
@@ -35,6 +34,7 @@ from crewgraph.llm.responses import ResponsesMixin
 from crewgraph.llm.result import call_result, function_result
 from crewgraph.llm.runnable import RunnableModel
 from crewgraph.overrides import overridable, override_of
+from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict, PlainMapping
 
 __all__ = ["LLM", "SETTINGS", "pop_fallbacks", "pop_price", "pop_provider", "pop_response_format"]
@@ -118,7 +118,7 @@ else:
     events = lazy_module("crewgraph.llm.events")
     resolve = lazy_module("crewgraph.llm.resolve")
 
-_log = logging.getLogger(__name__)
+_log = redacted_logger(__name__)
 _building = RLock()  # shared by all models: each is built only once, and models stay copyable
 
 _NATIVE = {"openai", "azure", "anthropic", "gemini", "bedrock"}

@@ -4,7 +4,6 @@ Settings and results follow CrewAI 1.15; the items are those of https://platform
 `ResponsesMixin` adds the settings to `LLM`, `Responses` holds the state of a chain, `responses_result` parses a response.
 """
 
-import logging
 from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -12,6 +11,7 @@ from typing import Any, Generic, NamedTuple, Protocol, Self, TypedDict, TypeVar,
 
 from crewgraph.core.messages import Reply
 from crewgraph.llm.conversation import openai_messages, text_of
+from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict, PlainMapping
 
 __all__ = [
@@ -258,7 +258,7 @@ _SETTING_NAMES = ("builtin_tools", "auto_chain", "auto_chain_reasoning", "parse_
 _UNSUPPORTED = frozenset({"frequency_penalty", "logit_bias", "logprobs", "n", "presence_penalty", "seed", "stop"})
 """Parameters of the Chat Completions API that the Responses API rejects."""
 
-_log = logging.getLogger(__name__)
+_log = redacted_logger(__name__)
 
 _LAST_MESSAGE: ContextVar[object] = ContextVar("crewgraph_responses_answer", default=None)
 

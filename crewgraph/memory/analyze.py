@@ -1,6 +1,5 @@
 """Requests to a model about memories, as programs for sync and async, and as functions."""
 
-import logging
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -14,6 +13,7 @@ from crewgraph.llm.structure import read_structure
 from crewgraph.memory.analysis import ConsolidationPlan, ExtractedMemories, MemoryAnalysis, QueryAnalysis, QueryGaps
 from crewgraph.memory.records import MemoryRecord, ScopeInfo, utc_now
 from crewgraph.prompts.book import Book, english
+from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict, model_outline
 
 __all__ = [
@@ -29,7 +29,7 @@ __all__ = [
     "query_analysis_program",
 ]
 
-_log = logging.getLogger("crewgraph")
+_log = redacted_logger("crewgraph")
 _M = TypeVar("_M", bound=BaseModel)
 _ATTEMPTS = 2
 _MAX_NAMES = 50

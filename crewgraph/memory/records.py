@@ -8,6 +8,7 @@ from uuid import uuid4
 
 from pydantic import BaseModel, Field
 
+from crewgraph.redaction import RedactedModel
 from crewgraph.schema import Metadata
 
 __all__ = [
@@ -129,7 +130,7 @@ _REASON_THRESHOLD = 0.5
 _DAY = 86400
 
 
-class MemoryConfig(BaseModel):
+class MemoryConfig(RedactedModel):
     """Weights and thresholds of a memory."""
 
     recency_weight: float = Field(default=0.3, ge=0, le=1)

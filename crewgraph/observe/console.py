@@ -18,7 +18,7 @@ from rich.text import Text
 
 from crewgraph.events import BaseEvent, EventBus
 from crewgraph.observe.event_lines import Line, LineStatus, event_lines, truncate_block, truncate_line, truncate_name
-from crewgraph.observe.redaction import SecretRedactor
+from crewgraph.redaction import SecretRedactor
 
 __all__ = ["QUIET", "ConsoleColumns", "ConsoleListener", "Stopwatch", "format_duration"]
 

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from crewgraph import events
 from crewgraph.events.base import attribute, brief
-from crewgraph.observe.redaction import redact_fields
+from crewgraph.redaction import redact
 from crewgraph.text import printable
 
 __all__ = [
@@ -31,7 +31,7 @@ __all__ = [
 
 def format_arguments(values: object) -> str:
     """Format arguments as in a call, with secrets redacted."""
-    values = redact_fields(brief(values))
+    values = redact(brief(values))
     if not isinstance(values, Mapping):
         return str(values)
     items = cast("Mapping[str, object]", values).items()

@@ -1,13 +1,12 @@
 """The log file of a run, as set by `output_log_file`."""
 
-import logging
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from crewgraph.events import BaseEvent, EventBus, TaskCompletedEvent, TaskStartedEvent
-from crewgraph.observe.redaction import SecretRedactor
+from crewgraph.redaction import SecretRedactor, redacted_logger
 from crewgraph.settings import private_file
 from crewgraph.text import json_text
 
@@ -19,7 +18,7 @@ try:
 except ImportError:  # Windows: processes should log to separate files there
     fcntl = None
 
-_log = logging.getLogger("crewgraph")
+_log = redacted_logger("crewgraph")
 _write_lock = threading.Lock()
 
 _DEFAULT_NAME = "logs.txt"

@@ -6,7 +6,6 @@
 
 import asyncio
 import atexit
-import logging
 import os
 import sqlite3
 import threading
@@ -21,6 +20,7 @@ from typing import Concatenate, NamedTuple, ParamSpec, Self, TypeVar
 
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.errors import StorageError
+from crewgraph.redaction import redacted_logger
 from crewgraph.settings import private_file
 
 __all__ = [
@@ -184,7 +184,7 @@ MEMORY = ":memory:"
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
-_logger = logging.getLogger(__name__)
+_logger = redacted_logger(__name__)
 _WORKERS = 2
 _BEGIN_WRITE = "BEGIN IMMEDIATE"
 _LOG_CHECK_INTERVAL = 16  # transactions between two looks at the log
@@ -317,12 +317,7 @@ class Database:
         nonblocking: bool = getattr(self._nonblocking, "now", False)
         deadline, pauses = 0.0, iter(_LOCK_PAUSES)
         while True:
-            lock = self._lock
-            if not lock.acquire(blocking=not nonblocking):
-                raise WouldBlock
-            if lock is not self._lock:  # the interpreter has begun to end meanwhile
-                lock.release()
-                continue
+            lock = self._acquired(nonblocking)
             try:
                 result = self._attempt(begin, work, *args, **kwargs)
                 break
@@ -344,6 +339,15 @@ class Database:
             if self._written % _LOG_CHECK_INTERVAL == 0 and self._log_size() > _MAX_LOG_BYTES:
                 self._checkpoint_log(nonblocking)
         return result
+
+    def _acquired(self, nonblocking: bool) -> "threading.Lock | _EndLock":
+        while True:
+            lock = self._lock
+            if not lock.acquire(blocking=not nonblocking):
+                raise WouldBlock
+            if lock is self._lock:
+                return lock
+            lock.release()  # the interpreter has begun to end meanwhile
 
     def _attempt(
         self,

@@ -17,6 +17,7 @@ from crewgraph.core.messages import ToolSpec
 from crewgraph.deprecations import warn_deprecated
 from crewgraph.errors import DefinitionError
 from crewgraph.extras import load
+from crewgraph.redaction import RedactedModel
 from crewgraph.schema import PlainDict, from_signature
 from crewgraph.tools.failure import ToolFailurePolicy
 from crewgraph.tools.langchain import arguments_of, is_async_only, is_langchain_tool, langchain_tool
@@ -124,7 +125,7 @@ def keep_always(_arguments: object = None, _result: object = None) -> bool:
     return True
 
 
-class BaseTool(BaseModel, ABC, metaclass=ToolType):
+class BaseTool(RedactedModel, ABC, metaclass=ToolType):
     """Base class of tools.
 
     Subclasses set `name` and `description` and implement `_run`, whose parameters are the arguments of the tool.

@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import ToolSpec
 from crewgraph.errors import DefinitionError, LimitReached, ToolFailed
+from crewgraph.redaction import redact_text
 from crewgraph.schema import (
     JsonSchema,
     PlainDict,
@@ -326,7 +327,7 @@ class CrewStructuredTool:
             raise InvalidArguments(f"the arguments of `{self.name}` are invalid: {error}") from error
 
     def __repr__(self) -> str:
-        return f"CrewStructuredTool(name={self.name!r}, description={self.description!r})"
+        return redact_text(f"CrewStructuredTool(name={self.name!r}, description={self.description!r})")
 
 
 def _check_parameters(name: str, func: Callable[..., object], schema: type[BaseModel]) -> None:

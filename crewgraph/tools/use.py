@@ -1,6 +1,5 @@
 """Guards tool calls: every error of a tool becomes a text that the model can act on."""
 
-import logging
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 from crewgraph.core.cancellation import is_control_flow
 from crewgraph.core.messages import ToolSpec
 from crewgraph.errors import ToolFailed
+from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import shorten
 from crewgraph.tools.adapt import AdaptedTool
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GuardedTool", "Outcome", "unknown_tool_message"]
 
-_log = logging.getLogger("crewgraph.tools")
+_log = redacted_logger("crewgraph.tools")
 _MESSAGE_LIMIT = 2000
 """Maximum number of characters of an exception message that the model sees."""
 

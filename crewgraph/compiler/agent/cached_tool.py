@@ -1,6 +1,5 @@
 """Tools with cached results."""
 
-import logging
 from collections.abc import Callable
 from contextvars import Context
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from crewgraph.core.plain import plain
 from crewgraph.core.replay import is_traced
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
+from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
 from crewgraph.tools.adapt import AdaptedTool, atraced, traced
 from crewgraph.tools.arguments import Refusal
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["CachedTool", "is_cacheable", "with_cache"]
 
 
-_log = logging.getLogger("crewgraph.tools")
+_log = redacted_logger("crewgraph.tools")
 
 
 def with_cache(tool: GuardedTool, agent: BaseAgent, crew: Crew | None) -> "GuardedTool | CachedTool":

@@ -1,6 +1,5 @@
 """The events of an agent's work, for a task or for the messages of a kickoff."""
 
-import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -47,12 +46,13 @@ from crewgraph.events.people import (
     LLMGuardrailStartedEvent,
 )
 from crewgraph.events.tool import ToolUsageErrorEvent
+from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
 
 __all__ = ["AgentReport", "KickoffReport", "KnowledgeReport"]
 
 
-_log = logging.getLogger("crewgraph")
+_log = redacted_logger("crewgraph")
 
 
 class AgentReport:

@@ -6,7 +6,6 @@ read are repaired by `function_calling_llm`, where there is one.
 
 import dataclasses
 import json
-import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -38,6 +37,7 @@ from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.llm.structure import reply_structure
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
+from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
 from crewgraph.text import extract_json
 from crewgraph.tools.arguments import Refusal
@@ -55,7 +55,7 @@ __all__ = [
 ]
 
 
-_log = logging.getLogger("crewgraph")
+_log = redacted_logger("crewgraph")
 
 _YES = ("yes", "y", "ok", "okay", "true", "approve", "approved", "allow", "allowed")
 _NO = ("no", "n", "false", "deny", "denied", "refuse", "refused", "reject", "rejected")

@@ -3,7 +3,6 @@
 Plans of agents for their own tasks are in `compiler.agent.plan`.
 """
 
-import logging
 from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 
@@ -27,13 +26,14 @@ from crewgraph.errors import OutputInvalid
 from crewgraph.llm.conversation import openai_messages
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
+from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainMapping
 from crewgraph.text import shorten
 
 __all__ = ["crew_plan_body", "crew_plan_key", "planning_binding"]
 
 
-_log = logging.getLogger("crewgraph")
+_log = redacted_logger("crewgraph")
 
 
 def planning_binding(crew: Crew, tasks: Sequence[TaskBinding]) -> TaskBinding | None:

@@ -41,6 +41,7 @@ from crewgraph.definitions.run_options import Inputs
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import CompileError
 from crewgraph.schema import PlainDict
+from crewgraph.storage.checkpoints.strict import strictly_reading
 
 __all__ = ["FlowForm", "FlowGraph", "ShownAsFlow", "draw_graph", "edges_of"]
 
@@ -280,7 +281,8 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         saver = cast("Any", place.saver if self.checkpointer in (None, True) else self.checkpointer or None)
         run = FlowRun(self.flow, self.plan, None, {}, stored=saver is not None)
         run.is_shown = False
-        run.saver, run.thread_id = saver, "/".join(filter(None, [place.thread, place.task]))
+        run.saver = None if saver is None else strictly_reading(saver)
+        run.thread_id = "/".join(filter(None, [place.thread, place.task]))
         return run
 
     def begun(self, run: FlowRun, inputs: Inputs) -> GraphUpdate:

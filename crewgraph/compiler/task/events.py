@@ -4,7 +4,6 @@
 earlier tasks, so the database would grow with the square of their number.
 """
 
-import logging
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -26,6 +25,7 @@ from crewgraph.events.agent import (
 )
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.task import TaskCompletedEvent, TaskFailedEvent, TaskOutputUnstructuredEvent, TaskStartedEvent
+from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
 
 __all__ = ["NOTES", "RunNotes", "TaskNote", "TaskReport", "record_task_note"]
@@ -61,7 +61,7 @@ def record_task_note(slug: str, messages: list[dict[str, object]]) -> None:
         notes.tasks[slug] = TaskNote(datetime.now(), messages)
 
 
-_log = logging.getLogger("crewgraph")
+_log = redacted_logger("crewgraph")
 
 
 class TaskReport(AgentReport):

@@ -9,10 +9,11 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import TYPE_CHECKING, Literal, cast
 from urllib.parse import quote, urlencode
 
-from pydantic import BaseModel, ConfigDict, Field, FilePath, PrivateAttr, model_validator
+from pydantic import ConfigDict, Field, FilePath, PrivateAttr, model_validator
 
 from crewgraph.errors import RemoteAgentError
 from crewgraph.extras import load
+from crewgraph.redaction import RedactedModel
 from crewgraph.schema import PlainDict
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ __all__ = [
 ]
 
 
-class TLSConfig(BaseModel):
+class TLSConfig(RedactedModel):
     """TLS certificates for connections to a remote agent."""
 
     model_config = ConfigDict(extra="forbid")
@@ -67,7 +68,7 @@ class TLSConfig(BaseModel):
         return context
 
 
-class ClientAuthScheme(BaseModel, ABC):
+class ClientAuthScheme(RedactedModel, ABC):
     """Base class of authentication schemes; subclass it for a scheme of your own."""
 
     tls: TLSConfig | None = None

@@ -1,6 +1,5 @@
 """Remote agents as a capability of an agent: cards are fetched before the run starts, and again for each task."""
 
-import logging
 from collections.abc import Iterable
 from typing import Any
 
@@ -15,10 +14,11 @@ from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.errors import CompileError, RemoteAgentError
 from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
+from crewgraph.redaction import redacted_logger
 
 __all__ = ["RemoteAgentsCapability"]
 
-_log = logging.getLogger("crewgraph.tools")
+_log = redacted_logger("crewgraph.tools")
 
 
 class RemoteAgentsCapability(Capability):

@@ -21,6 +21,7 @@ from pydantic import (
 from crewgraph.contrib.a2a.auth import ClientAuthScheme
 from crewgraph.contrib.a2a.extension import ValidatedA2AExtension
 from crewgraph.deprecations import user_stacklevel, warn_deprecated
+from crewgraph.redaction import RedactedModel
 
 __all__ = [
     "A2AClientConfig",
@@ -70,7 +71,7 @@ class WebhookSignatureMode(StrEnum):
     HMAC_SHA256 = "hmac_sha256"
 
 
-class WebhookSignatureConfig(BaseModel):
+class WebhookSignatureConfig(RedactedModel):
     """Settings with which a receiver verifies push notifications."""
 
     mode: WebhookSignatureMode = WebhookSignatureMode.NONE
@@ -103,7 +104,7 @@ class WebhookSignatureConfig(BaseModel):
         )
 
 
-class PushNotificationConfig(BaseModel):
+class PushNotificationConfig(RedactedModel):
     """Have the remote agent notify a webhook of yours; crewgraph polls in the meantime."""
 
     url: AnyHttpUrl
@@ -198,7 +199,7 @@ def _update_config(value: Any) -> object:
     return kind.model_validate(value)
 
 
-class RemoteAgent(BaseModel):
+class RemoteAgent(RedactedModel):
     """An agent served elsewhere, to which an agent may delegate work."""
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
@@ -293,7 +294,7 @@ class A2AConfig(RemoteAgent):
         return self
 
 
-class ServedAgent(BaseModel):
+class ServedAgent(RedactedModel):
     """Server settings: accepted in `Agent(a2a=...)`, without effect."""
 
 

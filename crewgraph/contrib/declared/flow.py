@@ -1,7 +1,6 @@
 """Flow declarations: the data model of YAML and JSON flow files."""
 
 import json
-import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -17,11 +16,12 @@ from crewgraph.contrib.declared.state import FlowStateDefinition
 from crewgraph.definitions.flow.method import events_of
 from crewgraph.errors import DefinitionError
 from crewgraph.extras import load
+from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
 
 __all__ = ["FlowConfigDefinition", "FlowDeclaration", "log_flow_definition_issues"]
 
-_LOG = logging.getLogger(__name__)
+_LOG = redacted_logger(__name__)
 
 
 class FlowConfigDefinition(DeclarationModel):

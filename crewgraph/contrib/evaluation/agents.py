@@ -1,7 +1,6 @@
 """Evaluates agents while they run."""
 
 import asyncio
-import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import Context
@@ -39,12 +38,13 @@ from crewgraph.events import (
     crewai_event_bus,
 )
 from crewgraph.events.bus import EventBus, is_replaying
+from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
 
 __all__ = ["AgentEvaluator", "EventSubscriptions", "create_default_evaluator"]
 
 
-_log = logging.getLogger("crewgraph")
+_log = redacted_logger("crewgraph")
 
 
 class AgentEvaluator:

@@ -1,7 +1,6 @@
 """Experiments: run crews or agents on cases and compare the scores with expectations."""
 
 import hashlib
-import logging
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
@@ -19,6 +18,7 @@ from crewgraph.definitions.crew.evaluation import mean
 from crewgraph.definitions.crew.pending import PendingCrew
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import RunError
+from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainMapping
 
 __all__ = [
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 
-_log = logging.getLogger("crewgraph")
+_log = redacted_logger("crewgraph")
 
 _METRICS = [category.value for category in MetricCategory]
 

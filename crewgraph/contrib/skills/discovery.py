@@ -1,6 +1,5 @@
 """Finds and loads skills from folders, `Skill` objects and registry references."""
 
-import logging
 from collections.abc import Iterable
 from itertools import count
 from pathlib import Path
@@ -27,6 +26,7 @@ from crewgraph.events.skill import (
     SkillLoadedEvent,
     SkillLoadFailedEvent,
 )
+from crewgraph.redaction import redacted_logger
 
 __all__ = [
     "activate_skill",
@@ -39,7 +39,7 @@ __all__ = [
     "merged_skills",
 ]
 
-_log = logging.getLogger("crewgraph.skills")
+_log = redacted_logger("crewgraph.skills")
 
 _MAX_FOLDERS = 1000
 """Maximum number of folders searched for skills."""

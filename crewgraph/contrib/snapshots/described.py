@@ -1,6 +1,7 @@
 """Serializes definitions to plain data, from which another process can recreate them."""
 
 import importlib
+import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 from uuid import UUID
 
-from pydantic import BaseModel
+from pydantic import BaseModel, SecretStr, ValidationError
 
 from crewgraph.definitions.base import Definition
 from crewgraph.definitions.flow.flow import Flow
@@ -18,13 +19,13 @@ from crewgraph.definitions.placeholders import TemplatedDefinition
 from crewgraph.errors import DefinitionError
 from crewgraph.former_names import current_name
 from crewgraph.llm.base import BaseLLM
+from crewgraph.redaction import is_secret_name, redact, redact_text
 from crewgraph.schema import PlainDict, PlainMapping
 
 __all__ = ["describe_definition", "recreate_definition"]
 
-_NAME, _REF, _LOST, _PAIRS = "$name", "$ref", "$lost", "$pairs"
+_NAME, _REF, _LOST, _PAIRS, _SECRET = "$name", "$ref", "$lost", "$pairs", "$secret"
 _DESCRIBED: Any = (BaseModel, BaseLLM, Flow)
-_SECRET = re.compile(r"(^|_)(api_?key|key|secret|password|token|credentials?)$", re.IGNORECASE)
 _RUN_FIELDS = frozenset(
     {
         *("id", "config", "security_config", "execution_context", "entity_type"),
@@ -49,10 +50,11 @@ def describe_definition(definition: Any) -> PlainDict:
     """Describe a definition and everything it refers to as plain data.
 
     Objects that can be imported by name (classes, functions, `@tool` tools) are stored as that name. Others (a lambda, an open
-    connection) are replaced by a note. Secrets (`api_key` and the like) are omitted and read from the environment on restore.
+    connection) are replaced by a note. Of a secret (an `api_key`, a header, a password in a URL ...) the name of the environment
+    variable with its value is stored, or nothing but that it is missing.
     """
     writer = _Writer()
-    top = writer.plain(definition, type(definition).__name__)
+    top = writer.plain(definition, type(definition).__name__, definition)
     return {"top": top, "things": writer.things}
 
 
@@ -62,7 +64,8 @@ def recreate_definition(plain: PlainMapping) -> Any:
     Imports the modules that it names.
 
     Raises:
-        DefinitionError: If part of it could not be described, or a name can no longer be imported.
+        DefinitionError: If part of it could not be described, a name can no longer be imported, or a secret is not in the
+            environment.
     """
     return _Reader(plain["things"]).value(plain["top"])
 
@@ -73,17 +76,24 @@ class _Writer:
         self._indices: dict[int, int] = {}
         self._references: list[Any] = []  # keeps objects alive, so that ids stay unique
 
-    def plain(self, value: Any, where: str) -> Any:
-        if value is None or isinstance(value, (bool, int, float, str)) and not isinstance(value, Enum):
-            return value
+    def plain(self, value: Any, where: str, shown: Any) -> Any:
+        """Describe a value; `shown` is the same without secrets."""
         if isinstance(value, Enum):
             return {_NAME: f"{_qualified_name(type(value))}.{value.name}"}
+        if isinstance(value, SecretStr):
+            return _secret_described(value.get_secret_value(), where)
+        if isinstance(value, str):
+            return value if shown == value else _secret_described(value, where)
+        if value is None or isinstance(value, (bool, int, float)):
+            return value
         if isinstance(value, (Path, UUID, date)):
             return str(value)
         if isinstance(value, Mapping):
-            return self._mapping(cast("Mapping[Any, Any]", value), where)
+            return self._mapping(cast("Mapping[Any, Any]", value), where, shown)
         if isinstance(value, (list, tuple, set, frozenset)):
-            return [self.plain(item, f"{where}[{n}]") for n, item in enumerate(cast("list[Any]", value))]
+            items = list(cast("list[Any]", value))
+            shown_items = cast("list[Any]", shown if isinstance(shown, (list, tuple)) else redact(items))
+            return [self.plain(item, f"{where}[{n}]", shown_items[n]) for n, item in enumerate(items)]
         return self._name_or_reference(value, where)
 
     def _name_or_reference(self, value: Any, where: str) -> Any:
@@ -94,11 +104,11 @@ class _Writer:
             return {_REF: self._thing(value, where)}
         return {_LOST: f"`{where}` ({kind.__name__})"}
 
-    def _mapping(self, value: Mapping[Any, Any], where: str) -> PlainDict:
-        items = [(key, self.plain(item, f"{where}[{key!r}]")) for key, item in value.items()]
+    def _mapping(self, value: Mapping[Any, Any], where: str, shown: Mapping[Any, Any]) -> PlainDict:
+        items = [(key, self.plain(item, f"{where}[{key!r}]", shown[key])) for key, item in value.items()]
         if all(isinstance(key, str) and not key.startswith("$") for key, _ in items):
             return dict(items)
-        return {_PAIRS: [[self.plain(key, where), item] for key, item in items]}
+        return {_PAIRS: [[self.plain(key, where, redact(key)), item] for key, item in items]}
 
     def _thing(self, value: "BaseModel | BaseLLM | Flow", where: str) -> int:
         if id(value) in self._indices:
@@ -108,11 +118,44 @@ class _Writer:
         thing = {"class": _qualified_name(type(value)), "fields": dict[str, Any]()}
         self.things.append(thing)
         thing["fields"] = {
-            name: self.plain(item, f"{where}.{name}")
-            for name, item in _arguments(value).items()
-            if not (_SECRET.search(name) and isinstance(item, str))
+            name: self.plain(item, f"{where}.{name}", redact(item, name)) for name, item in _arguments(value).items()
         }
         return index
+
+
+_VARIABLE = "$env"
+_PREFIX = re.compile(r"((bearer|basic|token|apikey) )?", re.IGNORECASE)
+_MIN_LENGTH = 6  # a shorter value of a variable is found in too many texts
+
+
+def _secret_described(value: str, where: str) -> PlainDict:
+    """Describe a secret by the environment variables that hold it; without them it is missing."""
+    parts: list[Any] = [value]
+    for text, name in _variables_in(value):
+        marked = [_split(part, text, {_VARIABLE: name}) if isinstance(part, str) else [part] for part in parts]
+        parts = [piece for pieces in marked for piece in pieces]
+    rest = "".join(part for part in parts if isinstance(part, str))
+    is_harmless = _PREFIX.fullmatch(rest) is not None or ("://" in rest and redact_text(rest) == rest)
+    is_known = any(not isinstance(part, str) for part in parts)
+    return {_SECRET: f"`{where}`", **({"parts": parts} if is_known and is_harmless else {})}
+
+
+def _variables_in(secret: str) -> list[tuple[str, str]]:
+    """Return the values and names of the environment variables that a secret is made of, the longest first."""
+    found = [
+        (value, name)
+        for name, value in os.environ.items()
+        if len(value) >= _MIN_LENGTH and value in secret and (is_secret_name(name) or secret.split(" ")[-1] == value)
+    ]
+    return sorted(found, key=lambda item: (-len(item[0]), item))
+
+
+def _split(text: str, part: str, mark: PlainDict) -> list[Any]:
+    """Return a text in pieces, with a mark in the place of each occurrence of one part."""
+    pieces: list[Any] = []
+    for piece in text.split(part):
+        pieces += [piece, mark]
+    return [piece for piece in pieces[:-1] if piece != ""]
 
 
 def _arguments(value: "BaseModel | BaseLLM | Flow") -> PlainDict:
@@ -146,7 +189,11 @@ def _is_default(value: Any, field: Any) -> bool:
 
 def _attributes(value: BaseLLM) -> dict[str, Any]:
     """Return the public attributes of a language model."""
-    return {name: item for name, item in vars(value).items() if not name.startswith("_")}
+    attributes = {name: item for name, item in vars(value).items() if not name.startswith("_")}
+    own_key = vars(value).get(
+        "_api_key"
+    )  # `api_key` of an `LLM`, which reads the environment's where it was given none
+    return attributes if own_key is None else {**attributes, "api_key": own_key}
 
 
 class _Reader:
@@ -166,6 +213,8 @@ class _Reader:
                 f"{fields[_LOST]} cannot be imported by name, so it was not stored. Define it in a module, or resume the run "
                 "with your program's own definition: `crew.kickoff(from_checkpoint=config)`"
             )
+        if _SECRET in fields:
+            return _secret(fields)
         if _PAIRS in fields:
             return {self.value(key): self.value(item) for key, item in fields[_PAIRS]}
         if _REF in fields:
@@ -176,9 +225,45 @@ class _Reader:
         if index not in self._objects:
             thing = self._things[index]
             kind = _import(thing["class"])
-            fields = {name: self.value(item) for name, item in thing["fields"].items()}
-            self._objects[index] = _construct(kind, fields)
+            fields = {
+                name: self.value(item)
+                for name, item in thing["fields"].items()
+                if not _is_left_to_the_class(name, item)
+            }
+            try:
+                self._objects[index] = _construct(kind, fields)
+            except ValidationError as error:
+                missing = [item[_SECRET] for name, item in thing["fields"].items() if _is_left_to_the_class(name, item)]
+                if not missing:
+                    raise
+                raise _missing(" and ".join(missing)) from error
         return self._objects[index]
+
+
+def _is_left_to_the_class(name: str, plain: Any) -> bool:
+    """Return whether a secret field was not stored; most classes then read a variable of their own."""
+    return isinstance(plain, dict) and _SECRET in plain and "parts" not in plain and is_secret_name(name)
+
+
+def _secret(plain: PlainMapping) -> str:
+    parts: list[Any] = plain.get("parts") or []
+    values = [part if isinstance(part, str) else os.environ.get(part[_VARIABLE]) for part in parts]
+    if not parts:
+        raise _missing(plain[_SECRET])
+    if None in values:
+        names = [part[_VARIABLE] for part in parts if not isinstance(part, str) and part[_VARIABLE] not in os.environ]
+        raise DefinitionError(
+            f"{plain[_SECRET]} is a secret, which was not stored: it was the value of the environment variable "
+            f"{', '.join(f'`{name}`' for name in names)}, which is not set. Set it and restore again."
+        )
+    return "".join(value for value in values if value is not None)
+
+
+def _missing(where: str) -> DefinitionError:
+    return DefinitionError(
+        f"{where} is a secret, which was not stored. Resume the run with your program's own definition, which has it: "
+        "`crew.kickoff(from_checkpoint=config)`. Next time take it from an environment variable, whose name is stored"
+    )
 
 
 def _construct(kind: type[Any], fields: dict[str, Any]) -> Any:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 from uuid import uuid4
 
-from pydantic import BaseModel
+from crewgraph.redaction import RedactedModel
 
 __all__ = ["BaseProvider", "JsonProvider", "SqliteProvider", "detect_provider", "snapshot_id"]
 
@@ -21,7 +21,7 @@ def snapshot_id() -> str:
     return f"{datetime.now(UTC):%Y%m%dT%H%M%S}_{uuid4().hex[:8]}"
 
 
-class BaseProvider(BaseModel, ABC):
+class BaseProvider(RedactedModel, ABC):
     """Stores snapshots at a location, on branches; each snapshot knows its parent."""
 
     provider_type: str = "base"

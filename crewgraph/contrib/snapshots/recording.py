@@ -1,6 +1,5 @@
 """Records snapshots of crews, flows and agents while they run."""
 
-import logging
 import os
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -27,6 +26,7 @@ from crewgraph.events.lineage import ENDS, STARTS, scope_event
 from crewgraph.events.llm import LLMStreamChunkEvent
 from crewgraph.events.stream_context import CONTEXT_LISTENERS
 from crewgraph.events.task import TaskCompletedEvent
+from crewgraph.redaction import redacted_logger
 from crewgraph.runtime.run_hooks import SnapshotOrigin
 from crewgraph.runtime.run_target import RunPlace
 from crewgraph.schema import PlainDict, PlainMapping
@@ -43,7 +43,7 @@ __all__ = [
     "saver_at",
 ]
 
-_log = logging.getLogger("crewgraph")
+_log = redacted_logger("crewgraph")
 _lock = threading.Lock()
 _savers: dict[Path, SqliteCheckpointer] = {}
 

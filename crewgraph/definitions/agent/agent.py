@@ -38,6 +38,7 @@ from crewgraph.deprecations import user_stacklevel
 from crewgraph.overrides import overridable
 from crewgraph.prompts.book import Book
 from crewgraph.prompts.i18n import I18N
+from crewgraph.redaction import redact_text
 from crewgraph.tools.base import BaseTool
 from crewgraph.tools.image import AddImageTool
 
@@ -222,7 +223,7 @@ class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, AgentCheckpoints, LastR
         return f"agent `{self.template('role')}`"
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(role={self.role}, goal={self.goal}, backstory={self.backstory})"
+        return redact_text(f"{type(self).__name__}(role={self.role}, goal={self.goal}, backstory={self.backstory})")
 
     __str__ = __repr__
 

@@ -1,6 +1,5 @@
 """Methods on the memories and the knowledge of crews."""
 
-import logging
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -9,6 +8,7 @@ from crewgraph.memory.entity import EntityMemory
 from crewgraph.memory.external import ExternalMemory
 from crewgraph.memory.long_term import LongTermMemory
 from crewgraph.memory.short_term import ShortTermMemory, StoredMemory
+from crewgraph.redaction import redacted_logger
 
 if TYPE_CHECKING:
     from crewgraph.definitions.crew.crew import Crew
@@ -83,7 +83,7 @@ class CrewKnowledge:
         return list({id(item): item for item in knowledges if item is not None}.values())
 
 
-_log = logging.getLogger("crewgraph")
+_log = redacted_logger("crewgraph")
 
 _MEMORY_FIELDS: dict[str, tuple[str, ...]] = {
     "short_term": ("short_term_memory",),

@@ -1,7 +1,6 @@
 """Training of crews: the `train` methods, and the JSON file of people's feedback and the lessons drawn from it."""
 
 import json
-import logging
 import os
 import tempfile
 from collections.abc import Callable, Mapping
@@ -13,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.errors import RunError, StorageError
 from crewgraph.lazy import lazy
+from crewgraph.redaction import redacted_logger
 
 if TYPE_CHECKING:
     from crewgraph.definitions.crew.crew import Crew
@@ -85,7 +85,7 @@ class CrewTraining:
         await atrain_crew(cast("Crew", self), n_iterations, filename, inputs, feedback, checkpointer)
 
 
-_log = logging.getLogger("crewgraph")
+_log = redacted_logger("crewgraph")
 
 _NO_PICKLE = "nothing is pickled here"
 

@@ -13,6 +13,7 @@ from pydantic_core import PydanticUndefined
 from crewgraph.definitions.flow.feedback import PendingFeedbackContext
 from crewgraph.definitions.flow.method import ensure_metadata
 from crewgraph.errors import DefinitionError
+from crewgraph.redaction import RedactedModel
 
 __all__ = [
     "FlowPersistence",
@@ -35,7 +36,7 @@ class _PlainValue(metaclass=_PlainValueType):
     """The type of every value of a class attribute but pydantic's own private attributes."""
 
 
-class FlowPersistence(BaseModel, ABC):
+class FlowPersistence(RedactedModel, ABC):
     """The base of custom backends, in which states are saved in addition to checkpoints.
 
     A subclass has pydantic fields, which its constructor takes, or an `__init__` of its own, which need not call ours and may

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field, field_validator, model_validator
 from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.lazy import lazy
 from crewgraph.overrides import overridable, override_of
+from crewgraph.redaction import redact_text
 from crewgraph.text import shorten
 
 if TYPE_CHECKING:
@@ -209,7 +210,7 @@ class ModelGuardrail(GuardrailVerbs):
     """The rule."""
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({shorten(self.description, 60)!r})"
+        return f"{type(self).__name__}({shorten(redact_text(self.description), 60)!r})"
 
 
 class LLMGuardrail(ModelGuardrail):

@@ -22,6 +22,7 @@ from crewgraph.definitions.task.verbs import TaskVerbs
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.prompts.book import english
 from crewgraph.prompts.i18n import I18N
+from crewgraph.redaction import redact_text
 from crewgraph.text import fill_path, placeholders
 
 __all__ = ["NOT_SPECIFIED", "ConditionalTask", "NotSpecified", "Task"]
@@ -318,7 +319,9 @@ class Task(TaskVerbs, TemplatedDefinition):
         return self
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(description={self.description}, expected_output={self.expected_output})"
+        return redact_text(
+            f"{type(self).__name__}(description={self.description}, expected_output={self.expected_output})"
+        )
 
     __str__ = __repr__
 

@@ -5,19 +5,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self, cast
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
+from pydantic import ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.deprecations import warn_deprecated
 from crewgraph.errors import SourceError
 from crewgraph.knowledge.files import decode_text, display_name, read_file, resolve_file
 from crewgraph.knowledge.passage import CHUNK_OVERLAP, CHUNK_SIZE, Passage, chunk_size_problem, split_chunks
+from crewgraph.redaction import RedactedModel
 from crewgraph.schema import Metadata
 
 __all__ = ["BaseFileKnowledgeSource", "BaseKnowledgeSource", "StringKnowledgeSource", "TextFileKnowledgeSource"]
 
 
-class BaseKnowledgeSource(BaseModel, ABC):
+class BaseKnowledgeSource(RedactedModel, ABC):
     """The base of sources; subclass it for a custom source.
 
     Overriding `load_content` is enough: what it returns (a text, or texts by origin) is split into chunks and stored. Or override

@@ -1,6 +1,5 @@
 """Tests a crew: rounds whose task outputs a model scores, and the table of scores."""
 
-import logging
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
@@ -27,6 +26,7 @@ from crewgraph.events.crew import (
 from crewgraph.lazy import lazy
 from crewgraph.llm.resolve import as_model
 from crewgraph.llm.usage import UsageLedger, total
+from crewgraph.redaction import redacted_logger
 from crewgraph.runtime.agent.standalone import run_standalone
 from crewgraph.runtime.console import crew_console
 from crewgraph.runtime.crew.kickoff import emit_crew_event, failure_text, kickoff_program, validate_inputs
@@ -79,7 +79,7 @@ def _number(value: float | None, digits: int) -> str:
     return "-" if value is None else f"{value:.{digits}f}"
 
 
-_log = logging.getLogger("crewgraph")
+_log = redacted_logger("crewgraph")
 
 
 def evaluate_crew(

@@ -16,6 +16,7 @@ from crewgraph.compiler.task.training import TRAINING
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.task.output import set_fields
 from crewgraph.errors import CompileError
+from crewgraph.runtime.runs.storage import checkpointer_of_graph
 
 __all__ = ["CrewGraph", "Graph", "compile_crew", "graph_of"]
 
@@ -54,7 +55,7 @@ def compile_crew(
     tasks = _bind_with_lessons(crew, training_data_of(crew)) if crew.tasks else None
     graph = crew_graph(crew, tasks, form)
     compiled = graph.compile(
-        checkpointer=checkpointer,
+        checkpointer=checkpointer_of_graph(checkpointer),
         store=store,
         cache=cache,
         interrupt_before=form.tasks(form.before, tasks or ()),

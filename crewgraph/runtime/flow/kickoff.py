@@ -44,7 +44,7 @@ from crewgraph.runtime.run_hooks import flow_observers, observed, run_entry_hook
 from crewgraph.runtime.run_target import own_saver
 from crewgraph.runtime.runs.metadata import FLOW_GRANULARITY, FLOW_NAME, has_single_node
 from crewgraph.runtime.runs.retention import Retention
-from crewgraph.runtime.runs.storage import checkpointer_for
+from crewgraph.runtime.runs.storage import checkpointer_for, checkpointer_of_graph
 from crewgraph.schema import PlainDict
 from crewgraph.storage.claims.keepers import claim_keeper
 from crewgraph.text import storable_id
@@ -200,9 +200,12 @@ def flow_questions(run: FlowRun, questions: Mapping[str, PlainDict]) -> PendingF
     )
 
 
-def compile_flow(flow: "Flow", granularity: str | None = None, **options: Any) -> FlowGraph:
+def compile_flow(
+    flow: "Flow", granularity: str | None = None, *, checkpointer: Any = None, **options: Any
+) -> FlowGraph:
     """Compile a flow to a graph; see `Flow.compile`."""
-    return form_of(flow, granularity or flow.granularity).graph(flow, **options)
+    form = form_of(flow, granularity or flow.granularity)
+    return form.graph(flow, checkpointer=checkpointer_of_graph(checkpointer), **options)
 
 
 def state_of_enclosing_run(flow: "Flow", default: Any) -> Any:

@@ -8,8 +8,9 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from crewgraph.settings import retention_days, size_cap, storage_dir
 from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
+from crewgraph.storage.checkpoints.strict import strictly_reading
 
-__all__ = ["DATABASE", "checkpointer_for", "default_checkpointer"]
+__all__ = ["DATABASE", "checkpointer_for", "checkpointer_of_graph", "default_checkpointer"]
 
 
 DATABASE = "checkpoints.db"
@@ -41,7 +42,7 @@ def checkpointer_for(*candidates: object) -> "BaseCheckpointSaver[Any] | None":
 
     Raises:
         TypeError: the candidate is not a checkpointer.
-        StorageError: the database cannot be opened.
+        StorageError: the database cannot be opened, or the checkpointer may run code from it.
     """
     checkpointer = next((checkpointer for checkpointer in candidates if checkpointer is not None), True)
     if checkpointer is False:
@@ -53,4 +54,15 @@ def checkpointer_for(*candidates: object) -> "BaseCheckpointSaver[Any] | None":
             f"`checkpointer` is a {type(checkpointer).__name__}; give a LangGraph checkpointer, False to store nothing, or None "
             "for the default database"
         )
-    return checkpointer  # pyright: ignore[reportUnknownVariableType]
+    return strictly_reading(checkpointer)  # pyright: ignore[reportUnknownArgumentType]
+
+
+def checkpointer_of_graph(checkpointer: Any) -> Any:
+    """Return what a caller passes to `compile`: a checkpointer that runs no code from its database, or None, True, False.
+
+    Raises:
+        StorageError: the checkpointer may run code from its database.
+    """
+    if isinstance(checkpointer, BaseCheckpointSaver):
+        return strictly_reading(checkpointer)  # pyright: ignore[reportUnknownArgumentType]
+    return checkpointer

@@ -1,5 +1,6 @@
 """LangGraph checkpointer on one SQLite file, for `invoke` and `ainvoke`."""
 
+import copy
 import os
 import random
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
@@ -54,6 +55,9 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
     Only built-in types, messages and LangGraph's own types are restored as what they were; instances of other classes
     are restored as a dict of their fields. Pass `serde` (or use `with_allowlist`) to allow more.
     """
+
+    _source: "SqliteCheckpointer | None" = None
+    """The saver that this one is a clone of, with another serializer."""
 
     saves_inline = True
     """Saves are short enough for a run to make them on its own thread; see `put_many`."""
@@ -110,8 +114,15 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
     def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> "SqliteCheckpointer":
         """The same database, deserialized with more classes allowed, as (module, class) pairs."""
         clone = super().with_allowlist(extra_allowlist)
-        assert isinstance(clone, SqliteCheckpointer)
-        clone._codec = Codec(clone.serde, self._database.path)
+        return self if clone is self else self.with_serde(clone.serde)
+
+    def with_serde(self, serde: SerializerProtocol) -> "SqliteCheckpointer":
+        """The same database, read and written with another serializer."""
+        clone = copy.copy(self)
+        clone.serde = serde
+        clone._codec = Codec(serde, self._database.path)
+        clone._removal = Removal(self._threads, clone._codec.metadata)
+        clone._source = self
         return clone
 
     def get_next_version(self, current: str | float | None, channel: None) -> str:

@@ -159,7 +159,21 @@ class StrictSerializer(JsonPlusSerializer):
             pickle_fallback=False, allowed_json_modules=None, allowed_msgpack_modules=tuple(allowed) or None
         )
 
+    @classmethod
+    def like(cls, serde: JsonPlusSerializer) -> "StrictSerializer":
+        """Return a strict serializer with the allow-list of another one, if that has a list."""
+        listed = serde._allowed_msgpack_modules
+        return cls(allowed=() if isinstance(listed, bool) or listed is None else listed)
+
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
-        if data[0] == "json":
-            return json.loads(data[1])
+        """Deserialize a value.
+
+        Raises:
+            NotImplementedError: the kind of its bytes is unknown, or pickle, which would run them.
+        """
+        kind, encoded = data
+        if kind == "json":
+            return json.loads(encoded)
+        if kind == "pickle":
+            raise NotImplementedError("crewgraph reads no pickle, which runs what it holds")
         return super().loads_typed(data)

@@ -54,7 +54,10 @@ class FileClaims(ProcessClaims):
         if sys.platform == "win32" or not os.path.exists(self._path):
             return None
         with self._file_lock:
-            file = self._opened()
+            try:
+                file = self._opened()
+            except PermissionError:  # a database that is only read from here
+                return None
             process = _locked_by(file, _offset(thread_id))
             return None if process is None else _noted(file, thread_id, process)
 

@@ -11,7 +11,6 @@ give the saver a direct connection.
 
 import asyncio
 import atexit
-import logging
 import threading
 import time
 from collections.abc import Callable
@@ -26,6 +25,7 @@ from psycopg.rows import TupleRow
 from crewgraph.core.claims import Holder
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.errors import StorageError
+from crewgraph.redaction import redacted_logger
 from crewgraph.storage.claims.process import ProcessClaim, ProcessClaims, busy, process_name
 
 __all__ = ["PostgresClaim", "PostgresClaims", "postgres_claims"]
@@ -33,7 +33,7 @@ __all__ = ["PostgresClaim", "PostgresClaims", "postgres_claims"]
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _Connection = psycopg.Connection[TupleRow]
-_logger = logging.getLogger(__name__)
+_logger = redacted_logger(__name__)
 
 _HAS_TABLE = "SELECT to_regclass('crewgraph_claims')"
 _TABLE = """

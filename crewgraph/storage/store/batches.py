@@ -5,7 +5,6 @@
 """
 
 import json
-import logging
 import math
 import os
 import sqlite3
@@ -17,6 +16,7 @@ import numpy as np
 from langgraph.store.base import GetOp, IndexConfig, ListNamespacesOp, Result, SearchOp
 
 from crewgraph.errors import EmbedderError, StorageError
+from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
 from crewgraph.storage.database import Database
 from crewgraph.storage.store.entries import (
@@ -170,7 +170,7 @@ def _search_once(
 
 _BATCH = 256  # entries that are embedded at once
 _NEVER_EXPIRED = float("-inf")
-_logger = logging.getLogger(__name__)
+_logger = redacted_logger(__name__)
 
 
 class EmbeddingRequest(NamedTuple):

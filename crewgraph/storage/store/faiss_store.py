@@ -1,7 +1,6 @@
 """LangGraph store on one SQLite file with semantic search by FAISS, and the thread that deletes expired entries."""
 
 import asyncio
-import logging
 import os
 import time
 from collections.abc import Callable, Iterable
@@ -11,6 +10,7 @@ from threading import Event, Thread
 from langgraph.store.base import BaseStore, IndexConfig, Op, Result, TTLConfig
 
 from crewgraph.errors import StorageError
+from crewgraph.redaction import redacted_logger
 from crewgraph.storage.database import Closeable, Database
 from crewgraph.storage.store.batches import BatchRunner, EmbeddingRequest, EmbeddingResult, advance, store_embedder
 from crewgraph.storage.store.entries import delete_expired
@@ -21,7 +21,7 @@ __all__ = ["FaissStore", "Sweeper"]
 
 
 _SECONDS = 60  # of a minute
-_logger = logging.getLogger(__name__)
+_logger = redacted_logger(__name__)
 
 
 class Sweeper:

@@ -5,7 +5,6 @@
 reads on one state of the database.
 """
 
-import logging
 import os
 import secrets
 import sqlite3
@@ -20,6 +19,7 @@ from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 import numpy as np
 
 from crewgraph.errors import StorageError
+from crewgraph.redaction import redacted_logger
 from crewgraph.storage.database import MEMORY, Database
 from crewgraph.storage.store.schema import STORE_SCHEMA, Namespace, namespace_labels, namespaces_below
 from crewgraph.storage.store.vectors import (
@@ -135,7 +135,7 @@ _MIN_SAVED = 20_000  # vectors: fewer are read from the store as quickly
 _NEW_SHARE = 4  # a new copy is made when a quarter is new
 _LEFTOVER_AGE = 600  # seconds after which nobody writes a file any more
 _GENERATION_BITS = 62  # bits
-_logger = logging.getLogger(__name__)
+_logger = redacted_logger(__name__)
 
 
 class IndexPosition(NamedTuple):

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator
 
 from crewgraph.errors import DefinitionError
+from crewgraph.redaction import RedactedModel, redact_text
 from crewgraph.schema import PlainDict, PlainMapping
 
 __all__ = [
@@ -103,7 +104,7 @@ def _takes_two(function: Callable[..., Any]) -> bool:
     return len(required) == 2 or any(p.kind is p.VAR_POSITIONAL for p in parameters)
 
 
-class MCPServer(BaseModel, ABC):
+class MCPServer(RedactedModel, ABC):
     """An MCP server whose tools agents may use."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -149,7 +150,7 @@ class MCPServer(BaseModel, ABC):
         """Remove secrets from a text, such as a client error that shows the full address."""
         for secret in self._secrets:
             text = text.replace(secret, "...")
-        return text
+        return redact_text(text)
 
     @property
     def _secrets(self) -> list[str]:

@@ -2,7 +2,6 @@
 
 import asyncio
 import atexit
-import logging
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, wait
 from contextlib import suppress
@@ -12,6 +11,7 @@ from crewgraph.core.loops.threads import LoopThread
 from crewgraph.core.resources import enclosing_resources
 from crewgraph.errors import MCPServerError
 from crewgraph.extras import require
+from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
 from crewgraph.tools.mcp.server import MCPServer
 
@@ -20,7 +20,7 @@ __all__ = ["MCPSession", "acall_tool", "cached_tools", "call_tool", "list_tools"
 
 T = TypeVar("T")
 
-_log = logging.getLogger("crewgraph.tools")
+_log = redacted_logger("crewgraph.tools")
 _loop = LoopThread("crewgraph-mcp")
 _closing: set[Future[None]] = set()
 _CLOSE_TIMEOUT = 5.0

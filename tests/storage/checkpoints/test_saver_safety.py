@@ -1,6 +1,5 @@
 """Bytes of strangers: a database that was tampered with runs nothing, and no text reaches the SQL."""
 
-import json
 import os
 import sqlite3
 import sys
@@ -20,6 +19,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.types import Interrupt, Send
 from storage.checkpoints.saver_graphs import chain, on, run
+from storage.checkpoints.tampering import attacks
 
 from crewgraph.errors import StorageError
 from crewgraph.storage.checkpoints import SqliteCheckpointer
@@ -117,47 +117,13 @@ def test_what_cannot_be_stored_is_refused_before_anything_is_written():
         assert len(list(saver.list(on("t")))) == 1
 
 
-def _extension(code: int, *parts: Any) -> bytes:
-    return ormsgpack.packb(ormsgpack.Ext(code, ormsgpack.packb(parts)))
-
-
-def _attacks(touched: Path) -> dict[str, tuple[str, bytes]]:
-    command = f"touch {touched}"
-    pickled = b"cposix\nsystem\n(S'" + command.encode() + b"'\ntR."
-    constructor = {"lc": 2, "type": "constructor", "id": ["os", "system"], "args": [command]}
-    secret = {"lc": 1, "type": "secret", "id": ["PATH"]}
-    return {
-        "pickle": ("pickle", pickled),
-        "json constructor": ("json", json.dumps(constructor).encode()),
-        "json method": ("json", json.dumps(constructor | {"method": ["system"]}).encode()),
-        "json secret": ("json", json.dumps(secret).encode()),
-        "one argument": ("msgpack", _extension(0, "os", "system", command)),
-        "arguments": ("msgpack", _extension(1, "os", "system", [command])),
-        "named arguments": ("msgpack", _extension(2, "os", "system", {"command": command})),
-        "method": ("msgpack", _extension(3, "os", "environ", command, "get")),
-        "popen": ("msgpack", _extension(1, "subprocess", "Popen", [["touch", str(touched)]])),
-        "old pydantic": ("msgpack", _extension(4, "os", "system", {"command": command})),
-        "pydantic": ("msgpack", _extension(5, "os", "system", {"command": command}, "model_validate_json")),
-        "array": ("msgpack", _extension(6, "|O", [1], "C", pickled)),
-        "nested": (
-            "msgpack",
-            ormsgpack.packb({"a": [ormsgpack.Ext(1, ormsgpack.packb(("os", "system", [command])))]}),
-        ),
-        "depth": ("msgpack", b"\x91" * 100_000),
-        "json depth": ("json", b"[" * 100_000),
-        "noise": ("msgpack", b"\xc1\xff\0"),
-        "unknown": ("wasm", b"\0asm"),
-        "empty": ("", b""),
-    }
-
-
-@pytest.mark.parametrize("attack", sorted(_attacks(Path())))
+@pytest.mark.parametrize("attack", sorted(attacks(Path())))
 def test_a_tampered_value_runs_nothing(attack: str, tmp_path: Path):
     file, touched = tmp_path / "runs.sqlite", tmp_path / "touched"
     with SqliteCheckpointer(file) as saver:
         kept(saver, "value")
         saver.put_writes({"configurable": saver_place(saver)}, [("c", "write")], "task")
-    typed = _attacks(touched)[attack]
+    typed = attacks(touched)[attack]
     connection = sqlite3.connect(file)
     connection.execute("UPDATE payloads SET kind = ?, data = ?", typed)
     connection.commit()

@@ -1,0 +1,251 @@
+"""Redaction of secrets in what is shown to people or stored: reprs, events, logs, JSON dumps and documents.
+
+A secret is found by the name of what holds it (`api_key`, `headers`, `env` ...) or by its shape (a bearer token, `sk-...`, a
+password in a URL ...). A secret that has neither, such as a word in a prompt, is not found.
+"""
+
+import logging
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Self, cast
+
+from pydantic import BaseModel, SecretBytes, SecretStr
+from pydantic_core import to_json
+
+__all__ = [
+    "REDACTED",
+    "RedactedModel",
+    "RedactedRepr",
+    "Replace",
+    "SecretRedactor",
+    "UnshownText",
+    "is_secret_name",
+    "redact",
+    "redact_text",
+    "redacted_logger",
+]
+
+
+REDACTED = "***"
+"""What stands in the place of a secret."""
+
+_DEEPEST = 100  # of data that contains itself
+_MIN_LENGTH = 8  # a shorter value is more likely a common word than a secret
+
+_KINDS_OF_KEYS = (
+    "access|account|admin|api|auth|client|consumer|encryption|license|master|private|secret|service|shared|signing|storage"
+    "|subscription"
+)
+_SECRET_NAME = re.compile(
+    rf"(?<![a-z])((({_KINDS_OF_KEYS})_?key|secret|passw(or)?d|passphrase|credential|cookie)s?|pwd|token|authorization|auth"
+    r"|(access|api|auth|bearer|id|refresh|session)_?tokens|connection_string|dsn|jwt)$"
+)
+_MAPPING_OF_SECRETS = re.compile(r"(?<![a-z])(headers|env|environment|environ|cookies|default_query)$")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[-. ]")
+
+_SHAPES = re.compile(
+    r"""
+    -----BEGIN\ [A-Z ]*PRIVATE\ KEY-----.*?(?:-----END\ [A-Z ]*PRIVATE\ KEY-----|\Z)
+    | \beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?                                   # JSON web token
+    | \b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{12,}\b                                 # AWS
+    | \b(?:sk|rk|pk)[-_](?=[\w-]{0,100}\d)[\w-]{8,}                                  # OpenAI, Anthropic, Stripe ...
+    | \b(?:gh[pousr]_|github_pat_|glpat-|hf_|gsk_|npm_|r8_|lsv2_|nvapi-|pplx-|tvly-|xai-|xox[a-z]-)[\w-]{10,}
+    | \bAIza[\w-]{20,} | \bya29\.[\w-]{10,} | \bSG\.[\w-]{10,}\.[\w-]{10,}     # Google, SendGrid
+    | (?P<before>
+        (?i:\bbearer\s+)(?=[\w.~+/=-]{0,100}\d|[\w.~+/=-]{24})
+        | (?i:\bbasic\s+)(?=[A-Za-z0-9+/]{0,100}[a-z][A-Z0-9+/=])(?=[A-Za-z0-9+/=]{12})
+        | [?&](?i:(?:[\w.-]{0,40}[_.-])?(?:key|apikey|token|secret|password|pwd|sig|signature))=(?=[^&\#\s])
+        | \b(?i:(?:\w{0,40}_)?(?:password|passwd|pwd|api_?key|secret|token|accountkey|sharedaccesskey))
+          =(?=["']?[\w+/.~!@\#%^*-]{6})
+      )["']?[^\s&;,\#"'<>]+
+    | (?P<user>\b[A-Za-z][A-Za-z0-9+.-]{0,30}://[^\s/?\#@:]{0,200}:)[^\s/?\#]{1,500}(?=@)  # a password in a URL
+    | (?P<scheme>\bhttps?://)[^\s/?\#:@]{1,500}(?=@)                                 # a token in a URL
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_HINTS = (
+    "://",
+    "=",
+    "-",
+    "_",
+    "AKIA",
+    "ASIA",
+    "ABIA",
+    "ACCA",
+    "eyJ",
+    "AIza",
+    "ya29",
+    "SG.",
+    "earer",
+    "EARER",
+    "asic",
+    "ASIC",
+)
+
+
+@lru_cache(maxsize=4096)
+def is_secret_name(name: str) -> bool:
+    """Return whether what has this name is a secret: `api_key`, `X-Api-Key`, `accessToken` ..., but not `max_tokens`."""
+    return _SECRET_NAME.search(_words(name)) is not None
+
+
+@lru_cache(maxsize=4096)
+def _holds_secrets(name: str) -> bool:
+    """Return whether all values of a mapping with this name count as secrets, since its keys may be any."""
+    return _MAPPING_OF_SECRETS.search(_words(name)) is not None
+
+
+def _words(name: str) -> str:
+    return _HUMP.sub("_", name).lower()
+
+
+def redact_text(text: str) -> str:
+    """Return a text without what has the shape of a secret."""
+    if not any(hint in text for hint in _HINTS):
+        return text
+    return _SHAPES.sub(lambda found: "".join(part for part in found.groups() if part) + REDACTED, text)
+
+
+class UnshownText(str):
+    """A text that is or holds a secret, in a dump for the program: its `repr` shows none, and it is otherwise the text itself."""
+
+    def __new__(cls, text: str, shown: str = REDACTED) -> Self:
+        made = super().__new__(cls, text)
+        made._shown = shown
+        return made
+
+    _shown: str
+
+    def __repr__(self) -> str:
+        return repr(self._shown)
+
+
+Replace = Callable[[str, str], str]
+"""Returns what stands in the place of a text with secrets, given also the same text without them."""
+
+
+def _replace(text: str, shown: str) -> str:
+    return shown
+
+
+def redact(value: object, name: str = "", replace: Replace = _replace) -> Any:
+    """Return plain data without secrets; objects that are no plain data are left as they are.
+
+    Args:
+        value: A text, a number, None, or mappings and sequences of these.
+        name: The field or key that holds the value.
+        replace: What to put in the place of a text with secrets.
+    """
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    return _redact(value, name, is_secret_name(name), replace)
+
+
+def _redact(value: object, name: str, is_secret: bool, replace: Replace, depth: int = 0) -> Any:
+    if depth > _DEEPEST:
+        return "..."
+    if isinstance(value, str):
+        shown = (REDACTED if value else value) if is_secret else redact_text(value)
+        return value if shown == value else replace(value, shown)
+    if isinstance(value, (SecretStr, SecretBytes)):
+        return REDACTED if replace is _replace else value
+    if is_secret and isinstance(value, bytes):
+        return REDACTED
+    if isinstance(value, Mapping):
+        are_secret = is_secret or _holds_secrets(name)
+        items = [(key, str(key), item) for key, item in cast("Mapping[object, object]", value).items()]
+        return {
+            key: _redact(item, text, are_secret or is_secret_name(text), replace, depth + 1)
+            for key, text, item in items
+        }
+    if isinstance(value, list) or type(value) is tuple:
+        items = list(_redact_items(cast("Sequence[object]", value), name, is_secret, replace, depth + 1))
+        return items if isinstance(value, list) else tuple(items)
+    return value
+
+
+def _redact_items(
+    values: Sequence[object], name: str, is_secret: bool, replace: Replace, depth: int
+) -> Iterator[object]:
+    """Redact the items of a sequence, which may be the arguments of a program: `--token x` and `--token=x`."""
+    follows_secret_option = False
+    for value in values:
+        text = value if isinstance(value, str) else ""
+        option, equals, _ = text.partition("=")
+        is_secret_option = option.startswith("-") and is_secret_name(option)
+        if is_secret_option and equals:
+            yield replace(text, f"{option}={REDACTED}")
+        else:
+            yield _redact(value, name, is_secret or (follows_secret_option and not is_secret_option), replace, depth)
+        follows_secret_option = is_secret_option and not equals
+
+
+class SecretRedactor:
+    """Redacts texts: what has the shape of a secret, and the values of environment variables that are named like secrets."""
+
+    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+        variables = (os.environ if environment is None else environment).items()
+        secrets = {value for name, value in variables if len(value) >= _MIN_LENGTH and is_secret_name(name)}
+        longest_first = sorted(secrets, key=len, reverse=True)
+        self._secrets = re.compile("|".join(map(re.escape, longest_first))) if secrets else None
+
+    def redact(self, text: str) -> str:
+        """Return a text with the secrets replaced."""
+        return redact_text(text if self._secrets is None else self._secrets.sub(REDACTED, text))
+
+
+class _Redaction(logging.Filter):
+    def filter(self, record: logging.LogRecord) -> bool:
+        text = record.getMessage()
+        shown = redact_text(text)
+        if shown != text:
+            record.msg, record.args = shown, ()
+        if record.exc_info and not record.exc_text:
+            record.exc_text = redact_text(_formatter.formatException(record.exc_info))
+        return True
+
+
+_formatter = logging.Formatter()
+_redaction = _Redaction()
+
+
+def redacted_logger(name: str) -> logging.Logger:
+    """Return the logger of that name, whose messages have no texts with the shape of a secret."""
+    logger = logging.getLogger(name)
+    logger.addFilter(_redaction)  # once, as it is the same
+    return logger
+
+
+class RedactedRepr(BaseModel):
+    """A model whose repr shows no secrets."""
+
+    if TYPE_CHECKING:  # the one that type checkers make of no fields takes none
+
+        def __init__(self, **fields: Any) -> None: ...
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, object]]:
+        for name, value in super().__repr_args__():
+            yield name, redact(value, name or "")
+
+
+class RedactedModel(RedactedRepr):
+    """A model whose repr and JSON data show no secrets.
+
+    `model_dump()` has them, as texts whose `repr` does not show them: it is for the program, which may make an equal object
+    of it.
+    """
+
+    if TYPE_CHECKING:
+
+        def __init__(self, **fields: Any) -> None: ...
+
+    def model_dump(self, **options: Any) -> dict[str, Any]:
+        """Return the fields; see pydantic. With `mode="json"` secrets are redacted."""
+        return redact(super().model_dump(**options), "", _replace if options.get("mode") == "json" else UnshownText)
+
+    def model_dump_json(self, *, indent: int | None = None, **options: Any) -> str:
+        """Return the fields as JSON, with secrets redacted; see pydantic."""
+        written: dict[str, Any] = {name: options.pop(name) for name in ("ensure_ascii",) if name in options}
+        return to_json(self.model_dump(mode="json", **options), indent=indent, **written).decode()

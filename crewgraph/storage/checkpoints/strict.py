@@ -1,0 +1,144 @@
+"""Reading of any checkpointer without running code from its database.
+
+LangGraph's serializer imports and calls what the stored bytes name, unless it has an allow-list. A saver that reads so is used
+through a view of it: the same connections, locks and settings, and serializers with LangGraph's list of plain types, messages
+and its own types, which is all that graphs of crews and flows store. The saver itself is not changed, so other graphs that it
+is shared with read as before.
+"""
+
+import threading
+from functools import lru_cache
+from typing import Any
+from weakref import WeakValueDictionary
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+from crewgraph.errors import StorageError
+from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
+from crewgraph.storage.checkpoints.values import StrictSerializer
+
+__all__ = ["TrustedSerializer", "strictly_reading"]
+
+
+_Saver = BaseCheckpointSaver[Any]
+
+
+class TrustedSerializer(SerializerProtocol):
+    """A serializer of your own for the runs of crews and flows.
+
+    crewgraph reads with LangGraph's serializers only where they have an allow-list, and refuses serializers that it does not
+    know. With this wrapper it uses one as it is: either because it constructs nothing that the bytes name, or because nobody
+    but you can write to the database.
+    """
+
+    def __init__(self, serde: SerializerProtocol) -> None:
+        self._serde = serde
+
+    def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
+        """Serialize a value to its kind and its bytes."""
+        return self._serde.dumps_typed(obj)
+
+    def loads_typed(self, data: tuple[str, bytes]) -> Any:
+        """Deserialize a value."""
+        return self._serde.loads_typed(data)
+
+
+_SERIALIZERS = (JsonPlusSerializer, EncryptedSerializer)
+
+# A view keeps the saver it belongs to, so an id is not given to another saver while there is a view.
+_views: WeakValueDictionary[int, _Saver] = WeakValueDictionary()
+_lock = threading.Lock()
+
+
+def strictly_reading(saver: _Saver) -> _Saver:
+    """Return a saver that runs no code from its database: the given one if it does not, otherwise a view of it.
+
+    A saver has one view as long as that is in use.
+
+    Raises:
+        StorageError: the saver has a serializer of a class that crewgraph does not know.
+    """
+    if isinstance(saver, _View) or (isinstance(saver, SqliteCheckpointer) and type(saver.serde) is StrictSerializer):
+        return saver
+    view = _views.get(id(saver))
+    if view is not None:
+        return view
+    names = _names_of_readers(saver)
+    if not names:
+        return saver
+    with _lock:
+        view = _views.get(id(saver))
+        if view is None:
+            view = _views[id(saver)] = _view_of(saver, names)
+        return view
+
+
+def _names_of_readers(saver: _Saver) -> tuple[str, ...]:
+    """Return the attributes of a saver that construct what the bytes name: its serializers, and savers that it wraps."""
+    names = [
+        "serde",
+        *(name for name, value in vars(saver).items() if isinstance(value, (*_SERIALIZERS, BaseCheckpointSaver))),
+    ]
+    return tuple(name for name in dict.fromkeys(names) if _strict(value := getattr(saver, name), saver) is not value)
+
+
+def _strict(value: Any, saver: _Saver) -> Any:
+    if isinstance(value, BaseCheckpointSaver):
+        return strictly_reading(value)  # pyright: ignore[reportUnknownArgumentType]
+    if isinstance(value, (StrictSerializer, TrustedSerializer)):
+        return value
+    if type(value) is JsonPlusSerializer:
+        return StrictSerializer.like(value)
+    if type(value) is EncryptedSerializer:
+        inner = _strict(value.serde, saver)
+        return value if inner is value.serde else EncryptedSerializer(value.cipher, inner)
+    raise StorageError(
+        f"the {type(saver).__name__} reads with a {type(value).__name__}, and it is not known whether that runs what a stored "
+        "row names. Give the saver `serde=StrictSerializer()` (`EncryptedSerializer(cipher, StrictSerializer())` to encrypt), or "
+        f"`serde=TrustedSerializer(...)` around the {type(value).__name__} if it constructs nothing or nobody else can write to "
+        "the database; both are in `crewgraph.storage.checkpoints`."
+    )
+
+
+def _view_of(saver: _Saver, names: tuple[str, ...]) -> _Saver:
+    if isinstance(saver, SqliteCheckpointer):
+        return saver.with_serde(_strict(saver.serde, saver))
+    view: Any = object.__new__(_view_class(type(saver), names))
+    view.__dict__ = saver.__dict__  # what the saver opens or counts later is the view's, too
+    view.viewed, view.readers = saver, {}
+    return view
+
+
+class _View:
+    """Marks a view of a saver."""
+
+    __slots__ = ()
+
+
+@lru_cache(maxsize=64)
+def _view_class(kind: type[_Saver], names: tuple[str, ...]) -> type[_Saver]:
+    fields: dict[str, Any] = {name: _reader(name) for name in names}
+    fields |= {"__slots__": ("readers", "viewed"), "__module__": kind.__module__, "__qualname__": kind.__qualname__}
+    metaclass: Any = type(kind)
+    return metaclass(kind.__name__, (_View, kind), fields)
+
+
+def _reader(name: str) -> property:
+    """Return the attribute of a view that stands before one of its saver's, and follows when that is set."""
+
+    def get(view: Any) -> Any:
+        value = getattr(view.viewed, name)
+        source, strict = view.readers.get(name, (None, None))
+        if source is not value:
+            strict = _strict(value, view.viewed)
+            view.readers = {**view.readers, name: (value, strict)}
+        return strict
+
+    def put(view: Any, value: Any) -> None:
+        # LangGraph's strict mode sets the serializer of a copy of the view; the saver keeps its own.
+        view.readers = {**view.readers, name: (getattr(view.viewed, name), _strict(value, view.viewed))}
+
+    return property(get, put)
