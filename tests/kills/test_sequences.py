@@ -170,7 +170,7 @@ class Office(RuleBasedStateMachine):
                 self.expect(result, verb)
 
     @rule(clock=_CLOCKS)
-    def forks(self, clock: float) -> None:
+    def is_forked(self, clock: float) -> None:
         if self.status != "done":
             return
         self.forks[self.number] += 1
