@@ -365,7 +365,9 @@ class Derived(JsonPlusSerializer):
     pass
 
 
-@pytest.mark.parametrize("serde", [Unknown(), Derived(), EncryptedSerializer(Plain(), Derived())], ids=repr)
+@pytest.mark.parametrize(
+    "serde", [Unknown(), Derived(), EncryptedSerializer(Plain(), Derived())], ids=["unknown", "derived", "encrypted"]
+)
 def test_a_serializer_that_nobody_knows_is_refused_with_the_remedy(mode: Mode, serde: Any):
     llm = script()
     runs: list[Callable[[Any], object]] = [
