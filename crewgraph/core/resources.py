@@ -45,6 +45,10 @@ class RunResources:
                 self._open[key] = make()
             return self._open[key]
 
+    def get(self, key: Hashable) -> Any:
+        """Return the resource of a key; None if it is not open."""
+        return self._open.get(key)
+
     def close(self) -> None:
         """Close all resources; later calls of `of` fail."""
         with self._lock:

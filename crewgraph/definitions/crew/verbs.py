@@ -20,7 +20,14 @@ if TYPE_CHECKING:
     from crewgraph.definitions.task.output import CrewOutput
     from crewgraph.runtime.crew.for_each import akickoff_for_each, kickoff_for_each
     from crewgraph.runtime.crew.graphs import compile_crew
-    from crewgraph.runtime.crew.kickoff import akickoff_crew, aresume_crew, kickoff_crew, resume_crew
+    from crewgraph.runtime.crew.kickoff import (
+        akickoff_crew,
+        aresume_crew,
+        arun_or_resume_crew,
+        kickoff_crew,
+        resume_crew,
+        run_or_resume_crew,
+    )
     from crewgraph.runtime.crew.results import all_with_files, with_files
     from crewgraph.runtime.streaming.crew import acrew_chunks, astream_crew, crew_chunks, stream_crew
 else:
@@ -35,6 +42,8 @@ else:
     aresume_crew = lazy("crewgraph.runtime.crew.kickoff:aresume_crew")
     kickoff_crew = lazy("crewgraph.runtime.crew.kickoff:kickoff_crew")
     resume_crew = lazy("crewgraph.runtime.crew.kickoff:resume_crew")
+    arun_or_resume_crew = lazy("crewgraph.runtime.crew.kickoff:arun_or_resume_crew")
+    run_or_resume_crew = lazy("crewgraph.runtime.crew.kickoff:run_or_resume_crew")
     astream_crew = lazy("crewgraph.runtime.streaming.crew:astream_crew")
     stream_crew = lazy("crewgraph.runtime.streaming.crew:stream_crew")
 
@@ -258,6 +267,45 @@ class CrewVerbs:
     ) -> "CrewOutput":
         """Continue a run that was interrupted or waits for an answer, on the current event loop; see `resume`."""
         return await aresume_crew(cast("Crew", self), thread_id, answer, checkpointer=checkpointer)
+
+    def run_or_resume(
+        self,
+        thread_id: str,
+        inputs: Inputs | None = None,
+        *,
+        checkpointer: Checkpointer = None,
+        granularity: str = "task",
+    ) -> "CrewOutput":
+        """Bring the run of a thread to its end, whatever has become of it: the job of a queue, which may be delivered twice.
+
+        A thread without a run begins one with the inputs. A run that failed, or whose process died, continues, with the inputs
+        it began with. One that is done returns its output, and one that waits for an answer the `PendingCrew`.
+
+        Args:
+            thread_id: The name that the run is stored under.
+            inputs: Values for the `{placeholders}` of a new run.
+            checkpointer: Where the run is stored, as for `kickoff`.
+            granularity: "task" or "step" of a new run; see `compile`.
+
+        Raises:
+            ThreadBusy: Somebody runs the thread now. A queue must try again later: what runs may still die.
+            RunError: Runs are not stored.
+            Exception: As for `kickoff`.
+        """
+        options = RunOptions(checkpointer=checkpointer, granularity=granularity)
+        return run_or_resume_crew(cast("Crew", self), thread_id, inputs, options)
+
+    async def arun_or_resume(
+        self,
+        thread_id: str,
+        inputs: Inputs | None = None,
+        *,
+        checkpointer: Checkpointer = None,
+        granularity: str = "task",
+    ) -> "CrewOutput":
+        """Bring the run of a thread to its end on the current event loop; see `run_or_resume`."""
+        options = RunOptions(checkpointer=checkpointer, granularity=granularity)
+        return await arun_or_resume_crew(cast("Crew", self), thread_id, inputs, options)
 
     def compile(
         self,

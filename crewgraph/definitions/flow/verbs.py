@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     from crewgraph.runtime.flow.kickoff import (
         akickoff_flow,
         aresume_flow,
+        arun_or_resume_flow,
         ask,
         compile_flow,
         kickoff_flow,
         resume_flow,
+        run_or_resume_flow,
         state_of_enclosing_run,
         waiting_flow_runs,
     )
@@ -46,6 +48,8 @@ else:
     compile_flow = lazy("crewgraph.runtime.flow.kickoff:compile_flow")
     kickoff_flow = lazy("crewgraph.runtime.flow.kickoff:kickoff_flow")
     resume_flow = lazy("crewgraph.runtime.flow.kickoff:resume_flow")
+    arun_or_resume_flow = lazy("crewgraph.runtime.flow.kickoff:arun_or_resume_flow")
+    run_or_resume_flow = lazy("crewgraph.runtime.flow.kickoff:run_or_resume_flow")
     state_of_enclosing_run = lazy("crewgraph.runtime.flow.kickoff:state_of_enclosing_run")
     aframes = lazy("crewgraph.runtime.streaming.flow:aframes")
     frames = lazy("crewgraph.runtime.streaming.flow:frames")
@@ -298,6 +302,26 @@ class FlowVerbs(FlowDrawings):
     async def resume_async(self, flow_id: str | None = None, feedback: object = None) -> Any:
         """Continue a run on the current event loop; see `resume`."""
         return await self.aresume(flow_id, feedback)
+
+    def run_or_resume(self, flow_id: str, inputs: Inputs | None = None) -> Any:
+        """Bring a run to its end, whatever has become of it: the job of a queue, which may be delivered twice.
+
+        Without a stored run one begins with the inputs. A run that failed, or whose process died, continues. One that is done
+        returns its result, and one that waits for an answer the `PendingFlow`.
+
+        Args:
+            flow_id: The id of the run.
+            inputs: Values for the state of a new run.
+
+        Raises:
+            ThreadBusy: Somebody runs it now. A queue must try again later: what runs may still die.
+            RunError: Runs of the flow are not stored.
+        """
+        return run_or_resume_flow(cast("Flow", self), flow_id, dict(inputs or {}))
+
+    async def arun_or_resume(self, flow_id: str, inputs: Inputs | None = None) -> Any:
+        """Bring a run to its end on the current event loop; see `run_or_resume`."""
+        return await arun_or_resume_flow(cast("Flow", self), flow_id, dict(inputs or {}))
 
     def ask(self, message: str, timeout: float | None = None, metadata: Mapping[str, Any] | None = None) -> Any:
         """Ask a person from inside a method, and return the answer as a string.

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import closing, nullcontext
+from dataclasses import replace
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -71,6 +72,7 @@ __all__ = [
     "CrewRun",
     "akickoff_crew",
     "aresume_crew",
+    "arun_or_resume_crew",
     "emit_crew_event",
     "failure_text",
     "kickoff_crew",
@@ -78,6 +80,7 @@ __all__ = [
     "plain_inputs",
     "resume_crew",
     "resume_program",
+    "run_or_resume_crew",
     "validate_inputs",
 ]
 
@@ -219,6 +222,33 @@ def _resume(
     return (yield from run.execute(resume_value, state.values.get(INPUTS) or {}))
 
 
+def run_or_resume_crew(crew: Crew, thread_id: str, inputs: Inputs | None, options: RunOptions) -> CrewOutput:
+    """Run a thread to its end, whatever has become of it before; see `Crew.run_or_resume`."""
+    with interruptible():
+        return drive(_run_or_resume(crew, thread_id, inputs, options))
+
+
+async def arun_or_resume_crew(crew: Crew, thread_id: str, inputs: Inputs | None, options: RunOptions) -> CrewOutput:
+    """Run a thread to its end on this event loop; see `Crew.run_or_resume`."""
+    with interruptible():
+        return await adrive(_run_or_resume(crew, thread_id, inputs, options))
+
+
+def _run_or_resume(crew: Crew, thread_id: str, inputs: Inputs | None, options: RunOptions) -> Program[CrewOutput]:
+    if not thread_id:
+        raise RunError("`run_or_resume` needs a `thread_id`, the name that the run is kept under")
+    options = replace(options, thread_id=thread_id)
+    with closing(RunResources()) as resources:
+        run = CrewRun(crew, run_place(crew, thread_id, options.checkpointer), options.granularity, resources)
+        if not run.place.checkpointer:
+            raise RunError("a run that is kept nowhere (`checkpointer=False`) cannot be resumed; run it with `kickoff`")
+        yield from run.claim_thread()
+        state = yield ReadState(run.graph, run.config)
+        if state.created_at is None:
+            return (yield from _start(crew, inputs, options, None, resources))
+        return (yield from _resume(crew, thread_id, options.checkpointer, None, resources))
+
+
 def validate_inputs(inputs: object) -> PlainDict:
     """Return the inputs as a dict.
 
@@ -280,8 +310,11 @@ class CrewRun:
             claim: ThreadClaim | None = place.method.run.claim
         else:
             assert place.thread_id is not None
-            claim = yield ClaimThread(claim_keeper(place.checkpointer), place.thread_id)
-            self.resources.of(("claim", place.thread_id), lambda: cast("ThreadClaim", claim))
+            key = ("claim", place.thread_id)
+            claim = self.resources.get(key)
+            if claim is None:
+                claim = yield ClaimThread(claim_keeper(place.checkpointer), place.thread_id)
+                self.resources.of(key, lambda: cast("ThreadClaim", claim))
         self._hold(claim)
 
     def _hold(self, claim: ThreadClaim | None) -> None:

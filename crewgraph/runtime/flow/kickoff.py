@@ -52,6 +52,7 @@ from crewgraph.text import storable_id
 __all__ = [
     "akickoff_flow",
     "aresume_flow",
+    "arun_or_resume_flow",
     "ask",
     "claimed_run",
     "compile_flow",
@@ -66,6 +67,7 @@ __all__ = [
     "resume_flow_program",
     "rewind",
     "run_of",
+    "run_or_resume_flow",
     "state_of_enclosing_run",
     "stored_values",
     "unknown_run",
@@ -149,6 +151,38 @@ async def aresume_flow(flow: "Flow", flow_id: str, feedback: object) -> Any:
     """Resume a run on this event loop."""
     with interruptible():
         return await adrive(with_failure_hooks(flow, resume_flow_program(flow, flow_id, feedback)))
+
+
+def run_or_resume_flow(flow: "Flow", flow_id: str, inputs: Inputs) -> Any:
+    """Bring a run to its end, whatever has become of it before; see `Flow.run_or_resume`."""
+    with interruptible():
+        return drive(with_failure_hooks(flow, _run_or_resume(flow, flow_id, inputs)))
+
+
+async def arun_or_resume_flow(flow: "Flow", flow_id: str, inputs: Inputs) -> Any:
+    """Bring a run to its end on this event loop; see `Flow.run_or_resume`."""
+    with interruptible():
+        return await adrive(with_failure_hooks(flow, _run_or_resume(flow, flow_id, inputs)))
+
+
+def _run_or_resume(flow: "Flow", flow_id: str, inputs: Inputs) -> Program[Any]:
+    if not flow_id:
+        raise RunError("`run_or_resume` needs a `flow_id`, the name that the run is kept under")
+    saver = checkpointer_for(own_saver(flow))
+    if saver is None:
+        raise RunError(f"flow `{flow.flow_name}` keeps no runs (`checkpointer=False`), so none can be gone on with")
+    graph = compile_flow(flow, checkpointer=saver)
+    inputs = {**inputs, "id": flow_id}
+    run = FlowRun(flow, graph.plan, None, inputs, stored=True)
+    return (yield from claimed_run(run, saver, flow_id, lambda: _begin_or_resume(graph, run, flow_id)))
+
+
+def _begin_or_resume(graph: FlowGraph, run: FlowRun, flow_id: str) -> Program[Any]:
+    graph, values = yield from stored_values(graph, run, flow_id)
+    if values:
+        return (yield from resume_flow_program(run.flow, flow_id, None, run.claim))
+    run.inputs = dict((yield from run_entry_hooks(run.flow, run.inputs)))
+    return (yield from execute_flow(graph, run, run.inputs, flow_id))
 
 
 def run_of(flow: "Flow", inputs: dict[str, object], feedback: object) -> Program[Any]:
