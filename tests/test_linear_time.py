@@ -58,7 +58,7 @@ GROWTH = 8  # for four times the length: linear is 4, quadratic is 16
 
 COMPUTED = {
     "crewgraph/contrib/skills/skill.py": r"^[\"']?name[\"']?[ \t]*:",
-    "crewgraph/observe/redaction.py": "secret-1|secret-2",
+    "crewgraph/redaction.py": "secret-1|secret-2",
     "crewgraph/definitions/placeholders.py": r"\{\{\s*+\.System\s*+\}\}",
 }
 """Patterns that a function makes of a value, with an example: any other stands at the top of its module."""

@@ -357,7 +357,8 @@ class Database:
         **kwargs: _P.kwargs,
     ) -> _T:
         connection = self._connection or self._open()
-        if self.is_replaced:  # SQLite would go on with the deleted file, and all of it would be lost
+        # SQLite would go on with a deleted file, and all of it would be lost.
+        if self._file is not None and _identity(self.path) != self._file:
             raise self._errors.replaced(self.path)
         if not begin:
             return work(connection, *args, **kwargs)
