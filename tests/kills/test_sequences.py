@@ -10,6 +10,8 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +39,7 @@ _SECONDS = st.sampled_from([None, None, None, 30.0, 0.05, 0.02])
 class Office(RuleBasedStateMachine):
     """Threads of one office, and what may have become of them.
 
-    What comes of an order may depend on the moment, so all rules are drawn always, and those that do not apply do nothing.
+    What comes of an order may depend on the moment, so the rule is always the same, and the choice is made from what applies.
     """
 
     def __init__(self) -> None:
@@ -56,6 +58,21 @@ class Office(RuleBasedStateMachine):
     @initialize()
     def begins(self) -> None:
         self.kicks_off(kill="", clock=0.0, seconds=None)
+
+    @rule(choice=st.integers(0, 59), kill=_KILLS, clock=_CLOCKS, seconds=_SECONDS)
+    def next_order(self, choice: int, kill: str, clock: float, seconds: float | None) -> None:
+        """Do one of the things that apply to the last run."""
+        drawn = (kill, clock, seconds)
+        begin, resume = partial(self.kicks_off, *drawn), partial(self.resumes, *drawn)
+        approve, reject = partial(self.approves, *drawn), partial(self.rejects, kill, clock)
+        actions: dict[str, list[Callable[[], None]]] = {
+            "open": [resume, resume, partial(self.two_resume_at_once, clock, "resume"), begin],
+            "waiting": [approve, approve, reject, resume, partial(self.two_resume_at_once, clock, "approve"), begin],
+            "done": [begin, resume, partial(self.is_forked, clock), partial(self.two_resume_at_once, clock, "resume")],
+            "unknown": [resume, begin],
+        }
+        applying = actions.get(self.status, [begin])
+        applying[choice % len(applying)]()
 
     def order(self, verb: str, kill: str, clock: float, seconds: float | None) -> list[str]:
         order = {
@@ -87,7 +104,7 @@ class Office(RuleBasedStateMachine):
         if result in ("killed", "cancelled"):
             self.status = "open"
         elif result == "waits":
-            assert self.number not in self.approved or verb == "kickoff", verb
+            assert self.number not in self.approved or self.deaths[self.number] or verb == "kickoff", verb
             self.status = "waiting"
         elif result.startswith("done: "):
             assert result == f"done: note {self.number}"
@@ -99,7 +116,6 @@ class Office(RuleBasedStateMachine):
             assert result.startswith("refused: ")
             assert verb in ("approve", "reject", "resume"), result
 
-    @rule(kill=_KILLS, clock=_CLOCKS, seconds=_SECONDS)
     def kicks_off(self, kill: str, clock: float, seconds: float | None) -> None:
         self.number += 1
         result = self.run("kickoff", kill, clock, seconds)
@@ -121,10 +137,7 @@ class Office(RuleBasedStateMachine):
         path = self.folder / "ledger"
         return [line for line in path.read_text().splitlines() if line.startswith("E")] if path.exists() else []
 
-    @rule(kill=_KILLS, clock=_CLOCKS, seconds=_SECONDS)
     def resumes(self, kill: str, clock: float, seconds: float | None) -> None:
-        if self.status not in ("open", "waiting", "done", "unknown"):
-            return
         before = self.status
         result = self.run("resume", kill, clock, seconds)
         if before == "done" and result not in ("killed", "cancelled"):
@@ -135,26 +148,15 @@ class Office(RuleBasedStateMachine):
             return
         self.expect(result, "resume")
 
-    @rule(kill=_KILLS, clock=_CLOCKS, seconds=_SECONDS)
     def approves(self, kill: str, clock: float, seconds: float | None) -> None:
-        if self.status != "waiting":
-            return
         self.approved.add(self.number)
         self.expect(self.run("approve", kill, clock, seconds), "approve")
 
-    @rule(kill=_KILLS, clock=_CLOCKS)
     def rejects(self, kill: str, clock: float) -> None:
-        if self.status != "waiting":
-            return
         self.expect(self.run("reject", kill, clock, None), "reject")
 
-    @rule(clock=_CLOCKS, verb=st.sampled_from(["resume", "approve"]))
     def two_resume_at_once(self, clock: float, verb: str) -> None:
-        if self.status not in ("open", "waiting", "done"):
-            return
         if verb == "approve":
-            if self.status != "waiting":
-                return
             self.approved.add(self.number)
         started = [
             processes.Popen(self.order(verb, "", offset, None), env=self.env(), stdout=-1, stderr=-1, text=True)
@@ -169,10 +171,7 @@ class Office(RuleBasedStateMachine):
             if self.status != "done":
                 self.expect(result, verb)
 
-    @rule(clock=_CLOCKS)
     def is_forked(self, clock: float) -> None:
-        if self.status != "done":
-            return
         self.forks[self.number] += 1
         assert self.run("fork", "", clock, None) == f"done: note {self.number}"
 
