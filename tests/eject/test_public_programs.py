@@ -483,3 +483,32 @@ if __name__ == "__main__":
     assert ejected(python, tmp_path, "", "") == "Tides1Tides\n"
     source = (tmp_path / "ejected.py").read_text("utf-8")
     assert source.count("class Report(") == source.count("class Note(") == source.count("def used(") == 1
+
+
+def test_results_of_tools_are_reused_within_an_answer_and_never_in_another_run(python: Python, tmp_path: Path):
+    def looking_twice(request: Any) -> Any:
+        results = sum(message["role"] == "tool" for message in request.body["messages"])
+        return call("balance", {"account": "a"}) if results < 2 else last_message(request)
+
+    program = """
+SEEN = []
+
+
+@tool
+def balance(account: str) -> str:
+    \"\"\"The balance of the account of whoever asks.\"\"\"
+    SEEN.append(account)
+    return f"balance {len(SEEN)}"
+
+
+crew = crew_of(writer(tools=[balance]))
+
+
+class Trip(Flow):
+    @start()
+    def ask(self):
+        first = crew.kickoff(inputs={"topic": "Ann"})
+        second = crew.kickoff(inputs={"topic": "Bob"})
+        return f"{first.raw}, {second.raw}"
+"""
+    assert ejected(python, tmp_path, program, answer=looking_twice).strip() == "balance 1, balance 2"

@@ -77,7 +77,7 @@ _CREW: tuple[_Rule, ...] = (
     ("step_callback", lambda crew: crew.step_callback, _STEPS),
     ("rpm_controller", lambda crew: crew.rpm_controller, _RATE),
     ("max_tokens, max_cost, max_seconds", lambda crew: crew.max_tokens or crew.max_cost or crew.max_seconds, _BUDGETS),
-    ("cache_handler", lambda crew: crew.cache_handler, "results are kept in a dict of the program"),
+    ("cache_handler", lambda crew: crew.cache_handler, "results are kept in a dict of the agent loop"),
     ("tool_failure_policy", lambda crew: crew.tool_failure_policy is not None, _FAILURES),
     ("training", lambda crew: crew.training_data or crew.trained_agents_file, "training is a feature of crewgraph"),
 )
@@ -102,7 +102,7 @@ _AGENT: tuple[_Rule, ...] = (
     ),
     ("mcps", lambda agent: agent.mcps or agent.apps, "use langchain-mcp-adapters"),
     ("a2a", lambda agent: agent.a2a, "call remote agents with a2a-sdk"),
-    ("cache_handler", lambda agent: agent.cache_handler, "results are kept in a dict of the program"),
+    ("cache_handler", lambda agent: agent.cache_handler, "results are kept in a dict of the agent loop"),
 )
 
 _TASK: tuple[_Rule, ...] = (

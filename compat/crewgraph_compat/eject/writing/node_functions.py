@@ -16,12 +16,12 @@ def $answered(
 ) -> str:
     """Run the agent loop: call tools until the model answers or the steps are used up."""
     messages: list[AnyMessage] = [$opening]
-    bound_model = model.bind_tools(tools) if tools else model
+    bound_model = model.bind_tools(tools) if tools else model$cache
     empty = 0
     for _ in range(steps):
         reply = bound_model.invoke(messages)
         if reply.tool_calls:
-            results = [$used(call, tools) for call in reply.tool_calls]
+            results = [$used(call, tools$cached) for call in reply.tool_calls]
             messages += [reply, *results]
             empty = 0$ending
         elif text := str(reply.text).strip():
@@ -41,8 +41,8 @@ _ENDING = """
                 return str(answers[0].text)"""
 
 _USED = '''
-def $used(call: ToolCall, tools: Sequence[BaseTool]) -> ToolMessage:
-    """Run a tool call; errors are returned to the model, which can react to them."""
+def $used(«parameters») -> ToolMessage:
+    """Run a tool call«reusing»; errors are returned to the model, which can react to them."""
     selected = next((tool for tool in tools if tool.name == call["name"]), None)
     if selected is None:
         known = ", ".join(tool.name for tool in tools)
@@ -57,8 +57,8 @@ def $used(call: ToolCall, tools: Sequence[BaseTool]) -> ToolMessage:
 '''
 
 _LOOKING = """key = json.dumps([selected.name, call["args"]], sort_keys=True, default=str)
-    if key in $RESULTS:
-        return $RESULTS[key].model_copy(update={"tool_call_id": call["id"]})
+    if key in cache:
+        return cache[key].model_copy(update={"tool_call_id": call["id"]})
     """
 
 _COUNTING = """if $USES[selected.name] == $MOST_USES.get(selected.name):
@@ -90,11 +90,21 @@ class ToolLoop:
 
     def answered(self, opening: str) -> str:
         """Return the template of the agent loop."""
-        return _WORKED.replace("$opening", opening).replace("$ending", _ENDING if self.ends_work else "")
+        parts = {
+            "opening": opening,
+            "ending": _ENDING if self.ends_work else "",
+            # Of one answer of an agent: runs of other threads and users never see it.
+            "cached": ", cache" if self.keeps_results else "",
+            "cache": "\n    cache: dict[str, ToolMessage] = {}" if self.keeps_results else "",
+        }
+        return re.sub(r"\$(opening|ending|cached|cache)\b", lambda match: parts[match[1]], _WORKED)
 
     def used(self) -> str:
         """Return the template of the function that runs a tool call, preceded by its constants."""
+        parameters = "call: ToolCall, tools: Sequence[BaseTool]"
         parts = {
+            "parameters": f"{parameters}, cache: dict[str, ToolMessage]" if self.keeps_results else parameters,
+            "reusing": ", or reuse the result of an equal one" if self.keeps_results else "",
             "looking": _LOOKING if self.keeps_results else "",
             "counting": _COUNTING if self.most_uses else "",
             "invoking": self._invoking(),
@@ -128,7 +138,7 @@ class ToolLoop:
                 lines[-1] = lines[-1].replace("if selected", "if (selected").replace(", given)", ", given))")
         elif self.not_kept:
             lines.append("if selected.name not in $NOT_KEPT:")
-        lines.append(f"{'    ' if lines else ''}$RESULTS[key] = result")
+        lines.append(f"{'    ' if lines else ''}cache[key] = result")
         return "\n    ".join([*lines, "return result"])
 
     @property
@@ -138,8 +148,6 @@ class ToolLoop:
     def _constants(self) -> list[str]:
         results: list[str] = []
         if self.keeps_results:
-            message = '"""What tools gave, by their names and arguments: an equal call is answered with it."""'
-            results.append(f"$RESULTS: dict[str, ToolMessage] = {{}}\n{message}")
             if self.not_kept:
                 names = ", ".join(json.dumps(name) for name in self.not_kept)
                 results.append(f'$NOT_KEPT = {{{names}}}\n"""Tools that look again each time."""')
