@@ -13,6 +13,7 @@ from crewgraph.cli.crews import chat, reset_memories, test, train
 from crewgraph.cli.moving import check, eject, migrate
 from crewgraph.cli.output import print_error, print_text
 from crewgraph.cli.projects import create
+from crewgraph.cli.queue import jobs, worker
 from crewgraph.cli.run import run
 from crewgraph.cli.runs import diff, log_tasks_outputs, replay, runs, where
 from crewgraph.errors import CrewgraphError
@@ -59,6 +60,8 @@ app.command()(replay)
 app.command()(diff)
 app.command()(eject)
 app.command()(approve)
+app.command()(worker)
+app.command()(jobs)
 app.command()(reset_memories)
 app.command()(check)
 app.command()(migrate)

@@ -23,7 +23,7 @@ from crewgraph.errors import RunError
 from crewgraph.lazy import lazy
 from crewgraph.project.env_file import load_env
 
-__all__ = ["Target", "load_crew_target", "load_flow_target", "load_target", "project_target"]
+__all__ = ["Target", "load_crew_target", "load_factory", "load_flow_target", "load_target", "project_target"]
 
 
 if TYPE_CHECKING:
@@ -60,6 +60,24 @@ def load_target(target: str | None, *, is_run: bool = True) -> "Crew | Flow[Any]
     if not isinstance(value, (Crew, Flow)):
         raise RunError(f"`{path}` is {value!r:.80}, which is neither a crew nor a flow; {_TARGET_FORMAT} of one.")
     return cast("Crew | Flow[Any]", value)
+
+
+def load_factory(target: str | None) -> Any:
+    """Load what gives a crew or a flow: a function or class to call for each run, or the object itself.
+
+    Args:
+        target: The value of `--target`; None for the target of the project.
+
+    Raises:
+        RunError: The target cannot be found, or gives neither a crew nor a flow.
+    """
+    path, imported = _import_target(target, None)
+    value: Any = _called(path, imported)
+    if not isinstance(value, (Crew, Flow)) and callable(getattr(value, "crew", None)):
+        return lambda: cast("Any", _called(path, imported)).crew()
+    if not isinstance(value, (Crew, Flow)):
+        raise RunError(f"`{path}` is {value!r:.80}, which is neither a crew nor a flow; {_TARGET_FORMAT} of one.")
+    return imported
 
 
 def load_crew_target(target: str | None) -> Crew:

@@ -8,6 +8,7 @@ from crewgraph.definitions.crew.memories import CrewMemories
 from crewgraph.definitions.crew.pending import PendingCrew, RunFilter, RunInfo, WantedStatus
 from crewgraph.definitions.crew.training import CrewTraining
 from crewgraph.definitions.crew.verbs import CrewVerbs
+from crewgraph.definitions.queue_verbs import QueueVerbs
 from crewgraph.extensions import extension
 from crewgraph.lazy import lazy
 
@@ -154,6 +155,14 @@ class CrewRuns:
 
 
 class CrewAbilities(
-    CrewVerbs, CrewRuns, CrewPendingRuns, CrewHistory, CrewTraining, CrewEvaluation, CrewMemories, ChatVerbs
+    CrewVerbs,
+    QueueVerbs,
+    CrewRuns,
+    CrewPendingRuns,
+    CrewHistory,
+    CrewTraining,
+    CrewEvaluation,
+    CrewMemories,
+    ChatVerbs,
 ):
     """All methods of a crew besides its fields."""

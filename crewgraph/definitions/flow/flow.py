@@ -1,9 +1,10 @@
 """Flows: event-driven workflows of methods; the class `Flow` with its fields and its state."""
 
 from collections.abc import Mapping
+from copy import copy
 from threading import Lock
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self
 
 from pydantic import BaseModel
 from typing_extensions import TypeVar
@@ -28,6 +29,7 @@ from crewgraph.definitions.flow.state import (
     with_new_id,
 )
 from crewgraph.definitions.flow.verbs import FlowVerbs, PendingFlowVerbs
+from crewgraph.definitions.queue_verbs import QueueVerbs
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.errors import DefinitionError
 from crewgraph.events.bus import crewai_event_bus
@@ -47,7 +49,14 @@ State = TypeVar("State", default=Any)
 
 
 class Flow(
-    FlowDeclarations, FlowMemories, FlowConversation, PendingFlowVerbs, FlowCheckpoints, FlowVerbs, Generic[State]
+    FlowDeclarations,
+    FlowMemories,
+    FlowConversation,
+    PendingFlowVerbs,
+    FlowCheckpoints,
+    FlowVerbs,
+    QueueVerbs,
+    Generic[State],
 ):
     """The base class of flows, whose methods are decorated with `start`, `listen` and `router`.
 
@@ -236,6 +245,13 @@ class Flow(
     def detached_state(self, inputs: Inputs) -> Any:
         """Create the state of a run that is not shown by this object: a copy with its own `id`."""
         return with_inputs(with_new_id(self._state_copy()), inputs, self.flow_name)
+
+    def detached(self) -> Self:
+        """Return a flow with the settings of this one that shares no state with it, for one run of many."""
+        flow = copy(self)
+        flow._state, flow._lock, flow._has_started = self._state_copy(), Lock(), False
+        flow._last = flow._resumed_id = None
+        return flow
 
     def _state_copy(self) -> object:
         return read_with_retries(lambda: create_state(self._state, self.flow_name))

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
+from langgraph.types import StateSnapshot
 
 from crewgraph.compiler.agent.external_tools import ExternalResourceCheck
 from crewgraph.compiler.agent.knowledge import LoadKnowledge
@@ -81,6 +82,7 @@ __all__ = [
     "resume_crew",
     "resume_program",
     "run_or_resume_crew",
+    "stored_crew_output",
     "validate_inputs",
 ]
 
@@ -247,6 +249,33 @@ def _run_or_resume(crew: Crew, thread_id: str, inputs: Inputs | None, options: R
         if state.created_at is None:
             return (yield from _start(crew, inputs, options, None, resources))
         return (yield from _resume(crew, thread_id, options.checkpointer, None, resources))
+
+
+def stored_crew_output(crew: Crew, thread_id: str, saver: Any) -> Program[CrewOutput]:
+    """Return the output of a stored run that is done, or waits, without running anything.
+
+    Args:
+        crew: the crew of the run.
+        thread_id: the name it is stored under.
+        saver: where it is stored.
+
+    Raises:
+        OutputInvalid: no task has completed.
+    """
+    config: Any = {"configurable": {"thread_id": thread_id}}
+    compiled = graph_of(crew, saver)
+    state: StateSnapshot = yield ReadState(compiled.graph, config)
+    metadata: PlainMapping = state.metadata or {}
+    granularity: str = metadata.get(CREW_GRANULARITY, "task")
+    if granularity != "task":
+        compiled = graph_of(crew, saver, granularity)
+        state = yield ReadState(compiled.graph, config)
+    check_stored([*compiled.tasks], state.values, thread_id)
+    notes = RunNotes(crew=crew)
+    if questions := [crew_question(question) for question in state.interrupts]:
+        done = partial_output(compiled.tasks, state.values, thread_id, notes, compiled.planning)
+        return pending_crew(crew, done, compiled.tasks, questions)
+    return crew_output(compiled.tasks, state.values, thread_id, notes, compiled.planning)
 
 
 def validate_inputs(inputs: object) -> PlainDict:

@@ -69,6 +69,7 @@ __all__ = [
     "run_of",
     "run_or_resume_flow",
     "state_of_enclosing_run",
+    "stored_flow_result",
     "stored_values",
     "unknown_run",
     "waiting_flow_runs",
@@ -390,6 +391,23 @@ def _resume(graph: FlowGraph, run: FlowRun, flow_id: str, feedback: object) -> P
     _check_answers(flow, flow_id, questions, feedback)
     answer = run.recorded_value(feedback, "the answer")
     return (yield from execute_flow(graph, run, Command(resume=answer), flow_id))
+
+
+def stored_flow_result(flow: "Flow", flow_id: str) -> Program[Any]:
+    """Return the result of a stored run that is done, or its questions if it waits, without running anything.
+
+    Raises:
+        RunError: there is no such run.
+    """
+    graph = compile_flow(flow, checkpointer=checkpointer_for(own_saver(flow)))
+    run = FlowRun(flow, graph.plan, None, {}, stored=True)
+    graph, values = yield from stored_values(graph, run, flow_id)
+    if not values:
+        raise unknown_run(flow, flow_id)
+    if questions := values.get("parked"):
+        run.read(values)
+        return flow_questions(run, questions)
+    return _stored_result(run, values)
 
 
 def _check_answers(flow: "Flow", flow_id: str, questions: Mapping[str, PlainDict], answers: object) -> None:

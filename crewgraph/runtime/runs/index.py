@@ -14,7 +14,7 @@ from crewgraph.compiler.task.binding import bind_tasks
 from crewgraph.core.claims import ClaimKeeper
 from crewgraph.core.journal import CHANNEL, appended_in
 from crewgraph.core.loops.bridge import in_thread
-from crewgraph.core.operations import Operation, Program, adrive, drive
+from crewgraph.core.operations import Operation, Program, Saving, adrive, drive
 from crewgraph.core.pregel import ERROR, has_next, leads_on
 from crewgraph.core.questions import ANSWER, own_id, questions_in
 from crewgraph.definitions.crew.crew import Crew
@@ -62,6 +62,7 @@ __all__ = [
     "list_crew_runs",
     "pending",
     "pending_runs",
+    "run_of_thread",
 ]
 
 
@@ -175,6 +176,23 @@ def all_runs(saver: object, run_filter: RunFilter, kind: str | None = None) -> l
         labels={}, to_info=partial(_info_of_any, kind), run_filter=run_filter, reads_channel=_is_status_channel
     )
     return drive(_read(saver, query))
+
+
+def run_of_thread(saver: Any, thread_id: str, flow: "Flow | None" = None) -> Program[RunInfo | None]:
+    """Return the run that is stored under a name; None if there is none.
+
+    Args:
+        saver: the checkpointer.
+        thread_id: the name.
+        flow: the flow, without which a run with a single node for all methods is shown as of its latest checkpoint.
+    """
+    stored = yield Saving(saver, "get_tuple", {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}})
+    if stored is None:
+        return None
+    latest = LatestCheckpoint(stored, None, StoredRun(stored).created_at.timestamp())
+    if flow is not None and FLOW_NAME in stored.metadata:
+        return _flow_info(TriggerPlan(flow.topology()), latest)
+    return _info_of_any(None, latest)
 
 
 def pending(flow: "Flow | type[Flow]") -> "list[PendingFlow]":

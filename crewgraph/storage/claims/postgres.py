@@ -28,7 +28,7 @@ from crewgraph.errors import StorageError
 from crewgraph.redaction import redacted_logger
 from crewgraph.storage.claims.process import ProcessClaim, ProcessClaims, busy, process_name
 
-__all__ = ["PostgresClaim", "PostgresClaims", "postgres_claims"]
+__all__ = ["PostgresClaim", "PostgresClaims", "conninfo_of", "postgres_claims"]
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -244,14 +244,15 @@ def postgres_claims(connection: Any) -> PostgresClaims:
     Args:
         connection: a connection or pool of psycopg, sync or async.
     """
-    conninfo = _conninfo(connection)
+    conninfo = conninfo_of(connection)
     with _lock:
         if conninfo not in _known:
             _known[conninfo] = PostgresClaims(conninfo)
         return _known[conninfo]
 
 
-def _conninfo(connection: Any) -> str:
+def conninfo_of(connection: Any) -> str:
+    """Return the address of the database of a connection or pool of psycopg, sync or async."""
     if isinstance(connection, (psycopg.Connection, psycopg.AsyncConnection)):
         info = cast("psycopg.Connection[TupleRow]", connection).info
         return make_conninfo("", **{**info.get_parameters(), "password": info.password or None})

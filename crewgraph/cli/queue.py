@@ -1,0 +1,180 @@
+"""Commands of a queue: `crewgraph worker` carries out its jobs, `crewgraph jobs` lists them."""
+
+import asyncio
+import logging
+import signal
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import asdict
+from enum import StrEnum
+from functools import partial
+from typing import Annotated, Any
+
+import typer
+
+from crewgraph.cli.output import print_json, print_line, print_table, print_text
+from crewgraph.cli.target import load_factory
+from crewgraph.errors import RunError
+from crewgraph.extensions import extension
+from crewgraph.extras import require
+from crewgraph.text import printable_line, shorten
+
+__all__ = ["jobs", "worker"]
+
+_EXCERPT = 80  # characters of an error in a table
+
+QueueAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--queue", envvar="CREWGRAPH_QUEUE", help="Address of the queue's Postgres database.", show_default=False
+    ),
+]
+"""The `--queue` option."""
+
+
+def worker(
+    target: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--target",
+            help="Crew or flow to run, as `file.py:name` or `package.module:name`. May be given several times. Defaults to "
+            "that of the project.",
+            show_default=False,
+        ),
+    ] = None,
+    queue: QueueAddress = None,
+    concurrency: Annotated[
+        int, typer.Option("--concurrency", min=1, help="How many runs are under way at a time.")
+    ] = 4,
+    grace: Annotated[
+        float, typer.Option("--grace", min=0, help="Seconds that runs may go on after Ctrl-C or SIGTERM.")
+    ] = 20.0,
+    stalled_after: Annotated[
+        float,
+        typer.Option(
+            "--stalled-after", min=0, help="Seconds of silence after which a worker's jobs are given to others."
+        ),
+    ] = 60.0,
+    burst: Annotated[
+        bool, typer.Option("--burst", help="End when no job is left, instead of waiting for more.")
+    ] = False,
+) -> None:
+    """Carry out the runs in a queue.
+
+    Programs add runs with `crew.enqueue(inputs)` or `flow.enqueue(inputs)`. Start any number of workers, on any number of
+    machines: what one has recorded when it dies is not done again by the next.
+    """
+    factories = [load_factory(name) for name in target or [None]]
+    with _open_queue(queue) as opened:
+        made = extension("queue.worker")(
+            opened, factories, concurrency=concurrency, grace=grace, stalled_after=stalled_after
+        )
+        _log_to_stderr()
+        names = ", ".join(f"`{name}`" for name in made.queues)
+        print_line(f"working on {names}, {concurrency} at a time; Ctrl-C stops", err=True)
+        asyncio.run(_work(made, burst))
+
+
+async def _work(made: Any, burst: bool) -> None:
+    loop = asyncio.get_running_loop()
+    running = asyncio.ensure_future(made.run(wait=not burst))
+    signals = 0
+
+    def stop(name: str) -> None:
+        nonlocal signals
+        signals += 1
+        if signals == 1:
+            print_line(f"{name}: no further runs are begun; again to stop those under way now", err=True)
+            made.stop()
+        else:
+            running.cancel()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        try:
+            loop.add_signal_handler(number, partial(stop, number.name))
+        except NotImplementedError:  # Windows, where Ctrl-C raises KeyboardInterrupt
+            break
+    try:
+        await running
+    except asyncio.CancelledError:
+        if not signals:
+            raise
+
+
+class State(StrEnum):
+    """The state of a job."""
+
+    queued = "queued"
+    working = "working"
+    finished = "finished"
+    failed = "failed"
+    cancelled = "cancelled"
+
+
+def jobs(
+    state: Annotated[
+        State | None,
+        typer.Option("--state", help="Filter by state; `failed` jobs are dead letters.", show_default=False),
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum number of jobs to list.")] = 20,
+    retry: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--retry", help="Thread id of a failed or cancelled job to put into the queue again.", show_default=False
+        ),
+    ] = None,
+    cancel: Annotated[
+        list[str] | None, typer.Option("--cancel", help="Thread id of a job to cancel.", show_default=False)
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Output JSON.")] = False,
+    queue: QueueAddress = None,
+) -> None:
+    """List the jobs of a queue, the newest first; or retry or cancel some."""
+    with _open_queue(queue) as opened:
+        for thread_id in retry or ():
+            if not opened.retry(thread_id):
+                raise RunError(f"there is no failed or cancelled job of thread `{thread_id}`")
+            print_line(f"{thread_id} is queued again")
+        for thread_id in cancel or ():
+            if not opened.cancel(thread_id):
+                raise RunError(f"no job of thread `{thread_id}` is queued or under way")
+            print_line(f"{thread_id} is cancelled")
+        if retry or cancel:
+            return
+        found = opened.jobs(None if state is None else state.value, limit)
+    if as_json:
+        print_json([asdict(job) for job in found])
+    elif found:
+        rows = (
+            (job.thread_id, job.queue, job.state, str(job.attempts), shorten(job.error or "-", _EXCERPT))
+            for job in found
+        )
+        print_table(("thread", "queue", "state", "attempts", "last error"), rows, no_wrap=("thread",))
+    else:
+        print_text(f"no {state.value} jobs" if state else "no jobs")
+
+
+@contextmanager
+def _open_queue(address: str | None) -> Generator[Any]:
+    if not address:
+        raise RunError("no queue given: pass `--queue postgresql://...`, or set CREWGRAPH_QUEUE")
+    require("procrastinate", extra="queue", purpose="A queue")
+    with extension("queue")(address) as opened:
+        yield opened
+
+
+class _Lines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return printable_line(super().format(record))
+
+
+def _log_to_stderr() -> None:
+    """Show what workers log, unless the program has configured its own logging."""
+    if logging.getLogger().handlers:
+        return
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Lines("%(asctime)s %(levelname)s %(message)s"))
+    logger = logging.getLogger("crewgraph.contrib.queue")
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)

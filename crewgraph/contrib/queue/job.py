@@ -1,0 +1,250 @@
+"""A run in the queue: what has become of it, its result, and answers to what it asks."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from procrastinate.jobs import Job as EngineJob
+
+from crewgraph.contrib.queue.work import Work, state_of
+from crewgraph.core.loops.bridge import in_thread
+from crewgraph.core.operations import Operation, Program, Sleep, adrive, drive
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.crew.pending import CrewQuestion, RunInfo
+from crewgraph.definitions.flow.feedback import Question
+from crewgraph.definitions.flow.flow import Flow
+from crewgraph.errors import RunError
+from crewgraph.runtime.crew.kickoff import stored_crew_output
+from crewgraph.runtime.flow.kickoff import stored_flow_result
+from crewgraph.runtime.runs.flow_history import flow_steps
+from crewgraph.runtime.runs.index import run_of_thread
+from crewgraph.runtime.runs.stored_run import stored_run
+from crewgraph.storage.checkpoints.strict import strictly_reading
+
+if TYPE_CHECKING:
+    from crewgraph.contrib.queue.queue import Queue
+
+__all__ = ["Job", "JobFailed", "JobProgress", "JobStatus"]
+
+JobStatus = Literal["queued", "working", "waiting", "done", "failed", "cancelled"]
+"""- `queued`: no worker has it, or it waits to be tried again.
+- `working`: a worker has it.
+- `waiting`: its run waits for somebody's answer.
+- `done`: its run has its result.
+- `failed`: it is a dead letter, which is tried no more; `Job.error` says why, and `Job.retry` puts it into the queue again.
+- `cancelled`: `Job.cancel` ended it. What its run had recorded is kept.
+"""
+
+_POLLS = (0.05, 1.0)  # seconds: the first and the longest pause between two looks at a job
+
+
+class JobFailed(RunError):
+    """A job was given up or cancelled; the message holds the last error."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobProgress:
+    """How far a run has come."""
+
+    done: tuple[str, ...]
+    """The tasks, or the methods, that have completed, in their order."""
+
+    total: int | None
+    """The number of tasks; None for a flow, whose methods may run any number of times."""
+
+
+class _Ask(Operation):
+    """Asks the database."""
+
+    def __init__(self, question: Callable[[], Any]) -> None:
+        self.question = question
+
+    def run(self) -> Any:
+        return self.question()
+
+    async def arun(self) -> object:
+        return await in_thread(self.question)
+
+
+class Job:
+    """A run in the queue. The methods ask the database, and those with an `a` in front do so off the event loop."""
+
+    def __init__(self, queue: "Queue", definition: Crew | Flow[Any], thread_id: str) -> None:
+        """See `Crew.enqueue` and `Crew.job`."""
+        self.thread_id = thread_id
+        """The name that the run is stored under."""
+
+        self._queue = queue
+        self._saver = strictly_reading(queue.database.saver)
+        self._definition = definition
+        if isinstance(definition, Flow):
+            self._definition = definition.detached()
+            self._definition.checkpointer = self._saver
+
+    def __repr__(self) -> str:
+        return f"<Job of thread {self.thread_id!r}>"
+
+    def status(self) -> JobStatus:
+        """Return what has become of the run."""
+        return drive(self._status())
+
+    async def astatus(self) -> JobStatus:
+        """Return what has become of the run."""
+        return await adrive(self._status())
+
+    def error(self) -> str | None:
+        """Return what the last failed attempt raised; None if none has failed."""
+        return drive(self._error())
+
+    async def aerror(self) -> str | None:
+        """Return what the last failed attempt raised; None if none has failed."""
+        return await adrive(self._error())
+
+    def progress(self) -> JobProgress:
+        """Return which tasks or methods have completed."""
+        return drive(self._progress())
+
+    async def aprogress(self) -> JobProgress:
+        """Return which tasks or methods have completed."""
+        return await adrive(self._progress())
+
+    def result(self, timeout: float | None = None) -> Any:
+        """Wait for the end of the run, and return its output as it is stored.
+
+        Args:
+            timeout: The seconds to wait at most; None waits for as long as it takes.
+
+        Returns:
+            The `CrewOutput`, or what the flow gave; a `PendingCrew` or `PendingFlow` if the run waits for an answer.
+            `after_kickoff` functions run in the worker; what they change is not seen here.
+
+        Raises:
+            JobFailed: It was given up or cancelled.
+            TimeoutError: It takes longer.
+        """
+        return drive(self._result(timeout))
+
+    async def aresult(self, timeout: float | None = None) -> Any:
+        """Wait for the end of the run on the current event loop; see `result`."""
+        return await adrive(self._result(timeout))
+
+    def questions(self) -> Sequence[CrewQuestion | Question]:
+        """Return what the run waits for."""
+        return drive(self._questions())
+
+    async def aquestions(self) -> Sequence[CrewQuestion | Question]:
+        """Return what the run waits for."""
+        return await adrive(self._questions())
+
+    def answer(self, answer: object) -> None:
+        """Answer what the run waits for: a job that continues it goes into the queue.
+
+        Args:
+            answer: As for `resume`; with several questions a dict of answers by question id.
+
+        Raises:
+            RunError: The run waits for no answer, or for other ones, or one is in the queue already.
+        """
+        drive(self._answer(answer))
+
+    async def aanswer(self, answer: object) -> None:
+        """Answer what the run waits for; see `answer`."""
+        await adrive(self._answer(answer))
+
+    def cancel(self) -> bool:
+        """Cancel the job: a worker that has it stops the run after what is under way, and records that.
+
+        Returns:
+            Whether there was anything to cancel. `resume`, or `retry`, continues the run.
+        """
+        return self._queue.cancel(self.thread_id)
+
+    async def acancel(self) -> bool:
+        """Cancel the job; see `cancel`."""
+        return await in_thread(self.cancel)
+
+    def retry(self) -> bool:
+        """Put a job that was given up or cancelled into the queue again; return whether it was one.
+
+        Its run continues where it ended.
+        """
+        return self._queue.retry(self.thread_id)
+
+    async def aretry(self) -> bool:
+        """Put a job that was given up or cancelled into the queue again; see `retry`."""
+        return await in_thread(self.retry)
+
+    def _job(self) -> Program[EngineJob | None]:
+        return (yield _Ask(lambda: self._queue.latest([self.thread_id]).get(self.thread_id)))
+
+    def _run(self) -> Program[RunInfo | None]:
+        flow = self._definition if isinstance(self._definition, Flow) else None
+        return (yield _Ask(lambda: drive(run_of_thread(self._saver, self.thread_id, flow))))
+
+    def _status(self) -> Program[JobStatus]:
+        job = yield from self._job()
+        if job is not None and (state := state_of(job)) != "finished":
+            return state
+        run = yield from self._run()
+        if run is None:
+            raise RunError(f"neither a job nor a run of thread `{self.thread_id}` is stored any longer")
+        return "waiting" if run.status == "waiting" else "done"
+
+    def _error(self) -> Program[str | None]:
+        job = yield from self._job()
+        return None if job is None else Work.of(job).error
+
+    def _progress(self) -> Program[JobProgress]:
+        definition = self._definition
+        is_crew = isinstance(definition, Crew)
+        done: tuple[str, ...] = ()
+        if (yield from self._run()) is not None:
+            done = yield _Ask(self._tasks_done if is_crew else self._methods_done)
+        return JobProgress(done=done, total=len(definition.tasks) if is_crew else None)
+
+    def _tasks_done(self) -> tuple[str, ...]:
+        return tuple(stored_run(self._saver, self.thread_id).finished)
+
+    def _methods_done(self) -> tuple[str, ...]:
+        steps = drive(flow_steps(cast("Flow[Any]", self._definition), self.thread_id))
+        return tuple(method for step in steps for method in step.methods)
+
+    def _result(self, timeout: float | None) -> Program[Any]:
+        pause, longest = _POLLS
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while (status := (yield from self._status())) in ("queued", "working"):
+            left = longest if deadline is None else deadline - time.monotonic()
+            if left <= 0:
+                raise TimeoutError(f"the job of thread `{self.thread_id}` is `{status}` after {timeout:g} seconds")
+            yield Sleep(min(pause, left))
+            pause = min(pause * 1.5, longest)
+        if status in ("failed", "cancelled"):
+            error = yield from self._error()
+            raise JobFailed(
+                f"the job of thread `{self.thread_id}` was {'given up' if status == 'failed' else 'cancelled'}"
+                f"{f': {error}' if error else ''}. What it had recorded is kept; `retry` continues it."
+            )
+        return (yield _Ask(self._stored_result))
+
+    def _stored_result(self) -> Any:
+        if isinstance(self._definition, Flow):
+            return drive(stored_flow_result(self._definition, self.thread_id))
+        return drive(stored_crew_output(self._definition, self.thread_id, self._saver))
+
+    def _questions(self) -> Program[Sequence[CrewQuestion | Question]]:
+        run = yield from self._run()
+        return () if run is None else run.questions
+
+    def _answer(self, answer: object) -> Program[None]:
+        asked = [question.id for question in (yield from self._questions())]
+        if not asked:
+            raise RunError(f"the run `{self.thread_id}` does not wait for an answer; `status` tells what it does")
+        given = _answered(asked, answer)
+        yield _Ask(lambda: self._queue.enqueue_answer(self._definition, self.thread_id, answer, given))
+
+
+def _answered(asked: Sequence[str], answer: object) -> Sequence[str]:
+    """Return the ids of the questions that an answer is for: all of them, unless it is a dict of answers by id."""
+    answers: Mapping[Any, Any] = cast("Mapping[Any, Any]", answer) if isinstance(answer, Mapping) else {}
+    return [name for name in asked if name in answers] if answers and set(answers) <= set(asked) else asked

@@ -1,0 +1,348 @@
+"""The queue: adds runs to it, and finds its jobs."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from hashlib import blake2b
+from threading import Lock
+from typing import Any
+from uuid import uuid4
+
+from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
+from procrastinate.jobs import Job as EngineJob
+
+from crewgraph.contrib.queue.database import QueueDatabase
+from crewgraph.contrib.queue.job import Job
+from crewgraph.contrib.queue.work import STATES, TASK, JobState, Work, json_of, queue_of, state_of
+from crewgraph.core.loops.bridge import in_thread
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.flow.flow import Flow
+from crewgraph.errors import RunError, StorageError
+from crewgraph.storage.claims.postgres import conninfo_of
+from crewgraph.text import storable_id
+
+__all__ = ["JobInfo", "Queue", "queue_for"]
+
+_ENVIRONMENT = "CREWGRAPH_QUEUE"
+_JOBS_OF_THREADS = """
+SELECT DISTINCT ON (args->>'thread_id') * FROM procrastinate_jobs
+WHERE task_name = %(task)s AND args->>'thread_id' = ANY(%(threads)s)
+ORDER BY args->>'thread_id', id DESC
+"""
+_JOBS = """
+SELECT * FROM procrastinate_jobs AS jobs
+WHERE task_name = %(task)s AND (%(statuses)s::text[] IS NULL OR status::text = ANY(%(statuses)s))
+AND NOT EXISTS (
+    SELECT 1 FROM procrastinate_jobs AS later
+    WHERE later.args->>'thread_id' = jobs.args->>'thread_id' AND later.id > jobs.id
+)
+ORDER BY id DESC LIMIT %(limit)s
+"""
+_OPEN = ("queued", "working")
+_AT_ONCE = 500  # jobs in one statement
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobInfo:
+    """A job as the queue knows it."""
+
+    thread_id: str
+    """The name that its run is stored under."""
+
+    queue: str
+    """What it runs: "crew:NAME" or "flow:NAME"."""
+
+    state: JobState
+    """"finished" is a run that is done or waits for an answer."""
+
+    attempts: int
+    failures: int
+    error: str | None
+    """What the last failed attempt raised."""
+
+    due: datetime | None
+    """When it is tried at the earliest; None for at once."""
+
+
+class Queue:
+    """A queue of runs in a Postgres database, which keeps their checkpoints, too.
+
+    Use it as a context manager, or `close` it, where the program does not end with it. It may be shared by threads.
+    """
+
+    def __init__(self, url: str) -> None:
+        """Name the database; it is connected, and its tables are made, at first use.
+
+        Args:
+            url: The address of the database, as libpq takes it: "postgresql://user:password@host/database".
+        """
+        self.database = QueueDatabase(url)
+
+    def __enter__(self) -> "Queue":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections. Another use opens them again."""
+        self.database.close()
+
+    def enqueue(
+        self,
+        definition: Crew | Flow[Any],
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        thread_id: str | None = None,
+        priority: int = 0,
+        delay: float = 0,
+        retries: int = 3,
+        limit: int | None = None,
+        granularity: str = "task",
+    ) -> Job:
+        """Add a run; see `Crew.enqueue`."""
+        requests = [(thread_id, inputs or {})]
+        jobs = self.enqueue_all(
+            definition, requests, priority=priority, delay=delay, retries=retries, limit=limit, granularity=granularity
+        )
+        return jobs[0]
+
+    async def aenqueue(
+        self, definition: Crew | Flow[Any], inputs: Mapping[str, Any] | None = None, **options: Any
+    ) -> Job:
+        """Add a run, off the event loop; see `enqueue`."""
+        return await in_thread(partial(self.enqueue, definition, inputs, **options))
+
+    def enqueue_all(
+        self,
+        definition: Crew | Flow[Any],
+        requests: Sequence[tuple[str | None, Mapping[str, Any]]],
+        *,
+        priority: int = 0,
+        delay: float = 0,
+        retries: int = 3,
+        limit: int | None = None,
+        granularity: str = "task",
+    ) -> list[Job]:
+        """Add several runs of a crew or a flow.
+
+        A thread that has a job in the queue, or under way, keeps that one.
+
+        Args:
+            definition: The crew or flow.
+            requests: For each run its thread id, or None for a new one, and its inputs.
+            priority: Jobs of a higher priority are fetched first.
+            delay: The seconds to wait before the first attempt.
+            retries: How often a failed attempt is made again.
+            limit: How many of these runs may be under way at a time, on all workers together.
+            granularity: "task" or "step" of a new run of a crew.
+
+        Raises:
+            NotPlain: Inputs cannot be stored.
+            StorageError: The database cannot be used.
+        """
+        if limit is not None and limit < 1:
+            raise ValueError(f"`limit` is {limit}; give the greatest number of runs at a time, at least 1")
+        named = [(_thread_name(thread_id), inputs) for thread_id, inputs in requests]
+        present = self.latest([thread_id for thread_id, _ in named])
+        due = datetime.now(UTC) + timedelta(seconds=delay) if delay else None
+        name = queue_of(definition)
+        wanted: list[EngineJob] = []
+        for thread_id, inputs in named:
+            if thread_id in present and state_of(present[thread_id]) in _OPEN:
+                continue
+            work = Work(thread_id=thread_id, inputs=json_of(inputs), granularity=granularity, retries=retries)
+            wanted.append(
+                EngineJob(
+                    queue=name,
+                    priority=priority,
+                    lock=_lock_of(name, thread_id, limit),
+                    queueing_lock=f"run {thread_id}",
+                    task_name=TASK,
+                    task_kwargs=work.arguments(),
+                    scheduled_at=due,
+                )
+            )
+        self._add(wanted)
+        return [Job(self, definition, thread_id) for thread_id, _ in named]
+
+    def enqueue_answer(
+        self, definition: Crew | Flow[Any], thread_id: str, answer: object, questions: Sequence[str]
+    ) -> None:
+        """Add a job that gives an answer to a run that waits.
+
+        Raises:
+            RunError: An answer to these questions is in the queue already.
+        """
+        before = self.latest([thread_id]).get(thread_id)
+        previous = Work(thread_id=thread_id) if before is None else Work.of(before)
+        work = Work(
+            thread_id=thread_id,
+            granularity=previous.granularity,
+            retries=previous.retries,
+            answer=json_of(answer),
+            answers=tuple(questions),
+        )
+        asked = blake2b(" ".join(sorted(questions)).encode(), digest_size=8).hexdigest()
+        name = queue_of(definition)
+        job = EngineJob(
+            queue=name,
+            priority=0 if before is None else before.priority,
+            lock=_lock_of(name, thread_id, None) if before is None else before.lock,
+            queueing_lock=f"answer {asked} {thread_id}",
+            task_name=TASK,
+            task_kwargs=work.arguments(),
+        )
+        try:
+            self.database.app.job_manager.batch_defer_jobs([job])
+        except AlreadyEnqueued:
+            raise RunError(f"an answer to the run `{thread_id}` is in the queue already") from None
+
+    def job(self, thread_id: str, definition: Crew | Flow[Any]) -> Job:
+        """Return the job of a run that was added elsewhere.
+
+        Args:
+            thread_id: The name that the run is stored under.
+            definition: The crew or flow, which reads the output of its run.
+
+        Raises:
+            RunError: There is none.
+        """
+        if thread_id not in self.latest([thread_id]):
+            raise RunError(
+                f"there is no job of thread `{thread_id}` in the queue. Check the name, and the database of the queue; jobs that "
+                "are done are forgotten after some weeks."
+            )
+        return Job(self, definition, thread_id)
+
+    def jobs(self, state: JobState | None = None, limit: int = 100) -> list[JobInfo]:
+        """Return the latest job of each thread, the newest first.
+
+        Args:
+            state: Only jobs in this state; "failed" for the dead letters, which are not tried again.
+            limit: Maximum number of jobs.
+        """
+        statuses = None if state is None else [name for name, meant in STATES.items() if meant == state]
+        rows = self._ask(_JOBS, task=TASK, statuses=statuses, limit=limit)
+        return [_info(EngineJob.from_row(row)) for row in rows]
+
+    def latest(self, threads: Sequence[str]) -> dict[str, EngineJob]:
+        """Return the engine's latest job of each of these threads that has one."""
+        found: dict[str, EngineJob] = {}
+        for part in _parts(list(threads)):
+            for row in self._ask(_JOBS_OF_THREADS, task=TASK, threads=part):
+                job = EngineJob.from_row(row)
+                found[Work.of(job).thread_id] = job
+        return found
+
+    def cancel(self, thread_id: str) -> bool:
+        """Cancel the job of a thread; see `Job.cancel`."""
+        job = self.latest([thread_id]).get(thread_id)
+        if job is None or job.id is None or state_of(job) not in _OPEN:
+            return False
+        return self.database.app.job_manager.cancel_job_by_id(job.id, abort=True)
+
+    def retry(self, thread_id: str) -> bool:
+        """Put a dead letter into the queue again, with as many attempts as before; see `Job.retry`."""
+        job = self.latest([thread_id]).get(thread_id)
+        if job is None or state_of(job) not in ("failed", "cancelled"):
+            return False
+        work = Work.of(job).model_copy(update={"failures": 0, "deaths": 0, "error": None})
+        again = job.evolve(id=None, status=None, attempts=0, scheduled_at=None, task_kwargs=work.arguments())
+        self._add([again])
+        return True
+
+    def _add(self, jobs: Sequence[EngineJob]) -> None:
+        manager = self.database.app.job_manager
+        for part in _parts(jobs):
+            try:
+                manager.batch_defer_jobs(list(part))
+            except AlreadyEnqueued:  # somebody else has just added one of them
+                for job in part:
+                    self._add_one(job)
+            except ConnectorException as error:
+                raise _unreachable(error) from error
+
+    def _add_one(self, job: EngineJob) -> None:
+        try:
+            self.database.app.job_manager.batch_defer_jobs([job])
+        except AlreadyEnqueued:
+            return
+
+    def _ask(self, query: str, **arguments: Any) -> list[dict[str, Any]]:
+        connector: Any = self.database.app.connector
+        try:
+            return connector.execute_query_all(query, **arguments)
+        except ConnectorException as error:
+            raise _unreachable(error) from error
+
+
+def _unreachable(error: Exception) -> StorageError:
+    return StorageError(f"the database of the queue cannot be asked: {error.__cause__ or error}")
+
+
+def _thread_name(thread_id: str | None) -> str:
+    return str(uuid4()) if thread_id is None else storable_id(str(thread_id), "thread")
+
+
+def _lock_of(queue: str, thread_id: str, limit: int | None) -> str:
+    """Return the engine's lock of a job: of two jobs with the same one, only one is under way.
+
+    With a limit there are as many locks as runs may be under way, and each thread has one of them.
+    """
+    if limit is None:
+        return f"thread {thread_id}"
+    number = int.from_bytes(blake2b(thread_id.encode(), digest_size=8).digest(), "big") % limit
+    return f"{queue} {number + 1}/{limit}"
+
+
+def _parts(items: "Sequence[Any]") -> Iterator[Sequence[Any]]:
+    for start in range(0, len(items), _AT_ONCE):
+        yield items[start : start + _AT_ONCE]
+
+
+def _info(job: EngineJob) -> JobInfo:
+    work = Work.of(job)
+    return JobInfo(
+        thread_id=work.thread_id,
+        queue=job.queue,
+        state=state_of(job),
+        attempts=job.attempts,
+        failures=work.failures,
+        error=work.error,
+        due=job.scheduled_at if state_of(job) == "queued" else None,
+    )
+
+
+_queues: dict[str, Queue] = {}
+_lock = Lock()
+
+
+def queue_for(definition: Crew | Flow[Any], queue: "Queue | str | None") -> Queue:
+    """Return the queue of a crew or a flow: the given one, or that of its Postgres checkpointer or of the environment.
+
+    Raises:
+        RunError: none of them names one.
+    """
+    if isinstance(queue, Queue):
+        return queue
+    url = queue or _own_database(definition) or os.environ.get(_ENVIRONMENT)
+    if not url:
+        raise RunError(
+            f"there is no queue for {queue_of(definition)!r}: pass `queue=` with the address of a Postgres database, set "
+            f"{_ENVIRONMENT} to it, or give the crew or flow a PostgresSaver as `checkpointer`"
+        )
+    with _lock:
+        if url not in _queues:
+            _queues[url] = Queue(url)
+        return _queues[url]
+
+
+def _own_database(definition: Crew | Flow[Any]) -> str | None:
+    saver: Any = definition.checkpointer
+    kinds = {kind.__module__ for kind in type(saver).__mro__}
+    if any(kind.startswith("langgraph.checkpoint.postgres") for kind in kinds):
+        return conninfo_of(saver.conn)
+    return None

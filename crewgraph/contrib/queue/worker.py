@@ -1,0 +1,377 @@
+"""The worker: fetches jobs, brings their runs to an end, and rescues the jobs of workers that have died.
+
+What keeps a run from being made twice is the claim on its thread, not the queue: a job may be delivered to two workers, and the
+second one finds the thread busy, which is an error, and tries again later. So nothing here needs to be certain who lives.
+"""
+
+import asyncio
+import inspect
+import json
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from typing import Any, NamedTuple, cast
+
+import psycopg
+from procrastinate import App, JobContext
+from procrastinate.exceptions import ConnectorException, JobAborted
+from procrastinate.job_context import AbortReason
+from procrastinate.worker import Worker as EngineWorker
+from psycopg_pool import PoolTimeout
+
+from crewgraph.compiler.agent.models import isolated_tool_cache
+from crewgraph.contrib.queue.queue import Queue
+from crewgraph.contrib.queue.work import TASK, Definition, Retries, Work, WorkerStopping, is_lost_database, queue_of
+from crewgraph.core.claims import ThreadClaim
+from crewgraph.core.loops.bridge import in_thread
+from crewgraph.core.operations import adrive
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.crew.pending import PendingCrew
+from crewgraph.definitions.flow.feedback import PendingFlow
+from crewgraph.definitions.flow.flow import Flow
+from crewgraph.errors import DefinitionError, StorageError, ThreadBusy
+from crewgraph.redaction import redact_text, redacted_logger
+from crewgraph.runtime.runs.index import run_of_thread
+from crewgraph.storage.checkpoints.strict import strictly_reading
+from crewgraph.storage.claims.postgres import PostgresClaims, postgres_claims
+from crewgraph.text import shorten
+
+__all__ = ["QueueWorker"]
+
+_logger = redacted_logger(__name__)
+_ENGINE_LOGGER = logging.getLogger("procrastinate.worker")
+
+_LOOKS = 1.0  # seconds between two looks for jobs that nobody works on, and between two fetches without a notification
+_ABORT_LOOKS = 1.0  # seconds between two looks for jobs to cancel
+_CLEANINGS = 3600.0  # seconds between two removals of old jobs
+_PAUSES = (0.5, 10.0)  # seconds: the first and the longest pause before the database is tried again
+_ERROR_LENGTH = 2000
+
+_UNDER_WAY = """
+SELECT id, worker_id, attempts, abort_requested, args FROM procrastinate_jobs
+WHERE task_name = %(task)s AND status = 'doing'
+"""
+_NOTE = "UPDATE procrastinate_jobs SET args = args || %(noted)s WHERE id = %(id)s"
+# The conditions hold off whoever has rescued the job in the meantime.
+_RESCUE = """
+WITH orphan AS (
+    UPDATE procrastinate_jobs SET args = args || %(noted)s
+    WHERE id = %(id)s AND status = 'doing' AND attempts = %(attempts)s AND worker_id IS NOT DISTINCT FROM %(worker)s
+    RETURNING id
+)
+SELECT id FROM orphan
+"""
+
+
+class _Orphan(NamedTuple):
+    """A job under way that no living worker works on."""
+
+    id: int
+    worker_id: int | None
+    attempts: int
+
+
+class QueueWorker:
+    """Carries out the runs of some crews and flows, until it is stopped.
+
+    Any number of workers may serve one queue, on any number of machines. `crewgraph worker` runs one.
+    """
+
+    def __init__(
+        self,
+        queue: Queue,
+        targets: Sequence[Definition],
+        *,
+        concurrency: int = 4,
+        grace: float = 20.0,
+        heartbeat: float = 10.0,
+        stalled_after: float = 60.0,
+        keep_days: float = 30.0,
+    ) -> None:
+        """Create a worker.
+
+        Args:
+            queue: The queue.
+            targets: The crews and flows to run, or functions or classes that make them, which are then called for each run.
+            concurrency: How many runs are under way at a time.
+            grace: The seconds that runs may go on when the worker is stopped. Then they are stopped after what is under way.
+            heartbeat: The seconds between two signs of life to the engine.
+            stalled_after: The seconds without a sign of life after which a worker's jobs are given to others. A worker whose
+                process has ended loses them at once.
+            keep_days: The days after which jobs that are done or cancelled are forgotten. Dead letters stay.
+
+        Raises:
+            DefinitionError: Two targets have the same name, or one is neither a crew nor a flow.
+        """
+        self._queue, self._targets = queue, _by_queue(targets)
+        self._concurrency, self._grace, self._heartbeat = concurrency, grace, heartbeat
+        self._stalled_after, self._keep_days = stalled_after, keep_days
+        self._under_way: set[int] = set()
+        self._suspects: set[_Orphan] = set()
+        self._engine: EngineWorker | None = None
+        self._claim: tuple[int, ThreadClaim] | None = None
+        self._is_stopping = False
+
+    @property
+    def queues(self) -> list[str]:
+        """The queues of the targets: "crew:NAME" or "flow:NAME"."""
+        return list(self._targets)
+
+    def stop(self) -> None:
+        """Fetch no further jobs, and end when those under way have ended; call it on the worker's event loop."""
+        self._is_stopping = True
+        if self._engine is not None:
+            self._engine.stop()
+
+    async def run(self, *, wait: bool = True) -> None:
+        """Work until `stop` is called, or this is cancelled.
+
+        Args:
+            wait: Whether to wait for further jobs when there is none.
+
+        Raises:
+            StorageError: The database cannot be used at the start. Later the worker tries again until it can.
+        """
+        async with AsyncExitStack() as stack:
+            app = await in_thread(self._queue.database.worker_app)
+            await stack.enter_async_context(app.open_async())
+            saver, connections = self._queue.database.worker_saver(self._concurrency)
+            await stack.enter_async_context(connections)
+            self._saver = strictly_reading(saver)
+            self._claims: PostgresClaims = postgres_claims(connections)
+            silence = _EngineSilence()
+            _ENGINE_LOGGER.addFilter(silence)
+            stack.callback(_ENGINE_LOGGER.removeFilter, silence)
+            app.task(name=TASK, pass_context=True, retry=Retries())(self._carry_out)
+            looks = asyncio.create_task(self._look_after(app))
+            try:
+                await self._serve(app, wait)
+            finally:
+                looks.cancel()
+                await asyncio.gather(looks, return_exceptions=True)
+                if self._claim is not None:
+                    self._claim[1].close()
+
+    async def _serve(self, app: App, wait: bool) -> None:
+        """Run the engine's worker, and a new one when the database was lost."""
+        pause, longest = _PAUSES
+        while not self._is_stopping:
+            started = time.monotonic()
+            self._engine = EngineWorker(
+                app,
+                queues=self.queues,
+                name=None,
+                concurrency=self._concurrency,
+                wait=wait,
+                fetch_job_polling_interval=_LOOKS,
+                abort_job_polling_interval=_ABORT_LOOKS,
+                shutdown_graceful_timeout=self._grace,
+                install_signal_handlers=False,
+                update_heartbeat_interval=self._heartbeat,
+                stalled_worker_timeout=max(self._stalled_after, 2 * self._heartbeat),
+            )
+            try:
+                await self._engine.run()
+                if not wait or self._is_stopping:
+                    return
+            except _LOST as error:
+                if self._is_stopping:
+                    return
+                _logger.warning("The database of the queue was lost, and is tried again: %s", error.__cause__ or error)
+            if time.monotonic() - started > longest:
+                pause = _PAUSES[0]
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, longest)
+
+    async def _carry_out(self, context: JobContext, **arguments: Any) -> None:
+        """The engine's task: make one attempt at a job."""
+        work, job = Work.model_validate(arguments), context.job
+        assert job.id is not None
+        self._under_way.add(job.id)
+        started = time.monotonic()
+        try:
+            result = await self._bring_on(self._targets[job.queue], work)
+        except asyncio.CancelledError:
+            if context.abort_reason() is AbortReason.SHUTDOWN:
+                raise WorkerStopping("the worker is being stopped") from None
+            _logger.info("Thread `%s` of `%s` was cancelled.", work.thread_id, job.queue)
+            raise JobAborted from None
+        except ThreadBusy as error:
+            _logger.info("A job of `%s` is tried again later: %s", job.queue, error)
+            raise
+        except Exception as error:
+            await self._note_failure(context, work, error)
+            raise
+        else:
+            ended = "waits for an answer" if isinstance(result, (PendingCrew, PendingFlow)) else "is done"
+            _logger.info(
+                "Thread `%s` of `%s` %s, %.2f s.", work.thread_id, job.queue, ended, time.monotonic() - started
+            )
+        finally:
+            self._under_way.discard(job.id)
+
+    async def _bring_on(self, target: Definition, work: Work) -> object:
+        definition = _made(target)
+        answer = None
+        if work.answer is not None and await self._is_asked(definition, work):
+            answer = json.loads(work.answer)
+        inputs = json.loads(work.inputs)
+        if isinstance(definition, Crew):
+            with isolated_tool_cache(definition):
+                if answer is not None:
+                    return await definition.aresume(work.thread_id, answer, checkpointer=self._saver)
+                return await definition.arun_or_resume(
+                    work.thread_id, inputs, checkpointer=self._saver, granularity=work.granularity
+                )
+        flow = definition.detached() if definition is target else definition
+        flow.checkpointer = self._saver
+        if answer is not None:
+            return await flow.aresume(work.thread_id, answer)
+        return await flow.arun_or_resume(work.thread_id, inputs)
+
+    async def _is_asked(self, definition: Crew | Flow[Any], work: Work) -> bool:
+        """Return whether the run still waits for the answer, which an earlier attempt may have given."""
+        flow = definition if isinstance(definition, Flow) else None
+        run = await adrive(run_of_thread(self._saver, work.thread_id, flow))
+        asked = () if run is None else tuple(question.id for question in run.questions)
+        return not work.answers or bool(set(asked) & set(work.answers))
+
+    async def _note_failure(self, context: JobContext, work: Work, error: Exception) -> None:
+        text = redact_text(shorten(f"{type(error).__name__}: {error}", _ERROR_LENGTH))
+        decision = Retries().get_retry_decision(exception=error, job=context.job)
+        then = "is given up" if decision is None else "is tried again"
+        _logger.warning("Thread `%s` of `%s` failed and %s: %s", work.thread_id, context.job.queue, then, text)
+        failures = work.failures + (not is_lost_database(error))
+        try:
+            await self._note(context.app, context.job.id, {"error": text.replace("\x00", ""), "failures": failures})
+        except _LOST as lost:
+            _logger.warning("The failure of thread `%s` was not noted: %s", work.thread_id, lost)
+
+    async def _note(self, app: App, job_id: int | None, noted: Mapping[str, object]) -> None:
+        await _asking(app).execute_query_async(_NOTE, id=job_id, noted=dict(noted))
+
+    async def _look_after(self, app: App) -> None:
+        """Keep the claim of this worker, rescue jobs, and forget old ones."""
+        cleaned = time.monotonic()
+        while True:
+            await asyncio.sleep(_LOOKS)
+            try:
+                await self._keep_claim()
+                await self._rescue(app)
+                if time.monotonic() - cleaned > _CLEANINGS:
+                    cleaned = time.monotonic()
+                    hours = int(self._keep_days * 24)
+                    await app.job_manager.delete_old_jobs(hours, include_cancelled=True, include_aborted=True)
+            except (*_LOST, StorageError, ThreadBusy) as error:
+                _logger.warning("Jobs that nobody works on could not be looked for: %s", error)
+
+    async def _keep_claim(self) -> None:
+        """Hold a claim under the engine's number of this worker, which ends with this process."""
+        number = None if self._engine is None else self._engine.worker_id
+        if number is None:
+            return
+        if self._claim is not None and self._claim[0] == number:
+            await self._claim[1].averify()
+            return
+        claim = await in_thread(self._claims.claim, _claim_name(number))
+        if self._claim is not None:
+            self._claim[1].close()
+        self._claim = number, claim
+
+    async def _rescue(self, app: App) -> None:
+        """Give the jobs to others that were orphans at two looks in a row, and those of workers that show no sign of life."""
+        rows = await _asking(app).execute_query_all_async(_UNDER_WAY, task=TASK)
+        dead = await self._dead_workers({row["worker_id"] for row in rows})
+        orphans = {
+            _Orphan(row["id"], row["worker_id"], row["attempts"]): row for row in rows if self._is_orphan(row, dead)
+        }
+        for orphan in orphans.keys() & self._suspects:
+            await self._give_to_others(app, orphan, orphans[orphan])
+        self._suspects = set(orphans)
+        stalled = await app.job_manager.get_stalled_jobs(task_name=TASK, seconds_since_heartbeat=self._stalled_after)
+        for job in stalled:
+            if job.id not in self._under_way:
+                _logger.info(
+                    "Thread `%s` is given to others: its worker shows no sign of life.", Work.of(job).thread_id
+                )
+                await app.job_manager.retry_job(job)
+
+    async def _dead_workers(self, numbers: set[int | None]) -> set[int | None]:
+        own = None if self._claim is None else self._claim[0]
+        dead: set[int | None] = {None}  # the engine has forgotten the worker
+        for number in numbers - {None, own}:
+            if await in_thread(self._claims.holder, _claim_name(number)) is None:
+                dead.add(number)
+        return dead
+
+    def _is_orphan(self, row: Mapping[str, Any], dead: set[int | None]) -> bool:
+        if self._claim is not None and row["worker_id"] == self._claim[0]:
+            return row["id"] not in self._under_way  # its end could not be written
+        return row["worker_id"] in dead and row["id"] not in self._under_way
+
+    async def _give_to_others(self, app: App, orphan: _Orphan, row: Mapping[str, Any]) -> None:
+        work = Work.model_validate(row["args"])
+        is_own = self._claim is not None and orphan.worker_id == self._claim[0]
+        noted: dict[str, object] = {} if is_own else {"deaths": work.deaths + 1}
+        is_poison = not is_own and work.deaths >= work.retries
+        if is_poison:
+            noted["error"] = f"{work.deaths + 1} workers have died while they ran it"
+        found = await _asking(app).execute_query_all_async(
+            _RESCUE, id=orphan.id, attempts=orphan.attempts, worker=orphan.worker_id, noted=noted
+        )
+        if not found:
+            return
+        if row["abort_requested"]:
+            status = "aborted"
+        elif is_poison:
+            status = "failed"
+        else:
+            _logger.info("Thread `%s` is given to others: its worker has died.", work.thread_id)
+            await _asking(app).execute_query_async(
+                "SELECT procrastinate_retry_job_v2(%(id)s, now(), NULL, NULL, NULL)", id=orphan.id
+            )
+            return
+        await _asking(app).execute_query_async(
+            "SELECT procrastinate_finish_job_v1(%(id)s, %(status)s, false)", id=orphan.id, status=status
+        )
+
+
+_LOST = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, ConnectorException)
+
+
+def _asking(app: App) -> Any:
+    return app.connector
+
+
+def _claim_name(number: int | None) -> str:
+    return f"crewgraph worker {number}"
+
+
+def _by_queue(targets: Sequence[Definition]) -> dict[str, Definition]:
+    found: dict[str, Definition] = {}
+    for target in targets:
+        name = queue_of(_made(target))
+        if name in found:
+            raise DefinitionError(f"two targets are called {name!r}; give one of them another `name`")
+        found[name] = target
+    if not found:
+        raise DefinitionError("a worker needs a crew or a flow to run")
+    return found
+
+
+def _made(target: Definition) -> Crew | Flow[Any]:
+    """Return the crew or flow, made anew where the target is a class or a function."""
+    made: Any = target() if inspect.isclass(target) or inspect.isroutine(target) else target
+    if not isinstance(made, (Crew, Flow)) and callable(getattr(made, "crew", None)):
+        made = made.crew()  # of a `@CrewBase` class
+    if not isinstance(made, (Crew, Flow)):
+        raise DefinitionError(f"a worker runs crews and flows, and {target!r:.80} gives {made!r:.80}")
+    return cast("Crew | Flow[Any]", made)
+
+
+class _EngineSilence(logging.Filter):
+    """Leaves out what the engine logs of each job: it names all arguments, and the worker's own lines tell the same."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not hasattr(record, "job")

@@ -1,0 +1,336 @@
+"""Jobs: what a run in a queue gives, asks and becomes, as its owner sees it."""
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from modes import Mode
+from pydantic import BaseModel
+from runtime.parts import agent, crew, task
+
+from crewgraph import Crew, PendingCrew, ScriptedLLM, ToolUse
+from crewgraph.contrib.queue import Job, JobFailed, JobProgress, Queue, QueueWorker
+from crewgraph.errors import MissingInput, RunError
+from crewgraph.flow import Flow, human_feedback, listen, start
+from crewgraph.flow.persistence import persist
+from crewgraph.tools import tool
+
+
+class Caller:
+    """Calls a method of a job, or of a crew or flow, or its async form."""
+
+    def __init__(self, mode: Mode) -> None:
+        self.mode = mode
+
+    def __call__(self, owner: Any, method: str, *args: Any, **named: Any) -> Any:
+        if not self.mode.asynchronous:
+            return getattr(owner, method)(*args, **named)
+
+        async def within() -> Any:
+            made = getattr(owner, f"a{method}")(*args, **named)
+            assert inspect.isawaitable(made)
+            return await made
+
+        return asyncio.run(within())
+
+
+@pytest.fixture
+def call(mode: Mode) -> Caller:
+    return Caller(mode)
+
+
+def desk(answer: Any = "Final Answer: {topic} done", **more: Any) -> Crew:
+    clerk = agent(ScriptedLLM(lambda messages: answer))
+    return crew(
+        task("a", clerk, description="look at {topic}"),
+        task("b", clerk, description="write {topic}"),
+        name="desk",
+        **more,
+    )
+
+
+class Doubling(Flow[dict[str, Any]]):
+    @start()
+    def begin(self) -> int:
+        return self.state["x"] + 1
+
+    @listen(begin)
+    def double(self, value: int) -> int:
+        self.state["doubled"] = 2 * value
+        return 2 * value
+
+
+def test_a_run_of_a_crew_is_queued_worked_on_and_read(call: Caller, queue: Queue, work: Callable[..., None]):
+    made = desk(answer="Final Answer: rain")
+    job = call(made, "enqueue", {"topic": "rain"}, thread_id="rain-1", queue=queue)
+    assert (job.thread_id, call(job, "status"), call(job, "progress")) == (
+        "rain-1",
+        "queued",
+        JobProgress(done=(), total=2),
+    )
+    with pytest.raises(TimeoutError, match=r"the job of thread `rain-1` is `queued` after 0.1 seconds"):
+        call(job, "result", timeout=0.1)
+    work(made, until_ended=[job])
+    assert call(job, "status") == "done"
+    assert call(job, "progress") == JobProgress(done=("a", "b"), total=2)
+    output = call(job, "result", timeout=10)
+    assert (output.raw, output.thread_id, [one.name for one in output.tasks_output]) == ("rain", "rain-1", ["a", "b"])
+    assert call(job, "error") is None
+    assert not call(job, "cancel")
+    assert not call(job, "retry")
+
+
+def test_a_run_of_a_flow_is_queued_worked_on_and_read(call: Caller, queue: Queue, work: Callable[..., None]):
+    flow = Doubling()
+    jobs = [call(flow, "enqueue", {"x": number}, queue=queue) for number in (1, 2)]
+    work(flow, until_ended=jobs)
+    assert [call(job, "result", 10) for job in jobs] == [4, 6]
+    assert call(jobs[0], "progress") == JobProgress(done=("begin", "double"), total=None)
+    assert "x" not in flow.state  # each run has a state of its own
+
+
+def test_a_class_and_a_function_make_what_each_run_needs(queue: Queue, work: Callable[..., None]):
+    jobs = [Doubling().enqueue({"x": 1}, queue=queue), desk("Final Answer: x").enqueue({"topic": "t"}, queue=queue)]
+    work(Doubling, lambda: desk("Final Answer: made"), until_ended=jobs)
+    assert jobs[0].result(10) == 4
+    assert jobs[1].result(10).raw == "made"
+
+
+def test_many_runs_are_queued_at_once_and_keep_their_inputs(call: Caller, queue: Queue, work: Callable[..., None]):
+    def said(messages: Any) -> str:
+        return f"Final Answer: {str(messages).rpartition('write <')[2].partition('>')[0]}"
+
+    clerk = agent(ScriptedLLM(said))
+    made = crew(task("a", clerk, description="write <{topic}>"), name="desk")
+    topics = [f"t{number}" for number in range(12)]
+    jobs: list[Job] = call(made, "enqueue_for_each", [{"topic": topic} for topic in topics], queue=queue)
+    work(made, until_ended=jobs, concurrency=4)
+    assert [job.result(10).raw for job in jobs] == topics
+    with pytest.raises(ValueError, match="argument"):
+        call(made, "enqueue_for_each", [{}], thread_ids=["a", "b"], queue=queue)
+
+
+def test_inputs_that_jsonb_cannot_hold_arrive_as_they_are(queue: Queue, work: Callable[..., None]):
+    flow = Doubling()
+    inputs = {"x": 1, "text": "a\x00b", "rest": [float("inf"), None, "ü"]}
+    job = flow.enqueue(inputs, thread_id="odd", queue=queue)
+    work(flow, until_ended=[job])
+    reader = Doubling(checkpointer=queue.database.saver)
+    assert reader.resume("odd") == 4
+    assert {name: reader.state[name] for name in inputs} == inputs
+
+
+def test_a_structure_comes_back_as_the_model_it_was(queue: Queue, work: Callable[..., None]):
+    class Depth(BaseModel):
+        metres: int
+
+    made = crew(task("a", agent(ScriptedLLM(lambda _: '{"metres": 7}')), output_pydantic=Depth), name="desk")
+    job = made.enqueue(queue=queue)
+    work(made, until_ended=[job])
+    assert job.result(10).pydantic == Depth(metres=7)
+
+
+def test_a_thread_is_queued_once_however_often_it_is_asked_for(call: Caller, queue: Queue, work: Callable[..., None]):
+    asked = list[int]()
+
+    def said(_: Any) -> str:
+        asked.append(1)
+        return "Final Answer: x"
+
+    made = crew(task("a", agent(ScriptedLLM(said))), name="desk")
+    jobs = [call(made, "enqueue", {}, thread_id="same", queue=queue) for _ in range(3)]
+    jobs += call(made, "enqueue_for_each", [{}, {}], thread_ids=["same", "same"], queue=queue)
+    assert len(queue.jobs()) == 1
+    work(made, until_ended=jobs)
+    assert made.enqueue(thread_id="same", queue=queue).thread_id == "same"  # done: it gives the same again
+    work(made, until_ended=jobs)
+    assert ({job.result(10).raw for job in jobs}, len(asked)) == ({"x"}, 1)
+
+
+def approving() -> tuple[Crew, list[str]]:
+    paid = list[str]()
+
+    @tool(require_approval=True)
+    def pay(bill: str) -> str:
+        """Pay a bill."""
+        paid.append(bill)
+        return "paid"
+
+    def said(messages: Any) -> Any:
+        return "Final Answer: all paid" if "paid" in str(messages[2:]) else ToolUse("pay", {"bill": "7"})
+
+    return crew(task("a", agent(ScriptedLLM(said), tools=[pay])), name="desk"), paid
+
+
+def test_a_question_ends_the_job_and_an_answer_is_another(call: Caller, queue: Queue, work: Callable[..., None]):
+    made, paid = approving()
+    job = call(made, "enqueue", thread_id="pay", queue=queue)
+    with pytest.raises(RunError, match="does not wait for an answer"):
+        call(job, "answer", True)
+    work(made, until_ended=[job])
+    assert (call(job, "status"), paid) == ("waiting", [])
+    (question,) = call(job, "questions")
+    assert (question.kind, question.tool, question.args) == ("approval", "pay", {"bill": "7"})
+    assert isinstance(call(job, "result", 10), PendingCrew)
+    elsewhere = made.job("pay", queue=queue)
+    call(elsewhere, "answer", {question.id: True})
+    assert call(job, "status") == "queued"
+    with pytest.raises(RunError, match="an answer to the run `pay` is in the queue already"):
+        call(job, "answer", True)
+    work(made, until_ended=[job])
+    assert (call(job, "status"), call(job, "result", 10).raw, paid) == ("done", "all paid", ["7"])
+
+
+def test_an_answer_that_was_given_before_its_worker_died_is_not_given_again(queue: Queue, work: Callable[..., None]):
+    made, paid = approving()
+    job = made.enqueue(thread_id="pay", queue=queue)
+    work(made, until_ended=[job])
+    job.answer(True)
+    assert made.resume("pay", True, checkpointer=queue.database.saver).raw == "all paid"  # what the dead one had done
+    work(made, until_ended=[job])
+    assert (job.status(), job.error(), paid) == ("done", None, ["7"])
+
+
+def test_a_flow_asks_and_is_answered_through_the_queue(call: Caller, queue: Queue, work: Callable[..., None]):
+    @persist()
+    class Letters(Flow[dict[str, Any]]):
+        @start()
+        @human_feedback(message="Will it do?")
+        def draft(self) -> str:
+            return "Dear all"
+
+        @listen(draft)
+        def send(self, result: Any) -> str:
+            return f"sent: {result.feedback}"
+
+    job = call(Letters(), "enqueue", thread_id="letter", queue=queue)
+    work(Letters, until_ended=[job])
+    assert (call(job, "status"), call(job, "questions")[0].message) == ("waiting", "Will it do?")
+    call(job, "answer", "shorter")
+    work(Letters, until_ended=[job])
+    assert call(job, "result", 10) == "sent: shorter"
+
+
+def test_a_failure_is_tried_again_and_goes_on_where_it_failed(call: Caller, queue: Queue, work: Callable[..., None]):
+    llm = ScriptedLLM(["first", ConnectionError("down, key sk-123456789abc"), "second"])
+    clerk = agent(llm)
+    made = crew(task("a", clerk), task("b", clerk), name="desk")
+    job = call(made, "enqueue", queue=queue)
+    work(made, until_ended=[job])
+    assert (call(job, "result", 10).raw, len(llm.requests)) == ("second", 3)
+    assert call(job, "error") == "ConnectionError: down, key ***"
+    (info,) = queue.jobs()
+    assert (info.state, info.attempts, info.failures, info.queue) == ("finished", 2, 1, "crew:desk")
+
+
+def test_what_fails_too_often_is_a_dead_letter_that_can_be_put_back(
+    call: Caller, queue: Queue, work: Callable[..., None]
+):
+    llm = ScriptedLLM(["first", ConnectionError("down"), ConnectionError("still down"), "second"])
+    clerk = agent(llm)
+    made = crew(task("a", clerk), task("b", clerk), name="desk")
+    job = call(made, "enqueue", queue=queue, retries=1)
+    work(made, until_ended=[job])
+    assert call(job, "status") == "failed"
+    assert [(dead.thread_id, dead.failures) for dead in queue.jobs("failed")] == [(job.thread_id, 2)]
+    with pytest.raises(JobFailed, match=rf"`{job.thread_id}` was given up: ConnectionError: still down\. .*`retry`"):
+        call(job, "result", 10)
+    assert call(job, "retry")
+    assert not call(job, "retry")
+    work(made, until_ended=[job])
+    assert (call(job, "result", 10).raw, len(llm.requests)) == ("second", 4)
+    assert (queue.jobs("failed"), [done.state for done in queue.jobs()]) == ([], ["finished"])
+
+
+def test_what_would_fail_the_same_way_is_not_tried_again(queue: Queue, work: Callable[..., None]):
+    made = desk()
+    job = made.enqueue({"other": "x"}, queue=queue)
+    work(made, until_ended=[job])
+    assert (job.status(), queue.jobs()[0].attempts) == ("failed", 1)
+    assert str(job.error()).startswith(f"{MissingInput.__name__}: ")
+
+
+def test_a_job_that_nobody_has_begun_is_cancelled_and_can_be_put_back(
+    call: Caller, queue: Queue, work: Callable[..., None]
+):
+    made = desk("Final Answer: x")
+    job = call(made, "enqueue", {"topic": "x"}, queue=queue)
+    assert call(job, "cancel")
+    assert not call(job, "cancel")
+    assert call(job, "status") == "cancelled"
+    work(made, until_ended=[job])
+    with pytest.raises(JobFailed, match="was cancelled"):
+        call(job, "result", 10)
+    assert call(job, "retry")
+    work(made, until_ended=[job])
+    assert call(job, "result", 10).raw == "x"
+
+
+def test_a_higher_priority_comes_first_and_a_delay_later(queue: Queue, work: Callable[..., None]):
+    order = list[str]()
+
+    class Noted(Flow[dict[str, Any]]):
+        @start()
+        def note(self) -> None:
+            order.append(self.state["name"])
+
+    flow = Noted()
+    jobs = [
+        flow.enqueue({"name": "delayed"}, queue=queue, priority=9, delay=1.0),
+        flow.enqueue({"name": "low"}, queue=queue, priority=-1),
+        flow.enqueue({"name": "normal"}, queue=queue),
+        flow.enqueue({"name": "high"}, queue=queue, priority=5),
+    ]
+    work(flow, until_ended=jobs, concurrency=1)
+    assert order == ["high", "normal", "low", "delayed"]
+
+
+def test_a_limit_holds_however_many_a_worker_could_do(queue: Queue, work: Callable[..., None]):
+    counts = {"now": 0, "most": 0}
+
+    class Slow(Flow[dict[str, Any]]):
+        @start()
+        async def go(self) -> None:
+            counts["now"] += 1
+            counts["most"] = max(counts["most"], counts["now"])
+            await asyncio.sleep(0.02)
+            counts["now"] -= 1
+
+    flow = Slow()
+    jobs = flow.enqueue_for_each([{"number": number} for number in range(16)], queue=queue, limit=2)
+    work(flow, until_ended=jobs, concurrency=8)
+    assert counts == {"now": 0, "most": 2}
+    with pytest.raises(ValueError, match="`limit` is 0"):
+        flow.enqueue(queue=queue, limit=0)
+
+
+def test_a_job_is_found_by_the_name_of_its_thread(queue: Queue):
+    made = desk()
+    with pytest.raises(RunError, match="there is no job of thread `nobody` in the queue"):
+        made.job("nobody", queue=queue)
+    made.enqueue({"topic": "x"}, thread_id="mine", queue=queue)
+    assert made.job("mine", queue=queue).status() == "queued"
+
+
+def test_the_queue_is_that_of_the_checkpointer_or_of_the_environment(
+    database: str, queue: Queue, monkeypatch: pytest.MonkeyPatch
+):
+    made = desk()
+    monkeypatch.delenv("CREWGRAPH_QUEUE", raising=False)
+    with pytest.raises(RunError, match="there is no queue for 'crew:desk': pass `queue=`"):
+        made.enqueue({"topic": "x"})
+    stored = desk(checkpointer=queue.database.saver)
+    stored.enqueue({"topic": "x"}, thread_id="by checkpointer")
+    monkeypatch.setenv("CREWGRAPH_QUEUE", database)
+    made.enqueue({"topic": "x"}, thread_id="by environment")
+    made.enqueue({"topic": "x"}, thread_id="by address", queue=database)
+    assert {job.thread_id for job in queue.jobs()} == {"by checkpointer", "by environment", "by address"}
+
+
+def test_only_what_a_worker_can_run_is_given_to_it(queue: Queue):
+    desk().enqueue({"topic": "x"}, thread_id="of the crew", queue=queue)
+    Doubling().enqueue({"x": 1}, thread_id="of the flow", queue=queue)
+    asyncio.run(QueueWorker(queue, [Doubling]).run(wait=False))
+    assert {job.thread_id: job.state for job in queue.jobs()} == {"of the crew": "queued", "of the flow": "finished"}

@@ -1,0 +1,188 @@
+"""Workers as processes: killed, stopped, told to end, robbed of their jobs while they live, and without their database."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import processes
+import psycopg
+import pytest
+from until import until
+
+from crewgraph.contrib.queue import Job, JobFailed, Queue
+from crewgraph.errors import StorageError
+
+from .office import TASKS, office, poison
+from .worker_processes import TESTS, Workers, made_once
+
+
+@pytest.fixture
+def workers(database: str, tmp_path: Path) -> Iterator[Workers]:
+    made = Workers(database, tmp_path)
+    try:
+        yield made
+    finally:
+        made.end()
+
+
+def _enqueue(queue: Queue, *keys: str) -> list[Job]:
+    return office().enqueue_for_each([{"key": key} for key in keys], thread_ids=list(keys), queue=queue)
+
+
+def test_the_runs_of_a_killed_worker_are_finished_by_another(queue: Queue, workers: Workers):
+    jobs = _enqueue(queue, "a", "b", "c")
+    first = workers.start()
+    until(lambda: "second" in workers.effects().get("a", ()))
+    killed = time.monotonic()
+    first.kill()
+    workers.start()
+    assert [job.result(60).raw for job in jobs] == [f"third of {key}" for key in "abc"]
+    assert time.monotonic() - killed < 30  # far less than the time after which a silent worker loses its jobs
+    assert all(made_once(calls) for calls in workers.effects().values())
+    assert len(set(workers.pids("a"))) == 2
+
+
+def test_a_living_worker_that_loses_its_job_still_makes_the_run_alone(queue: Queue, workers: Workers):
+    """The engine takes a slow worker for dead. The second one finds the thread busy, and must not report success."""
+    (job,) = _enqueue(queue, "a")
+    workers.start("--stalled-after", "0", seconds=1.5)
+    until(lambda: workers.effects().get("a"))
+    workers.start("--stalled-after", "0", seconds=1.5)
+    assert job.result(60).raw == "third of a"
+    assert workers.effects()["a"] == list(TASKS)
+    assert len(set(workers.pids("a"))) == 1
+    until(lambda: "is being run by" in workers.output(0) + workers.output(1))
+
+
+def test_a_living_worker_that_loses_its_job_and_then_dies_leaves_it_to_the_other(queue: Queue, workers: Workers):
+    (job,) = _enqueue(queue, "a")
+    first = workers.start("--stalled-after", "0", seconds=1.0)
+    until(lambda: workers.effects().get("a"))
+    workers.start("--stalled-after", "0", seconds=0.1)
+    until(lambda: "is being run by" in workers.output(1))
+    first.kill()
+    assert job.result(60).raw == "third of a"
+    assert made_once(workers.effects()["a"])
+    assert len(set(workers.pids("a"))) == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGSTOP")
+def test_a_stopped_worker_keeps_its_runs_and_goes_on_with_them(queue: Queue, workers: Workers):
+    (job,) = _enqueue(queue, "a")
+    first = workers.start(seconds=0.5)
+    until(lambda: workers.effects().get("a"))
+    os.kill(workers.pids("a")[0], signal.SIGSTOP)
+    workers.start("--stalled-after", "0.5", seconds=0.1)
+    until(lambda: "is being run by" in workers.output(1))
+    assert workers.effects()["a"] == ["first"]
+    os.kill(workers.pids("a")[0], signal.SIGCONT)
+    assert job.result(60).raw == "third of a"
+    assert workers.effects()["a"] == list(TASKS)
+    assert first.poll() is None
+
+
+def test_sigterm_lets_runs_end_and_begins_none(queue: Queue, workers: Workers):
+    jobs = _enqueue(queue, "a", "b")
+    first = workers.start("--concurrency", "1", seconds=0.3)
+    until(lambda: workers.effects().get("a"))
+    os.kill(first.pid, signal.SIGTERM)
+    assert first.wait(60) == 0
+    assert [job.status() for job in jobs] == ["done", "queued"]
+    assert workers.effects() == {"a": list(TASKS)}
+
+
+def test_runs_that_outlast_the_grace_stop_after_what_is_under_way(queue: Queue, workers: Workers):
+    (job,) = _enqueue(queue, "a")
+    first = workers.start("--grace", "0.1", seconds=1.0)
+    until(lambda: workers.effects().get("a"))
+    os.kill(first.pid, signal.SIGTERM)
+    assert first.wait(60) == 0
+    assert (job.status(), workers.effects()) == ("queued", {"a": ["first"]})
+    workers.start(seconds=0)
+    assert job.result(60).raw == "third of a"
+    assert workers.effects() == {"a": list(TASKS)}  # what was under way was recorded
+
+
+def test_a_run_under_way_is_cancelled_after_its_effect(queue: Queue, workers: Workers):
+    (job,) = _enqueue(queue, "a")
+    workers.start(seconds=0.5)
+    until(lambda: workers.effects().get("a"))
+    assert job.cancel()
+    until(lambda: job.status() == "cancelled")
+    with pytest.raises(JobFailed, match="was cancelled"):
+        job.result(10)
+    assert workers.effects() == {"a": ["first"]}
+    assert job.retry()
+    assert job.result(60).raw == "third of a"
+    assert workers.effects() == {"a": list(TASKS)}
+
+
+def test_a_job_that_kills_its_workers_becomes_a_dead_letter(queue: Queue, workers: Workers):
+    job = poison().enqueue(queue=queue, retries=1)
+    for _ in range(3):
+        workers.start(target="queues.office:poison")
+    until(lambda: job.status() == "failed")
+    assert job.error() == "2 workers have died while they ran it"
+    assert sum(one.poll() is None for one in workers.running) == 1
+
+
+def test_workers_go_on_when_their_connections_were_cut(queue: Queue, workers: Workers, database: str):
+    jobs = _enqueue(queue, *"abcd")
+    workers.start(seconds=0.3)
+    until(lambda: workers.effects().get("a"))
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE pid <> pg_backend_pid() AND datname = current_database()"
+        )
+    assert [job.result(60).raw for job in jobs] == [f"third of {key}" for key in "abcd"]
+    assert all(made_once(calls) for calls in workers.effects().values())
+    assert workers.running[0].poll() is None
+
+
+def test_the_commands_list_retry_and_cancel(queue: Queue, database: str, tmp_path: Path):
+    def command(*args: str) -> Any:
+        line = processes.command("-m", "crewgraph", *args)
+        environment = {
+            **os.environ,
+            "CREWGRAPH_QUEUE": database,
+            "PYTHONPATH": str(TESTS),
+            "OFFICE_LOG": str(tmp_path / "log"),
+        }
+        return subprocess.run(
+            line, capture_output=True, text=True, env=environment, cwd=tmp_path, check=False, timeout=120
+        )
+
+    assert command("jobs").stdout == "no jobs\n"
+    _enqueue(queue, "a")
+    assert command("jobs", "--cancel", "a").stdout == "a is cancelled\n"
+    assert "no job of thread `a` is queued or under way" in command("jobs", "--cancel", "a").stderr
+    assert command("jobs", "--state", "failed").stdout == "no failed jobs\n"
+    assert command("jobs", "--retry", "a").stdout == "a is queued again\n"
+    done = command("worker", "--target", "queues.office:office", "--burst")
+    assert done.returncode == 0
+    assert "working on `crew:office`, 4 at a time" in done.stderr
+    assert "Thread `a` of `crew:office` is done" in done.stderr
+    listed = command("jobs").stdout
+    assert all(word in listed for word in ("thread", "a", "crew:office", "finished"))
+    assert '"state": "finished"' in command("jobs", "--json").stdout
+    no_queue = {name: value for name, value in os.environ.items() if name != "CREWGRAPH_QUEUE"}
+    line = processes.command("-m", "crewgraph", "jobs")
+    refused = subprocess.run(line, capture_output=True, text=True, env=no_queue, cwd=tmp_path, check=False, timeout=120)
+    assert (refused.returncode, refused.stderr) == (
+        1,
+        "Error: no queue given: pass `--queue postgresql://...`, or set CREWGRAPH_QUEUE\n",
+    )
+
+
+def test_a_database_that_cannot_be_reached_is_told(tmp_path: Path):
+    with (
+        Queue(f"host={tmp_path} user=nobody dbname=none") as nowhere,
+        pytest.raises(StorageError, match=r"the database of the queue cannot be used: .*Check its address"),
+    ):
+        nowhere.jobs()

@@ -1,0 +1,68 @@
+"""Processes of `crewgraph worker`, and what their runs have done."""
+
+import itertools
+import os
+import subprocess
+from pathlib import Path
+
+import processes
+
+from .office import TASKS, Effect, effects
+
+__all__ = ["TESTS", "Workers", "made_once"]
+
+TESTS = Path(__file__).parent.parent
+
+
+class Workers:
+    """Processes of `crewgraph worker`."""
+
+    def __init__(self, database: str, folder: Path) -> None:
+        self.log = folder / "effects"
+        self._environment = {
+            **os.environ,
+            "CREWGRAPH_QUEUE": database,
+            "OFFICE_LOG": str(self.log),
+            "PYTHONPATH": str(TESTS),
+        }
+        self._folder, self.running = folder, list[subprocess.Popen[str]]()
+
+    def start(
+        self, *options: str, target: str = "queues.office:office", seconds: float = 0.2
+    ) -> "subprocess.Popen[str]":
+        """Start one; it is ready when it has registered itself."""
+        command = processes.command("-m", "crewgraph", "worker", "--target", target, *options)
+        environment = {**self._environment, "OFFICE_SECONDS": str(seconds)}
+        with open(self._folder / f"worker-{len(self.running)}", "w") as errors:
+            started = subprocess.Popen(command, cwd=self._folder, env=environment, stderr=errors, text=True)
+        self.running.append(started)
+        return started
+
+    def output(self, number: int = 0) -> str:
+        return (self._folder / f"worker-{number}").read_text()
+
+    def told(self) -> list[Effect]:
+        """The calls of tools, in order."""
+        return effects(self.log)
+
+    def effects(self) -> dict[str, list[str]]:
+        """The tasks of each thread, in the order of their calls."""
+        found: dict[str, list[str]] = {}
+        for effect in self.told():
+            found.setdefault(effect.key, []).append(effect.task)
+        return found
+
+    def pids(self, key: str) -> list[int]:
+        """The processes that have called a tool for a thread, in order."""
+        return [effect.pid for effect in self.told() if effect.key == key]
+
+    def end(self) -> None:
+        for one in self.running:
+            one.kill()
+        for one in self.running:
+            one.wait(30)
+
+
+def made_once(calls: list[str], tasks: tuple[str, ...] = TASKS) -> bool:
+    """Whether each effect was made once, but for those that were under way when their worker was lost."""
+    return tuple(name for name, _ in itertools.groupby(calls)) == tasks
