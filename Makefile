@@ -49,9 +49,10 @@ format: $(VENV)/.installed  ## put the code in its form
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
-kills: $(VENV)/.installed  ## the whole kill matrix, and writers of a store killed 1,000 times (minutes): results.md, kills.md
+kills: $(VENV)/.installed  ## the whole kill matrix, writers of a store killed 1,000 times, the trial of a queue (minutes): their tables
 	PYTHONPATH=tests:compat $(BIN)/python -m kills.matrix
 	PYTHONPATH=tests:compat $(BIN)/python -m storage.store.kills
+	PYTHONPATH=tests:compat $(BIN)/python -m queues.trial
 
 parity: $(VENV)/.installed  ## programs played on both CrewAIs and here, compared: tests/parity/results.md (many minutes)
 	PYTHONPATH=tests:compat:. $(BIN)/python -m parity.record $(ARGS)

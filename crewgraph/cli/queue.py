@@ -24,7 +24,7 @@ __all__ = ["jobs", "worker"]
 
 _EXCERPT = 80  # characters of an error in a table
 
-QueueAddress = Annotated[
+_QueueAddress = Annotated[
     str | None,
     typer.Option(
         "--queue", envvar="CREWGRAPH_QUEUE", help="Address of the queue's Postgres database.", show_default=False
@@ -43,7 +43,7 @@ def worker(
             show_default=False,
         ),
     ] = None,
-    queue: QueueAddress = None,
+    queue: _QueueAddress = None,
     concurrency: Annotated[
         int, typer.Option("--concurrency", min=1, help="How many runs are under way at a time.")
     ] = 4,
@@ -102,7 +102,7 @@ async def _work(made: Any, burst: bool) -> None:
             raise
 
 
-class State(StrEnum):
+class _State(StrEnum):
     """The state of a job."""
 
     queued = "queued"
@@ -114,7 +114,7 @@ class State(StrEnum):
 
 def jobs(
     state: Annotated[
-        State | None,
+        _State | None,
         typer.Option("--state", help="Filter by state; `failed` jobs are dead letters.", show_default=False),
     ] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum number of jobs to list.")] = 20,
@@ -128,7 +128,7 @@ def jobs(
         list[str] | None, typer.Option("--cancel", help="Thread id of a job to cancel.", show_default=False)
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Output JSON.")] = False,
-    queue: QueueAddress = None,
+    queue: _QueueAddress = None,
 ) -> None:
     """List the jobs of a queue, the newest first; or retry or cancel some."""
     with _open_queue(queue) as opened:

@@ -30,9 +30,12 @@ def programs() -> list[Path]:
 
 
 @pytest.mark.parametrize("page", programs(), ids=lambda page: page.name)
-def test_the_blocks_of_a_page_run_and_print_what_the_page_says(page: Path, tmp_path: Path):
+def test_the_blocks_of_a_page_run_and_print_what_the_page_says(
+    page: Path, tmp_path: Path, request: pytest.FixtureRequest
+):
+    more = {"CREWGRAPH_QUEUE": request.getfixturevalue("postgres").dsn} if page.name == "queue.md" else {}
     with OpenAIServer(answer) as server:
-        played = run(page, tmp_path, OPENAI_API_KEY="test", OPENAI_BASE_URL=server.url)
+        played = run(page, tmp_path, OPENAI_API_KEY="test", OPENAI_BASE_URL=server.url, **more)
     checker = doctest.OutputChecker()
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     wrong = [

@@ -306,6 +306,25 @@ def test_a_limit_holds_however_many_a_worker_could_do(queue: Queue, work: Callab
         flow.enqueue(queue=queue, limit=0)
 
 
+def test_what_waits_does_not_hold_up_the_others_of_its_limit(queue: Queue, work: Callable[..., None]):
+    order = list[str]()
+
+    class Noted(Flow[dict[str, Any]]):
+        @start()
+        def note(self) -> None:
+            order.append(self.state["name"])
+            if order == ["failing"]:
+                raise ConnectionError("down")
+
+    flow = Noted()
+    inputs = [{"name": name} for name in ("failing", "second", "third")]
+    delayed = flow.enqueue({"name": "delayed"}, queue=queue, limit=1, delay=2.0)
+    jobs = [*flow.enqueue_for_each(inputs, queue=queue, limit=1), delayed]
+    work(flow, until_ended=jobs)
+    assert order == ["failing", "second", "third", "failing", "delayed"]
+    assert {job.status() for job in jobs} == {"done"}
+
+
 def test_a_job_is_found_by_the_name_of_its_thread(queue: Queue):
     made = desk()
     with pytest.raises(RunError, match="there is no job of thread `nobody` in the queue"):

@@ -1,23 +1,28 @@
 """Workers as processes: killed, stopped, told to end, robbed of their jobs while they live, and without their database."""
 
 import os
+import random
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import processes
 import psycopg
 import pytest
+from servers.postgres import missing, running_postgres
 from until import until
 
 from crewgraph.contrib.queue import Job, JobFailed, Queue
 from crewgraph.errors import StorageError
 
 from .office import TASKS, office, poison
+from .trial import trial
 from .worker_processes import TESTS, Workers, made_once
 
 
@@ -143,6 +148,24 @@ def test_workers_go_on_when_their_connections_were_cut(queue: Queue, workers: Wo
     assert [job.result(60).raw for job in jobs] == [f"third of {key}" for key in "abcd"]
     assert all(made_once(calls) for calls in workers.effects().values())
     assert workers.running[0].poll() is None
+
+
+def test_runs_end_once_whatever_becomes_of_their_workers_and_of_the_database():
+    """A sample of the trial that `make kills` makes whole."""
+    if reason := missing():
+        pytest.skip(reason)
+    seed = random.randrange(10**6)
+    print("seed", seed)
+    with running_postgres() as server:
+        outcome = trial(server, runs=40, number=2, kills=2, restart=True, seed=seed)
+    assert (outcome.done, outcome.repeated, outcome.kills, outcome.restarts) == (40, [], 2, 1)
+
+
+def test_many_that_make_the_tables_at_once_all_find_them(database: str):
+    with ExitStack() as stack:
+        queues = [stack.enter_context(Queue(database)) for _ in range(6)]
+        with ThreadPoolExecutor(6) as pool:
+            assert list(pool.map(Queue.jobs, queues)) == [[]] * 6
 
 
 def test_the_commands_list_retry_and_cancel(queue: Queue, database: str, tmp_path: Path):

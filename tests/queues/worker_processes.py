@@ -3,6 +3,7 @@
 import itertools
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import processes
@@ -31,10 +32,10 @@ class Workers:
         self, *options: str, target: str = "queues.office:office", seconds: float = 0.2
     ) -> "subprocess.Popen[str]":
         """Start one; it is ready when it has registered itself."""
-        command = processes.command("-m", "crewgraph", "worker", "--target", target, *options)
+        command = [sys.executable, "-m", "crewgraph", "worker", "--target", target, *options]
         environment = {**self._environment, "OFFICE_SECONDS": str(seconds)}
         with open(self._folder / f"worker-{len(self.running)}", "w") as errors:
-            started = subprocess.Popen(command, cwd=self._folder, env=environment, stderr=errors, text=True)
+            started = processes.Popen(command, cwd=self._folder, env=environment, stderr=errors, text=True)
         self.running.append(started)
         return started
 

@@ -23,6 +23,26 @@ class Postgres:
     dsn: str
     """Its connection string."""
 
+    programs: str
+    folder: Path
+
+    def start(self) -> None:
+        """Start it, and wait until it takes connections."""
+        options = f"-c listen_addresses= -c unix_socket_directories={self.folder} -c fsync=off"
+        self._control("-l", str(self.folder / "log"), "-o", f"'{options}'" if _user() else options, "start")
+
+    def stop(self) -> None:
+        """Stop it at once, as a crash would."""
+        self._control("-m", "immediate", "stop")
+
+    def restart(self) -> None:
+        """Stop it at once and start it again."""
+        self.stop()
+        self.start()
+
+    def _control(self, *arguments: str) -> None:
+        _run([f"{self.programs}/pg_ctl", "-D", str(self.folder / "data"), "-w", *arguments])
+
 
 def _programs() -> str | None:
     found = sorted(glob.glob("/usr/lib/postgresql/*/bin/initdb"))
@@ -68,25 +88,12 @@ def running_postgres() -> Generator[Postgres]:
             shutil.chown(folder, user)
         data = folder / "data"
         _run([f"{programs}/initdb", "-D", str(data), "-U", "postgres", "-A", "trust", "--no-sync"])
-        options = f"-c listen_addresses= -c unix_socket_directories={folder} -c fsync=off"
-        log = folder / "log"
-        _run(
-            [
-                f"{programs}/pg_ctl",
-                "-D",
-                str(data),
-                "-l",
-                str(log),
-                "-w",
-                "-o",
-                f"'{options}'" if user else options,
-                "start",
-            ]
-        )
+        server = Postgres(f"host={folder} user=postgres dbname=postgres", programs, folder)
+        server.start()
         try:
-            yield Postgres(dsn=f"host={folder} user=postgres dbname=postgres")
+            yield server
         finally:
-            _run([f"{programs}/pg_ctl", "-D", str(data), "-m", "immediate", "-w", "stop"])
+            server.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -5,6 +5,7 @@ keeps its jobs apart from these.
 """
 
 import atexit
+import time
 from contextlib import suppress
 from threading import Lock
 from typing import Any, cast
@@ -28,6 +29,7 @@ _IS_READY = "SELECT to_regclass('crewgraph_queue.crewgraph_jobs_thread') IS NOT 
 _INDEX = "CREATE INDEX IF NOT EXISTS crewgraph_jobs_thread ON procrastinate_jobs ((args->>'thread_id'), id)"
 _POOL: dict[str, Any] = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
 _CONNECTIONS = 4
+_PAUSE = 0.1  # seconds between two looks whether somebody else has made the tables
 _PATIENCE = 10.0  # seconds to wait for a first connection
 
 
@@ -115,14 +117,18 @@ class QueueDatabase:
                 if connection.execute(_IS_READY).fetchone() != (True,):
                     self._create(connection)
         except psycopg.Error as error:
+            why = " ".join(str(error).split())
             raise StorageError(
-                f"the database of the queue cannot be used: {' '.join(str(error).split())} Check its address, and that its user may create tables; "
-                "or let somebody who may run `crewgraph worker` once."
+                f"the database of the queue cannot be used: {why} Check its address, and that its user may create tables; or let "
+                "somebody who may run `crewgraph worker` once."
             ) from error
         self._is_ready = True
 
     def _create(self, connection: "psycopg.Connection[Any]") -> None:
-        connection.execute("SELECT pg_advisory_lock(%s)", (_SETUP_LOCK,))  # ends with the connection
+        # The lock ends with the connection. Nobody waits for it in a statement: LangGraph makes its indexes concurrently, which
+        # waits for the statements of all others.
+        while connection.execute("SELECT pg_try_advisory_lock(%s)", (_SETUP_LOCK,)).fetchone() != (True,):
+            time.sleep(_PAUSE)
         if connection.execute(_IS_READY).fetchone() == (True,):
             return
         with psycopg.connect(self.url, **_POOL) as checkpoints:

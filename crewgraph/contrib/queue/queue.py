@@ -153,12 +153,15 @@ class Queue:
         for thread_id, inputs in named:
             if thread_id in present and state_of(present[thread_id]) in _OPEN:
                 continue
-            work = Work(thread_id=thread_id, inputs=json_of(inputs), granularity=granularity, retries=retries)
+            lane = None if limit is None else _lane(name, thread_id, limit)
+            work = Work(
+                thread_id=thread_id, inputs=json_of(inputs), granularity=granularity, lane=lane, retries=retries
+            )
             wanted.append(
                 EngineJob(
                     queue=name,
                     priority=priority,
-                    lock=_lock_of(name, thread_id, limit),
+                    lock=work.own_lock if due or lane is None else lane,
                     queueing_lock=f"run {thread_id}",
                     task_name=TASK,
                     task_kwargs=work.arguments(),
@@ -181,6 +184,7 @@ class Queue:
         work = Work(
             thread_id=thread_id,
             granularity=previous.granularity,
+            lane=previous.lane,
             retries=previous.retries,
             answer=json_of(answer),
             answers=tuple(questions),
@@ -190,7 +194,7 @@ class Queue:
         job = EngineJob(
             queue=name,
             priority=0 if before is None else before.priority,
-            lock=_lock_of(name, thread_id, None) if before is None else before.lock,
+            lock=work.lane or work.own_lock,
             queueing_lock=f"answer {asked} {thread_id}",
             task_name=TASK,
             task_kwargs=work.arguments(),
@@ -250,7 +254,14 @@ class Queue:
         if job is None or state_of(job) not in ("failed", "cancelled"):
             return False
         work = Work.of(job).model_copy(update={"failures": 0, "deaths": 0, "error": None})
-        again = job.evolve(id=None, status=None, attempts=0, scheduled_at=None, task_kwargs=work.arguments())
+        again = job.evolve(
+            id=None,
+            status=None,
+            attempts=0,
+            lock=work.lane or work.own_lock,
+            scheduled_at=None,
+            task_kwargs=work.arguments(),
+        )
         self._add([again])
         return True
 
@@ -287,13 +298,8 @@ def _thread_name(thread_id: str | None) -> str:
     return str(uuid4()) if thread_id is None else storable_id(str(thread_id), "thread")
 
 
-def _lock_of(queue: str, thread_id: str, limit: int | None) -> str:
-    """Return the engine's lock of a job: of two jobs with the same one, only one is under way.
-
-    With a limit there are as many locks as runs may be under way, and each thread has one of them.
-    """
-    if limit is None:
-        return f"thread {thread_id}"
+def _lane(queue: str, thread_id: str, limit: int) -> str:
+    """Return one of as many names as runs may be under way; the engine carries out one job of a name at a time."""
     number = int.from_bytes(blake2b(thread_id.encode(), digest_size=8).digest(), "big") % limit
     return f"{queue} {number + 1}/{limit}"
 

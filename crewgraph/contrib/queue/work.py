@@ -36,14 +36,15 @@ __all__ = [
     "TASK",
     "Definition",
     "JobState",
+    "OutOfLane",
     "Retries",
     "Work",
     "WorkerStopping",
-    "is_final",
     "is_lost_database",
     "json_of",
     "queue_of",
     "state_of",
+    "would_fail_again",
 ]
 
 TASK = "crewgraph.run"
@@ -81,6 +82,10 @@ class WorkerStopping(Exception):
     """The worker is being stopped; the job is for the next one."""
 
 
+class OutOfLane(Exception):
+    """The job has waited outside of its lane, and is to be fetched again when the lane is free."""
+
+
 class Work(BaseModel):
     """The arguments of a job."""
 
@@ -101,6 +106,9 @@ class Work(BaseModel):
     answers: tuple[str, ...] = ()
     """The ids of the questions that the answer is for. An answer is given once, however often the job is tried."""
 
+    lane: str | None = None
+    """The engine's lock that runs of a limited crew or flow share; None without a limit."""
+
     retries: int = 3
     """How often a failed attempt is made again."""
 
@@ -117,6 +125,11 @@ class Work(BaseModel):
     def of(cls, job: EngineJob) -> Self:
         """Return the work of a job."""
         return cls.model_validate(job.task_kwargs)
+
+    @property
+    def own_lock(self) -> str:
+        """The engine's lock of the thread alone."""
+        return f"thread {self.thread_id}"
 
     def arguments(self) -> dict[str, Any]:
         """Return it as the arguments of a job."""
@@ -141,7 +154,7 @@ def json_of(value: object) -> str:
     return json.dumps(plain(value))
 
 
-def is_final(error: BaseException) -> bool:
+def would_fail_again(error: BaseException) -> bool:
     """Return whether another attempt would fail the same way: the definition, the inputs or what is recorded cause the error."""
     if isinstance(error, (StorageError, RemoteAgentError, MCPServerError, TimeLimitReached, UnreadableAnswer)):
         return False
@@ -158,25 +171,35 @@ def is_lost_database(error: BaseException | None) -> bool:
 class Retries(BaseRetryStrategy):
     """When a job is tried again.
 
+    The engine fetches no job before an earlier one with the same lock, even if that one is not due yet. So a job of a lane waits
+    outside of it, under the lock of its thread, and goes back when it is due.
+
     A busy thread is waited for as long as it takes, since what runs it may still die. A failure is retried after 1, 2, 4 ...
     seconds, as often as the job allows, then the job is a dead letter: `failed`.
     """
 
     def get_retry_decision(self, *, exception: BaseException, job: EngineJob) -> RetryDecision | None:
         """Return when to try again; None for never."""
-        if isinstance(exception, ThreadBusy):
-            first, longest = _BUSY_WAITS
-            return _after(min(first + job.attempts / 4, longest))
-        if isinstance(exception, WorkerStopping):
-            return _after(0)
-        if is_lost_database(exception) and job.attempts < _MANY_ATTEMPTS:
-            return _after(min(1 + job.attempts / 4, _LONGEST_WAIT))
         work = Work.of(job)
-        if not isinstance(exception, Exception) or is_final(exception) or work.failures >= work.retries:
+        if isinstance(exception, OutOfLane):
+            return RetryDecision(lock=work.lane)
+        seconds = _wait(exception, work, job.attempts)
+        if seconds is None:
             return None
-        return _after(min(2.0**work.failures, _LONGEST_WAIT))
+        # Jobs that failed together are not all tried again in the same instant.
+        milliseconds = int(seconds * random.uniform(500, 1000))
+        return RetryDecision(retry_in={"milliseconds": milliseconds}, lock=work.own_lock if work.lane else None)
 
 
-def _after(seconds: float) -> RetryDecision:
-    # Jobs that failed together are not all tried again in the same instant.
-    return RetryDecision(retry_in={"milliseconds": int(seconds * random.uniform(500, 1000))})
+def _wait(exception: BaseException, work: Work, attempts: int) -> float | None:
+    """Return the seconds until the next attempt; None if there is to be none."""
+    if isinstance(exception, ThreadBusy):
+        first, longest = _BUSY_WAITS
+        return min(first + attempts / 4, longest)
+    if isinstance(exception, WorkerStopping):
+        return 0
+    if is_lost_database(exception) and attempts < _MANY_ATTEMPTS:
+        return min(1 + attempts / 4, _LONGEST_WAIT)
+    if not isinstance(exception, Exception) or would_fail_again(exception) or work.failures >= work.retries:
+        return None
+    return min(2.0**work.failures, _LONGEST_WAIT)

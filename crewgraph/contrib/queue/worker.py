@@ -22,7 +22,16 @@ from psycopg_pool import PoolTimeout
 
 from crewgraph.compiler.agent.models import isolated_tool_cache
 from crewgraph.contrib.queue.queue import Queue
-from crewgraph.contrib.queue.work import TASK, Definition, Retries, Work, WorkerStopping, is_lost_database, queue_of
+from crewgraph.contrib.queue.work import (
+    TASK,
+    Definition,
+    OutOfLane,
+    Retries,
+    Work,
+    WorkerStopping,
+    is_lost_database,
+    queue_of,
+)
 from crewgraph.core.claims import ThreadClaim
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import adrive
@@ -188,6 +197,8 @@ class QueueWorker:
         """The engine's task: make one attempt at a job."""
         work, job = Work.model_validate(arguments), context.job
         assert job.id is not None
+        if work.lane is not None and job.lock != work.lane:
+            raise OutOfLane
         self._under_way.add(job.id)
         started = time.monotonic()
         try:

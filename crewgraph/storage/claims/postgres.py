@@ -60,6 +60,8 @@ WHERE locktype = 'advisory' AND granted AND objsubid = 1
 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 AND classid = %s::bigint::oid AND objid = %s::bigint::oid
 """
+# A machine that was lost cannot close its connection: the server asks after ten silent seconds, and ends it after ten more.
+_KEEPALIVE = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 3; SET tcp_keepalives_count = 3"
 _TRUST = 1.0  # seconds for which a claim is not looked at again
 
 
@@ -173,6 +175,7 @@ class PostgresClaims(ProcessClaims):
     def _connect(self) -> "_Connection":
         name = f"crewgraph claims of {process_name()}"[:63]
         connection = psycopg.connect(self._conninfo, autocommit=True, application_name=name)
+        connection.execute(_KEEPALIVE)
         self._connection, self._locked = connection, set()
         if connection.execute(_HAS_TABLE).fetchone() == (None,):
             try:
