@@ -6,11 +6,14 @@ from typing import Any
 
 import pytest
 from compiler.play import agent, says, task
+from langgraph.graph import START, StateGraph
 from modes import Mode
+from typing_extensions import TypedDict
 
 import crewgraph.compiler.crew.graph as sequential
-from crewgraph import Agent, ConditionalTask, Crew, CrewOutput, Task, TaskOutput
+from crewgraph import Agent, ConditionalTask, Crew, CrewOutput, ScriptedLLM, Task, TaskOutput
 from crewgraph.compiler.crew.state import schema
+from crewgraph.errors import RunError
 
 
 def yes(_: TaskOutput) -> bool:
@@ -145,6 +148,90 @@ def test_the_graph_of_a_crew_takes_inputs_and_gives_the_outputs_by_task(mode: Mo
     written = mode.invoke(graph, {"inputs": {}})
     assert {name: output["raw"] for name, output in written.items()} == {"a": "done", "b": "done"}
     assert graph.name == "Crew: crew"
+
+
+def about_topics() -> Crew:
+    seen = ScriptedLLM(
+        lambda messages: f"saw {str(messages).partition('about ')[2].partition('.')[0]}", repeat_last=True
+    )
+    clerk = Agent(role="Clerk of {place}", goal="g", backstory="b", llm=seen)
+    return Crew(
+        agents=[clerk],
+        tasks=[
+            Task(name="write", description="Write about {topic}.", expected_output="A text on {topic}", agent=clerk)
+        ],
+    )
+
+
+@pytest.mark.parametrize("key", [None, "inputs"], ids=["flat", "under inputs"])
+def test_inputs_may_stand_alone_or_under_their_key(mode: Mode, key: str | None):
+    graph = about_topics().compile(checkpointer=False)
+    values = {"topic": "rain", "place": "Brest"}
+    written = mode.invoke(graph, values if key is None else {key: values})
+    assert written["write"]["raw"] == "saw rain"
+
+
+def test_the_schema_of_the_input_names_each_placeholder_and_where_it_is_used():
+    assert about_topics().compile().get_input_jsonschema() == {
+        "title": "CrewInput",
+        "type": "object",
+        "properties": {
+            "topic": {
+                "title": "topic",
+                "type": "string",
+                "description": "Used in the description of task `write`, expected output of task `write`.",
+            },
+            "place": {
+                "title": "place",
+                "type": "string",
+                "description": "Used in the role of agent `Clerk of {place}`.",
+            },
+        },
+        "required": ["topic", "place"],
+    }
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "messages": (
+        {"messages": [{"role": "user", "content": "hi"}]},
+        "nothing in the crew reads `messages`; its input is",
+    ),
+    "an unknown key": ({"topic": "x", "place": "y", "tone": "z"}, "nothing in the crew reads `tone`"),
+    "an unknown key beside inputs": ({"inputs": {"topic": "x", "place": "y"}, "tone": "z"}, "reads `tone`"),
+    "nothing": ({}, "lacks `topic`, in the description of task `write`; `place`, in the role of agent"),
+    "no inputs": ({"inputs": {}}, 'lacks `topic`.*Give {"topic": ..., "place": ...}'),
+    "an input too few": ({"topic": "x"}, "lacks `place`"),
+}
+
+
+@pytest.mark.parametrize(("given", "why"), REFUSED.values(), ids=REFUSED)
+def test_an_input_that_is_not_read_or_lacks_a_value_is_refused(mode: Mode, given: dict[str, Any], why: str):
+    team = about_topics()
+    with pytest.raises(RunError, match=why):
+        mode.invoke(team.compile(checkpointer=False), given)
+    model: Any = team.agents[0].llm
+    assert model.requests == []
+
+
+def test_inputs_that_no_text_names_are_allowed_under_their_key(mode: Mode):
+    graph = about_topics().compile(checkpointer=False)
+    assert (
+        mode.invoke(graph, {"inputs": {"topic": "rain", "place": "Brest", "tone": "dry"}})["write"]["raw"] == "saw rain"
+    )
+
+
+def test_a_node_of_a_larger_graph_takes_its_inputs_from_the_state_of_that_graph(mode: Mode):
+    class Larger(TypedDict, total=False):
+        inputs: dict[str, Any]
+        messages: list[str]
+        write: dict[str, Any]
+
+    outer: Any = StateGraph(Larger)
+    outer.add_node("crew", about_topics().compile())
+    outer.add_edge(START, "crew")
+    graph: Any = outer.compile()
+    state = {"inputs": {"topic": "rain", "place": "Brest"}, "messages": ["hi"]}
+    assert mode.invoke(graph, state)["write"]["raw"] == "saw rain"
 
 
 def test_the_description_of_an_unnamed_task_names_its_node_before_and_after_a_run(mode: Mode):

@@ -5,7 +5,8 @@ import os
 import selectors
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from inspect import isbuiltin
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
@@ -40,6 +41,7 @@ __all__ = [
     "read_line",
     "reset_provider",
     "set_provider",
+    "unattended",
 ]
 
 
@@ -49,8 +51,23 @@ _terminal_lock = threading.Lock()
 """Serializes questions: parallel runs must not read each other's answers."""
 
 
+_UNATTENDED: ContextVar[bool] = ContextVar("crewgraph_unattended", default=False)
+
+
+@contextmanager
+def unattended() -> Generator[None]:
+    """Leave questions of runs in a block pending, even if there is a terminal: it belongs to a server or a worker."""
+    token = _UNATTENDED.set(True)
+    try:
+        yield
+    finally:
+        _UNATTENDED.reset(token)
+
+
 def has_terminal() -> bool:
     """Return whether someone can be asked here: at a terminal, or where `input` was replaced, as notebooks do."""
+    if _UNATTENDED.get():
+        return False
     if _is_input_replaced():
         return True
     try:

@@ -15,6 +15,7 @@ from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 
+from crewgraph.compiler.crew.inputs import CrewInput
 from crewgraph.core.draining import ActiveNodes
 from crewgraph.core.limits import METER, Meter, Place, Stopped, metering
 from crewgraph.core.pregel import place_of
@@ -219,9 +220,15 @@ _AMOUNTS: dict[str, Callable[[float], str]] = {
 }
 
 
-def metered(graph: "CompiledStateGraph[Any]", crew: Crew) -> "MeteredGraph":
-    """Return a crew's compiled graph with metered runs."""
-    return MeteredGraph(crew=crew, **vars(graph))
+def metered(graph: "CompiledStateGraph[Any]", crew: Crew, input_form: CrewInput | None = None) -> "MeteredGraph":
+    """Return a crew's compiled graph with metered runs.
+
+    Args:
+        graph: the graph.
+        crew: the crew.
+        input_form: what it takes from a caller; None for the graphs that kickoffs run, which have checked their inputs.
+    """
+    return MeteredGraph(crew=crew, input_form=input_form, **vars(graph))
 
 
 class MeteredGraph(InlineGraph):
@@ -229,12 +236,20 @@ class MeteredGraph(InlineGraph):
 
     Args:
         crew: the crew.
+        input_form: what it takes from a caller.
         attributes: the attributes of the `CompiledStateGraph`.
     """
 
-    def __init__(self, *, crew: Crew, **attributes: object) -> None:
+    def __init__(self, *, crew: Crew, input_form: CrewInput | None = None, **attributes: object) -> None:
         super().__init__(**attributes)
-        self.crew = crew  # in `vars`, so that LangGraph's `copy` passes it to `__init__`
+        # In `vars`, so that LangGraph's `copy` passes them to `__init__`.
+        self.crew, self.input_form = crew, input_form
+
+    def get_input_jsonschema(self, config: RunnableConfig | None = None) -> dict[str, Any]:
+        """Return the JSON schema of the input: the crew's placeholders; see LangGraph."""
+        if self.input_form is None:
+            return super().get_input_jsonschema(config)
+        return self.input_form.json_schema()
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Run the graph and stream its parts; see LangGraph.
@@ -242,7 +257,8 @@ class MeteredGraph(InlineGraph):
         Raises:
             BudgetExceeded: the run has used up a budget of the crew.
         """
-        meter, steps = self._meter(input, config), cast("Any", super().stream(input, config, **kwargs))
+        input, meter = self._opened(input, config)
+        steps = cast("Any", super().stream(input, config, **kwargs))
         try:
             while True:
                 token = METER.set(meter)
@@ -265,7 +281,8 @@ class MeteredGraph(InlineGraph):
         Raises:
             BudgetExceeded: the run has used up a budget of the crew.
         """
-        meter, steps = self._meter(input, config), cast("Any", super().astream(input, config, **kwargs))
+        input, meter = self._opened(input, config)
+        steps = cast("Any", super().astream(input, config, **kwargs))
         try:
             while True:
                 token = METER.set(meter)
@@ -282,17 +299,21 @@ class MeteredGraph(InlineGraph):
             with metering(meter):
                 await steps.aclose()
 
-    def _meter(self, input: object, config: RunnableConfig | None) -> RunMeter:
+    def _opened(self, input: object, config: RunnableConfig | None) -> tuple[object, RunMeter]:
+        """Return the input as the nodes take it, and the meter of the run."""
         parent, current = var_child_runnable_config.get() or {}, config or {}
         place = place_of({"configurable": {**parent.get("configurable", {}), **current.get("configurable", {})}})
         stored = place.saver is not None if self.checkpointer in (None, True) else self.checkpointer is not False
-        return RunMeter(
+        if self.input_form is not None and not place.task:  # a node of a larger graph is given that graph's state
+            input = self.input_form.read(input)
+        meter = RunMeter(
             self.crew,
             METER.get(),
             resumed=input is None or isinstance(input, Command) or place.again,
             thread=place.thread or None if stored and not place.task else None,
             checkpointed=stored,
         )
+        return input, meter
 
 
 _END: object = object()

@@ -76,7 +76,7 @@ def ask_person(message: str, timeout: float | None = None, metadata: Mapping[str
     response_metadata: Metadata | None = None
     if provider is not None and question_id not in running.run.answers:
         answer, response_metadata = _ask_provider(provider, running, question, timeout)
-    elif timeout is not None and question_id not in running.run.answers and has_terminal():
+    elif timeout is not None and question_id not in running.run.answers and _asks_here(running):
         answer = read_line(_prompt(question), timeout)
     else:
         answer = _answer(running, question, None)
@@ -184,7 +184,7 @@ def request_feedback(running: Running, request: FeedbackRequest, output: object)
         try:
             feedback = _feedback_result(running, request, output, text)
         except RunError as error:
-            if request.provider is not None or flow_config.hitl_provider is not None or not has_terminal():
+            if request.provider is not None or flow_config.hitl_provider is not None or not _asks_here(running):
                 raise
             question = replace(question, refused=str(error))
         else:
@@ -255,11 +255,15 @@ def _answer(running: Running, question: Question, provider: Any) -> str:
             if not running.run.stored:
                 raise _unstored_error(question.method, question.message) from pending
             raise _parked(running, replace(question, callback_info=pending.callback_info), returned=True) from None
-    if has_terminal():
+    if _asks_here(running):
         return ask_at_terminal(_prompt(question))
     if running.run.stored:
         raise _parked(running, question, returned=question.id.endswith(FEEDBACK_SUFFIX))
     raise _unstored_error(question.method, question.message)
+
+
+def _asks_here(running: Running) -> bool:
+    return running.run.may_ask_here and has_terminal()
 
 
 def _unstored_error(method: str, message: str) -> RunError:

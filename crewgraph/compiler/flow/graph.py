@@ -41,7 +41,7 @@ from crewgraph.definitions.run_options import Inputs
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import CompileError
 from crewgraph.schema import PlainDict
-from crewgraph.storage.checkpoints.strict import strictly_reading
+from crewgraph.storage.checkpoints.strict import saver_of_host
 
 __all__ = ["FlowForm", "FlowGraph", "ShownAsFlow", "draw_graph", "edges_of"]
 
@@ -281,7 +281,7 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         saver = cast("Any", place.saver if self.checkpointer in (None, True) else self.checkpointer or None)
         run = FlowRun(self.flow, self.plan, None, {}, stored=saver is not None)
         run.is_shown = False
-        run.saver = None if saver is None else strictly_reading(saver)
+        run.saver = None if saver is None else saver_of_host(saver)
         run.thread_id = "/".join(filter(None, [place.thread, place.task]))
         return run
 

@@ -116,6 +116,11 @@ class FlowRun:
         self._lock = threading.Lock()
 
     @property
+    def may_ask_here(self) -> bool:
+        """Whether people may be asked at a terminal. A graph that somebody else runs and stores leaves its questions pending."""
+        return self.is_shown or not self.stored
+
+    @property
     def name(self) -> str:
         """The flow's name."""
         return self.flow.flow_name

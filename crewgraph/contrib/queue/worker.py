@@ -20,6 +20,7 @@ from procrastinate.job_context import AbortReason
 from procrastinate.worker import Worker as EngineWorker
 from psycopg_pool import PoolTimeout
 
+from crewgraph.compiler.agent.human_review import unattended
 from crewgraph.compiler.agent.models import isolated_tool_cache
 from crewgraph.contrib.queue.queue import Queue
 from crewgraph.contrib.queue.work import (
@@ -202,7 +203,8 @@ class QueueWorker:
         self._under_way.add(job.id)
         started = time.monotonic()
         try:
-            result = await self._bring_on(self._targets[job.queue], work)
+            with unattended():
+                result = await self._bring_on(self._targets[job.queue], work)
         except asyncio.CancelledError:
             if context.abort_reason() is AbortReason.SHUTDOWN:
                 raise WorkerStopping("the worker is being stopped") from None

@@ -7,6 +7,7 @@ from typing import Any
 from langgraph.graph.state import CompiledStateGraph
 
 from crewgraph.compiler.crew.graph import Granularity, crew_graph
+from crewgraph.compiler.crew.inputs import crew_input
 from crewgraph.compiler.crew.metered_graph import metered
 from crewgraph.compiler.crew.planning import crew_plan_key, planning_binding
 from crewgraph.compiler.preflight import check_crew
@@ -62,7 +63,8 @@ def compile_crew(
         interrupt_after=form.tasks(form.after, tasks or ()),
         name=f"Crew: {crew.name}",
     )
-    return metered(compiled, crew)
+    channels = [str(name) for name in graph.channels]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    return metered(compiled, crew, crew_input(tasks or bind_tasks(crew), channels))
 
 
 def graph_of(crew: Crew, checkpointer: Any, granularity: str = "task") -> CrewGraph:

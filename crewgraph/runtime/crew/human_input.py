@@ -156,7 +156,9 @@ def run_with_questions(
         value: the graph's input: inputs, a Command with answers, or None to continue.
         start: returns the run for an input.
     """
-    asks_here = place.detached and place.checkpointer is not False and has_terminal()
+    method = place.method or place.unstored_method
+    may_ask = place.detached and place.checkpointer is not False and (method is None or method.run.may_ask_here)
+    asks_here = may_ask and has_terminal()
     REPORTED.set(set() if asks_here else None)  # the user at the terminal has seen the earlier events
     try:
         while True:

@@ -20,7 +20,7 @@ from crewgraph.errors import StorageError
 from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 from crewgraph.storage.checkpoints.values import StrictSerializer
 
-__all__ = ["TrustedSerializer", "strictly_reading"]
+__all__ = ["TrustedSerializer", "saver_of_host", "strictly_reading"]
 
 
 _Saver = BaseCheckpointSaver[Any]
@@ -51,6 +51,17 @@ _SERIALIZERS = (JsonPlusSerializer, EncryptedSerializer)
 # A view keeps the saver it belongs to, so an id is not given to another saver while there is a view.
 _views: WeakValueDictionary[int, _Saver] = WeakValueDictionary()
 _lock = threading.Lock()
+
+
+def saver_of_host(saver: _Saver) -> _Saver:
+    """Return the saver of whoever runs the graph, LangGraph's server for one, strictly reading where its serializer is known.
+
+    The host reads the same rows with it, so refusing a serializer that crewgraph does not know would guard nothing.
+    """
+    try:
+        return strictly_reading(saver)
+    except StorageError:
+        return saver
 
 
 def strictly_reading(saver: _Saver) -> _Saver:

@@ -1,0 +1,93 @@
+"""What a compiled crew takes from whoever runs its graph: the values of its placeholders, and nothing that would be ignored."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from langgraph.types import Command
+
+from crewgraph.compiler.crew.state import INPUTS
+from crewgraph.compiler.task.binding import TaskBinding
+from crewgraph.errors import MissingInput, RunError
+from crewgraph.schema import PlainDict
+
+__all__ = ["CrewInput", "crew_input"]
+
+_TASK_FIELDS = ("description", "expected_output", "output_file")
+_AGENT_FIELDS = ("role", "goal", "backstory")
+
+
+@dataclass(frozen=True)
+class CrewInput:
+    """The input of a crew's graph."""
+
+    placeholders: Mapping[str, Sequence[str]]
+    """For each placeholder the texts that hold it, such as "description of task `research`"."""
+
+    channels: frozenset[str]
+    """The keys of the graph's state."""
+
+    def read(self, value: object) -> object:
+        """Return an input as the graph takes it: `{"topic": "rain"}` is `{"inputs": {"topic": "rain"}}`.
+
+        Raises:
+            RunError: It has keys that nothing reads.
+            MissingInput: A placeholder has no value.
+        """
+        if value is None or isinstance(value, Command) or not isinstance(value, Mapping):
+            return cast("object", value)
+        given = dict(cast("PlainDict", value))
+        is_state = bool(given.keys() & self.channels)
+        unread = [name for name in given if name not in (self.channels if is_state else self.placeholders)]
+        if unread:
+            raise RunError(
+                f"nothing in the crew reads {', '.join(f'`{name}`' for name in unread)}; its input is {self._example()}"
+            )
+        inputs = given.get(INPUTS, {}) if is_state else given
+        if isinstance(inputs, Mapping):
+            self._check_complete(cast("PlainDict", inputs))
+        return given if is_state else {INPUTS: inputs}
+
+    def _check_complete(self, inputs: Mapping[str, object]) -> None:
+        missing = [name for name in self.placeholders if name not in inputs]
+        if missing:
+            named = "; ".join(f"`{name}`, in the {self.placeholders[name][0]}" for name in missing)
+            raise MissingInput(f"the input lacks {named}. Give {self._example()}.")
+
+    def _example(self) -> str:
+        if not self.placeholders:
+            return '{"inputs": {}}'
+        return "{" + ", ".join(f'"{name}": ...' for name in self.placeholders) + "}"
+
+    def json_schema(self) -> PlainDict:
+        """Return the JSON schema of the input, from which Studio draws a form."""
+        fields: PlainDict = {
+            name: {"title": name, "type": "string", "description": f"Used in the {', '.join(places)}."}
+            for name, places in self.placeholders.items()
+        }
+        if not fields:
+            fields = {
+                INPUTS: {"title": INPUTS, "type": "object", "description": "No text of the crew has a placeholder."}
+            }
+        return {"title": "CrewInput", "type": "object", "properties": fields, "required": list(self.placeholders)}
+
+
+def crew_input(tasks: Sequence[TaskBinding], channels: Sequence[str]) -> CrewInput:
+    """Return what the graph of these tasks takes.
+
+    Args:
+        tasks: the crew's tasks.
+        channels: the keys of the graph's state.
+    """
+    found: dict[str, list[str]] = {}
+    parts: list[tuple[Any, str, str]] = []
+    for binding in tasks:
+        parts += [
+            (binding.task, field, f"{field.replace('_', ' ')} of task `{binding.slug}`") for field in _TASK_FIELDS
+        ]
+    for agent in dict.fromkeys(binding.agent for binding in tasks):
+        parts += [(agent, field, f"{field} of agent `{agent.template('role')}`") for field in _AGENT_FIELDS]
+    for definition, field, where in parts:
+        for name in sorted(definition.open_placeholders(field)):
+            found.setdefault(name, []).append(where)
+    return CrewInput({name: tuple(places) for name, places in found.items()}, frozenset(channels))
