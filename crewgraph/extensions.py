@@ -13,6 +13,8 @@ EXTENSIONS: Final[dict[str, str]] = {
     "files.expand": "crewgraph.contrib.files.record:expand",
     "files.read": "crewgraph.contrib.files.file:read_input_files",
     "files.record": "crewgraph.contrib.files.record:record_files",
+    "serve.app": "crewgraph.contrib.serve.app:serve_app",
+    "serve.records": "crewgraph.contrib.serve.records:opened_records",
     "skills": "crewgraph.contrib.skills.capability:SkillsCapability",
     "skills.read": "crewgraph.contrib.skills.discovery:merged_skills",
     "conversations": "crewgraph.contrib.conversations.conversation:Conversation",

@@ -16,6 +16,7 @@ from crewgraph.cli.projects import create
 from crewgraph.cli.queue import jobs, worker
 from crewgraph.cli.run import run
 from crewgraph.cli.runs import diff, log_tasks_outputs, replay, runs, where
+from crewgraph.cli.serve import serve
 from crewgraph.errors import CrewgraphError
 
 __all__ = ["app"]
@@ -62,6 +63,7 @@ app.command()(eject)
 app.command()(approve)
 app.command()(worker)
 app.command()(jobs)
+app.command()(serve)
 app.command()(reset_memories)
 app.command()(check)
 app.command()(migrate)

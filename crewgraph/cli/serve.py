@@ -1,0 +1,125 @@
+"""`crewgraph serve`: crews and flows behind HTTP, in the protocol of LangGraph's server."""
+
+import asyncio
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from crewgraph.cli.output import print_line
+from crewgraph.cli.target import load_target
+from crewgraph.errors import RunError
+from crewgraph.extensions import extension
+from crewgraph.extras import require
+from crewgraph.lazy import lazy
+from crewgraph.settings import private_file, storage_dir
+
+if TYPE_CHECKING:
+    from crewgraph.runtime.runs.storage import default_checkpointer
+    from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
+else:
+    default_checkpointer = lazy("crewgraph.runtime.runs.storage:default_checkpointer")
+    SqliteCheckpointer = lazy("crewgraph.storage.checkpoints.sqlite:SqliteCheckpointer")
+
+__all__ = ["serve"]
+
+_LOCAL = ("127.0.0.1", "localhost", "::1")
+
+
+def serve(
+    target: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--target",
+            help="Crew or flow to serve, as `file.py:name` or `package.module:name`. May be given several times. Defaults to "
+            "that of the project.",
+            show_default=False,
+        ),
+    ] = None,
+    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to listen on.")] = 8123,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            "--token",
+            envvar="CREWGRAPH_SERVE_TOKEN",
+            help="What requests must bring as Bearer token.",
+            show_default=False,
+        ),
+    ] = None,
+    no_token: Annotated[
+        bool, typer.Option("--no-token", help="Listen on other addresses than this machine's without a token.")
+    ] = False,
+    allow_origin: Annotated[
+        list[str] | None,
+        typer.Option("--allow-origin", help="Origin of web pages that may use the server.", show_default=False),
+    ] = None,
+    concurrency: Annotated[
+        int, typer.Option("--concurrency", min=1, help="How many runs are under way at a time.")
+    ] = 16,
+    grace: Annotated[
+        float, typer.Option("--grace", min=0, help="Seconds that runs may take to stop after Ctrl-C or SIGTERM.")
+    ] = 10.0,
+    database: Annotated[
+        Path | None,
+        typer.Option("--database", help="Database file for runs instead of the default one.", show_default=False),
+    ] = None,
+) -> None:
+    """Serve crews and flows over HTTP.
+
+    Speaks the protocol of LangGraph's server (assistants, threads, runs, streams, interrupts), so that `langgraph_sdk` and chat
+    front ends for it can use them. Runs that a stopped or killed server leaves are taken up by the next one.
+    """
+    uvicorn = require("uvicorn", extra="serve", purpose="`crewgraph serve`")
+    require("starlette", extra="serve", purpose="`crewgraph serve`")
+    if token is None and host not in _LOCAL and not no_token:
+        raise RunError(
+            f"others can reach a server on {host}: give a token (`--token`, or CREWGRAPH_SERVE_TOKEN), or say `--no-token`"
+        )
+    targets = [load_target(name) for name in target or [None]]
+    asyncio.run(_serve(uvicorn, targets, host, port, token, no_token, allow_origin or [], concurrency, grace, database))
+
+
+async def _serve(
+    uvicorn: Any,
+    targets: list[Any],
+    host: str,
+    port: int,
+    token: str | None,
+    no_token: bool,
+    allow_origin: list[str],
+    concurrency: int,
+    grace: float,
+    database: Path | None,
+) -> None:
+    folder = storage_dir() if database is None else database.absolute().parent
+    records = folder / ("served.db" if database is None else f"{database.stem}-served.db")
+    private_file(records)
+    async with AsyncExitStack() as stack:
+        if database is None:
+            saver: Any = default_checkpointer()
+        else:
+            saver = stack.enter_context(SqliteCheckpointer(database))
+        store = await stack.enter_async_context(extension("serve.records")(records))
+        app = extension("serve.app")(
+            targets,
+            checkpointer=saver,
+            store=store,
+            token=token,
+            hosts=["*"] if no_token else None,
+            allow_origins=allow_origin,
+            concurrency=concurrency,
+            grace=grace,
+        )
+        config = uvicorn.Config(
+            app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=max(int(grace), 1), lifespan="on"
+        )
+        server = uvicorn.Server(config)
+        running = asyncio.ensure_future(server.serve())
+        while not server.started and not running.done():
+            await asyncio.sleep(0.01)
+        if server.started:
+            at = server.servers[0].sockets[0].getsockname()
+            print_line(f"serving on http://{at[0]}:{at[1]}" + ("" if token else ", without a token"), err=True)
+        await running

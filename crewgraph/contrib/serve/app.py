@@ -1,0 +1,660 @@
+"""The application: the routes of the protocol, each with what it does on records, runs and graphs."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from typing import Any, TypeVar
+from uuid import UUID, uuid4
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.store.base import BaseStore
+from langgraph.store.memory import InMemoryStore
+from langgraph.types import StateSnapshot
+from pydantic import BaseModel, ValidationError
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from crewgraph.contrib.serve.guard import Guard
+from crewgraph.contrib.serve.records import Assistant, Records, RunRecord, ThreadRecord, graph_assistant_id
+from crewgraph.contrib.serve.requests import (
+    AssistantCreate,
+    AssistantPatch,
+    AssistantSearch,
+    HistoryQuery,
+    RunCreate,
+    StateUpdate,
+    ThreadCreate,
+    ThreadPatch,
+    ThreadSearch,
+)
+from crewgraph.contrib.serve.running import RunEvents, Runs
+from crewgraph.contrib.serve.wire import Event, error_of, plain_json, sse, state_of_snapshot
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.flow.flow import Flow
+from crewgraph.errors import CrewgraphError, DefinitionError, ThreadBusy
+from crewgraph.runtime.runs.storage import checkpointer_for
+from crewgraph.schema import PlainDict, PlainMapping
+
+__all__ = ["Server", "serve_app"]
+
+_MAX_BODY = 10 << 20  # bytes
+B = TypeVar("B", bound=BaseModel)
+
+
+class Refused(Exception):
+    """A request that cannot be served, with the status of its answer."""
+
+    def __init__(self, status: int, detail: str) -> None:
+        super().__init__(detail)
+        self.status, self.detail = status, detail
+
+
+def serve_app(
+    targets: Sequence[Crew | Flow[Any]],
+    *,
+    checkpointer: "BaseCheckpointSaver[Any] | None" = None,
+    store: BaseStore | None = None,
+    token: str | None = None,
+    allow_origins: Sequence[str] = (),
+    concurrency: int = 16,
+    grace: float = 10.0,
+    hosts: Sequence[str] | None = None,
+    max_body: int = _MAX_BODY,
+) -> Starlette:
+    """Return an ASGI application that serves crews and flows in the protocol of LangGraph's server.
+
+    Args:
+        targets: The crews and flows; each is a graph, and an assistant, under its name.
+        checkpointer: Where runs are stored; None for the default database.
+        store: Where assistants, threads and records of runs are kept; None for memory, from which a restarted server takes up
+            nothing.
+        token: What requests must bring, as `Authorization: Bearer TOKEN` or `X-Api-Key: TOKEN`. Without one only requests
+            that name this machine as their host are answered.
+        allow_origins: Origins of pages that may use the server from a browser.
+        concurrency: How many runs are under way at a time.
+        grace: The seconds that runs may take to stop when the server is stopped.
+        hosts: The names of this server that requests may give as their host, "*" for any; None for those of this machine where
+            there is no token, else any.
+        max_body: The largest body of a request, in bytes.
+
+    Raises:
+        DefinitionError: Two targets have the same name, or there is none.
+    """
+    guard = Middleware(Guard, token=token, hosts=hosts, max_body=max_body)
+    return Server(targets, checkpointer, store, concurrency, grace).app(guard, allow_origins)
+
+
+class Server:
+    """The crews and flows that are served, and what is known of their threads and runs."""
+
+    def __init__(
+        self,
+        targets: Sequence[Crew | Flow[Any]],
+        checkpointer: "BaseCheckpointSaver[Any] | None",
+        store: BaseStore | None,
+        concurrency: int,
+        grace: float,
+    ) -> None:
+        saver = checkpointer_for(checkpointer)
+        assert saver is not None
+        self._saver, self._grace = saver, grace
+        self._graphs: dict[str, Any] = {}
+        for target in targets:
+            name = target.flow_name if isinstance(target, Flow) else str(target.name)
+            if name in self._graphs:
+                raise DefinitionError(f"two targets are called `{name}`; give one of them another `name`")
+            self._graphs[name] = target.compile(checkpointer=saver)
+        if not self._graphs:
+            raise DefinitionError("a server needs a crew or a flow")
+        self._records = Records(store or InMemoryStore())
+        self._concurrency = concurrency
+        self._runs: Runs
+
+    def app(self, guard: Middleware, allow_origins: Sequence[str]) -> Starlette:
+        """Return the application."""
+        middleware = [guard]
+        if allow_origins:
+            cors = Middleware(
+                CORSMiddleware,
+                allow_origins=list(allow_origins),
+                allow_methods=["*"],
+                allow_headers=["*"],
+                expose_headers=["*"],
+            )
+            middleware.insert(0, cors)
+        return Starlette(routes=self._routes(), middleware=middleware, lifespan=self._lifespan)
+
+    @asynccontextmanager
+    async def _lifespan(self, app: Starlette) -> AsyncGenerator[None]:
+        self._runs = Runs(self._graphs, self._saver, self._records, self._concurrency)
+        for graph_id in self._graphs:
+            assistant_id = graph_assistant_id(graph_id)
+            if await self._records.assistants.get(assistant_id) is None:
+                made = Assistant(
+                    assistant_id=assistant_id, graph_id=graph_id, name=graph_id, metadata={"created_by": "system"}
+                )
+                await self._records.assistants.put(made)
+        for run in await self._records.open_runs():
+            if run.graph_id in self._graphs:
+                self._runs.start(run)
+        try:
+            yield
+        finally:
+            await self._runs.close(self._grace)
+
+    def _routes(self) -> list[Route]:
+        thread, run = "/threads/{thread_id}", "/threads/{thread_id}/runs/{run_id}"
+        table: list[tuple[str, str, Callable[[Request], Coroutine[Any, Any, Response]]]] = [
+            ("GET", "/ok", self._ok),
+            ("GET", "/info", self._info),
+            ("POST", "/assistants", self._create_assistant),
+            ("POST", "/assistants/search", self._search_assistants),
+            ("POST", "/assistants/count", self._count_assistants),
+            ("GET", "/assistants/{assistant_id}", self._get_assistant),
+            ("PATCH", "/assistants/{assistant_id}", self._patch_assistant),
+            ("DELETE", "/assistants/{assistant_id}", self._delete_assistant),
+            ("GET", "/assistants/{assistant_id}/graph", self._draw),
+            ("GET", "/assistants/{assistant_id}/schemas", self._schemas),
+            ("POST", "/threads", self._create_thread),
+            ("POST", "/threads/search", self._search_threads),
+            ("POST", "/threads/count", self._count_threads),
+            ("GET", thread, self._get_thread),
+            ("PATCH", thread, self._patch_thread),
+            ("DELETE", thread, self._delete_thread),
+            ("POST", f"{thread}/copy", self._copy_thread),
+            ("GET", f"{thread}/state", self._get_state),
+            ("POST", f"{thread}/state", self._update_state),
+            ("POST", f"{thread}/state/checkpoint", self._get_state_at),
+            ("GET", f"{thread}/state/{{checkpoint_id}}", self._get_state),
+            ("GET", f"{thread}/history", self._history),
+            ("POST", f"{thread}/history", self._history),
+            ("GET", f"{thread}/runs", self._list_runs),
+            ("POST", f"{thread}/runs", self._create_run),
+            ("POST", f"{thread}/runs/wait", self._wait_run),
+            ("POST", f"{thread}/runs/stream", self._stream_run),
+            ("GET", run, self._get_run),
+            ("DELETE", run, self._delete_run),
+            ("POST", f"{run}/cancel", self._cancel_run),
+            ("GET", f"{run}/join", self._join_run),
+            ("GET", f"{run}/stream", self._join_stream),
+            ("POST", "/runs", self._create_run),
+            ("POST", "/runs/wait", self._wait_run),
+            ("POST", "/runs/stream", self._stream_run),
+        ]
+        return [Route(path, _answering(handler), methods=[method]) for method, path, handler in table]
+
+    # ------------------------------------------------------------------------------------------ the server itself
+    async def _ok(self, request: Request) -> Response:
+        return JSONResponse({"ok": True})
+
+    async def _info(self, request: Request) -> Response:
+        flags = {"assistants": True, "crons": False, "langsmith": False}
+        return JSONResponse(
+            {"version": version("crewgraph"), "langgraph_py_version": version("langgraph"), "flags": flags}
+        )
+
+    # --------------------------------------------------------------------------------------------------- assistants
+    async def _assistant(self, name: str) -> Assistant:
+        found = await self._records.assistants.get(graph_assistant_id(name) if name in self._graphs else name)
+        if found is None or found.graph_id not in self._graphs:
+            graphs = ", ".join(self._graphs)
+            status = 404 if _is_uuid(name) else 422
+            raise Refused(status, f"there is no assistant {name!r}; give the id of one, or the name of a graph: {graphs}")
+        return found
+
+    async def _create_assistant(self, request: Request) -> Response:
+        body = await _body(request, AssistantCreate)
+        if body.graph_id not in self._graphs:
+            raise Refused(404, f"there is no graph {body.graph_id!r}; there are {', '.join(self._graphs)}")
+        assistant_id = _uuid(body.assistant_id, "assistant") if body.assistant_id else str(uuid4())
+        if (known := await self._records.assistants.get(assistant_id)) is not None:
+            if body.if_exists == "raise":
+                raise Refused(409, f"there is an assistant {assistant_id} already")
+            return _shown(known)
+        made = Assistant(
+            assistant_id=assistant_id,
+            graph_id=body.graph_id,
+            name=body.name or body.graph_id,
+            description=body.description,
+            config=body.config.model_dump(exclude_defaults=True),
+            context=body.context,
+            metadata=body.metadata,
+        )
+        await self._records.assistants.put(made)
+        return _shown(made)
+
+    async def _patch_assistant(self, request: Request) -> Response:
+        found, body = await self._assistant(request.path_params["assistant_id"]), await _body(request, AssistantPatch)
+        changes = body.model_dump(exclude_none=True)
+        changes["metadata"] = {**found.metadata, **changes.get("metadata", {})}
+        if changes.get("graph_id", found.graph_id) not in self._graphs:
+            raise Refused(404, f"there is no graph {body.graph_id!r}; there are {', '.join(self._graphs)}")
+        changed = found.model_copy(update={**changes, "version": found.version + 1})
+        await self._records.assistants.put(changed)
+        return _shown(changed)
+
+    async def _get_assistant(self, request: Request) -> Response:
+        return _shown(await self._assistant(request.path_params["assistant_id"]))
+
+    async def _delete_assistant(self, request: Request) -> Response:
+        found = await self._assistant(request.path_params["assistant_id"])
+        if found.assistant_id == graph_assistant_id(found.graph_id):
+            raise Refused(409, f"the assistant of graph `{found.graph_id}` cannot be deleted")
+        await self._records.assistants.delete(found.assistant_id)
+        return Response(status_code=204)
+
+    async def _found_assistants(self, body: AssistantSearch) -> list[Assistant]:
+        found = await self._records.assistants.find(body.metadata, graph_id=body.graph_id)
+        return [one for one in found if one.graph_id in self._graphs and (body.name or "").lower() in one.name.lower()]
+
+    async def _search_assistants(self, request: Request) -> Response:
+        body = await _body(request, AssistantSearch)
+        return _page(await self._found_assistants(body), body)
+
+    async def _count_assistants(self, request: Request) -> Response:
+        return JSONResponse(len(await self._found_assistants(await _body(request, AssistantSearch))))
+
+    async def _draw(self, request: Request) -> Response:
+        found = await self._assistant(request.path_params["assistant_id"])
+        inner = request.query_params.get("xray", "false")
+        drawn = await self._graphs[found.graph_id].aget_graph(xray=int(inner) if inner.isdigit() else inner == "true")
+        return _json(drawn.to_json())
+
+    async def _schemas(self, request: Request) -> Response:
+        found = await self._assistant(request.path_params["assistant_id"])
+        graph = self._graphs[found.graph_id]
+        return _json(
+            {
+                "graph_id": found.graph_id,
+                "input_schema": graph.get_input_jsonschema(),
+                "output_schema": graph.get_output_jsonschema(),
+                "state_schema": graph.get_output_jsonschema(),
+                "config_schema": None,
+                "context_schema": graph.get_context_jsonschema(),
+            }
+        )
+
+    # ------------------------------------------------------------------------------------------------------ threads
+    async def _thread(self, request: Request) -> ThreadRecord:
+        thread_id = _uuid(request.path_params["thread_id"], "thread")
+        found = await self._records.threads.get(thread_id)
+        if found is None:
+            raise Refused(404, f"there is no thread {thread_id}")
+        return found
+
+    async def _graph_of(self, thread: ThreadRecord) -> Any:
+        graph = self._graphs.get(thread.metadata.get("graph_id", ""))
+        if graph is None:
+            raise Refused(409, f"nothing has run on thread {thread.thread_id} yet, or its graph is not served")
+        return graph
+
+    async def _snapshot(self, thread: ThreadRecord, checkpoint: PlainMapping | None = None) -> StateSnapshot | None:
+        graph = self._graphs.get(thread.metadata.get("graph_id", ""))
+        if graph is None:
+            return None
+        return await graph.aget_state(_at(thread.thread_id, checkpoint))
+
+    async def _shown_thread(self, thread: ThreadRecord) -> PlainDict:
+        shown = thread.model_dump(mode="json")
+        snapshot = await self._snapshot(thread)
+        if snapshot is None or snapshot.created_at is None:
+            return {**shown, "values": None, "interrupts": {}}
+        interrupts = {task.id: plain_json(task.interrupts) for task in snapshot.tasks if task.interrupts}
+        return {**shown, "values": plain_json(snapshot.values), "interrupts": interrupts}
+
+    async def _create_thread(self, request: Request) -> Response:
+        body = await _body(request, ThreadCreate)
+        thread_id = _uuid(body.thread_id, "thread") if body.thread_id else str(uuid4())
+        if (known := await self._records.threads.get(thread_id)) is not None:
+            if body.if_exists == "raise":
+                raise Refused(409, f"there is a thread {thread_id} already")
+            return _json(await self._shown_thread(known))
+        made = ThreadRecord(thread_id=thread_id, metadata=body.metadata)
+        await self._records.threads.put(made)
+        return _json(await self._shown_thread(made))
+
+    async def _get_thread(self, request: Request) -> Response:
+        return _json(await self._shown_thread(await self._thread(request)))
+
+    async def _patch_thread(self, request: Request) -> Response:
+        found, body = await self._thread(request), await _body(request, ThreadPatch)
+        found.metadata |= body.metadata
+        await self._records.threads.put(found)
+        return _json(await self._shown_thread(found))
+
+    async def _delete_thread(self, request: Request) -> Response:
+        found = await self._thread(request)
+        for run in await self._records.runs.find(thread_id=found.thread_id):
+            await self._runs.cancel(run.run_id)
+            await self._records.runs.delete(run.run_id)
+        await self._saver.adelete_thread(found.thread_id)
+        await self._records.threads.delete(found.thread_id)
+        return Response(status_code=204)
+
+    async def _found_threads(self, body: ThreadSearch) -> list[ThreadRecord]:
+        found = await self._records.threads.find(body.metadata, status=body.status)
+        return [one for one in found if body.ids is None or one.thread_id in body.ids]
+
+    async def _search_threads(self, request: Request) -> Response:
+        body = await _body(request, ThreadSearch)
+        page = _sorted_page(await self._found_threads(body), body)
+        return _json([_selected(await self._shown_thread(one), body.select) for one in page])
+
+    async def _count_threads(self, request: Request) -> Response:
+        return JSONResponse(len(await self._found_threads(await _body(request, ThreadSearch))))
+
+    async def _copy_thread(self, request: Request) -> Response:
+        found = await self._thread(request)
+        made = ThreadRecord(metadata=dict(found.metadata), status="idle" if found.status == "busy" else found.status)
+        try:
+            await self._saver.acopy_thread(found.thread_id, made.thread_id)
+        except NotImplementedError:
+            raise Refused(501, f"the {type(self._saver).__name__} cannot copy threads") from None
+        await self._records.threads.put(made)
+        return _json(await self._shown_thread(made))
+
+    async def _get_state(self, request: Request) -> Response:
+        checkpoint_id = request.path_params.get("checkpoint_id")
+        return await self._answer_state(request, {"checkpoint_id": checkpoint_id} if checkpoint_id else None)
+
+    async def _get_state_at(self, request: Request) -> Response:
+        return await self._answer_state(request, (await _json_of(request)).get("checkpoint"))
+
+    async def _answer_state(self, request: Request, checkpoint: PlainMapping | None) -> Response:
+        snapshot = await self._snapshot(await self._thread(request), checkpoint)
+        if snapshot is None:
+            return _json({"values": {}, "next": [], "tasks": [], "metadata": {}, "checkpoint": None, "interrupts": []})
+        return _json(state_of_snapshot(snapshot))
+
+    async def _update_state(self, request: Request) -> Response:
+        found, body = await self._thread(request), await _body(request, StateUpdate)
+        place = {**(body.checkpoint or {}), **({"checkpoint_id": body.checkpoint_id} if body.checkpoint_id else {})}
+        graph = await self._graph_of(found)
+        config = await graph.aupdate_state(_at(found.thread_id, place), body.values, as_node=body.as_node)
+        checkpoint = {
+            name: value for name, value in config["configurable"].items() if name.startswith(("checkpoint", "thread"))
+        }
+        return _json({"checkpoint": checkpoint, **checkpoint})
+
+    async def _history(self, request: Request) -> Response:
+        found = await self._thread(request)
+        if request.method == "GET":
+            body = HistoryQuery.model_validate(dict(request.query_params))
+        else:
+            body = await _body(request, HistoryQuery)
+        if found.metadata.get("graph_id") not in self._graphs:
+            return _json([])
+        graph, before = await self._graph_of(found), body.before
+        place = (
+            {"checkpoint_id": before} if isinstance(before, str) else before and (before.get("configurable") or before)
+        )
+        states = graph.aget_state_history(
+            _at(found.thread_id, body.checkpoint),
+            filter=body.metadata,
+            before=_at(found.thread_id, place) if place else None,
+            limit=body.limit,
+        )
+        return _json([state_of_snapshot(state) async for state in states])
+
+    # --------------------------------------------------------------------------------------------------------- runs
+    async def _begin(self, request: Request) -> tuple[RunRecord, RunEvents, RunCreate]:
+        """Keep a run and start it.
+
+        Raises:
+            Refused: The request cannot be served.
+        """
+        body = await _body(request, RunCreate)
+        assistant, given = await self._assistant(body.assistant_id), request.path_params.get("thread_id")
+        thread_id = str(uuid4()) if given is None else _uuid(given, "thread")
+        if given is not None and await self._records.threads.get(thread_id) is None:
+            if body.if_not_exists == "reject":
+                raise Refused(404, f"there is no thread {thread_id}; create it first, or give `if_not_exists: create`")
+            await self._records.threads.put(ThreadRecord(thread_id=thread_id))
+        await self._make_room(thread_id, body.multitask_strategy)
+        configurable = {**assistant.config.get("configurable", {}), **body.config.configurable}
+        kwargs = body.model_dump(include=_KEPT_KWARGS)
+        kwargs["config"] = {
+            **assistant.config,
+            **body.config.model_dump(exclude_defaults=True),
+            "configurable": configurable,
+        }
+        kwargs["context"] = {**assistant.context, **body.context}
+        run = RunRecord(
+            thread_id=thread_id,
+            assistant_id=assistant.assistant_id,
+            graph_id=assistant.graph_id,
+            metadata=body.metadata,
+            multitask_strategy=body.multitask_strategy,
+            is_stateless=given is None and body.on_completion == "delete",
+            kwargs=kwargs,
+        )
+        await self._records.runs.put(run)
+        return run, self._runs.start(run, body.after_seconds), body
+
+    async def _make_room(self, thread_id: str, strategy: str) -> None:
+        """Treat the runs that are open on a thread as the strategy of a new one says."""
+        if strategy == "enqueue":
+            return
+        before = await self._records.runs.find(thread_id=thread_id)
+        threads = {run.run_id: run.thread_id for run in before}
+        for run_id in self._runs.open_of(thread_id, threads):
+            if strategy == "reject":
+                raise Refused(
+                    409, f"thread {thread_id} is busy with run {run_id}; wait, or give another `multitask_strategy`"
+                )
+            await self._runs.cancel(run_id)
+            if strategy == "rollback":
+                await self._roll_back(run_id)
+
+    async def _roll_back(self, run_id: str) -> None:
+        try:
+            await self._saver.adelete_for_runs([run_id])
+        except NotImplementedError:
+            raise Refused(
+                501, f"the {type(self._saver).__name__} cannot roll back runs; interrupt them instead"
+            ) from None
+        await self._records.runs.delete(run_id)
+
+    async def _create_run(self, request: Request) -> Response:
+        run, _, _ = await self._begin(request)
+        return _json(run.shown(), headers=_place_of(run))
+
+    async def _wait_run(self, request: Request) -> Response:
+        run, events, body = await self._begin(request)
+        return await self._outcome(request, run, events, cancels=body.on_disconnect == "cancel")
+
+    async def _outcome(self, request: Request, run: RunRecord, events: RunEvents, *, cancels: bool) -> Response:
+        ended = asyncio.create_task(events.wait())
+        try:
+            while not ended.done():
+                await asyncio.wait([ended], timeout=1.0)
+                if cancels and await request.is_disconnected():
+                    await self._runs.cancel(run.run_id, wait=False)
+                    break
+        finally:
+            ended.cancel()
+        return _json(events.values, headers=_place_of(run))
+
+    async def _stream_run(self, request: Request) -> Response:
+        run, events, body = await self._begin(request)
+        return self._streamed(run, events, 0, cancels=body.on_disconnect == "cancel")
+
+    def _streamed(self, run: RunRecord, events: RunEvents, after: int, *, cancels: bool) -> Response:
+        async def read() -> AsyncIterator[tuple[int, Event] | None]:
+            try:
+                async for item in events.read(after):
+                    yield item
+            finally:
+                if cancels and not events.is_over:
+                    await self._runs.cancel(run.run_id, wait=False)
+
+        headers = {**_place_of(run), "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        return StreamingResponse(sse(read()), media_type="text/event-stream", headers=headers)
+
+    async def _run(self, request: Request) -> RunRecord:
+        thread = await self._thread(request)
+        found = await self._records.runs.get(_uuid(request.path_params["run_id"], "run"))
+        if found is None or found.thread_id != thread.thread_id:
+            raise Refused(404, f"there is no run {request.path_params['run_id']} on thread {thread.thread_id}")
+        return found
+
+    async def _get_run(self, request: Request) -> Response:
+        return _json((await self._run(request)).shown())
+
+    async def _list_runs(self, request: Request) -> Response:
+        thread, query = await self._thread(request), request.query_params
+        found = await self._records.runs.find(thread_id=thread.thread_id, status=query.get("status"))
+        start, limit = int(query.get("offset", 0)), int(query.get("limit", 10))
+        return _json([run.shown() for run in found[start : start + limit]])
+
+    async def _delete_run(self, request: Request) -> Response:
+        run = await self._run(request)
+        if run.run_id in self._runs.under_way:
+            raise Refused(409, f"run {run.run_id} is under way; cancel it first")
+        await self._records.runs.delete(run.run_id)
+        return Response(status_code=204)
+
+    async def _cancel_run(self, request: Request) -> Response:
+        run, query = await self._run(request), request.query_params
+        action = query.get("action", "interrupt")
+        if action not in ("interrupt", "rollback"):
+            raise Refused(422, f"`action` is {action!r}; give `interrupt` or `rollback`")
+        was_open = await self._runs.cancel(run.run_id, wait=action == "rollback" or query.get("wait") in ("1", "true"))
+        if not was_open:
+            raise Refused(409, f"run {run.run_id} has ended")
+        if action == "rollback":
+            await self._roll_back(run.run_id)
+        return Response(status_code=202)
+
+    async def _join_run(self, request: Request) -> Response:
+        run = await self._run(request)
+        events = self._runs.events(run.run_id)
+        if events is None:
+            snapshot = await self._snapshot(await self._thread(request))
+            return _json({} if snapshot is None else snapshot.values)
+        cancels = request.query_params.get("cancel_on_disconnect") in ("1", "true")
+        return await self._outcome(request, run, events, cancels=cancels)
+
+    async def _join_stream(self, request: Request) -> Response:
+        run = await self._run(request)
+        events = self._runs.events(run.run_id)
+        if events is None:
+            events = RunEvents()
+            await events.end()
+        last = request.headers.get("last-event-id", "0")
+        cancels = request.query_params.get("cancel_on_disconnect") in ("1", "true")
+        return self._streamed(run, events, int(last) if last.isdigit() else 0, cancels=cancels)
+
+
+_KEPT_KWARGS = {
+    "input",
+    "command",
+    "checkpoint",
+    "interrupt_before",
+    "interrupt_after",
+    "stream_mode",
+    "stream_subgraphs",
+    "durability",
+}
+
+
+def _answering(
+    handler: Callable[[Request], Coroutine[Any, Any, Response]],
+) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+    """Return a handler that answers errors as JSON, each with its status."""
+
+    async def answer(request: Request) -> Response:
+        try:
+            return await handler(request)
+        except Refused as error:
+            return JSONResponse({"detail": error.detail}, error.status)
+        except ClientDisconnect:
+            return JSONResponse({"detail": "the body is too large, or was not sent whole"}, 413)
+        except ThreadBusy as error:
+            return JSONResponse({"detail": str(error)}, 409)
+        except CrewgraphError as error:
+            return JSONResponse({"detail": error_of(error)["message"]}, 422)
+
+    return answer
+
+
+async def _json_of(request: Request) -> PlainDict:
+    try:
+        data: object = await request.json() if await request.body() else {}
+    except ValueError as error:
+        raise Refused(422, f"the body is not valid JSON: {error}") from None
+    if not isinstance(data, dict):
+        raise Refused(422, "the body must be a JSON object")
+    return {str(name): value for name, value in data.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+
+
+async def _body(request: Request, kind: type[B]) -> B:
+    data = await _json_of(request)
+    try:
+        return kind.model_validate(data)
+    except ValidationError as error:
+        faults = [
+            f"`{'.'.join(map(str, one['loc'])) or 'body'}`: "
+            + (
+                "this server does not have it"
+                if one["type"] == "extra_forbidden"
+                else one["msg"].removeprefix("Value error, ")
+            )
+            for one in error.errors()
+        ]
+        raise Refused(422, "; ".join(faults)) from None
+
+
+def _uuid(text: str, what: str) -> str:
+    if not _is_uuid(text):
+        raise Refused(422, f"{text!r} is no id of a {what}; ids are UUIDs")
+    return str(UUID(text))
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        UUID(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _at(thread_id: str, checkpoint: Mapping[str, Any] | None) -> Any:
+    place = {
+        name: value
+        for name, value in (checkpoint or {}).items()
+        if name in ("checkpoint_id", "checkpoint_ns") and value
+    }
+    return {"configurable": {**place, "thread_id": thread_id}}
+
+
+def _json(data: object, headers: Mapping[str, str] | None = None) -> Response:
+    return JSONResponse(plain_json(data), headers=headers)
+
+
+def _shown(record: BaseModel) -> Response:
+    return JSONResponse(record.model_dump(mode="json"))
+
+
+def _place_of(run: RunRecord) -> dict[str, str]:
+    place = f"/runs/{run.run_id}" if run.is_stateless else f"/threads/{run.thread_id}/runs/{run.run_id}"
+    return {"Content-Location": place, "Location": f"{place}/stream"}
+
+
+def _sorted_page(records: Sequence[Any], body: AssistantSearch | ThreadSearch) -> list[Any]:
+    found = sorted(records, key=lambda one: getattr(one, body.sort_by), reverse=body.sort_order == "desc")
+    return found[body.offset : body.offset + body.limit]
+
+
+def _page(records: Sequence[BaseModel], body: AssistantSearch) -> Response:
+    shown = [one.model_dump(mode="json") for one in _sorted_page(records, body)]
+    return JSONResponse([_selected(one, body.select) for one in shown])
+
+
+def _selected(record: PlainDict, fields: Sequence[str] | None) -> PlainDict:
+    return record if not fields else {name: value for name, value in record.items() if name in fields}

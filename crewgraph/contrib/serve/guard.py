@@ -1,0 +1,84 @@
+"""What stands before the routes: the token, the host names, the size and the kind of bodies."""
+
+import hmac
+import json
+import re
+from collections.abc import Sequence
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+__all__ = ["Guard"]
+
+_OPEN = ("/ok",)
+_LOCAL = ("localhost", "127.0.0.1", "[::1]")
+_PORT = re.compile(r":\d+$")
+
+
+class Guard:
+    """An ASGI middleware that refuses requests before anything reads them.
+
+    Args:
+        app: the application behind it.
+        token: what a request must bring, as `Authorization: Bearer TOKEN` or `X-Api-Key: TOKEN`; None for nothing.
+        hosts: the host names that requests may give, "*" for any. None is any with a token, and without one those of this
+            machine: so a page of another site cannot reach the server by having its own name resolved to this machine.
+        max_body: the largest body, in bytes.
+    """
+
+    def __init__(self, app: ASGIApp, *, token: str | None, hosts: Sequence[str] | None, max_body: int) -> None:
+        self._app, self._token, self._max_body = app, token, max_body
+        self._hosts = hosts or (_LOCAL if token is None else ("*",))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        refusal = self._refusal(scope)
+        if refusal is not None:
+            await _refuse(send, *refusal)
+            return
+        await self._app(scope, self._limited(receive), send)
+
+    def _refusal(self, scope: Scope) -> tuple[int, str] | None:
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        named = headers.get("host", "").lower()
+        if "*" not in self._hosts and _PORT.sub("", named) not in self._hosts:
+            return 403, f"this server answers requests to {', '.join(self._hosts)}, not to {named!r}"
+        if (
+            self._token is not None
+            and scope["path"] not in _OPEN
+            and scope["method"] != "OPTIONS"
+            and not self._is_known(headers)
+        ):
+            return 401, "give the server's token, as `Authorization: Bearer TOKEN` or `X-Api-Key: TOKEN`"
+        if scope["method"] in ("POST", "PUT", "PATCH"):
+            length = headers.get("content-length", "0")
+            if length.isdigit() and int(length) > self._max_body:
+                return 413, f"the body has {length} bytes; {self._max_body} are allowed"
+            has_body = length != "0" or "transfer-encoding" in headers
+            # Pages of other sites may send forms and texts without asking, but no JSON.
+            if has_body and not headers.get("content-type", "").startswith("application/json"):
+                return 415, "the body must be JSON, with the header `Content-Type: application/json`"
+        return None
+
+    def _is_known(self, headers: dict[str, str]) -> bool:
+        given = headers.get("x-api-key") or headers.get("authorization", "").removeprefix("Bearer ")
+        return hmac.compare_digest(given.encode(), (self._token or "").encode())
+
+    def _limited(self, receive: Receive) -> Receive:
+        read = 0
+
+        async def limited() -> Message:
+            nonlocal read
+            message = await receive()
+            read += len(message.get("body", b""))
+            return {"type": "http.disconnect"} if read > self._max_body else message
+
+        return limited
+
+
+async def _refuse(send: Send, status: int, detail: str) -> None:
+    body = json.dumps({"detail": detail}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

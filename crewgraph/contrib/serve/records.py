@@ -1,0 +1,171 @@
+"""What the server keeps beside checkpoints: assistants, threads and runs, as documents in a LangGraph store.
+
+The store may be any `BaseStore`. A record of a run holds all that is needed to run it, so a server that starts takes up the runs
+that the last one left.
+"""
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Generic, Literal, TypeVar
+from uuid import UUID, uuid4, uuid5
+
+from langgraph.store.base import BaseStore
+from langgraph.store.sqlite.aio import AsyncSqliteStore
+from pydantic import BaseModel, Field
+
+from crewgraph.schema import PlainDict
+
+__all__ = [
+    "Assistant",
+    "Collection",
+    "Records",
+    "RunRecord",
+    "RunStatus",
+    "ThreadRecord",
+    "graph_assistant_id",
+    "opened_records",
+]
+
+_ASSISTANTS = UUID("5d0a3b0e-6a0f-4a53-9b4c-0c3d1f1a7c11")
+_PAGE = 200
+
+RunStatus = Literal["pending", "running", "error", "success", "timeout", "interrupted"]
+
+
+@asynccontextmanager
+async def opened_records(file: Path) -> AsyncGenerator[BaseStore]:
+    """Open a file for the records of one server, with LangGraph's store on SQLite."""
+    async with AsyncSqliteStore.from_conn_string(str(file)) as store:
+        await store.setup()
+        yield store
+
+
+def graph_assistant_id(graph_id: str) -> str:
+    """Return the id of the assistant that each graph has."""
+    return str(uuid5(_ASSISTANTS, graph_id))
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class _Record(BaseModel):
+    """A document."""
+
+    created_at: datetime = Field(default_factory=_now)
+    updated_at: datetime = Field(default_factory=_now)
+    metadata: PlainDict = Field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """Its key among those of its kind."""
+        raise NotImplementedError
+
+
+class Assistant(_Record):
+    """A graph with a configuration."""
+
+    assistant_id: str
+    graph_id: str
+    name: str
+    description: str | None = None
+    config: PlainDict = Field(default_factory=dict)
+    context: PlainDict = Field(default_factory=dict)
+    version: int = 1
+
+    @property
+    def key(self) -> str:
+        return self.assistant_id
+
+
+class ThreadRecord(_Record):
+    """A thread, whose state is in the checkpoints."""
+
+    thread_id: str = Field(default_factory=lambda: str(uuid4()))
+    status: Literal["idle", "busy", "interrupted", "error"] = "idle"
+    error: PlainDict | None = None
+    config: PlainDict = Field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        return self.thread_id
+
+
+class RunRecord(_Record):
+    """A run: what was asked for, and how it ended."""
+
+    run_id: str = Field(default_factory=lambda: str(uuid4()))
+    thread_id: str
+    assistant_id: str
+    graph_id: str
+    status: RunStatus = "pending"
+    multitask_strategy: str = "enqueue"
+    kwargs: PlainDict = Field(default_factory=dict)
+    """The request: `input`, `command`, `config`, `context`, `checkpoint`, `stream_mode` and so on."""
+
+    is_stateless: bool = False
+    """Whether its thread is deleted when it has ended."""
+
+    error: PlainDict | None = None
+
+    @property
+    def key(self) -> str:
+        return self.run_id
+
+    def shown(self) -> PlainDict:
+        """Return it as clients see it."""
+        return self.model_dump(mode="json", exclude={"is_stateless", "graph_id", "error"})
+
+
+R = TypeVar("R", bound=_Record)
+
+
+class Collection(Generic[R]):
+    """The records of a kind."""
+
+    def __init__(self, store: BaseStore, name: str, kind: type[R]) -> None:
+        self._store, self._namespace, self._kind = store, ("crewgraph", name), kind
+
+    async def get(self, key: str) -> R | None:
+        """Return a record; None if there is none."""
+        item = await self._store.aget(self._namespace, key)
+        return None if item is None else self._kind.model_validate(item.value)
+
+    async def put(self, record: R) -> None:
+        """Keep a record, in the place of an earlier one with its key."""
+        record.updated_at = _now()
+        await self._store.aput(self._namespace, record.key, record.model_dump(mode="json"), index=False)
+
+    async def delete(self, key: str) -> None:
+        """Delete a record."""
+        await self._store.adelete(self._namespace, key)
+
+    async def find(self, metadata: Mapping[str, Any] | None = None, **fields: Any) -> list[R]:
+        """Return the records with these fields, and at least these metadata, the newest first."""
+        found: list[R] = []
+        offset = 0
+        wanted = {name: value for name, value in fields.items() if value is not None}
+        while True:
+            page = await self._store.asearch(self._namespace, filter=wanted or None, limit=_PAGE, offset=offset)
+            found += [self._kind.model_validate(item.value) for item in page]
+            offset += _PAGE
+            if len(page) < _PAGE:
+                break
+        matching = [one for one in found if (metadata or {}).items() <= one.metadata.items()] if metadata else found
+        return sorted(matching, key=lambda one: (one.created_at, one.key), reverse=True)
+
+
+class Records:
+    """All records of a server."""
+
+    def __init__(self, store: BaseStore) -> None:
+        self.assistants = Collection(store, "assistants", Assistant)
+        self.threads = Collection(store, "threads", ThreadRecord)
+        self.runs = Collection(store, "runs", RunRecord)
+
+    async def open_runs(self) -> Sequence[RunRecord]:
+        """Return the runs that have not ended, the oldest first."""
+        found = [*await self.runs.find(status="pending"), *await self.runs.find(status="running")]
+        return sorted(found, key=lambda run: (run.created_at, run.run_id))

@@ -1,0 +1,169 @@
+"""The bodies of requests. What the protocol has and this server has not is refused by name, and never passed over in silence."""
+
+from typing import Any, Literal, Self, cast
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from crewgraph.schema import PlainDict
+
+__all__ = [
+    "AssistantCreate",
+    "AssistantPatch",
+    "AssistantSearch",
+    "HistoryQuery",
+    "RunCreate",
+    "StateUpdate",
+    "ThreadCreate",
+    "ThreadPatch",
+    "ThreadSearch",
+]
+
+_STREAM_MODES = ("values", "updates", "messages", "messages-tuple", "custom", "events", "debug", "tasks", "checkpoints")
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        return {name: value for name, value in cast("PlainDict", data).items() if value is not None}
+
+
+class _Config(BaseModel):
+    """The part of a config that clients may give."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    tags: list[str] = Field(default_factory=list)
+    recursion_limit: int | None = None
+    configurable: PlainDict = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _without_machinery(self) -> Self:
+        inner = [name for name in self.configurable if name.startswith(("__", "checkpoint_"))]
+        if inner:
+            raise ValueError(f"`configurable` must not hold {', '.join(f'`{name}`' for name in inner)}")
+        return self
+
+
+class AssistantCreate(_Body):
+    """A new assistant."""
+
+    graph_id: str
+    assistant_id: str | None = None
+    name: str | None = None
+    description: str | None = None
+    config: _Config = Field(default_factory=_Config)
+    context: PlainDict = Field(default_factory=dict)
+    metadata: PlainDict = Field(default_factory=dict)
+    if_exists: Literal["raise", "do_nothing"] = "raise"
+
+
+class AssistantPatch(_Body):
+    """Changes of an assistant."""
+
+    graph_id: str | None = None
+    name: str | None = None
+    description: str | None = None
+    config: _Config | None = None
+    context: PlainDict | None = None
+    metadata: PlainDict | None = None
+
+
+class AssistantSearch(_Body):
+    """Which assistants to list."""
+
+    graph_id: str | None = None
+    name: str | None = None
+    metadata: PlainDict | None = None
+    limit: int = Field(10, ge=1, le=1000)
+    offset: int = Field(0, ge=0)
+    sort_by: Literal["created_at", "updated_at", "assistant_id", "graph_id", "name"] = "created_at"
+    sort_order: Literal["asc", "desc"] = "desc"
+    select: list[str] | None = None
+
+
+class ThreadCreate(_Body):
+    """A new thread."""
+
+    thread_id: str | None = None
+    metadata: PlainDict = Field(default_factory=dict)
+    if_exists: Literal["raise", "do_nothing"] = "raise"
+
+
+class ThreadPatch(_Body):
+    """Metadata to add to a thread."""
+
+    metadata: PlainDict = Field(default_factory=dict)
+
+
+class ThreadSearch(_Body):
+    """Which threads to list."""
+
+    metadata: PlainDict | None = None
+    ids: list[str] | None = None
+    status: Literal["idle", "busy", "interrupted", "error"] | None = None
+    limit: int = Field(10, ge=1, le=1000)
+    offset: int = Field(0, ge=0)
+    sort_by: Literal["created_at", "updated_at", "thread_id", "status"] = "created_at"
+    sort_order: Literal["asc", "desc"] = "desc"
+    select: list[str] | None = None
+
+
+class HistoryQuery(_Body):
+    """Which states of a thread to list."""
+
+    limit: int = Field(10, ge=1, le=1000)
+    before: PlainDict | str | None = None
+    metadata: PlainDict | None = None
+    checkpoint: PlainDict | None = None
+
+
+class StateUpdate(_Body):
+    """An edit of a thread's state."""
+
+    values: Any = None
+    as_node: str | None = None
+    checkpoint: PlainDict | None = None
+    checkpoint_id: str | None = None
+
+
+class RunCreate(_Body):
+    """A new run."""
+
+    assistant_id: str
+    input: Any = None
+    command: PlainDict | None = None
+    config: _Config = Field(default_factory=_Config)
+    context: PlainDict = Field(default_factory=dict)
+    metadata: PlainDict = Field(default_factory=dict)
+    checkpoint: PlainDict | None = None
+    checkpoint_id: str | None = None
+    interrupt_before: list[str] | Literal["*"] | None = None
+    interrupt_after: list[str] | Literal["*"] | None = None
+    stream_mode: list[str] | str = "values"
+    stream_subgraphs: bool = False
+    stream_resumable: bool = False
+    multitask_strategy: Literal["reject", "enqueue", "interrupt", "rollback"] = "enqueue"
+    if_not_exists: Literal["create", "reject"] = "reject"
+    on_disconnect: Literal["cancel", "continue"] = "continue"
+    on_completion: Literal["delete", "keep"] = "delete"
+    after_seconds: float = Field(0, ge=0)
+    durability: Literal["sync", "async", "exit"] = "sync"
+    checkpoint_during: bool | None = None
+    raise_error: bool | None = None
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        modes = [self.stream_mode] if isinstance(self.stream_mode, str) else self.stream_mode
+        if unknown := [mode for mode in modes if mode not in _STREAM_MODES]:
+            raise ValueError(f"`stream_mode` {unknown[0]!r} is not served; there are {', '.join(_STREAM_MODES)}")
+        self.stream_mode = modes or ["values"]
+        if self.checkpoint_id is not None:
+            self.checkpoint = {**(self.checkpoint or {}), "checkpoint_id": self.checkpoint_id}
+        if self.command is not None and (unknown := self.command.keys() - {"resume", "update", "goto"}):
+            raise ValueError(f"`command` has {', '.join(map(repr, unknown))}; it takes `resume`, `update` and `goto`")
+        return self

@@ -1,0 +1,135 @@
+"""The forms in which the server speaks: JSON of LangGraph's values, states, and server-sent events."""
+
+import dataclasses
+import json
+import math
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from enum import Enum
+from typing import Any, NamedTuple, cast
+from uuid import UUID
+
+from langchain_core.messages import BaseMessage
+from langgraph.types import Interrupt, Send, StateSnapshot
+from pydantic import BaseModel
+
+from crewgraph.errors import CrewgraphError
+from crewgraph.redaction import redact_text
+from crewgraph.schema import PlainDict, PlainMapping
+
+__all__ = ["Event", "error_of", "plain_json", "sse", "state_of_snapshot", "to_json"]
+
+
+_INNER = ("__pregel_", "__crewgraph_")
+"""What keys of configs begin with that are LangGraph's machinery, or ours."""
+
+
+class Event(NamedTuple):
+    """An event of a run's stream."""
+
+    name: str
+    data: str
+    """As JSON."""
+
+    def text(self, number: int) -> str:
+        """Return it as a server-sent event with an id."""
+        return f"id: {number}\nevent: {self.name}\ndata: {self.data}\n\n"
+
+
+async def sse(events: AsyncIterator[tuple[int, Event] | None]) -> AsyncIterator[str]:
+    """Return the text of a stream; None is a sign of life."""
+    async for item in events:
+        yield ": heartbeat\n\n" if item is None else item[1].text(item[0])
+
+
+def to_json(value: object) -> str:
+    """Return a value as JSON; messages, models and LangGraph's types as dicts, and what has no JSON as its `repr`."""
+    return json.dumps(plain_json(value), ensure_ascii=False)
+
+
+def plain_json(value: Any) -> Any:
+    """Return a value as data that JSON has."""
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        items = cast("PlainMapping", value).items()
+        return {str(name): plain_json(one) for name, one in items if not str(name).startswith(_INNER)}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain_json(one) for one in cast("Sequence[Any]", value)]
+    fields = _fields_of(value)
+    return _plain_leaf(value) if fields is None else plain_json(fields)
+
+
+def _fields_of(value: Any) -> PlainMapping | None:
+    """Return an object as a dict; None if it is no object of LangGraph, LangChain, pydantic or a dataclass."""
+    if isinstance(value, Interrupt):
+        return {"value": value.value, "id": value.id}
+    if isinstance(value, Send):
+        return {"node": value.node, "args": value.arg}
+    if isinstance(value, (BaseMessage, BaseModel)):
+        return value.model_dump()
+    if isinstance(value, BaseException):
+        return error_of(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    return None
+
+
+def _plain_leaf(value: object) -> str:
+    if isinstance(value, (datetime, date, UUID, Enum, Decimal)):
+        return str(value.value if isinstance(value, Enum) else value)
+    return repr(value)
+
+
+def error_of(error: BaseException) -> PlainDict:
+    """Return an error as clients see it: crewgraph's own with their text, others with their type and text, no traceback."""
+    text = redact_text(" ".join([str(error), *map(str, getattr(error, "__notes__", ()))]))
+    if isinstance(error, CrewgraphError):
+        return {"error": type(error).__name__, "message": text}
+    return {"error": type(error).__name__, "message": text.split("\n")[0]}
+
+
+def state_of_snapshot(snapshot: StateSnapshot) -> PlainDict:
+    """Return a state as the protocol has it."""
+    interrupts = [interrupt for task in snapshot.tasks for interrupt in task.interrupts]
+    checkpoint, parent = _place(snapshot.config), _place(snapshot.parent_config)
+    return {
+        "values": plain_json(snapshot.values),
+        "next": list(snapshot.next),
+        "tasks": [
+            {
+                "id": task.id,
+                "name": task.name,
+                "path": plain_json(task.path),
+                "error": None if task.error is None else redact_text(str(task.error)),
+                "interrupts": plain_json(task.interrupts),
+                "checkpoint": None,
+                "state": None,
+                "result": plain_json(task.result),
+            }
+            for task in snapshot.tasks
+        ],
+        "metadata": plain_json(snapshot.metadata),
+        "created_at": snapshot.created_at,
+        "checkpoint": checkpoint,
+        "parent_checkpoint": parent,
+        "interrupts": plain_json(interrupts),
+        "checkpoint_id": None if checkpoint is None else checkpoint["checkpoint_id"],
+        "parent_checkpoint_id": None if parent is None else parent["checkpoint_id"],
+    }
+
+
+def _place(config: Any) -> PlainDict | None:
+    if config is None:
+        return None
+    place: PlainMapping = config.get("configurable") or {}
+    if not place.get("checkpoint_id"):
+        return None
+    return {
+        "thread_id": place.get("thread_id"),
+        "checkpoint_ns": place.get("checkpoint_ns", ""),
+        "checkpoint_id": place["checkpoint_id"],
+    }
