@@ -1,7 +1,7 @@
 """Runs of the server: each executes its graph in a task of the event loop, and what it streams can be read from any point.
 
-`execute` runs one record from its beginning, or from where a server before left it; `Runs` starts records in this process, holds
-the runs of a thread apart, and keeps their events for readers.
+`execute_run` runs one record from its beginning, or from where a server before left it; `Runs` starts records in this process,
+holds the runs of a thread apart, and keeps their events for readers.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.storage.claims.keepers import claim_keeper
 
-__all__ = ["RunEvents", "Runs", "execute"]
+__all__ = ["RunEvents", "Runs", "execute_run"]
 
 _logger = redacted_logger(__name__)
 
@@ -36,7 +36,7 @@ _MESSAGES = ("messages", "messages-tuple")
 _RUN_ID = "run_id"
 
 
-async def execute(
+async def execute_run(
     graph: Any, saver: "BaseCheckpointSaver[Any]", run: RunRecord
 ) -> "AsyncGenerator[Event | tuple[str, Any]]":
     """Run a record, and yield the events of its stream; `("values", ...)` and `("interrupts", ...)` beside them tell how it ends.
@@ -309,7 +309,7 @@ class Runs:
         interrupted = False
         try:
             with unattended():
-                async for item in execute(self._graphs[run.graph_id], self._saver, run):
+                async for item in execute_run(self._graphs[run.graph_id], self._saver, run):
                     if isinstance(item, Event):
                         await events.add(item)
                     else:
