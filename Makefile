@@ -52,6 +52,7 @@ format: $(VENV)/.installed  ## put the code in its form
 kills: $(VENV)/.installed  ## the whole kill matrix, writers of a store killed 1,000 times, the trial of a queue (minutes): their tables
 	PYTHONPATH=tests:compat $(BIN)/python -m kills.matrix
 	PYTHONPATH=tests:compat $(BIN)/python -m storage.store.kills
+	PYTHONPATH=tests:compat $(BIN)/python -m kills.ends
 	PYTHONPATH=tests:compat $(BIN)/python -m queues.trial
 
 parity: $(VENV)/.installed  ## programs played on both CrewAIs and here, compared: tests/parity/results.md (many minutes)
