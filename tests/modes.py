@@ -65,8 +65,8 @@ class Mode:
     def _of_crew(self, options: dict[str, Any]) -> dict[str, Any]:
         return {"granularity": self.granularity, **options}
 
-    def run(self, sync: Callable[..., Any], asynchronous: Callable[..., Any], *args: Any) -> Any:
-        return asyncio.run(asynchronous(*args)) if self.asynchronous else sync(*args)
+    def run(self, sync: Callable[..., Any], asynchronous: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        return asyncio.run(asynchronous(*args, **options)) if self.asynchronous else sync(*args, **options)
 
 
 async def _next(items: AsyncGenerator[StreamItem]) -> StreamItem | None:

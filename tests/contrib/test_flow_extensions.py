@@ -72,21 +72,6 @@ print([name for name in sys.modules if name.partition(".")[0] == "langgraph"])
     assert run.stdout.strip() == "[]"
 
 
-def test_nothing_imports_them():
-    imports = [
-        f"{path.relative_to(ROOT)}:{node.lineno}"
-        for path in sorted(ROOT.rglob("*.py"))
-        if not path.is_relative_to(ROOT / "contrib")
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        and any(
-            name.startswith("crewgraph.contrib")
-            for name in [getattr(node, "module", None) or "", *(alias.name for alias in node.names)]
-        )
-    ]
-    assert imports == []
-
-
 @pytest.mark.parametrize("name", EXTENSIONS)
 def test_each_extension_is_where_the_table_says(name: str):
     assert extension(name) is not None

@@ -1,6 +1,5 @@
 """Snapshots load only with the definitions that use them; classes stored under former names are read."""
 
-import ast
 import json
 import subprocess
 import sys
@@ -44,19 +43,6 @@ def test_a_run_loads_snapshots_only_where_checkpoint_is_set(given: dict[str, boo
     program = RUNS.replace("GIVEN", repr(given))
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert run.stdout.strip() == str(loaded)
-
-
-def test_nothing_outside_imports_them():
-    imports = [
-        f"{path.relative_to(ROOT)}:{node.lineno}"
-        for path in sorted(ROOT.rglob("*.py"))
-        if not path.is_relative_to(ROOT / "contrib")
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, (ast.Import, ast.ImportFrom))
-        for name in [getattr(node, "module", None) or "", *(alias.name for alias in node.names)]
-        if name.startswith("crewgraph.contrib")
-    ]
-    assert imports == []
 
 
 @pytest.mark.parametrize("name", [name for name in EXTENSIONS if name.startswith("snapshots.")])
