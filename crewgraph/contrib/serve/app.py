@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
+from weakref import WeakValueDictionary
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
@@ -34,11 +35,13 @@ from crewgraph.contrib.serve.requests import (
 )
 from crewgraph.contrib.serve.running import RunEvents, Runs
 from crewgraph.contrib.serve.wire import Event, error_of, plain_json, sse, state_of_snapshot
+from crewgraph.core.loops.bridge import in_thread
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.errors import CrewgraphError, DefinitionError, ThreadBusy
 from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.storage.claims.keepers import claim_keeper
 
 __all__ = ["Server", "serve_app"]
 
@@ -114,6 +117,8 @@ class Server:
         self._records = Records(store or InMemoryStore())
         self._concurrency = concurrency
         self._runs: Runs
+        # A lock per thread, there while runs are begun on it.
+        self._doors: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def app(self, guard: Middleware, allow_origins: Sequence[str]) -> Starlette:
         """Return the application."""
@@ -127,7 +132,13 @@ class Server:
                 expose_headers=["*"],
             )
             middleware.insert(0, cors)
-        return Starlette(routes=self._routes(), middleware=middleware, lifespan=self._lifespan)
+        app = Starlette(routes=self._routes(), middleware=middleware, lifespan=self._lifespan)
+        app.state.stop = self.stop
+        return app
+
+    async def stop(self) -> None:
+        """Stop the runs; their streams end. The next server takes the runs up."""
+        await self._runs.close(self._grace)
 
     @asynccontextmanager
     async def _lifespan(self, app: Starlette) -> AsyncGenerator[None]:
@@ -145,7 +156,7 @@ class Server:
         try:
             yield
         finally:
-            await self._runs.close(self._grace)
+            await self.stop()
 
     def _routes(self) -> list[Route]:
         thread, run = "/threads/{thread_id}", "/threads/{thread_id}/runs/{run_id}"
@@ -204,7 +215,9 @@ class Server:
         if found is None or found.graph_id not in self._graphs:
             graphs = ", ".join(self._graphs)
             status = 404 if _is_uuid(name) else 422
-            raise Refused(status, f"there is no assistant {name!r}; give the id of one, or the name of a graph: {graphs}")
+            raise Refused(
+                status, f"there is no assistant {name!r}; give the id of one, or the name of a graph: {graphs}"
+            )
         return found
 
     async def _create_assistant(self, request: Request) -> Response:
@@ -415,7 +428,6 @@ class Server:
             if body.if_not_exists == "reject":
                 raise Refused(404, f"there is no thread {thread_id}; create it first, or give `if_not_exists: create`")
             await self._records.threads.put(ThreadRecord(thread_id=thread_id))
-        await self._make_room(thread_id, body.multitask_strategy)
         configurable = {**assistant.config.get("configurable", {}), **body.config.configurable}
         kwargs = body.model_dump(include=_KEPT_KWARGS)
         kwargs["config"] = {
@@ -433,8 +445,15 @@ class Server:
             is_stateless=given is None and body.on_completion == "delete",
             kwargs=kwargs,
         )
-        await self._records.runs.put(run)
-        return run, self._runs.start(run, body.after_seconds), body
+        door = self._doors.get(thread_id)
+        if door is None:
+            door = self._doors[thread_id] = asyncio.Lock()
+        if self._runs.is_closing:
+            raise Refused(503, "this server is stopping and begins no runs")
+        async with door:  # of two requests at once, each sees the other's run
+            await self._make_room(thread_id, body.multitask_strategy)
+            await self._records.runs.put(run)
+            return run, self._runs.start(run, body.after_seconds), body
 
     async def _make_room(self, thread_id: str, strategy: str) -> None:
         """Treat the runs that are open on a thread as the strategy of a new one says."""
@@ -450,6 +469,10 @@ class Server:
             await self._runs.cancel(run_id)
             if strategy == "rollback":
                 await self._roll_back(run_id)
+        if strategy == "reject":
+            holder = await in_thread(claim_keeper(self._saver).holder, thread_id)
+            if holder is not None:
+                raise Refused(409, f"thread {thread_id} is run by {holder}; wait, or give another `multitask_strategy`")
 
     async def _roll_back(self, run_id: str) -> None:
         try:
@@ -478,6 +501,8 @@ class Server:
                     break
         finally:
             ended.cancel()
+        if self._runs.is_closing and run.run_id in [one.run_id for one in await self._records.open_runs()]:
+            raise Refused(503, f"this server stopped before run {run.run_id} ended; join it once a server is up again")
         return _json(events.values, headers=_place_of(run))
 
     async def _stream_run(self, request: Request) -> Response:

@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, cast
 from uuid import UUID
+from weakref import WeakValueDictionary
 
 from langchain_core.messages import BaseMessage, BaseMessageChunk
 from langchain_core.runnables import RunnableConfig
@@ -21,6 +22,7 @@ from crewgraph.contrib.serve.records import Records, RunRecord, RunStatus, Threa
 from crewgraph.contrib.serve.wire import Event, error_of, plain_json, to_json
 from crewgraph.core.claims import CLAIM
 from crewgraph.core.loops.bridge import in_thread
+from crewgraph.errors import ThreadBusy
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.storage.claims.keepers import claim_keeper
@@ -31,6 +33,7 @@ _logger = redacted_logger(__name__)
 
 _KEPT_RUNS = 200  # whose events can still be read after their end
 _KEPT_EVENTS = 20_000  # of one run
+_BUSY = 0.5  # seconds until a thread is claimed again that another process runs
 _HEARTBEAT = 15.0  # seconds without an event after which a reader gets a sign of life
 _MESSAGES = ("messages", "messages-tuple")
 _RUN_ID = "run_id"
@@ -195,6 +198,11 @@ class RunEvents:
                 self._events.append(event)
             self._changed.notify_all()
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether there was an event."""
+        return bool(self._events)
+
     async def end(self) -> None:
         """Let the readers end."""
         async with self._changed:
@@ -238,9 +246,11 @@ class Runs:
         self._slots = asyncio.Semaphore(concurrency)
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._events: OrderedDict[str, RunEvents] = OrderedDict()
-        self._turns: dict[str, asyncio.Lock] = {}
+        # A lock per thread, there as long as a run of the thread holds it or waits for it.
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._cancelled: set[str] = set()
-        self._is_closing = False
+        self.is_closing = False
+        """Whether no further runs are begun."""
 
     def start(self, run: RunRecord, delay: float = 0) -> RunEvents:
         """Begin a run, after those of its thread that were begun before."""
@@ -275,66 +285,80 @@ class Runs:
         return True
 
     async def close(self, patience: float) -> None:
-        """Stop all runs; they stay open, for the next server."""
-        self._is_closing = True
+        """Stop all runs after what is under way in them; they stay open, for the next server.
+
+        Args:
+            patience: The seconds that this may take; what takes longer is left behind.
+        """
+        if self.is_closing:
+            return
+        self.is_closing = True
         tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks, timeout=patience)
+        for events in self._events.values():
+            await events.end()
 
     async def _play(self, run: RunRecord, events: RunEvents, delay: float) -> None:
-        turn = self._turns.setdefault(run.thread_id, asyncio.Lock())
+        turn = self._turns.get(run.thread_id)
+        if turn is None:
+            turn = self._turns[run.thread_id] = asyncio.Lock()
         try:
             if delay:
                 await asyncio.sleep(delay)
-            async with turn, self._slots:
-                await self._carry_out(run, events)
+            async with turn:
+                while not await self._carry_out(run, events):
+                    await asyncio.sleep(_BUSY)
         except asyncio.CancelledError:
-            if self._is_closing and run.run_id not in self._cancelled:
+            if self.is_closing and run.run_id not in self._cancelled:
                 return
-            await self._settle(run, "interrupted", "idle")
+            # The thread of a run that only waited is that of the run before it.
+            await self._settle(run, "interrupted", "idle" if run.status == "running" else None)
         finally:
             self._tasks.pop(run.run_id, None)
             self._cancelled.discard(run.run_id)
-            if not turn.locked():
-                self._turns.pop(run.thread_id, None)
             await events.end()
-            if run.is_stateless and not self._is_closing:
+            if run.is_stateless and not self.is_closing:
                 await self._saver.adelete_thread(run.thread_id)
                 await self._records.threads.delete(run.thread_id)
 
-    async def _carry_out(self, run: RunRecord, events: RunEvents) -> None:
-        await self._settle(run, "running", "busy")
-        interrupted = False
+    async def _carry_out(self, run: RunRecord, events: RunEvents) -> bool:
+        """Carry out a run; return False if nothing was done, because another process runs the thread."""
         try:
-            with unattended():
-                async for item in execute(self._graphs[run.graph_id], self._saver, run):
-                    if isinstance(item, Event):
-                        await events.add(item)
-                    else:
-                        events.values = plain_json(item[1])
-        except asyncio.CancelledError:
-            raise
+            async with self._slots:
+                with unattended():
+                    async for item in execute(self._graphs[run.graph_id], self._saver, run):
+                        if run.status != "running":
+                            await self._settle(run, "running", "busy")
+                        if isinstance(item, Event):
+                            await events.add(item)
+                        else:
+                            events.values = plain_json(item[1])
         except Exception as error:
+            if isinstance(error, ThreadBusy) and not events.has_begun:
+                return False
             _logger.warning("Run %s of `%s` failed.", run.run_id, run.graph_id, exc_info=error)
             run.error = error_of(error)
             events.values = {"__error__": run.error}
             await events.add(Event("error", to_json(run.error)))
             await self._settle(run, "error", "error")
-            return
+            return True
         values: Any = events.values
         interrupted = isinstance(values, dict) and "__interrupt__" in values or await self._is_stopped(run)
         await self._settle(run, "interrupted" if interrupted else "success", "interrupted" if interrupted else "idle")
+        return True
 
     async def _is_stopped(self, run: RunRecord) -> bool:
         state = await self._graphs[run.graph_id].aget_state({"configurable": {"thread_id": run.thread_id}})
         return bool(state.next)
 
     async def _settle(self, run: RunRecord, status: RunStatus, thread_status: Any) -> None:
+        """Keep the status of a run, and that of its thread; None leaves the thread's."""
         run.status = status
         await self._records.runs.put(run)
-        if run.is_stateless:
+        if run.is_stateless or thread_status is None:
             return
         thread = await self._records.threads.get(run.thread_id) or ThreadRecord(thread_id=run.thread_id)
         thread.status, thread.error = thread_status, run.error
