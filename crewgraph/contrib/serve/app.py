@@ -49,7 +49,7 @@ _MAX_BODY = 10 << 20  # bytes
 B = TypeVar("B", bound=BaseModel)
 
 
-class Refused(Exception):
+class _Refused(Exception):
     """A request that cannot be served, with the status of its answer."""
 
     def __init__(self, status: int, detail: str) -> None:
@@ -215,7 +215,7 @@ class Server:
         if found is None or found.graph_id not in self._graphs:
             graphs = ", ".join(self._graphs)
             status = 404 if _is_uuid(name) else 422
-            raise Refused(
+            raise _Refused(
                 status, f"there is no assistant {name!r}; give the id of one, or the name of a graph: {graphs}"
             )
         return found
@@ -223,11 +223,11 @@ class Server:
     async def _create_assistant(self, request: Request) -> Response:
         body = await _body(request, AssistantCreate)
         if body.graph_id not in self._graphs:
-            raise Refused(404, f"there is no graph {body.graph_id!r}; there are {', '.join(self._graphs)}")
+            raise _Refused(404, f"there is no graph {body.graph_id!r}; there are {', '.join(self._graphs)}")
         assistant_id = _uuid(body.assistant_id, "assistant") if body.assistant_id else str(uuid4())
         if (known := await self._records.assistants.get(assistant_id)) is not None:
             if body.if_exists == "raise":
-                raise Refused(409, f"there is an assistant {assistant_id} already")
+                raise _Refused(409, f"there is an assistant {assistant_id} already")
             return _shown(known)
         made = Assistant(
             assistant_id=assistant_id,
@@ -246,7 +246,7 @@ class Server:
         changes = body.model_dump(exclude_none=True)
         changes["metadata"] = {**found.metadata, **changes.get("metadata", {})}
         if changes.get("graph_id", found.graph_id) not in self._graphs:
-            raise Refused(404, f"there is no graph {body.graph_id!r}; there are {', '.join(self._graphs)}")
+            raise _Refused(404, f"there is no graph {body.graph_id!r}; there are {', '.join(self._graphs)}")
         changed = found.model_copy(update={**changes, "version": found.version + 1})
         await self._records.assistants.put(changed)
         return _shown(changed)
@@ -257,7 +257,7 @@ class Server:
     async def _delete_assistant(self, request: Request) -> Response:
         found = await self._assistant(request.path_params["assistant_id"])
         if found.assistant_id == graph_assistant_id(found.graph_id):
-            raise Refused(409, f"the assistant of graph `{found.graph_id}` cannot be deleted")
+            raise _Refused(409, f"the assistant of graph `{found.graph_id}` cannot be deleted")
         await self._records.assistants.delete(found.assistant_id)
         return Response(status_code=204)
 
@@ -297,13 +297,13 @@ class Server:
         thread_id = _uuid(request.path_params["thread_id"], "thread")
         found = await self._records.threads.get(thread_id)
         if found is None:
-            raise Refused(404, f"there is no thread {thread_id}")
+            raise _Refused(404, f"there is no thread {thread_id}")
         return found
 
     async def _graph_of(self, thread: ThreadRecord) -> Any:
         graph = self._graphs.get(thread.metadata.get("graph_id", ""))
         if graph is None:
-            raise Refused(409, f"nothing has run on thread {thread.thread_id} yet, or its graph is not served")
+            raise _Refused(409, f"nothing has run on thread {thread.thread_id} yet, or its graph is not served")
         return graph
 
     async def _snapshot(self, thread: ThreadRecord, checkpoint: PlainMapping | None = None) -> StateSnapshot | None:
@@ -325,7 +325,7 @@ class Server:
         thread_id = _uuid(body.thread_id, "thread") if body.thread_id else str(uuid4())
         if (known := await self._records.threads.get(thread_id)) is not None:
             if body.if_exists == "raise":
-                raise Refused(409, f"there is a thread {thread_id} already")
+                raise _Refused(409, f"there is a thread {thread_id} already")
             return _json(await self._shown_thread(known))
         made = ThreadRecord(thread_id=thread_id, metadata=body.metadata)
         await self._records.threads.put(made)
@@ -367,7 +367,7 @@ class Server:
         try:
             await self._saver.acopy_thread(found.thread_id, made.thread_id)
         except NotImplementedError:
-            raise Refused(501, f"the {type(self._saver).__name__} cannot copy threads") from None
+            raise _Refused(501, f"the {type(self._saver).__name__} cannot copy threads") from None
         await self._records.threads.put(made)
         return _json(await self._shown_thread(made))
 
@@ -419,14 +419,14 @@ class Server:
         """Keep a run and start it.
 
         Raises:
-            Refused: The request cannot be served.
+            _Refused: The request cannot be served.
         """
         body = await _body(request, RunCreate)
         assistant, given = await self._assistant(body.assistant_id), request.path_params.get("thread_id")
         thread_id = str(uuid4()) if given is None else _uuid(given, "thread")
         if given is not None and await self._records.threads.get(thread_id) is None:
             if body.if_not_exists == "reject":
-                raise Refused(404, f"there is no thread {thread_id}; create it first, or give `if_not_exists: create`")
+                raise _Refused(404, f"there is no thread {thread_id}; create it first, or give `if_not_exists: create`")
             await self._records.threads.put(ThreadRecord(thread_id=thread_id))
         configurable = {**assistant.config.get("configurable", {}), **body.config.configurable}
         kwargs = body.model_dump(include=_KEPT_KWARGS)
@@ -449,7 +449,7 @@ class Server:
         if door is None:
             door = self._doors[thread_id] = asyncio.Lock()
         if self._runs.is_closing:
-            raise Refused(503, "this server is stopping and begins no runs")
+            raise _Refused(503, "this server is stopping and begins no runs")
         async with door:  # of two requests at once, each sees the other's run
             await self._make_room(thread_id, body.multitask_strategy)
             await self._records.runs.put(run)
@@ -463,7 +463,7 @@ class Server:
         threads = {run.run_id: run.thread_id for run in before}
         for run_id in self._runs.open_of(thread_id, threads):
             if strategy == "reject":
-                raise Refused(
+                raise _Refused(
                     409, f"thread {thread_id} is busy with run {run_id}; wait, or give another `multitask_strategy`"
                 )
             await self._runs.cancel(run_id)
@@ -472,13 +472,15 @@ class Server:
         if strategy == "reject":
             holder = await in_thread(claim_keeper(self._saver).holder, thread_id)
             if holder is not None:
-                raise Refused(409, f"thread {thread_id} is run by {holder}; wait, or give another `multitask_strategy`")
+                raise _Refused(
+                    409, f"thread {thread_id} is run by {holder}; wait, or give another `multitask_strategy`"
+                )
 
     async def _roll_back(self, run_id: str) -> None:
         try:
             await self._saver.adelete_for_runs([run_id])
         except NotImplementedError:
-            raise Refused(
+            raise _Refused(
                 501, f"the {type(self._saver).__name__} cannot roll back runs; interrupt them instead"
             ) from None
         await self._records.runs.delete(run_id)
@@ -502,7 +504,7 @@ class Server:
         finally:
             ended.cancel()
         if self._runs.is_closing and run.run_id in [one.run_id for one in await self._records.open_runs()]:
-            raise Refused(503, f"this server stopped before run {run.run_id} ended; join it once a server is up again")
+            raise _Refused(503, f"this server stopped before run {run.run_id} ended; join it once a server is up again")
         return _json(events.values, headers=_place_of(run))
 
     async def _stream_run(self, request: Request) -> Response:
@@ -525,7 +527,7 @@ class Server:
         thread = await self._thread(request)
         found = await self._records.runs.get(_uuid(request.path_params["run_id"], "run"))
         if found is None or found.thread_id != thread.thread_id:
-            raise Refused(404, f"there is no run {request.path_params['run_id']} on thread {thread.thread_id}")
+            raise _Refused(404, f"there is no run {request.path_params['run_id']} on thread {thread.thread_id}")
         return found
 
     async def _get_run(self, request: Request) -> Response:
@@ -540,7 +542,7 @@ class Server:
     async def _delete_run(self, request: Request) -> Response:
         run = await self._run(request)
         if run.run_id in self._runs.under_way:
-            raise Refused(409, f"run {run.run_id} is under way; cancel it first")
+            raise _Refused(409, f"run {run.run_id} is under way; cancel it first")
         await self._records.runs.delete(run.run_id)
         return Response(status_code=204)
 
@@ -548,10 +550,10 @@ class Server:
         run, query = await self._run(request), request.query_params
         action = query.get("action", "interrupt")
         if action not in ("interrupt", "rollback"):
-            raise Refused(422, f"`action` is {action!r}; give `interrupt` or `rollback`")
+            raise _Refused(422, f"`action` is {action!r}; give `interrupt` or `rollback`")
         was_open = await self._runs.cancel(run.run_id, wait=action == "rollback" or query.get("wait") in ("1", "true"))
         if not was_open:
-            raise Refused(409, f"run {run.run_id} has ended")
+            raise _Refused(409, f"run {run.run_id} has ended")
         if action == "rollback":
             await self._roll_back(run.run_id)
         return Response(status_code=202)
@@ -596,7 +598,7 @@ def _answering(
     async def answer(request: Request) -> Response:
         try:
             return await handler(request)
-        except Refused as error:
+        except _Refused as error:
             return JSONResponse({"detail": error.detail}, error.status)
         except ClientDisconnect:
             return JSONResponse({"detail": "the body is too large, or was not sent whole"}, 413)
@@ -612,9 +614,9 @@ async def _json_of(request: Request) -> PlainDict:
     try:
         data: object = await request.json() if await request.body() else {}
     except ValueError as error:
-        raise Refused(422, f"the body is not valid JSON: {error}") from None
+        raise _Refused(422, f"the body is not valid JSON: {error}") from None
     if not isinstance(data, dict):
-        raise Refused(422, "the body must be a JSON object")
+        raise _Refused(422, "the body must be a JSON object")
     return {str(name): value for name, value in data.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
 
 
@@ -632,12 +634,12 @@ async def _body(request: Request, kind: type[B]) -> B:
             )
             for one in error.errors()
         ]
-        raise Refused(422, "; ".join(faults)) from None
+        raise _Refused(422, "; ".join(faults)) from None
 
 
 def _uuid(text: str, what: str) -> str:
     if not _is_uuid(text):
-        raise Refused(422, f"{text!r} is no id of a {what}; ids are UUIDs")
+        raise _Refused(422, f"{text!r} is no id of a {what}; ids are UUIDs")
     return str(UUID(text))
 
 

@@ -1,7 +1,7 @@
 """Runs of the server: each executes its graph in a task of the event loop, and what it streams can be read from any point.
 
-`execute` runs one record from its beginning, or from where a server before left it; `Runs` starts records in this process, holds
-the runs of a thread apart, and keeps their events for readers.
+`execute_run` runs one record from its beginning, or from where a server before left it; `Runs` starts records in this process,
+holds the runs of a thread apart, and keeps their events for readers.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.storage.claims.keepers import claim_keeper
 
-__all__ = ["RunEvents", "Runs", "execute"]
+__all__ = ["RunEvents", "Runs", "execute_run"]
 
 _logger = redacted_logger(__name__)
 
@@ -39,7 +39,7 @@ _MESSAGES = ("messages", "messages-tuple")
 _RUN_ID = "run_id"
 
 
-async def execute(
+async def execute_run(
     graph: Any, saver: "BaseCheckpointSaver[Any]", run: RunRecord
 ) -> "AsyncGenerator[Event | tuple[str, Any]]":
     """Run a record, and yield the events of its stream; `("values", ...)` and `("interrupts", ...)` beside them tell how it ends.
@@ -249,8 +249,7 @@ class Runs:
         # A lock per thread, there as long as a run of the thread holds it or waits for it.
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._cancelled: set[str] = set()
-        self.is_closing = False
-        """Whether no further runs are begun."""
+        self._closing: asyncio.Task[None] | None = None
 
     def start(self, run: RunRecord, delay: float = 0) -> RunEvents:
         """Begin a run, after those of its thread that were begun before."""
@@ -259,6 +258,11 @@ class Runs:
             self._events.popitem(last=False)
         self._tasks[run.run_id] = asyncio.create_task(self._play(run, events, delay), name=f"run {run.run_id}")
         return events
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether no further runs are begun."""
+        return self._closing is not None
 
     def events(self, run_id: str) -> RunEvents | None:
         """Return the events of a run; None if it has been too long since its end."""
@@ -287,12 +291,16 @@ class Runs:
     async def close(self, patience: float) -> None:
         """Stop all runs after what is under way in them; they stay open, for the next server.
 
+        May be called by several at once: each returns when the runs have stopped.
+
         Args:
             patience: The seconds that this may take; what takes longer is left behind.
         """
-        if self.is_closing:
-            return
-        self.is_closing = True
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._stop_all(patience))
+        await asyncio.shield(self._closing)
+
+    async def _stop_all(self, patience: float) -> None:
         tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()
@@ -329,7 +337,7 @@ class Runs:
         try:
             async with self._slots:
                 with unattended():
-                    async for item in execute(self._graphs[run.graph_id], self._saver, run):
+                    async for item in execute_run(self._graphs[run.graph_id], self._saver, run):
                         if run.status != "running":
                             await self._settle(run, "running", "busy")
                         if isinstance(item, Event):

@@ -14,7 +14,7 @@ from until import until
 
 __all__ = ["OfficeServer"]
 
-_TESTS = Path(__file__).parent.parent.parent
+_TESTS = Path(__file__).parent.parent
 
 
 class OfficeServer:
@@ -50,7 +50,7 @@ class OfficeServer:
             "CREWGRAPH_STORAGE_DIR": str(self._folder / "storage"),
             "PYTHONPATH": os.pathsep.join([str(_TESTS), str(_TESTS.parent), str(_TESTS.parent / "compat")]),
         }
-        targets = [f"--target=contrib.serve.office:{name}" for name in ("two_bills", "steps")]
+        targets = [f"--target=served.office:{name}" for name in ("two_bills", "steps")]
         port = self.url.rpartition(":")[2]
         command = [sys.executable, "-m", "crewgraph", "serve", *targets, f"--port={port}", "--grace=3", *self._options]
         with open(self._folder / "output", "a") as output:
@@ -60,12 +60,6 @@ class OfficeServer:
 
     def _has_ended(self) -> bool:
         return self.process is None or self.process.poll() is not None
-
-    def is_closed(self) -> bool:
-        """Return whether it takes no connections any more."""
-        host, _, port = self.url.removeprefix("http://").partition(":")
-        with socket.socket() as one:
-            return one.connect_ex((host, int(port))) != 0
 
     def _is_up(self) -> bool:
         try:

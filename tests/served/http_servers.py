@@ -1,0 +1,105 @@
+"""The servers under test, as processes: `crewgraph serve`, and LangGraph's own `langgraph dev`."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import processes
+from until import until
+
+__all__ = ["Served", "langgraph_dev", "our_server"]
+
+TESTS = Path(__file__).parent.parent
+_TARGETS = ("desk", "payer", "slow", "Letters")
+
+
+class Served:
+    """A server that runs."""
+
+    def __init__(self, url: str, process: "subprocess.Popen[Any]", folder: Path) -> None:
+        self.url, self.process, self.folder = url, process, folder
+
+    @property
+    def notes(self) -> list[str]:
+        """What tools have done."""
+        log = self.folder / "notes"
+        return log.read_text().splitlines() if log.exists() else []
+
+    @property
+    def output(self) -> str:
+        return (self.folder / "output").read_text()
+
+
+def _environment(folder: Path, **more: str) -> dict[str, str]:
+    path = os.pathsep.join([str(TESTS), str(TESTS.parent), str(TESTS.parent / "compat")])
+    return {
+        **os.environ,
+        "SERVED_LOG": str(folder / "notes"),
+        "CREWGRAPH_STORAGE_DIR": str(folder / "storage"),
+        "PYTHONPATH": path,
+        "LANGSMITH_TRACING": "false",
+        "LANGGRAPH_CLI_NO_ANALYTICS": "1",
+        **more,
+    }
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def _is_up(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/ok", timeout=2).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+@contextmanager
+def _running(command: list[str], url: str, folder: Path, kind: Any, **more: str) -> Generator[Served]:
+    with open(folder / "output", "a") as output:
+        process = kind(command, cwd=folder, env=_environment(folder, **more), stdout=output, stderr=output)
+    served = Served(url, process, folder)
+    try:
+        until(lambda: _is_up(url) or process.poll() is not None)
+        assert process.poll() is None, served.output
+        yield served
+    finally:
+        process.terminate()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait(20)
+
+
+@contextmanager
+def our_server(folder: Path, *options: str, port: int | None = None, **more: str) -> Generator[Served]:
+    """Run `crewgraph serve`."""
+    port = port or _free_port()
+    targets = [f"--target=served.programs:{name}" for name in _TARGETS]
+    command = [sys.executable, "-m", "crewgraph", "serve", *targets, f"--port={port}", *options]
+    with _running(command, f"http://127.0.0.1:{port}", folder, processes.Popen, **more) as served:
+        yield served
+
+
+@contextmanager
+def langgraph_dev(folder: Path) -> Generator[Served]:
+    """Run `langgraph dev`, with the same crews and flows."""
+    made = "".join(f"{name} = made[{name!r}]\n" for name in _TARGETS)
+    (folder / "graphs.py").write_text(f"from served.programs import graphs\n\nmade = graphs()\n{made}")
+    listed = {name: f"./graphs.py:{name}" for name in _TARGETS}
+    (folder / "langgraph.json").write_text(json.dumps({"dependencies": ["."], "graphs": listed}))
+    port = _free_port()
+    program = Path(sys.executable).parent / "langgraph"
+    command = [str(program), "dev", f"--port={port}", "--no-browser", "--no-reload", "--n-jobs-per-worker=4"]
+    with _running(command, f"http://127.0.0.1:{port}", folder, subprocess.Popen) as served:
+        yield served

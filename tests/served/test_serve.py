@@ -1,0 +1,255 @@
+"""What `crewgraph serve` does beyond the protocol: who may ask, what ends, and what the next server takes up."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import processes
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from starlette.applications import Starlette
+from starlette.routing import Mount
+from until import until
+
+from crewgraph.contrib.serve import serve_app
+from crewgraph.errors import DefinitionError
+
+from .conftest import Client
+from .http_servers import TESTS, Served, our_server
+from .programs import desk
+
+TOPIC = {"topic": "rain"}
+
+
+@pytest.fixture
+def http(ours: Served) -> Any:
+    with httpx.Client(base_url=ours.url, timeout=60) as client:
+        yield client
+
+
+def test_a_server_with_a_token_admits_who_brings_it(tmp_path: Path):
+    with our_server(tmp_path, "--token", "s3cret-word") as served:
+        statuses = {
+            name: httpx.get(f"{served.url}/info", headers=headers).status_code
+            for name, headers in {
+                "nobody": {},
+                "wrong": {"Authorization": "Bearer other"},
+                "bearer": {"Authorization": "Bearer s3cret-word"},
+                "key": {"X-Api-Key": "s3cret-word"},
+                "another host": {"X-Api-Key": "s3cret-word", "Host": "crews.example.org"},
+            }.items()
+        }
+        assert statuses == {"nobody": 401, "wrong": 401, "bearer": 200, "key": 200, "another host": 200}
+        assert httpx.get(f"{served.url}/ok").status_code == 200
+        client = Client(served, asynchronous=False, is_ours=True, api_key="s3cret-word")
+        assert client("runs.wait", None, "desk", input=TOPIC)["tell"]["raw"] == "rain it is"
+        assert "s3cret-word" not in served.output
+
+
+def test_without_a_token_only_this_machine_is_answered(http: httpx.Client):
+    refused = http.get("/info", headers={"Host": "evil.example.org"})
+    assert (refused.status_code, "evil.example.org" in refused.json()["detail"]) == (403, True)
+    assert http.get("/info", headers={"Host": "localhost:99"}).status_code == 200
+
+
+def test_an_address_that_others_reach_needs_a_token():
+    command = [sys.executable, "-m", "crewgraph", "serve", "--target", "served.programs:desk", "--host", "0.0.0.0"]
+    environment = {**os.environ, "PYTHONPATH": str(TESTS), "SERVED_LOG": os.devnull}
+    environment.pop("CREWGRAPH_SERVE_TOKEN", None)
+    done = processes.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)
+    assert (done.returncode, "give a token" in done.stderr) == (1, True)
+
+
+def test_bodies_that_pages_of_other_sites_can_send_are_refused(http: httpx.Client):
+    body = json.dumps({"assistant_id": "desk", "input": TOPIC})
+    for kind in ("text/plain", "application/x-www-form-urlencoded"):
+        assert http.post("/runs/wait", content=body, headers={"Content-Type": kind}).status_code == 415
+    answered = http.get("/info", headers={"Origin": "https://evil.example.org"})
+    assert "access-control-allow-origin" not in answered.headers
+
+
+def test_pages_of_allowed_origins_may_ask(tmp_path: Path):
+    with our_server(tmp_path, "--allow-origin", "https://chat.example.org", "--token", "t0ken-t0ken") as served:
+        asking = {
+            "Origin": "https://chat.example.org",
+            "Access-Control-Request-Method": "POST",
+            "Access-Control-Request-Headers": "x-api-key,content-type",
+        }
+        preflight = httpx.options(f"{served.url}/runs/wait", headers=asking)
+        assert (preflight.status_code, preflight.headers["access-control-allow-origin"]) == (
+            200,
+            "https://chat.example.org",
+        )
+        answered = httpx.get(f"{served.url}/info", headers={**asking, "X-Api-Key": "t0ken-t0ken"})
+        assert answered.headers["access-control-allow-origin"] == "https://chat.example.org"
+
+
+INVALID: dict[str, tuple[Any, str]] = {
+    "a field that is not served": (
+        {"assistant_id": "desk", "webhook": "http://x"},
+        "`webhook`: this server does not have it",
+    ),
+    "no assistant": ({"input": {}}, "`assistant_id`"),
+    "a stream mode": ({"assistant_id": "desk", "stream_mode": "tools"}, "`stream_mode` 'tools' is not served"),
+    "LangGraph's own keys": (
+        {"assistant_id": "desk", "config": {"configurable": {"__pregel_read": 1}}},
+        "`configurable` must not hold `__pregel_read`",
+    ),
+    "a command": ({"assistant_id": "desk", "command": {"restart": 1}}, "`command` has 'restart'"),
+    "a list": ([1], "the body must be a JSON object"),
+}
+
+
+@pytest.mark.parametrize(("body", "why"), INVALID.values(), ids=INVALID)
+def test_requests_are_refused_with_the_reason(http: httpx.Client, body: Any, why: str):
+    refused = http.post("/runs/wait", json=body)
+    assert (refused.status_code, why in refused.json()["detail"]) == (422, True)
+
+
+def test_what_is_no_json_and_what_is_too_large_is_refused(http: httpx.Client):
+    headers = {"Content-Type": "application/json"}
+    refused = http.post("/threads", content=b"{", headers=headers)
+    assert (refused.status_code, "not valid JSON" in refused.json()["detail"]) == (422, True)
+    assert http.post("/threads", content=b" " * (11 << 20), headers=headers).status_code == 413
+    assert http.post("/threads", content=iter([b" " * (6 << 20)] * 2), headers=headers).status_code == 413
+
+
+def test_a_thread_without_a_name_is_forgotten_with_its_run(http: httpx.Client):
+    before = http.post("/threads/count", json={}).json()
+    assert http.post("/runs/wait", json={"assistant_id": "desk", "input": TOPIC}).status_code == 200
+    until(lambda: http.post("/threads/count", json={}).json() == before)
+
+
+def test_a_stream_is_read_again_from_any_point(http: httpx.Client):
+    thread = http.post("/threads", json={}).json()["thread_id"]
+    body = {"assistant_id": "desk", "input": TOPIC, "stream_mode": ["updates"]}
+    first = http.post(f"/threads/{thread}/runs/stream", json=body)
+    place = first.headers["content-location"]
+    assert place.startswith(f"/threads/{thread}/runs/")
+    rest = http.get(f"{place}/stream", headers={"Last-Event-ID": "2"})
+    assert rest.text == first.text[first.text.index("id: 3\n") :]
+
+
+def test_a_run_whose_reader_leaves_goes_on_unless_it_is_to_be_cancelled(ours: Served):
+    async def read_the_beginning(name: str, **more: str) -> str:
+        body = {"assistant_id": "slow", "input": {"name": name}, **more}
+        async with httpx.AsyncClient(base_url=ours.url, timeout=60) as client:
+            thread = (await client.post("/threads", json={})).json()["thread_id"]
+            async with client.stream("POST", f"/threads/{thread}/runs/stream", json=body) as response:
+                while f"{name} first" not in ours.notes:
+                    await asyncio.sleep(0.01)
+                return response.headers["content-location"]
+
+    for more, ending in (({}, "success"), ({"on_disconnect": "cancel"}, "interrupted")):
+        place = asyncio.run(read_the_beginning(uuid4().hex, **more))
+        until(lambda place=place: httpx.get(f"{ours.url}{place}").json()["status"] not in ("pending", "running"))
+        assert httpx.get(f"{ours.url}{place}").json()["status"] == ending
+
+
+@pytest.mark.parametrize("strategy", ["interrupt", "rollback"])
+def test_a_new_run_takes_the_place_of_the_one_before(ours: Served, strategy: Any):
+    client = Client(ours, asynchronous=False, is_ours=True)
+    thread, name = client.thread(), uuid4().hex
+    first = client("runs.create", thread, "slow", input={"name": name})
+    until(lambda: f"{name} first" in ours.notes)
+    output = client("runs.wait", thread, "desk", input=TOPIC, multitask_strategy=strategy)
+    assert output["tell"]["raw"] == "rain it is"
+    assert f"{name} second" not in ours.notes
+    if strategy == "interrupt":
+        assert client("runs.get", thread, first["run_id"])["status"] == "interrupted"
+    else:
+        steps = client("threads.get_history", thread)
+        assert {step["metadata"]["graph_id"] for step in steps} == {"desk"}
+
+
+def test_a_run_that_a_killed_server_leaves_is_finished_by_the_next_one(tmp_path: Path):
+    with our_server(tmp_path, SERVED_SECONDS="0.5") as first:
+        client = Client(first, asynchronous=False, is_ours=True)
+        thread = client.thread()
+        runs = [
+            client("runs.create", thread, name, input=given)
+            for name, given in (("slow", {"name": "n"}), ("desk", TOPIC))
+        ]
+        until(lambda: "n second" in first.notes)
+        first.process.kill()
+        first.process.wait(20)
+    with our_server(tmp_path) as second:
+        client = Client(second, asynchronous=False, is_ours=True)
+        for run in runs:
+            client("runs.join", thread, run["run_id"])
+        assert [client("runs.get", thread, run["run_id"])["status"] for run in runs] == ["success", "success"]
+        assert second.notes == [
+            "n first",
+            "n second",
+            "n second",
+        ]  # what was under way is done again, what was recorded is not
+        assert client("threads.get_state", thread)["values"]["tell"]["raw"] == "rain it is"
+
+
+def test_a_server_that_is_told_to_end_leaves_its_runs_after_what_is_under_way(tmp_path: Path):
+    with our_server(tmp_path, SERVED_SECONDS="0.5") as first:
+        client = Client(first, asynchronous=False, is_ours=True)
+        thread = client.thread()
+        run = client("runs.create", thread, "slow", input={"name": "n"})
+        until(lambda: "n first" in first.notes)
+        os.kill(first.process.pid, signal.SIGTERM)
+        assert first.process.wait(20) in (0, -signal.SIGTERM)
+        assert "Traceback" not in first.output
+    with our_server(tmp_path) as second:
+        client = Client(second, asynchronous=False, is_ours=True)
+        client("runs.join", thread, run["run_id"])
+        assert client("runs.get", thread, run["run_id"])["status"] == "success"
+        assert second.notes == ["n first", "n second"]
+
+
+def test_a_thread_that_another_process_runs_is_refused_or_waited_for_as_the_strategy_says(tmp_path: Path):
+    with our_server(tmp_path) as served:
+        client = Client(served, asynchronous=False, is_ours=True)
+        thread = client.thread()
+        program = (
+            "import sys\nfrom served.programs import slow\n"
+            f"print(slow().kickoff({{'name': 'other'}}, thread_id={thread!r}).raw)\n"
+        )
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(TESTS),
+            "SERVED_LOG": str(tmp_path / "notes"),
+            "CREWGRAPH_STORAGE_DIR": str(tmp_path / "storage"),
+        }
+        other = processes.Popen([sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, text=True)
+        until(lambda: "other first" in served.notes)
+        with pytest.raises(Exception, match="is run by process"):
+            client("runs.wait", thread, "desk", input=TOPIC, multitask_strategy="reject")
+        run = client("runs.create", thread, "desk", input=TOPIC)
+        assert run["status"] == "pending"
+        client("runs.join", thread, run["run_id"])
+        assert client("runs.get", thread, run["run_id"])["status"] == "success"
+        assert served.notes == ["other first", "other second"]
+        assert other.communicate(timeout=60)[0] == "second of other\n"
+
+
+def test_the_application_is_a_part_of_a_program_of_ones_own():
+    inner = serve_app([desk()], checkpointer=InMemorySaver(), hosts=["*"])
+    app = Starlette(routes=[Mount("/crews", inner)], lifespan=inner.router.lifespan_context)
+
+    async def ask() -> Any:
+        async with app.router.lifespan_context(app):
+            transport = httpx.ASGITransport(app)
+            async with httpx.AsyncClient(transport=transport, base_url="http://own") as client:
+                return (await client.post("/crews/runs/wait", json={"assistant_id": "desk", "input": TOPIC})).json()
+
+    assert asyncio.run(ask())["tell"]["raw"] == "rain it is"
+
+
+def test_targets_of_one_name_and_no_targets_are_refused():
+    with pytest.raises(DefinitionError, match="two targets are called `desk`"):
+        serve_app([desk(), desk()], checkpointer=InMemorySaver())
+    with pytest.raises(DefinitionError, match="needs a crew or a flow"):
+        serve_app([], checkpointer=InMemorySaver())
