@@ -34,6 +34,11 @@ class OfficeServer:
         return log.read_text().splitlines() if log.exists() else []
 
     @property
+    def records(self) -> Path:
+        """The file of its assistants, threads and runs."""
+        return self._folder / "storage" / "served.db"
+
+    @property
     def output(self) -> str:
         """What it printed."""
         return (self._folder / "output").read_text()

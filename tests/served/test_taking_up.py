@@ -13,6 +13,8 @@ import pytest
 from langgraph_sdk import get_sync_client
 from until import until
 
+from crewgraph.contrib.serve.records import Records, opened_records
+
 from .office_server import OfficeServer
 
 
@@ -141,3 +143,39 @@ def test_who_waits_for_a_run_of_a_stopped_server_is_told_so(server: OfficeServer
     waiting.join()
     assert answers[0].status_code == 503
     assert run in answers[0].json()["detail"]
+
+
+@pytest.mark.parametrize("resume", [{"approved": True}, True], ids=["a mapping", "a value"])
+def test_an_answer_whose_run_asked_again_before_a_kill_is_not_given_twice(
+    server: OfficeServer, client: Any, resume: Any
+):
+    server.let("letter")
+    thread, first = _begin(client, "two_bills")
+    assert _ended(client, thread, first) == "interrupted"
+    second = client.runs.create(thread, "two_bills", command={"resume": resume})["run_id"]
+    assert _ended(client, thread, second) == "interrupted"
+    server.end(signal.SIGKILL)
+    asyncio.run(_reopen(server.records, second))  # as if it had been killed before it could note the end
+    server.start()
+    assert _ended(client, thread, second) == "interrupted"
+    assert [note for note in server.notes if note.startswith("paid")] == ["paid first"]
+    client.runs.wait(thread, "two_bills", command={"resume": resume})
+    assert [note for note in server.notes if note.startswith("paid")] == ["paid first", "paid second"]
+
+
+async def _reopen(file: Path, run_id: str) -> None:
+    async with opened_records(file) as store:
+        runs = Records(store).runs
+        run = await runs.get(run_id)
+        assert run is not None
+        run.status = "running"
+        await runs.put(run)
+
+
+@pytest.mark.parametrize(
+    "path", ["/runs/batch", "/runs/cancel", "/threads/prune", "/store/items/search", "/runs/crons", "/nowhere"]
+)
+def test_what_the_server_does_not_have_is_said_by_name(server: OfficeServer, path: str):
+    answer = httpx.post(f"{server.url}{path}", json={})
+    assert answer.status_code == 404
+    assert f"POST {path}" in answer.json()["detail"]

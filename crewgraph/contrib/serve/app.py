@@ -132,7 +132,12 @@ class Server:
                 expose_headers=["*"],
             )
             middleware.insert(0, cors)
-        app = Starlette(routes=self._routes(), middleware=middleware, lifespan=self._lifespan)
+        app = Starlette(
+            routes=self._routes(),
+            middleware=middleware,
+            lifespan=self._lifespan,
+            exception_handlers={404: _absent, 405: _absent},
+        )
         app.state.stop = self.stop
         return app
 
@@ -608,6 +613,10 @@ def _answering(
             return JSONResponse({"detail": error_of(error)["message"]}, 422)
 
     return answer
+
+
+async def _absent(request: Request, error: Exception) -> Response:
+    return JSONResponse({"detail": f"this server has no {request.method} {request.url.path}"}, 404)
 
 
 async def _json_of(request: Request) -> PlainDict:

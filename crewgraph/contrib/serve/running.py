@@ -8,6 +8,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import suppress
+from hashlib import blake2b
 from typing import Any, cast
 from uuid import UUID
 from weakref import WeakValueDictionary
@@ -22,7 +23,7 @@ from crewgraph.contrib.serve.records import Records, RunRecord, RunStatus, Threa
 from crewgraph.contrib.serve.wire import Event, error_of, plain_json, to_json
 from crewgraph.core.claims import CLAIM
 from crewgraph.core.loops.bridge import in_thread
-from crewgraph.errors import ThreadBusy
+from crewgraph.errors import RunError, ThreadBusy
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.storage.claims.keepers import claim_keeper
@@ -37,14 +38,16 @@ _BUSY = 0.5  # seconds until a thread is claimed again that another process runs
 _HEARTBEAT = 15.0  # seconds without an event after which a reader gets a sign of life
 _MESSAGES = ("messages", "messages-tuple")
 _RUN_ID = "run_id"
+_ASKED = ("__interrupt__", "__resume__")  # the channels of LangGraph for questions and answers
 
 
 async def execute_run(
     graph: Any, saver: "BaseCheckpointSaver[Any]", run: RunRecord
 ) -> "AsyncGenerator[Event | tuple[str, Any]]":
-    """Run a record, and yield the events of its stream; `("values", ...)` and `("interrupts", ...)` beside them tell how it ends.
+    """Run a record, and yield the events of its stream.
 
-    A run that has begun before, in a process that died, continues: its input is in the checkpoints.
+    Beside them come `("began_at", ...)`, to be kept in the record before the next is asked for, and `("values", ...)` at the
+    end. A run that has begun before, in a process that died, continues: its input is in the checkpoints.
 
     Args:
         graph: the compiled graph.
@@ -59,8 +62,16 @@ async def execute_run(
     claim = await in_thread(claim_keeper(saver).claim, run.thread_id)
     try:
         configurable: PlainDict = config.get("configurable") or {}
-        value = await _input(saver, run)
-        if value is None:  # the checkpoint that it began at lies behind it
+        at = await _place(saver, run.thread_id)
+        has_begun = run.began_at is not None and run.began_at != at
+        value = None if has_begun else await _input(graph, run)
+        if has_begun and run.kwargs.get("checkpoint") and (run.kwargs.get("command") or {}).get("resume") is not None:
+            raise RunError(
+                "the server ended after this run had given its answer at an earlier checkpoint; look at the thread, and resume it"
+            )
+        if not has_begun:
+            yield "began_at", at
+        else:  # the checkpoint that it began at lies behind it
             configurable.pop("checkpoint_id", None)
         config["configurable"] = {**configurable, CLAIM: claim}
         yield Event("metadata", to_json({_RUN_ID: run.run_id, "attempt": 1}))
@@ -165,17 +176,46 @@ def _config(run: RunRecord) -> RunnableConfig:
     return config
 
 
-async def _input(saver: "BaseCheckpointSaver[Any]", run: RunRecord) -> Any:
-    """Return the input of the graph; None if the run has begun before."""
-    latest = await saver.aget_tuple({"configurable": {"thread_id": run.thread_id, "checkpoint_ns": ""}})
-    if latest is not None and cast("PlainMapping", latest.metadata).get(_RUN_ID) == run.run_id:
-        return None
+async def _place(saver: "BaseCheckpointSaver[Any]", thread_id: str) -> str:
+    """Return where a thread is: its latest checkpoint, and what was recorded, asked and answered since.
+
+    A run that was begun and finds its thread elsewhere has given its input, or its answer, already. An answer must not be given
+    twice: the run may have asked another question since.
+    """
+    latest = await saver.aget_tuple({"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}})
+    if latest is None:
+        return ""
+    writes = [
+        (task, channel, to_json(value) if channel in _ASKED else "")
+        for task, channel, value in latest.pending_writes or ()
+    ]
+    digest = blake2b(to_json(sorted(writes)).encode(), digest_size=16).hexdigest()
+    return f"{latest.checkpoint['id']}:{digest}"
+
+
+async def _input(graph: Any, run: RunRecord) -> Any:
+    """Return the input of the graph."""
     command: PlainMapping | None = run.kwargs.get("command")
     if command is None:
         return run.kwargs.get("input")
     goto: Any = command.get("goto") or ()
     targets = [_target(one) for one in (goto if isinstance(goto, (list, tuple)) else [goto])]  # pyright: ignore[reportUnknownVariableType]
-    return Command(resume=command.get("resume"), update=command.get("update"), goto=targets)
+    resume = command.get("resume")
+    if resume is not None and not run.kwargs.get("checkpoint"):
+        resume = await _addressed(graph, run.thread_id, resume)
+    return Command(resume=resume, update=command.get("update"), goto=targets)
+
+
+async def _addressed(graph: Any, thread_id: str, resume: object) -> object:
+    """Return an answer under the id of the question that is open, if there is one and the answer does not name it.
+
+    LangGraph keeps an answer without an id with the checkpoint, and would give it to the next question of the same node, too,
+    if the graph went on without input: an approval would count twice.
+    """
+    state = await graph.aget_state({"configurable": {"thread_id": thread_id}})
+    ids: list[str] = [interrupt.id for interrupt in state.interrupts]
+    is_addressed = isinstance(resume, dict) and not cast("PlainMapping", resume).keys() - set(ids)
+    return cast("object", resume) if len(ids) != 1 or is_addressed else {ids[0]: cast("object", resume)}
 
 
 def _target(target: Any) -> Any:
@@ -342,6 +382,9 @@ class Runs:
                             await self._settle(run, "running", "busy")
                         if isinstance(item, Event):
                             await events.add(item)
+                        elif item[0] == "began_at":
+                            run.began_at = item[1]
+                            await self._records.runs.put(run)
                         else:
                             events.values = plain_json(item[1])
         except Exception as error:
