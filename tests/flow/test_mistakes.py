@@ -104,7 +104,7 @@ def test_inputs_that_lead_nowhere_are_told(mode: Mode):
     told = "the input `sise` is no field of the state `Sized` of flow `Fits`, and no parameter of a method. Did you mean `size`?"
     with pytest.warns(UserWarning, match=says(told)):
         assert kickoff(mode, Fits(), {"sise": 3}) == "0 red"
-    with pytest.warns(UserWarning, match=says(told)):
+    with pytest.raises(RunError, match=says(told)):  # nobody reads warnings of a server
         mode.invoke(Fits().compile(), {"inputs": {"sise": 3}})
     with warnings.catch_warnings():
         warnings.simplefilter("error")

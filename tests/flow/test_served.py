@@ -13,9 +13,11 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 from modes import Mode
+from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task
+from crewgraph.errors import RunError
 from crewgraph.flow import Flow, and_, human_feedback, listen, start
 
 MODULE = """
@@ -77,6 +79,37 @@ def test_no_run_sees_what_another_one_was_given(mode: Mode, graph: Any, how: str
         other = mode.invoke(served, {"inputs": {}}, at(thread))
         assert "secret" not in other["state"]
         assert (other["output"], other["state"]["id"] != first["state"]["id"]) == (1, True)
+
+
+class Trip(BaseModel):
+    id: str = ""
+    port: str
+    days: int = Field(default=1, description="How long it takes.")
+
+
+class Sail(Flow[Trip]):
+    initial_state = Trip(port="Brest")
+
+    @start()
+    def leave(self) -> str:
+        return f"{self.state.port}, {self.state.days}"
+
+
+@pytest.mark.parametrize("given", [{"port": "Rome"}, {"inputs": {"port": "Rome"}}], ids=["flat", "under inputs"])
+def test_inputs_stand_alone_or_under_their_key(mode: Mode, given: dict[str, Any]):
+    assert mode.invoke(Sail().compile(), given)["output"] == "Rome, 1"
+
+
+def test_the_form_of_a_flow_has_the_fields_of_its_state():
+    schema = Sail().compile().get_input_jsonschema()
+    assert list(schema["properties"]) == ["port", "days"]
+    assert (schema["required"], schema["properties"]["days"]["description"]) == (["port"], "How long it takes.")
+
+
+@pytest.mark.parametrize("given", [{"harbour": "Rome"}, {"messages": []}, {"inputs": {"prot": "Rome"}}])
+def test_what_no_field_or_method_reads_is_refused(mode: Mode, given: dict[str, Any]):
+    with pytest.raises(RunError, match="is no field of the state `Trip` of flow `Sail`"):
+        mode.invoke(Sail().compile(), given)
 
 
 def test_what_a_server_shows_of_a_graph(graph: Any):

@@ -13,7 +13,7 @@ from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, StateSnapshot, StateUpdate
-from pydantic import TypeAdapter
+from pydantic import BaseModel, TypeAdapter
 from typing_extensions import TypedDict
 
 from crewgraph.compiler.flow.algebra import (
@@ -39,8 +39,8 @@ from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.method import texts_in_code
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.deprecations import user_stacklevel
-from crewgraph.errors import CompileError
-from crewgraph.schema import PlainDict
+from crewgraph.errors import CompileError, RunError
+from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.storage.checkpoints.strict import saver_of_host
 
 __all__ = ["FlowForm", "FlowGraph", "ShownAsFlow", "draw_graph", "edges_of"]
@@ -138,6 +138,10 @@ class _Channels(TypedDict, total=False):
 
     output: Any
     """The result of the last method."""
+
+
+_OWN_CHANNELS = {"inputs", "state", "output"}
+"""The keys of the graph's state that callers see."""
 
 
 class _InputSchema(TypedDict, total=False):
@@ -267,13 +271,26 @@ class FlowGraph(ShownAsFlow, InlineGraph):
             run = self._run_in(ensure_config(config))
         graph_input: object = value
         if isinstance(value, Mapping) and "progress" not in value:
-            inputs: Inputs = cast("GraphState", value).get("inputs") or {}
+            inputs = self._inputs_of(cast("PlainMapping", value), config)
             # LangGraph gives a node's input to a graph that goes on, too, and looks at it only where nothing is kept.
             is_resumed = run.stored and place_of(ensure_config(config)).again
             graph_input = self.begun(self._run_in(ensure_config(config)) if is_resumed else run, inputs)
             run.inputs = dict(inputs)
         opened: RunnableConfig = {**(config or {}), "configurable": {**configurable, RUN: run}}
         return graph_input, opened
+
+    def _inputs_of(self, value: PlainMapping, config: RunnableConfig | None) -> Inputs:
+        """Return the inputs of a run: `{"topic": "rain"}` is `{"inputs": {"topic": "rain"}}`.
+
+        Raises:
+            RunError: the caller gives what neither the state nor a method reads.
+        """
+        if place_of(ensure_config(config)).task:  # a node of a larger graph is given that graph's state
+            return value.get("inputs") or {}
+        inputs: Inputs = value.get("inputs") or {} if not value or value.keys() & _OWN_CHANNELS else value
+        if unread := unknown_inputs(self.plan.definition, self.flow.state, inputs):
+            raise RunError("; ".join(unread))
+        return inputs
 
     def _run_in(self, config: RunnableConfig) -> FlowRun:
         """Return a run in a graph of the caller, or in one of its nodes."""
@@ -315,8 +332,14 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         return values | ({"saved": {"state": state, "progress": progress}} if run.marks else {})
 
     def get_input_jsonschema(self, config: RunnableConfig | None = None) -> dict[str, object]:
-        """Return the JSON schema of a run's input, without internal channels."""
-        return TypeAdapter(_InputSchema).json_schema()
+        """Return the JSON schema of a run's input: the fields of the state's model, or `inputs` where the state is a dict."""
+        state = self.flow.state
+        if not isinstance(state, BaseModel):
+            return TypeAdapter(_InputSchema).json_schema()
+        schema = type(state).model_json_schema()
+        fields: PlainDict = schema.get("properties", {})
+        schema["properties"] = {name: field for name, field in fields.items() if name != "id"}
+        return schema
 
     def get_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
         """The flow as a drawing."""

@@ -29,6 +29,9 @@ from crewgraph.schema import PlainDict
 
 __all__ = ["FlowRun"]
 
+_MANY_EXECUTIONS = 64
+"""As many lineages are kept beside those of executions that run or are waited for; their events may still come."""
+
 
 class FlowRun:
     """The live state of a run.
@@ -231,6 +234,10 @@ class FlowRun:
         """Drop values that no execution needs any more."""
         if len(self.values) > 2 * len(needed) + 8:
             self.values = {name: value for name, value in self.values.items() if name in needed}
+        if len(self.lineages) > _MANY_EXECUTIONS + 2 * (len(needed) + len(self.running)):
+            kept = {*needed, *self.running, *list(self.lineages)[-_MANY_EXECUTIONS // 2 :]}
+            self.lineages = {name: lineage for name, lineage in self.lineages.items() if name in kept}
+            self.end_events = {name: event for name, event in self.end_events.items() if name in kept}
 
     def changes(self, done: Collection[str] = ()) -> dict[str, object]:
         """Return the changes of the state since the last call, in the form of checkpoints."""
