@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 from langgraph_sdk import get_sync_client
+from servers.postgres import Postgres
 from until import until
 
 from crewgraph.contrib.serve.records import Records, opened_records
@@ -179,3 +180,51 @@ def test_what_the_server_does_not_have_is_said_by_name(server: OfficeServer, pat
     answer = httpx.post(f"{server.url}{path}", json={})
     assert answer.status_code == 404
     assert f"POST {path}" in answer.json()["detail"]
+
+
+def test_of_two_servers_on_one_database_the_second_does_not_begin(server: OfficeServer, tmp_path: Path):
+    other = OfficeServer(tmp_path)
+    with pytest.raises(AssertionError, match=r"`two_bills` is served from this database already, by process \d+"):
+        other.start()
+    assert "Traceback" not in other.output
+
+
+def test_a_run_that_is_to_begin_later_does_so_after_a_restart(server: OfficeServer, client: Any):
+    server.let("one")
+    server.let("two")
+    thread = client.threads.create()["thread_id"]
+    begun = time.monotonic()
+    run = client.runs.create(thread, "steps", input={}, after_seconds=6)["run_id"]
+    server.end(signal.SIGKILL)
+    server.start()
+    assert server.notes == []
+    assert _ended(client, thread, run) == "success"
+    assert time.monotonic() - begun >= 5.5
+
+
+def test_a_run_on_postgres_goes_on_after_its_server_was_killed(tmp_path: Path, postgres: Postgres):
+    server = OfficeServer(tmp_path, f"--postgres={postgres.dsn}")
+    server.start()
+    try:
+        with get_sync_client(url=server.url) as client:
+            server.let("one")
+            thread, run = _begin(client, "steps")
+            until(lambda: "posting two" in server.notes)
+            assert [one["thread_id"] for one in client.threads.search(status="busy")] == [thread]
+            server.end(signal.SIGKILL)
+            server.let("two")
+            server.start()
+            assert _ended(client, thread, run) == "success"
+            assert server.notes.count("posting one") == 1
+            assert client.threads.get_state(thread)["values"]["two"]["raw"] == "two is sent"
+            assert client.threads.delete(thread) is None
+            assert client.threads.search() == []
+    finally:
+        server.end(signal.SIGKILL)
+
+
+def test_a_postgres_that_cannot_be_reached_is_an_error_in_one_line(tmp_path: Path):
+    server = OfficeServer(tmp_path, "--postgres=postgresql://nobody@127.0.0.1:1/none?connect_timeout=1")
+    with pytest.raises(AssertionError, match="the database cannot be used"):
+        server.start()
+    assert "Traceback" not in server.output

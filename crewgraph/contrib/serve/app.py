@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
@@ -35,10 +36,11 @@ from crewgraph.contrib.serve.requests import (
 )
 from crewgraph.contrib.serve.running import RunEvents, Runs
 from crewgraph.contrib.serve.wire import Event, error_of, plain_json, sse, state_of_snapshot
+from crewgraph.core.claims import ThreadClaim
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.flow.flow import Flow
-from crewgraph.errors import CrewgraphError, DefinitionError, ThreadBusy
+from crewgraph.errors import CrewgraphError, DefinitionError, RunError, ThreadBusy
 from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.storage.claims.keepers import claim_keeper
@@ -114,7 +116,8 @@ class Server:
             self._graphs[name] = target.compile(checkpointer=saver)
         if not self._graphs:
             raise DefinitionError("a server needs a crew or a flow")
-        self._records = Records(store or InMemoryStore())
+        self._records, self._is_kept = Records(InMemoryStore() if store is None else store), store is not None
+        self._claims: list[ThreadClaim] = []
         self._concurrency = concurrency
         self._runs: Runs
         # A lock per thread, there while runs are begun on it.
@@ -138,8 +141,31 @@ class Server:
             lifespan=self._lifespan,
             exception_handlers={404: _absent, 405: _absent},
         )
-        app.state.stop = self.stop
+        app.state.claim, app.state.stop = self.claim, self.stop
         return app
+
+    def claim(self) -> None:
+        """Claim the graphs, whose open runs this server takes up; of two servers each would carry them out.
+
+        Raises:
+            RunError: another server has one of them, on the same database.
+        """
+        if self._claims or not self._is_kept:
+            return
+        keeper = claim_keeper(self._saver)
+        for graph_id in self._graphs:
+            try:
+                self._claims.append(keeper.claim(f"crewgraph serve {graph_id}"))
+            except ThreadBusy:
+                self._give_back()
+                raise RunError(
+                    f"`{graph_id}` is served from this database already, by {keeper.holder(f'crewgraph serve {graph_id}')}; "
+                    "end that server, or give this one a database of its own"
+                ) from None
+
+    def _give_back(self) -> None:
+        while self._claims:
+            self._claims.pop().close()
 
     async def stop(self) -> None:
         """Stop the runs; their streams end. The next server takes the runs up."""
@@ -147,6 +173,7 @@ class Server:
 
     @asynccontextmanager
     async def _lifespan(self, app: Starlette) -> AsyncGenerator[None]:
+        await in_thread(self.claim)
         self._runs = Runs(self._graphs, self._saver, self._records, self._concurrency)
         for graph_id in self._graphs:
             assistant_id = graph_assistant_id(graph_id)
@@ -157,11 +184,13 @@ class Server:
                 await self._records.assistants.put(made)
         for run in await self._records.open_runs():
             if run.graph_id in self._graphs:
-                self._runs.start(run)
+                waited = (datetime.now(UTC) - run.created_at).total_seconds()
+                self._runs.start(run, max(run.after_seconds - waited, 0))
         try:
             yield
         finally:
             await self.stop()
+            self._give_back()
 
     def _routes(self) -> list[Route]:
         thread, run = "/threads/{thread_id}", "/threads/{thread_id}/runs/{run_id}"
@@ -447,6 +476,7 @@ class Server:
             graph_id=assistant.graph_id,
             metadata=body.metadata,
             multitask_strategy=body.multitask_strategy,
+            after_seconds=body.after_seconds,
             is_stateless=given is None and body.on_completion == "delete",
             kwargs=kwargs,
         )
