@@ -1,7 +1,8 @@
 """`crewgraph serve`: crews and flows behind HTTP, in the protocol of LangGraph's server."""
 
 import asyncio
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -65,6 +66,15 @@ def serve(
         Path | None,
         typer.Option("--database", help="Database file for runs instead of the default one.", show_default=False),
     ] = None,
+    postgres: Annotated[
+        str | None,
+        typer.Option(
+            "--postgres",
+            envvar="CREWGRAPH_SERVE_POSTGRES",
+            help="Address of a Postgres database for runs and records, instead of a file.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Serve crews and flows over HTTP.
 
@@ -77,8 +87,24 @@ def serve(
         raise RunError(
             f"others can reach a server on {host}: give a token (`--token`, or CREWGRAPH_SERVE_TOKEN), or say `--no-token`"
         )
+    if postgres is not None:
+        require("langgraph.checkpoint.postgres.aio", extra="postgres", purpose="`crewgraph serve --postgres`")
+        if database is not None:
+            raise RunError("give `--database` or `--postgres`, not both")
     targets = [load_target(name) for name in target or [None]]
-    asyncio.run(_serve(uvicorn, targets, host, port, token, no_token, allow_origin or [], concurrency, grace, database))
+    opened = _opened(database) if postgres is None else extension("serve.postgres")(postgres)
+    asyncio.run(_serve(uvicorn, targets, host, port, token, no_token, allow_origin or [], concurrency, grace, opened))
+
+
+@asynccontextmanager
+async def _opened(database: Path | None) -> AsyncGenerator[tuple[Any, Any]]:
+    """Open the database of runs, and the file of records beside it."""
+    folder = storage_dir() if database is None else database.absolute().parent
+    records = folder / ("served.db" if database is None else f"{database.stem}-served.db")
+    private_file(records)
+    async with AsyncExitStack() as stack:
+        saver = default_checkpointer() if database is None else stack.enter_context(SqliteCheckpointer(database))
+        yield saver, await stack.enter_async_context(extension("serve.records")(records))
 
 
 async def _serve(
@@ -91,17 +117,9 @@ async def _serve(
     allow_origin: list[str],
     concurrency: int,
     grace: float,
-    database: Path | None,
+    opened: AbstractAsyncContextManager[tuple[Any, Any]],
 ) -> None:
-    folder = storage_dir() if database is None else database.absolute().parent
-    records = folder / ("served.db" if database is None else f"{database.stem}-served.db")
-    private_file(records)
-    async with AsyncExitStack() as stack:
-        if database is None:
-            saver: Any = default_checkpointer()
-        else:
-            saver = stack.enter_context(SqliteCheckpointer(database))
-        store = await stack.enter_async_context(extension("serve.records")(records))
+    async with opened as (saver, store):
         app = extension("serve.app")(
             targets,
             checkpointer=saver,
@@ -112,6 +130,7 @@ async def _serve(
             concurrency=concurrency,
             grace=grace,
         )
+        await asyncio.to_thread(app.state.claim)
         config = uvicorn.Config(
             app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=max(int(grace), 1), lifespan="on"
         )
@@ -122,4 +141,7 @@ async def _serve(
         if server.started:
             at = server.servers[0].sockets[0].getsockname()
             print_line(f"serving on http://{at[0]}:{at[1]}" + ("" if token else ", without a token"), err=True)
+        while not server.should_exit and not running.done():
+            await asyncio.sleep(0.05)
+        await app.state.stop()  # before uvicorn waits for the connections, on some of which runs are streamed
         await running

@@ -209,7 +209,7 @@ def test_a_server_that_is_told_to_end_leaves_its_runs_after_what_is_under_way(tm
         assert second.notes == ["n first", "n second"]
 
 
-def test_a_thread_that_another_process_runs_is_told_to_be_busy(tmp_path: Path):
+def test_a_thread_that_another_process_runs_is_refused_or_waited_for_as_the_strategy_says(tmp_path: Path):
     with our_server(tmp_path) as served:
         client = Client(served, asynchronous=False, is_ours=True)
         thread = client.thread()
@@ -225,8 +225,13 @@ def test_a_thread_that_another_process_runs_is_told_to_be_busy(tmp_path: Path):
         }
         other = processes.Popen([sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, text=True)
         until(lambda: "other first" in served.notes)
-        with pytest.raises(Exception, match="ThreadBusy.*is being run by process"):
-            client("runs.wait", thread, "desk", input=TOPIC)
+        with pytest.raises(Exception, match="is run by process"):
+            client("runs.wait", thread, "desk", input=TOPIC, multitask_strategy="reject")
+        run = client("runs.create", thread, "desk", input=TOPIC)
+        assert run["status"] == "pending"
+        client("runs.join", thread, run["run_id"])
+        assert client("runs.get", thread, run["run_id"])["status"] == "success"
+        assert served.notes == ["other first", "other second"]
         assert other.communicate(timeout=60)[0] == "second of other\n"
 
 

@@ -3,9 +3,11 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
+from weakref import WeakValueDictionary
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
@@ -34,11 +36,14 @@ from crewgraph.contrib.serve.requests import (
 )
 from crewgraph.contrib.serve.running import RunEvents, Runs
 from crewgraph.contrib.serve.wire import Event, error_of, plain_json, sse, state_of_snapshot
+from crewgraph.core.claims import ThreadClaim
+from crewgraph.core.loops.bridge import in_thread
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.flow.flow import Flow
-from crewgraph.errors import CrewgraphError, DefinitionError, ThreadBusy
+from crewgraph.errors import CrewgraphError, DefinitionError, RunError, ThreadBusy
 from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.storage.claims.keepers import claim_keeper
 
 __all__ = ["Server", "serve_app"]
 
@@ -111,9 +116,12 @@ class Server:
             self._graphs[name] = target.compile(checkpointer=saver)
         if not self._graphs:
             raise DefinitionError("a server needs a crew or a flow")
-        self._records = Records(store or InMemoryStore())
+        self._records, self._is_kept = Records(InMemoryStore() if store is None else store), store is not None
+        self._claims: list[ThreadClaim] = []
         self._concurrency = concurrency
         self._runs: Runs
+        # A lock per thread, there while runs are begun on it.
+        self._doors: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def app(self, guard: Middleware, allow_origins: Sequence[str]) -> Starlette:
         """Return the application."""
@@ -127,10 +135,45 @@ class Server:
                 expose_headers=["*"],
             )
             middleware.insert(0, cors)
-        return Starlette(routes=self._routes(), middleware=middleware, lifespan=self._lifespan)
+        app = Starlette(
+            routes=self._routes(),
+            middleware=middleware,
+            lifespan=self._lifespan,
+            exception_handlers={404: _absent, 405: _absent},
+        )
+        app.state.claim, app.state.stop = self.claim, self.stop
+        return app
+
+    def claim(self) -> None:
+        """Claim the graphs, whose open runs this server takes up; of two servers each would carry them out.
+
+        Raises:
+            RunError: another server has one of them, on the same database.
+        """
+        if self._claims or not self._is_kept:
+            return
+        keeper = claim_keeper(self._saver)
+        for graph_id in self._graphs:
+            try:
+                self._claims.append(keeper.claim(f"crewgraph serve {graph_id}"))
+            except ThreadBusy:
+                self._give_back()
+                raise RunError(
+                    f"`{graph_id}` is served from this database already, by {keeper.holder(f'crewgraph serve {graph_id}')}; "
+                    "end that server, or give this one a database of its own"
+                ) from None
+
+    def _give_back(self) -> None:
+        while self._claims:
+            self._claims.pop().close()
+
+    async def stop(self) -> None:
+        """Stop the runs; their streams end. The next server takes the runs up."""
+        await self._runs.close(self._grace)
 
     @asynccontextmanager
     async def _lifespan(self, app: Starlette) -> AsyncGenerator[None]:
+        await in_thread(self.claim)
         self._runs = Runs(self._graphs, self._saver, self._records, self._concurrency)
         for graph_id in self._graphs:
             assistant_id = graph_assistant_id(graph_id)
@@ -141,11 +184,13 @@ class Server:
                 await self._records.assistants.put(made)
         for run in await self._records.open_runs():
             if run.graph_id in self._graphs:
-                self._runs.start(run)
+                waited = (datetime.now(UTC) - run.created_at).total_seconds()
+                self._runs.start(run, max(run.after_seconds - waited, 0))
         try:
             yield
         finally:
-            await self._runs.close(self._grace)
+            await self.stop()
+            self._give_back()
 
     def _routes(self) -> list[Route]:
         thread, run = "/threads/{thread_id}", "/threads/{thread_id}/runs/{run_id}"
@@ -417,7 +462,6 @@ class Server:
             if body.if_not_exists == "reject":
                 raise _Refused(404, f"there is no thread {thread_id}; create it first, or give `if_not_exists: create`")
             await self._records.threads.put(ThreadRecord(thread_id=thread_id))
-        await self._make_room(thread_id, body.multitask_strategy)
         configurable = {**assistant.config.get("configurable", {}), **body.config.configurable}
         kwargs = body.model_dump(include=_KEPT_KWARGS)
         kwargs["config"] = {
@@ -432,11 +476,19 @@ class Server:
             graph_id=assistant.graph_id,
             metadata=body.metadata,
             multitask_strategy=body.multitask_strategy,
+            after_seconds=body.after_seconds,
             is_stateless=given is None and body.on_completion == "delete",
             kwargs=kwargs,
         )
-        await self._records.runs.put(run)
-        return run, self._runs.start(run, body.after_seconds), body
+        door = self._doors.get(thread_id)
+        if door is None:
+            door = self._doors[thread_id] = asyncio.Lock()
+        if self._runs.is_closing:
+            raise _Refused(503, "this server is stopping and begins no runs")
+        async with door:  # of two requests at once, each sees the other's run
+            await self._make_room(thread_id, body.multitask_strategy)
+            await self._records.runs.put(run)
+            return run, self._runs.start(run, body.after_seconds), body
 
     async def _make_room(self, thread_id: str, strategy: str) -> None:
         """Treat the runs that are open on a thread as the strategy of a new one says."""
@@ -452,6 +504,12 @@ class Server:
             await self._runs.cancel(run_id)
             if strategy == "rollback":
                 await self._roll_back(run_id)
+        if strategy == "reject":
+            holder = await in_thread(claim_keeper(self._saver).holder, thread_id)
+            if holder is not None:
+                raise _Refused(
+                    409, f"thread {thread_id} is run by {holder}; wait, or give another `multitask_strategy`"
+                )
 
     async def _roll_back(self, run_id: str) -> None:
         try:
@@ -480,6 +538,8 @@ class Server:
                     break
         finally:
             ended.cancel()
+        if self._runs.is_closing and run.run_id in [one.run_id for one in await self._records.open_runs()]:
+            raise _Refused(503, f"this server stopped before run {run.run_id} ended; join it once a server is up again")
         return _json(events.values, headers=_place_of(run))
 
     async def _stream_run(self, request: Request) -> Response:
@@ -583,6 +643,10 @@ def _answering(
             return JSONResponse({"detail": error_of(error)["message"]}, 422)
 
     return answer
+
+
+async def _absent(request: Request, error: Exception) -> Response:
+    return JSONResponse({"detail": f"this server has no {request.method} {request.url.path}"}, 404)
 
 
 async def _json_of(request: Request) -> PlainDict:

@@ -105,6 +105,12 @@ class RunRecord(_Record):
     kwargs: PlainDict = Field(default_factory=dict)
     """The request: `input`, `command`, `config`, `context`, `checkpoint`, `stream_mode` and so on."""
 
+    after_seconds: float = 0
+    """How long after it was made it begins, at the earliest."""
+
+    began_at: str | None = None
+    """Where its thread was when it began, as `execute_run` tells; None before."""
+
     is_stateless: bool = False
     """Whether its thread is deleted when it has ended."""
 
@@ -116,7 +122,7 @@ class RunRecord(_Record):
 
     def shown(self) -> PlainDict:
         """Return it as clients see it."""
-        return self.model_dump(mode="json", exclude={"is_stateless", "graph_id", "error"})
+        return self.model_dump(mode="json", exclude={"after_seconds", "began_at", "is_stateless", "graph_id", "error"})
 
 
 R = TypeVar("R", bound=_Record)

@@ -8,8 +8,10 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import suppress
+from hashlib import blake2b
 from typing import Any, cast
 from uuid import UUID
+from weakref import WeakValueDictionary
 
 from langchain_core.messages import BaseMessage, BaseMessageChunk
 from langchain_core.runnables import RunnableConfig
@@ -21,6 +23,7 @@ from crewgraph.contrib.serve.records import Records, RunRecord, RunStatus, Threa
 from crewgraph.contrib.serve.wire import Event, error_of, plain_json, to_json
 from crewgraph.core.claims import CLAIM
 from crewgraph.core.loops.bridge import in_thread
+from crewgraph.errors import RunError, ThreadBusy
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.storage.claims.keepers import claim_keeper
@@ -31,17 +34,20 @@ _logger = redacted_logger(__name__)
 
 _KEPT_RUNS = 200  # whose events can still be read after their end
 _KEPT_EVENTS = 20_000  # of one run
+_BUSY = 0.5  # seconds until a thread is claimed again that another process runs
 _HEARTBEAT = 15.0  # seconds without an event after which a reader gets a sign of life
 _MESSAGES = ("messages", "messages-tuple")
 _RUN_ID = "run_id"
+_ASKED = ("__interrupt__", "__resume__")  # the channels of LangGraph for questions and answers
 
 
 async def execute_run(
     graph: Any, saver: "BaseCheckpointSaver[Any]", run: RunRecord
 ) -> "AsyncGenerator[Event | tuple[str, Any]]":
-    """Run a record, and yield the events of its stream; `("values", ...)` and `("interrupts", ...)` beside them tell how it ends.
+    """Run a record, and yield the events of its stream.
 
-    A run that has begun before, in a process that died, continues: its input is in the checkpoints.
+    Beside them come `("began_at", ...)`, to be kept in the record before the next is asked for, and `("values", ...)` at the
+    end. A run that has begun before, in a process that died, continues: its input is in the checkpoints.
 
     Args:
         graph: the compiled graph.
@@ -56,8 +62,16 @@ async def execute_run(
     claim = await in_thread(claim_keeper(saver).claim, run.thread_id)
     try:
         configurable: PlainDict = config.get("configurable") or {}
-        value = await _input(saver, run)
-        if value is None:  # the checkpoint that it began at lies behind it
+        at = await _place(saver, run.thread_id)
+        has_begun = run.began_at is not None and run.began_at != at
+        value = None if has_begun else await _input(graph, run)
+        if has_begun and run.kwargs.get("checkpoint") and (run.kwargs.get("command") or {}).get("resume") is not None:
+            raise RunError(
+                "the server ended after this run had given its answer at an earlier checkpoint; look at the thread, and resume it"
+            )
+        if not has_begun:
+            yield "began_at", at
+        else:  # the checkpoint that it began at lies behind it
             configurable.pop("checkpoint_id", None)
         config["configurable"] = {**configurable, CLAIM: claim}
         yield Event("metadata", to_json({_RUN_ID: run.run_id, "attempt": 1}))
@@ -162,17 +176,46 @@ def _config(run: RunRecord) -> RunnableConfig:
     return config
 
 
-async def _input(saver: "BaseCheckpointSaver[Any]", run: RunRecord) -> Any:
-    """Return the input of the graph; None if the run has begun before."""
-    latest = await saver.aget_tuple({"configurable": {"thread_id": run.thread_id, "checkpoint_ns": ""}})
-    if latest is not None and cast("PlainMapping", latest.metadata).get(_RUN_ID) == run.run_id:
-        return None
+async def _place(saver: "BaseCheckpointSaver[Any]", thread_id: str) -> str:
+    """Return where a thread is: its latest checkpoint, and what was recorded, asked and answered since.
+
+    A run that was begun and finds its thread elsewhere has given its input, or its answer, already. An answer must not be given
+    twice: the run may have asked another question since.
+    """
+    latest = await saver.aget_tuple({"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}})
+    if latest is None:
+        return ""
+    writes = [
+        (task, channel, to_json(value) if channel in _ASKED else "")
+        for task, channel, value in latest.pending_writes or ()
+    ]
+    digest = blake2b(to_json(sorted(writes)).encode(), digest_size=16).hexdigest()
+    return f"{latest.checkpoint['id']}:{digest}"
+
+
+async def _input(graph: Any, run: RunRecord) -> Any:
+    """Return the input of the graph."""
     command: PlainMapping | None = run.kwargs.get("command")
     if command is None:
         return run.kwargs.get("input")
     goto: Any = command.get("goto") or ()
     targets = [_target(one) for one in (goto if isinstance(goto, (list, tuple)) else [goto])]  # pyright: ignore[reportUnknownVariableType]
-    return Command(resume=command.get("resume"), update=command.get("update"), goto=targets)
+    resume = command.get("resume")
+    if resume is not None and not run.kwargs.get("checkpoint"):
+        resume = await _addressed(graph, run.thread_id, resume)
+    return Command(resume=resume, update=command.get("update"), goto=targets)
+
+
+async def _addressed(graph: Any, thread_id: str, resume: object) -> object:
+    """Return an answer under the id of the question that is open, if there is one and the answer does not name it.
+
+    LangGraph keeps an answer without an id with the checkpoint, and would give it to the next question of the same node, too,
+    if the graph went on without input: an approval would count twice.
+    """
+    state = await graph.aget_state({"configurable": {"thread_id": thread_id}})
+    ids: list[str] = [interrupt.id for interrupt in state.interrupts]
+    is_addressed = isinstance(resume, dict) and not cast("PlainMapping", resume).keys() - set(ids)
+    return cast("object", resume) if len(ids) != 1 or is_addressed else {ids[0]: cast("object", resume)}
 
 
 def _target(target: Any) -> Any:
@@ -194,6 +237,11 @@ class RunEvents:
             if len(self._events) < _KEPT_EVENTS:
                 self._events.append(event)
             self._changed.notify_all()
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether there was an event."""
+        return bool(self._events)
 
     async def end(self) -> None:
         """Let the readers end."""
@@ -238,9 +286,10 @@ class Runs:
         self._slots = asyncio.Semaphore(concurrency)
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._events: OrderedDict[str, RunEvents] = OrderedDict()
-        self._turns: dict[str, asyncio.Lock] = {}
+        # A lock per thread, there as long as a run of the thread holds it or waits for it.
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._cancelled: set[str] = set()
-        self._is_closing = False
+        self._closing: asyncio.Task[None] | None = None
 
     def start(self, run: RunRecord, delay: float = 0) -> RunEvents:
         """Begin a run, after those of its thread that were begun before."""
@@ -249,6 +298,11 @@ class Runs:
             self._events.popitem(last=False)
         self._tasks[run.run_id] = asyncio.create_task(self._play(run, events, delay), name=f"run {run.run_id}")
         return events
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether no further runs are begun."""
+        return self._closing is not None
 
     def events(self, run_id: str) -> RunEvents | None:
         """Return the events of a run; None if it has been too long since its end."""
@@ -275,66 +329,87 @@ class Runs:
         return True
 
     async def close(self, patience: float) -> None:
-        """Stop all runs; they stay open, for the next server."""
-        self._is_closing = True
+        """Stop all runs after what is under way in them; they stay open, for the next server.
+
+        May be called by several at once: each returns when the runs have stopped.
+
+        Args:
+            patience: The seconds that this may take; what takes longer is left behind.
+        """
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._stop_all(patience))
+        await asyncio.shield(self._closing)
+
+    async def _stop_all(self, patience: float) -> None:
         tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks, timeout=patience)
+        for events in self._events.values():
+            await events.end()
 
     async def _play(self, run: RunRecord, events: RunEvents, delay: float) -> None:
-        turn = self._turns.setdefault(run.thread_id, asyncio.Lock())
+        turn = self._turns.get(run.thread_id)
+        if turn is None:
+            turn = self._turns[run.thread_id] = asyncio.Lock()
         try:
             if delay:
                 await asyncio.sleep(delay)
-            async with turn, self._slots:
-                await self._carry_out(run, events)
+            async with turn:
+                while not await self._carry_out(run, events):
+                    await asyncio.sleep(_BUSY)
         except asyncio.CancelledError:
-            if self._is_closing and run.run_id not in self._cancelled:
+            if self.is_closing and run.run_id not in self._cancelled:
                 return
-            await self._settle(run, "interrupted", "idle")
+            # The thread of a run that only waited is that of the run before it.
+            await self._settle(run, "interrupted", "idle" if run.status == "running" else None)
         finally:
             self._tasks.pop(run.run_id, None)
             self._cancelled.discard(run.run_id)
-            if not turn.locked():
-                self._turns.pop(run.thread_id, None)
             await events.end()
-            if run.is_stateless and not self._is_closing:
+            if run.is_stateless and not self.is_closing:
                 await self._saver.adelete_thread(run.thread_id)
                 await self._records.threads.delete(run.thread_id)
 
-    async def _carry_out(self, run: RunRecord, events: RunEvents) -> None:
-        await self._settle(run, "running", "busy")
-        interrupted = False
+    async def _carry_out(self, run: RunRecord, events: RunEvents) -> bool:
+        """Carry out a run; return False if nothing was done, because another process runs the thread."""
         try:
-            with unattended():
-                async for item in execute_run(self._graphs[run.graph_id], self._saver, run):
-                    if isinstance(item, Event):
-                        await events.add(item)
-                    else:
-                        events.values = plain_json(item[1])
-        except asyncio.CancelledError:
-            raise
+            async with self._slots:
+                with unattended():
+                    async for item in execute_run(self._graphs[run.graph_id], self._saver, run):
+                        if run.status != "running":
+                            await self._settle(run, "running", "busy")
+                        if isinstance(item, Event):
+                            await events.add(item)
+                        elif item[0] == "began_at":
+                            run.began_at = item[1]
+                            await self._records.runs.put(run)
+                        else:
+                            events.values = plain_json(item[1])
         except Exception as error:
+            if isinstance(error, ThreadBusy) and not events.has_begun:
+                return False
             _logger.warning("Run %s of `%s` failed.", run.run_id, run.graph_id, exc_info=error)
             run.error = error_of(error)
             events.values = {"__error__": run.error}
             await events.add(Event("error", to_json(run.error)))
             await self._settle(run, "error", "error")
-            return
+            return True
         values: Any = events.values
         interrupted = isinstance(values, dict) and "__interrupt__" in values or await self._is_stopped(run)
         await self._settle(run, "interrupted" if interrupted else "success", "interrupted" if interrupted else "idle")
+        return True
 
     async def _is_stopped(self, run: RunRecord) -> bool:
         state = await self._graphs[run.graph_id].aget_state({"configurable": {"thread_id": run.thread_id}})
         return bool(state.next)
 
     async def _settle(self, run: RunRecord, status: RunStatus, thread_status: Any) -> None:
+        """Keep the status of a run, and that of its thread; None leaves the thread's."""
         run.status = status
         await self._records.runs.put(run)
-        if run.is_stateless:
+        if run.is_stateless or thread_status is None:
             return
         thread = await self._records.threads.get(run.thread_id) or ThreadRecord(thread_id=run.thread_id)
         thread.status, thread.error = thread_status, run.error
