@@ -1,6 +1,6 @@
-"""Faults in what a run stands on: a full disk, a busy or slow database, a server that restarts, a connection that drops, a clock.
+"""Faults in what a run stands on: a full disk, a busy or slow database, a restarted server, a dropped connection, a clock.
 
-Each fault comes in the middle of a run: it is told, nothing that was recorded is lost or made again, and a resume finishes the run.
+Each fault comes in the middle of a run: it is told, nothing recorded is lost or made again, and a resume finishes the run.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ import sqlite3
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -178,21 +178,21 @@ def test_a_database_that_is_locked_for_a_while_is_waited_for(work: Work, tmp_pat
 class Slow(InMemorySaver):
     """A saver that takes its time."""
 
-    def put(self, *args: Any) -> Any:
+    def put(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
         time.sleep(0.03)
-        return super().put(*args)
+        return super().put(config, checkpoint, metadata, new_versions)
 
-    async def aput(self, *args: Any) -> Any:
+    async def aput(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
         await asyncio.sleep(0.03)
-        return super().put(*args)
+        return super().put(config, checkpoint, metadata, new_versions)
 
-    def put_writes(self, *args: Any) -> None:
+    def put_writes(self, config: Any, writes: Any, task_id: str, task_path: str = "") -> None:
         time.sleep(0.03)
-        super().put_writes(*args)
+        super().put_writes(config, writes, task_id, task_path)
 
-    async def aput_writes(self, *args: Any) -> None:
+    async def aput_writes(self, config: Any, writes: Any, task_id: str, task_path: str = "") -> None:
         await asyncio.sleep(0.03)
-        super().put_writes(*args)
+        super().put_writes(config, writes, task_id, task_path)
 
 
 def test_a_slow_database_changes_nothing_but_the_time(work: Work):
@@ -203,7 +203,7 @@ def test_a_slow_database_changes_nothing_but_the_time(work: Work):
 
 
 @contextmanager
-def pooled(dsn: str, asynchronous: bool) -> Iterator[Any]:
+def pooled(dsn: str, asynchronous: bool) -> Generator[Any]:
     """A saver with a pool of connections, which replaces those that broke; its own event loop where it needs one."""
     options: Any = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
     if not asynchronous:

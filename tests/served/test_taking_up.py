@@ -216,7 +216,8 @@ def test_a_run_on_postgres_goes_on_after_its_server_was_killed(tmp_path: Path, p
             server.start()
             assert _ended(client, thread, run) == "success"
             assert server.notes.count("posting one") == 1
-            assert client.threads.get_state(thread)["values"]["two"]["raw"] == "two is sent"
+            state: Any = client.threads.get_state(thread)
+            assert state["values"]["two"]["raw"] == "two is sent"
             assert client.threads.delete(thread) is None
             assert client.threads.search() == []
     finally:

@@ -9,7 +9,7 @@ from langgraph.types import Command
 from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.errors import MissingInput, RunError
-from crewgraph.schema import PlainDict
+from crewgraph.schema import PlainDict, PlainMapping
 
 __all__ = ["CrewInput", "crew_input"]
 
@@ -43,10 +43,10 @@ class CrewInput:
             raise RunError(
                 f"nothing in the crew reads {', '.join(f'`{name}`' for name in unread)}; its input is {self._example()}"
             )
-        inputs = given.get(INPUTS, {}) if is_state else given
+        inputs: object = given.get(INPUTS, {}) if is_state else given
         if isinstance(inputs, Mapping):
-            self._check_complete(cast("PlainDict", inputs))
-        return given if is_state else {INPUTS: inputs}
+            self._check_complete(cast("PlainMapping", inputs))
+        return given if is_state else {INPUTS: given}
 
     def _check_complete(self, inputs: Mapping[str, object]) -> None:
         missing = [name for name in self.placeholders if name not in inputs]

@@ -306,14 +306,15 @@ class MeteredGraph(InlineGraph):
         stored = place.saver is not None if self.checkpointer in (None, True) else self.checkpointer is not False
         if self.input_form is not None and not place.task:  # a node of a larger graph is given that graph's state
             input = self.input_form.read(input)
+        is_resumed = input is None or isinstance(input, Command) or place.again
         meter = RunMeter(
             self.crew,
             METER.get(),
-            resumed=input is None or isinstance(input, Command) or place.again,
+            resumed=is_resumed,
             thread=place.thread or None if stored and not place.task else None,
             checkpointed=stored,
         )
-        return input, meter
+        return cast("object", input), meter
 
 
 _END: object = object()

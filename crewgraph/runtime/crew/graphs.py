@@ -63,7 +63,7 @@ def compile_crew(
         interrupt_after=form.tasks(form.after, tasks or ()),
         name=f"Crew: {crew.name}",
     )
-    channels = [str(name) for name in graph.channels]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    channels = [str(name) for name in graph.channels]
     return metered(compiled, crew, crew_input(tasks or bind_tasks(crew), channels))
 
 
