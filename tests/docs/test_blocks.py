@@ -14,8 +14,8 @@ from crewgraph.compiler.preflight import refused_keywords
 from docs.pages import PAGES, ROOT, Block, blocks, run
 
 ANSWERS = {
-    "Collect three facts about tides": "1. The moon raises them. 2. There are two a day. 3. The sun helps.",
-    "Write one paragraph": "Twice a day the moon, helped by the sun, lifts the sea.",
+    "Find the main complaints about Acme Desk": "1. SSO login loop (42 tickets)\n2. CSV export times out (17 tickets)",
+    "Summarize the findings": "SSO login loops lead this week with 42 tickets; CSV exports that time out follow with 17.",
 }
 
 
