@@ -23,7 +23,7 @@ from crewgraph.core.messages import ToolSpec
 from crewgraph.core.plain import NotPlain, plain
 from crewgraph.core.protocols import Model, Tool
 from crewgraph.core.replay import is_traced
-from crewgraph.core.tracing import aspanned, spanned
+from crewgraph.core.tracing import Documents, aretrieved, aspanned, retrieved, spanned
 from crewgraph.errors import RunError
 from crewgraph.schema import Metadata, PlainDict
 
@@ -182,6 +182,9 @@ class Call(Recorded):
     trace_input: Any = None
     """What the trace shows as its input."""
 
+    documents: Documents | None = None
+    """Makes the run in the trace a retriever's; converts what the function returned into the documents it shows."""
+
     aside: bool = False
     """Whether it takes no number of its own in its body: records written without it are found with it, and vice versa."""
 
@@ -193,20 +196,28 @@ class Call(Recorded):
         return digest(self.kind, self.name, self.about)
 
     def perform(self, config: RunnableConfig) -> Any:
-        if self.span and is_traced(config):
-            return spanned(self.span, self.trace_input, config, self._called)
-        return self._called(config)
+        if not self.span or not is_traced(config):
+            return self._plain(self._called(config))
+        if self.documents is not None:
+            return self._plain(retrieved(self.span, self.trace_input, config, self._called, self.documents))
+        return spanned(self.span, self.trace_input, config, lambda config: self._plain(self._called(config)))
 
     async def aperform(self, config: RunnableConfig) -> object:
-        if self.span and is_traced(config):
-            return await aspanned(self.span, self.trace_input, config, self._acalled)
-        return await self._acalled(config)
+        if not self.span or not is_traced(config):
+            return self._plain(await self._acalled(config))
+        if self.documents is not None:
+            return self._plain(await aretrieved(self.span, self.trace_input, config, self._acalled, self.documents))
+
+        async def plain(config: RunnableConfig) -> object:
+            return self._plain(await self._acalled(config))
+
+        return await aspanned(self.span, self.trace_input, config, plain)
 
     def _called(self, config: RunnableConfig) -> object:
         with set_config_context(config) as context:
             if self.enter:
                 context.run(self.enter)
-            return self._plain(context.run(call, self.function, *self.args, **self.keywords))
+            return context.run(call, self.function, *self.args, **self.keywords)
 
     async def _acalled(self, config: RunnableConfig) -> object:
         with set_config_context(config) as context:
@@ -217,7 +228,7 @@ class Call(Recorded):
             work = loop.create_task(
                 acall(self.afunction or self.function, *self.args, **self.keywords), context=context
             )
-            return self._plain(await work)
+            return await work
 
     def _plain(self, result: Any) -> object:
         try:

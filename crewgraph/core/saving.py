@@ -12,6 +12,7 @@ on; where the installed LangGraph does not have it, or somebody has wrapped its 
 
 import asyncio
 import inspect
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import ExitStack, closing
@@ -187,6 +188,9 @@ class _SyncLoop(_Saves, SyncPregelLoop):  # pyright: ignore[reportIncompatibleVa
                 _move_past(self.checkpointer.get_tuple(address))
             entered = _enter(self)
         except BaseException:
+            self.stack.__exit__(
+                *sys.exc_info()
+            )  # a Ctrl-C while the input was saved; LangGraph would leave its threads
             if claim is not None:
                 claim.close()
             raise

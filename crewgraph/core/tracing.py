@@ -4,9 +4,9 @@
 a parallel task failed, the time is up or the reader of a stream left. LangChain leaves them open.
 """
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from langchain_core.callbacks import (
@@ -16,9 +16,24 @@ from langchain_core.callbacks import (
     BaseCallbackManager,
 )
 from langchain_core.runnables import RunnableConfig, RunnableLambda
-from langchain_core.runnables.config import get_async_callback_manager_for_config
+from langchain_core.runnables.config import (
+    get_async_callback_manager_for_config,
+    get_callback_manager_for_config,
+    patch_config,
+)
 
-__all__ = ["aspanned", "closing_runs", "spanned"]
+from crewgraph.lazy import lazy
+from crewgraph.schema import PlainDict
+
+__all__ = ["Documents", "aretrieved", "aspanned", "closing_runs", "retrieved", "spanned"]
+
+if TYPE_CHECKING:
+    from langchain_core.documents import Document
+else:
+    Document = lazy("langchain_core.documents:Document")
+
+Documents = Callable[[Any], Sequence[tuple[str, PlainDict]]]
+"""Converts what a search returned into the texts, with metadata, that the trace shows."""
 
 
 def spanned(name: str, trace_input: Any, config: RunnableConfig, work: Callable[[RunnableConfig], object]) -> object:
@@ -33,12 +48,50 @@ def spanned(name: str, trace_input: Any, config: RunnableConfig, work: Callable[
 async def aspanned(
     name: str, trace_input: Any, config: RunnableConfig, work: Callable[[RunnableConfig], Awaitable[object]]
 ) -> object:
-    """Async face of `spanned`."""
+    """Async version of `spanned`."""
 
     async def inner(_: object, config: RunnableConfig) -> Any:
         return await work(config)
 
     return await RunnableLambda(inner, name=name).ainvoke(trace_input, _named(name, config))
+
+
+def retrieved(
+    name: str, query: str, config: RunnableConfig, search: Callable[[RunnableConfig], object], documents: Documents
+) -> object:
+    """Run `search` as a retriever run called `name`."""
+    config = _named(name, config)
+    run = get_callback_manager_for_config(config).on_retriever_start({"name": name}, query, name=name)
+    try:
+        result = search(patch_config(config, callbacks=run.get_child()))
+    except BaseException as error:
+        run.on_retriever_error(error)
+        raise
+    run.on_retriever_end(_as_documents(documents(result)))
+    return result
+
+
+async def aretrieved(
+    name: str,
+    query: str,
+    config: RunnableConfig,
+    search: Callable[[RunnableConfig], Awaitable[object]],
+    documents: Documents,
+) -> object:
+    """Async version of `retrieved`."""
+    config = _named(name, config)
+    run = await get_async_callback_manager_for_config(config).on_retriever_start({"name": name}, query, name=name)
+    try:
+        result = await search(patch_config(config, callbacks=run.get_child()))
+    except BaseException as error:
+        await run.on_retriever_error(error)
+        raise
+    await run.on_retriever_end(_as_documents(documents(result)))
+    return result
+
+
+def _as_documents(found: Sequence[tuple[str, PlainDict]]) -> list["Document"]:
+    return [Document(text, metadata=metadata) for text, metadata in found]
 
 
 def _named(name: str, config: RunnableConfig) -> RunnableConfig:

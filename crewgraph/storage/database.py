@@ -13,12 +13,12 @@ import time
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import Concatenate, NamedTuple, ParamSpec, Self, TypeVar
 
 from crewgraph.core.loops.bridge import in_thread
+from crewgraph.core.loops.threads import ThreadPool
 from crewgraph.errors import StorageError
 from crewgraph.redaction import redacted_logger
 from crewgraph.settings import private_file
@@ -220,7 +220,7 @@ class Database:
         self._timeout = timeout
         self._lock: threading.Lock | _EndLock = threading.Lock()
         self._nonblocking = threading.local()
-        self._pool: ThreadPoolExecutor | None = None
+        self._pool: ThreadPool | None = None
         self._inherited: list[sqlite3.Connection] = []
         self.connections_opened = 0
         """The number of times a connection was opened; caches are invalid after each, as in a forked child."""
@@ -387,12 +387,12 @@ class Database:
         except OSError:  # there is none, as in memory
             return 0
 
-    def _thread_pool(self) -> ThreadPoolExecutor:
+    def _thread_pool(self) -> ThreadPool:
         if self._pool is None:
             with self._lock:
                 self._check_open()
                 if self._pool is None:
-                    self._pool = ThreadPoolExecutor(_WORKERS, thread_name_prefix="crewgraph-database")
+                    self._pool = ThreadPool(_WORKERS, "crewgraph-database")
         return self._pool
 
     def _check_open(self) -> None:

@@ -152,3 +152,42 @@ def test_a_process_that_is_told_to_end_leaves_a_run_to_resume(tmp_path: Path, ki
     assert seconds < 30
     assert running.resumed() == "end"
     assert running.worked == 2  # the call that had not ended is made again
+
+
+STARTS = """
+import sys, threading
+from langgraph.checkpoint.memory import InMemorySaver
+from crewgraph import Agent, Crew, ScriptedLLM, Task
+from crewgraph.core.loops.threads import ThreadPool
+
+start, pool = threading.Thread.start, ThreadPool(2, "crewgraph-call")
+
+def interrupted(thread):
+    start(thread)
+    if thread.name.startswith(sys.argv[1]):
+        threading.Thread.start = start
+        raise KeyboardInterrupt
+
+def crew():
+    clerk = Agent(role="Clerk", goal="g", backstory="b", llm=ScriptedLLM(["Final Answer: end"]))
+    return Crew(agents=[clerk], tasks=[Task(name="one", description="d", expected_output="e", agent=clerk)])
+
+runs = {
+    "crewgraph-call": lambda: pool.submit(str, "end").result(),
+    "crewgraph-node": lambda: crew().kickoff(checkpointer=InMemorySaver()).raw,
+}
+threading.Thread.start = interrupted
+try:
+    runs[sys.argv[1]]()
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+print(runs[sys.argv[1]]())
+"""
+
+
+@pytest.mark.parametrize("threads", ["crewgraph-call", "crewgraph-node"])
+def test_ctrl_c_while_a_thread_starts_does_not_keep_the_process(threads: str, tmp_path: Path):
+    ended = subprocess.run(
+        [sys.executable, "-c", STARTS, threads], capture_output=True, text=True, timeout=60, cwd=tmp_path
+    )
+    assert (ended.stdout, ended.returncode) == ("interrupted\nend\n", 0), ended.stderr

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from threading import Lock
-from typing import Any
+from typing import Any, cast
 
 from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.compiler.agent.events import KnowledgeReport
@@ -28,6 +28,7 @@ from crewgraph.knowledge.knowledge import Knowledge
 from crewgraph.knowledge.passage import KnowledgeConfig, SearchResult, extract_knowledge_context
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
+from crewgraph.schema import PlainDict
 
 __all__ = [
     "KnowledgeQuery",
@@ -227,6 +228,7 @@ def _search(lookup: KnowledgeQuery, knowledge: Any, owner: str, query: str) -> B
             encode=_encode_results,
             span="Knowledge: search",
             trace_input=query,
+            documents=_as_documents,
         )
     except EffectFailed as failure:
         if failure.type_name == "TimeLimitReached" or isinstance(failure.__cause__, SourceError):
@@ -238,3 +240,15 @@ def _search(lookup: KnowledgeQuery, knowledge: Any, owner: str, query: str) -> B
 
 def _encode_results(results: Any) -> list[object]:
     return list(results or ())
+
+
+def _as_documents(results: Any) -> list[tuple[str, PlainDict]]:
+    return [_as_document(result) for result in cast("Sequence[object]", results or ())]
+
+
+def _as_document(result: object) -> tuple[str, PlainDict]:
+    """Return a search result's text and metadata; that of a user's own knowledge may have any form."""
+    if not isinstance(result, dict):
+        return str(result), {}
+    found = cast("PlainDict", result)
+    return str(found.get("content", "")), {**(found.get("metadata") or {}), "score": found.get("score")}

@@ -214,6 +214,8 @@ class Recollection:
             enter=self._user.enter,
             span="Memory: search",
             trace_input=description,
+            encode=_encode_search,
+            documents=_as_documents,
         )
         for kind, error in result["failed"].items():
             yield from self._report_failure(kind, "searched", error)
@@ -349,6 +351,14 @@ class Recollection:
             f"{self._where}: the {kind.replace('_', ' ')} could not be {operation}, the run continues without: {error}"
         )
         warnings.warn(message, MemoryFailed, stacklevel=user_stacklevel())
+
+
+def _encode_search(result: PlainDict) -> PlainDict:
+    return {"text": result["text"], "failed": result["failed"]}
+
+
+def _as_documents(result: PlainDict) -> list[tuple[str, PlainDict]]:
+    return [(text, {"memory": kind}) for kind, texts in result["texts"].items() for text in texts]
 
 
 def _now() -> str:

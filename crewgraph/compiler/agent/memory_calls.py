@@ -163,7 +163,8 @@ def search_memories(
         limit: the maximum number of records from a unified memory.
 
     Returns:
-        `text`, for the prompt, empty if nothing was found; `failed`: the error of each memory that failed.
+        `text`, for the prompt, empty if nothing was found; `failed`: the error of each memory that failed; `texts`: what was
+        found, by kind of memory.
     """
     query = memory_query(description, context)
     source = "agent" if user.task is not None else "agent_kickoff"
@@ -186,7 +187,7 @@ def search_memories(
         user.emit(
             MemoryRetrievalCompletedEvent, source_type=source, memory_content=text, retrieval_time_ms=milliseconds
         )
-    return {"text": text, "failed": failed}
+    return {"text": text, "failed": failed, "texts": texts}
 
 
 def _searches(memories: Memories, description: str, query: str, limit: int) -> dict[str, Callable[[], object]]:

@@ -17,7 +17,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from crewgraph.core.cancellation import UNDERWAY, Underway, giving_up, when_given_up
 from crewgraph.core.interruption import PATIENCE, end_with_main_thread, is_interrupted
-from crewgraph.core.loops.threads import start_loop
+from crewgraph.core.loops.threads import ThreadPool, start_loop
 
 __all__ = ["TimeIsUp", "acall", "begun", "call", "in_thread", "wait_for", "wait_in_thread", "wait_on_loop"]
 
@@ -44,7 +44,7 @@ class _Workers:
         self._lock = threading.Lock()
         # A pool starts a thread only when none is idle. The loop's own pool has cpu + 4 threads: blocking tools and models
         # of many runs would wait for each other.
-        self.threads = ThreadPoolExecutor(_MANY, thread_name_prefix="crewgraph-call")
+        self.threads = ThreadPool(_MANY, "crewgraph-call")
         self._loop: asyncio.AbstractEventLoop | None = None
 
     @property

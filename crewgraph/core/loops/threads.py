@@ -1,21 +1,21 @@
-"""Event loops in threads of our own.
-
-An event loop in a thread of its own, for what lives and dies with the loop that it was made on.
-"""
+"""Threads and event loops of our own that live as long as the process."""
 
 import asyncio
 import gc
 import os
 import sys
 import threading
-from collections.abc import AsyncGenerator, Coroutine
-from concurrent.futures import Future
-from typing import TypeVar
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from functools import partial
+from typing import ParamSpec, TypeVar
 
 from crewgraph.core.cancellation import when_given_up
 
-__all__ = ["LoopThread", "start_loop"]
+__all__ = ["LoopThread", "ThreadPool", "start_loop"]
 
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _PAUSE = 0.001
 
@@ -67,7 +67,34 @@ def _close_what_was_collected(loop: asyncio.AbstractEventLoop) -> None:
     sys.set_asyncgen_hooks(hooks.firstiter, finalize)
 
 
-T = TypeVar("T")
+class ThreadPool(Executor):
+    """Threads for blocking calls, started when first needed, for pools that live as long as the process.
+
+    A Ctrl-C while `ThreadPoolExecutor` starts a thread leaves one that it does not know, for which Python waits forever when it
+    exits. Here the threads then end after what was submitted to them, and new ones take their place.
+
+    Args:
+        most: the maximum number of threads.
+        name: the prefix of their names.
+    """
+
+    def __init__(self, most: int, name: str) -> None:
+        self._new = partial(ThreadPoolExecutor, most, thread_name_prefix=name)
+        self._pool = self._new()
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Run a function in a thread."""
+        pool = self._pool
+        try:
+            return pool.submit(fn, *args, **kwargs)
+        except KeyboardInterrupt:
+            self._pool = self._new()
+            pool.shutdown(wait=False)
+            raise
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Take no further calls."""
+        self._pool.shutdown(wait, cancel_futures=cancel_futures)
 
 
 class LoopThread:

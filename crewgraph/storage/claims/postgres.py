@@ -14,7 +14,7 @@ import atexit
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from hashlib import blake2b
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
@@ -24,6 +24,7 @@ from psycopg.rows import TupleRow
 
 from crewgraph.core.claims import Holder
 from crewgraph.core.loops.bridge import in_thread
+from crewgraph.core.loops.threads import ThreadPool
 from crewgraph.errors import StorageError
 from crewgraph.redaction import redacted_logger
 from crewgraph.storage.claims.process import ProcessClaim, ProcessClaims, busy, process_name
@@ -105,7 +106,8 @@ class PostgresClaims(ProcessClaims):
     def __init__(self, conninfo: str) -> None:
         super().__init__()
         self._conninfo = conninfo
-        self._worker = ThreadPoolExecutor(1, thread_name_prefix="crewgraph-claims")
+        self._worker = ThreadPool(1, "crewgraph-claims")
+        self._turn = threading.Lock()
         self._connection: psycopg.Connection[TupleRow] | None = None
         self._inherited: list[object] = []
         self._notes = True
@@ -129,7 +131,8 @@ class PostgresClaims(ProcessClaims):
         """Forget the claims of the parent, in a forked child, which must neither use nor close its connection."""
         super().forked()
         self._inherited += [self._worker, self._connection]
-        self._worker, self._connection = ThreadPoolExecutor(1, thread_name_prefix="crewgraph-claims"), None
+        self._worker, self._connection = ThreadPool(1, "crewgraph-claims"), None
+        self._turn = threading.Lock()
         self._locked, self._tokens = set(), {}
 
     def _take(self, thread_id: str, holder: Holder) -> ProcessClaim | Holder:
@@ -162,15 +165,16 @@ class PostgresClaims(ProcessClaims):
         self, work: "Callable[Concatenate[_Connection, _P], _T]", *args: _P.args, **kwargs: _P.kwargs
     ) -> _T:
         """Do some work on the connection; again on a new one, if the old one has broken."""
-        if self._connection is not None:
-            try:
-                return work(self._connection, *args, **kwargs)
-            except psycopg.OperationalError as error:
-                _logger.warning(
-                    "The connection that holds the claims on threads has broken and is made again: %s", error
-                )
-                self._connection.close()
-        return work(self._connect(), *args, **kwargs)
+        with self._turn:  # after a Ctrl-C, what was begun may still be under way on another thread
+            if self._connection is not None:
+                try:
+                    return work(self._connection, *args, **kwargs)
+                except psycopg.OperationalError as error:
+                    _logger.warning(
+                        "The connection that holds the claims on threads has broken and is made again: %s", error
+                    )
+                    self._connection.close()
+            return work(self._connect(), *args, **kwargs)
 
     def _connect(self) -> "_Connection":
         name = f"crewgraph claims of {process_name()}"[:63]
