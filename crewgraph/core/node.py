@@ -27,6 +27,7 @@ class BodyNode(Runnable[Any, Any]):
         body: creates the generator of effects from the node's input.
         stored: False if the graph is compiled without a checkpointer.
         seals: whether to add to the outputs what was spent for them.
+        traced: converts the update into what the trace shows as the node's output; None shows it as it is.
     """
 
     def __init__(
@@ -36,8 +37,9 @@ class BodyNode(Runnable[Any, Any]):
         *,
         stored: bool = True,
         seals: bool = False,
+        traced: Callable[[Any], object] | None = None,
     ) -> None:
-        self.name = name
+        self.name, self.traced = name, traced
         self._body, self._stored, self._seals = body, stored, seals
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: object) -> Any:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, cast
 
-from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langchain_core.runnables.config import ensure_config, set_config_context
 from langgraph._internal._runnable import RunnableSeq
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
@@ -313,14 +313,36 @@ class _TracedOnDemand(_Untraced):
         self._traced = traced
 
     def invoke(self, input: object, config: RunnableConfig | None = None, **kwargs: object) -> object:
-        if config is None or is_traced(config):
+        if config is not None and not is_traced(config):
+            return super().invoke(input, config, **kwargs)
+        shown: Callable[[Any], object] | None = getattr(self._first, "traced", None)
+        if shown is None:
             return self._traced.invoke(input, config, **kwargs)
-        return super().invoke(input, config, **kwargs)
+        update: object = None
+
+        def steps(input: object, config: RunnableConfig) -> Any:
+            nonlocal update
+            update = super(_TracedOnDemand, self).invoke(input, config, **kwargs)
+            return shown(update)
+
+        RunnableLambda(steps, name=self._traced.get_name()).invoke(input, config)
+        return update
 
     async def ainvoke(self, input: object, config: RunnableConfig | None = None, **kwargs: object) -> object:
-        if config is None or is_traced(config):
+        if config is not None and not is_traced(config):
+            return await super().ainvoke(input, config, **kwargs)
+        shown: Callable[[Any], object] | None = getattr(self._first, "traced", None)
+        if shown is None:
             return await self._traced.ainvoke(input, config, **kwargs)
-        return await super().ainvoke(input, config, **kwargs)
+        update: object = None
+
+        async def steps(input: object, config: RunnableConfig) -> Any:
+            nonlocal update
+            update = await super(_TracedOnDemand, self).ainvoke(input, config, **kwargs)
+            return shown(update)
+
+        await RunnableLambda(steps, name=self._traced.get_name()).ainvoke(input, config)
+        return update
 
 
 def trace_on_demand(nodes: "Mapping[str, PregelNode]") -> None:

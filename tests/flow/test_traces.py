@@ -82,6 +82,11 @@ def test_a_flow_reads_method_crew_task_agent_model_and_tool(mode: Mode, kept: bo
     assert langsmith.tree() == "\n".join(["Flow: Post [chain]", *methods])
 
 
+def test_the_nodes_of_a_drawn_flow_have_the_metadata_of_their_runs():
+    nodes = Post().compile().get_graph().nodes
+    assert nodes["write"].metadata == {"flow_name": "Post", "method": "write"}
+
+
 class Both(Flow[dict[str, Any]]):
     @start()
     def sea(self) -> str:

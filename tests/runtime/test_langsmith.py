@@ -20,8 +20,9 @@ from servers.langsmith_api import LangSmithServer, traced
 from servers.openai_api import OpenAIServer, call, text
 from until import LIMITS, LONG, Held, until
 
-from crewgraph import LLM, BaseLLM, ConditionalTask, Crew, ScriptedLLM, TaskOutput, ToolUse
+from crewgraph import LLM, BaseLLM, ConditionalTask, Crew, Knowledge, Memory, ScriptedLLM, TaskOutput, ToolUse
 from crewgraph.errors import TimeLimitReached
+from crewgraph.knowledge.source.base import StringKnowledgeSource
 from crewgraph.tools import tool
 
 from .parts import agent, crew, task
@@ -224,6 +225,57 @@ Crew: crew [chain]
     Agent: w [chain]
       scripted [llm]"""
     )
+
+
+def test_searches_in_memory_and_knowledge_are_retriever_runs_with_what_they_found(
+    mode: Mode, langsmith: LangSmithServer
+):
+    memory = Memory(llm=False)
+    memory.remember("Refunds take five days.")
+    clerk = agent(ScriptedLLM(["refunds", "Final Answer: x"]), "w")
+    clerk.knowledge_sources = [StringKnowledgeSource(content="Refunds need the invoice number.")]
+    mode.kickoff(crew(task("mail", clerk, description="How long do refunds take?"), memory=memory))
+    assert "Memory: search [retriever]" in langsmith.tree()
+    assert "Knowledge: search [retriever]" in langsmith.tree()
+    found = {
+        name: [document["page_content"] for document in langsmith.named(f"{name}: search")[0]["outputs"]["documents"]]
+        for name in ("Memory", "Knowledge")
+    }
+    (remembered,) = found["Memory"]
+    assert remembered.startswith("- Refunds take five days. (score 0.")
+    assert found["Knowledge"] == ["Refunds need the invoice number."]
+    assert "How long do refunds take?" in langsmith.named("Memory: search")[0]["inputs"]["query"]
+
+
+def test_a_search_that_fails_is_a_failed_retriever_run(mode: Mode, langsmith: LangSmithServer):
+    class Broken(Knowledge):
+        def query(self, *args: Any, **more: Any) -> Any:
+            raise ConnectionError("the index is away")
+
+        async def aquery(self, *args: Any, **more: Any) -> Any:
+            raise ConnectionError("the index is away")
+
+    clerk = agent(ScriptedLLM(["news", "Final Answer: x"]), "w")
+    clerk.knowledge = Broken(collection_name="news", sources=[StringKnowledgeSource(content="text")])
+    mode.kickoff(crew(task("mail", clerk)))
+    (search,) = langsmith.named("Knowledge: search")
+    assert "the index is away" in search["error"]
+
+
+def test_runs_below_an_agent_have_its_name_where_langchain_agents_have_it(mode: Mode, langsmith: LangSmithServer):
+    clerk = agent(ScriptedLLM([ToolUse("look", {"what": "sea"}), "Final Answer: x"]), "Clerk", tools=[look])
+    mode.kickoff(crew(task("mail", clerk)))
+    langsmith.flush()
+    names = [run["extra"]["metadata"].get("lc_agent_name") for run in langsmith.runs.values()]
+    assert [name for name in names if name] == ["Clerk"] * 4  # the agent, two requests and the tool
+
+
+def test_a_task_shows_its_output_without_what_is_kept_for_a_resume(mode: Mode, langsmith: LangSmithServer):
+    output = mode.kickoff(crew(task("mail", agent(ScriptedLLM(["Final Answer: done"])))))
+    (shown,) = langsmith.named("mail")
+    assert (shown["outputs"]["mail"]["raw"], shown["outputs"]["mail"]["usage"]["successful_requests"]) == ("done", 1)
+    assert not {"spent", "task", "usage_by_model"} & shown["outputs"]["mail"].keys()
+    assert output.tasks_output[0].usage_by_model["scripted"].successful_requests == 1
 
 
 # ----------------------------------------------------------------------------------------------------- nested

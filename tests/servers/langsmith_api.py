@@ -94,6 +94,7 @@ class LangSmithServer:
 
     def named(self, name: str) -> list[Trace]:
         """The runs of a name, in the order they began."""
+        self.flush()
         found = [run for run in self.runs.values() if run.get("name") == name]
         return sorted(found, key=lambda run: str(run["dotted_order"]))
 

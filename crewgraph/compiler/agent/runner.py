@@ -135,7 +135,7 @@ class AgentRunner:
                     name=f"Agent: {self._role}",
                     body=work,
                     trace_input={"messages": list(messages)},
-                    metadata={"agent_role": self._role},
+                    metadata={"agent_role": self._role, "lc_agent_name": self._role},
                     seconds=self._binding.seconds,
                 )
             )

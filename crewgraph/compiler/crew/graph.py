@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
@@ -106,6 +106,21 @@ class _ReadSchema:
 
     channels: tuple[str, ...]
     schema: Any
+
+
+_BOOKKEEPING = ("spent", "task", "usage_by_model")
+
+
+def _traced_update(update: Any) -> object:
+    """Return what a task wrote without what crewgraph keeps for itself."""
+    if not isinstance(update, dict):
+        return update
+    return {
+        channel: {name: value for name, value in cast("PlainMapping", output).items() if name not in _BOOKKEEPING}
+        if isinstance(output, dict)
+        else output
+        for channel, output in cast("PlainMapping", update).items()
+    }
 
 
 def task_metadata(assignment: TaskBinding) -> Metadata:
@@ -227,7 +242,8 @@ class Granularity:
                 before=_stops_of_task(self.before, assignment),
                 after=_stops_of_task(self.after, assignment),
             )
-        return BodyNode(assignment.slug, partial(task_body, assignment), stored=self.stored, seals=True)
+        body = partial(task_body, assignment)
+        return BodyNode(assignment.slug, body, stored=self.stored, seals=True, traced=_traced_update)
 
     def planning(self, planning: TaskBinding, tasks: Sequence[TaskBinding]) -> Any:
         """Return the node that makes the plan; it has no steps."""

@@ -130,7 +130,7 @@ def _make_plan(
         name=f"Agent: {briefing.role}",
         body=lambda: request_structured(messages, CrewPlan, model, planning.book, usage),
         trace_input={"messages": messages},
-        metadata={"agent_role": briefing.role},
+        metadata={"agent_role": briefing.role, "lc_agent_name": briefing.role},
     )
     if reply.value is None:
         raise OutputInvalid(_parse_failure(reply, model))

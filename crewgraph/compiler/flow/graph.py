@@ -72,10 +72,13 @@ def _sources(plan: TriggerPlan, label: str) -> list[str]:
     return known or [name for name, method in plan.methods.items() if method.is_router and not method.labels]
 
 
-def draw_graph(plan: TriggerPlan) -> Graph:
-    """The drawing."""
+def draw_graph(plan: TriggerPlan, flow_name: str) -> Graph:
+    """Return the drawing of a flow; its nodes have the metadata of the methods' runs in traces."""
     graph = Graph()
-    nodes = {name: graph.add_node(RunnablePassthrough(), name) for name in (START, *plan.methods, END)}
+    nodes = {START: graph.add_node(RunnablePassthrough(), START)}
+    for name in plan.methods:
+        nodes[name] = graph.add_node(RunnablePassthrough(), name, metadata={"flow_name": flow_name, "method": name})
+    nodes[END] = graph.add_node(RunnablePassthrough(), END)
     for name in plan.starts:
         graph.add_edge(nodes[START], nodes[name], conditional=plan.methods[name].predicate is not None)
     ends = dict.fromkeys(plan.methods)
@@ -343,11 +346,11 @@ class FlowGraph(ShownAsFlow, InlineGraph):
 
     def get_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
         """The flow as a drawing."""
-        return draw_graph(self.plan)
+        return draw_graph(self.plan, self.flow.flow_name)
 
     async def aget_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
         """The flow as a drawing."""
-        return draw_graph(self.plan)
+        return draw_graph(self.plan, self.flow.flow_name)
 
     def get_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
         """Return a state; see LangGraph."""
