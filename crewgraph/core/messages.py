@@ -57,6 +57,8 @@ class Usage(TypedDict):
     cached_prompt_tokens: int
     reasoning_tokens: int
     cache_creation_tokens: int
+    from_cache: NotRequired[bool]
+    """True for an answer from LangChain's cache, for which no provider was asked."""
 
 
 class Hooked(TypedDict):

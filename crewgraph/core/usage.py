@@ -13,9 +13,11 @@ UsageEntry = tuple[str, str, dict[str, int]]
 
 
 def request_entry(who: str, model: str, usage: Usage | None) -> UsageEntry:
-    """Return the entry of one answered request; `usage` is None if the provider reported none, and the request still counts."""
+    """Return the entry of one answered request; `usage` is None if the provider reported none: it still counts."""
     if not usage:
         return who, model, {"successful_requests": 1}
+    if usage.get("from_cache"):
+        return who, model, {}
     tokens = {name: number for name, number in cast("Mapping[str, int]", usage).items() if number}
     return who, model, {**tokens, "successful_requests": 1}
 

@@ -17,7 +17,7 @@ from crewgraph.llm.capabilities import supports_stop_words
 from crewgraph.llm.conversation import openai_tool, text_of
 from crewgraph.llm.errors import ProviderErrors
 from crewgraph.llm.openai_clients import across_event_loops, with_plain_requests, with_streamed_usage
-from crewgraph.llm.usage import read_usage
+from crewgraph.llm.usage import read_langchain_usage, read_usage
 from crewgraph.llm.watching import WATCHERS, ModelRequest, answer_of_watcher, tell_watchers
 from crewgraph.schema import PlainDict, PlainMapping
 
@@ -395,7 +395,7 @@ def _langchain_call(request: ToolRequest) -> dict[str, object]:
 def _read_message(answer: Any) -> Reply:
     if not hasattr(answer, "usage_metadata"):
         return read_answer(answer)  # the string of a text completion model
-    usage = read_usage(answer.usage_metadata)
+    usage = read_langchain_usage(answer.usage_metadata)
     if usage is None:
         metadata = answer.response_metadata
         usage = read_usage(metadata.get("token_usage")) or read_usage(metadata.get("usage"))

@@ -142,6 +142,8 @@ def cost(by_model: Mapping[str, UsageMetrics]) -> float | None:
     """Return the cost of usage in USD; None if the price or the usage of a model is unknown."""
     total = 0.0
     for model, usage in by_model.items():
+        if not usage.successful_requests and not usage.total_tokens:  # answered from a cache
+            continue
         price = price_of(model)
         if price is None or not usage.total_tokens:
             return None

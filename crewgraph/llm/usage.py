@@ -12,7 +12,7 @@ from crewgraph.core.usage import UsageCounter, UsageEntry, request_entry
 from crewgraph.llm.conversation import get_field
 from crewgraph.schema import trusted
 
-__all__ = ["LEDGERS", "UsageLedger", "UsageMetrics", "plain_usage", "read_usage", "total"]
+__all__ = ["LEDGERS", "UsageLedger", "UsageMetrics", "plain_usage", "read_langchain_usage", "read_usage", "total"]
 
 
 class UsageMetrics(BaseModel):
@@ -139,6 +139,14 @@ def read_usage(reported: object) -> Usage | None:
         "reasoning_tokens": _number(reported, _REASONING) or 0,
         "cache_creation_tokens": _number(reported, _CREATED) or 0,
     }
+
+
+def read_langchain_usage(reported: object) -> Usage | None:
+    """Parse the `usage_metadata` of a message; one from LangChain's cache, whose `total_cost` is 0, used nothing."""
+    if get_field(reported, "total_cost") != 0:
+        return read_usage(reported)
+    nothing = read_usage({"prompt_tokens": 0})
+    return nothing and {**nothing, "from_cache": True}
 
 
 def _number(reported: object, paths: _Paths) -> int | None:

@@ -30,7 +30,7 @@ from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.errors import CompileError, OutputInvalid, RunError
 from crewgraph.llm.base import accepted_arguments
 from crewgraph.llm.conversation import openai_messages, text_of
-from crewgraph.llm.usage import UsageLedger, read_usage
+from crewgraph.llm.usage import UsageLedger, read_langchain_usage
 from crewgraph.overrides import override_of
 from crewgraph.schema import Metadata, PlainDict, PlainMapping
 from crewgraph.tools.arguments import Refusal
@@ -72,7 +72,7 @@ class UsageCallback(BaseCallbackHandler):
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: object) -> None:
         """Called with a model's response."""
         first = next((generations[0] for generations in response.generations if generations), None)
-        reported = read_usage(getattr(getattr(first, "message", None), "usage_metadata", None))
+        reported = read_langchain_usage(getattr(getattr(first, "message", None), "usage_metadata", None))
         name, meter = self._names.pop(run_id, "model"), METER.get()
         self.usage.count(name, reported)
         if meter is not None and not ASKING.get():

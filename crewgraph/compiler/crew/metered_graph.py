@@ -95,7 +95,8 @@ class RunMeter(ActiveNodes):
         if self.crew.max_tokens is None and self.crew.max_cost is None:
             return
         for _, model, tokens in entries:
-            if not tokens.get("total_tokens") and model not in self._models_without_usage:
+            is_silent = tokens.get("successful_requests") and not tokens.get("total_tokens")
+            if is_silent and model not in self._models_without_usage:
                 self._models_without_usage.add(model)
                 warnings.warn(
                     f"the model `{model}` does not report how many tokens it uses: its requests do not count for the budgets of "
