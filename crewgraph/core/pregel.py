@@ -7,6 +7,7 @@ the counters must be advanced for it. `saving.py` holds what concerns LangGraph'
 
 import asyncio
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
@@ -38,6 +39,8 @@ __all__ = [
     "has_next",
     "inside_effect",
     "leads_on",
+    "named_run",
+    "node_name",
     "place_of",
     "trace_on_demand",
     "untraced",
@@ -267,6 +270,19 @@ def answers_waiting(config: RunnableConfig) -> bool:
     """Whether answers wait for this node; parallel branches would race for them."""
     pad = (config.get("configurable") or {}).get(_SCRATCHPAD)
     return pad is not None and bool(pad.resume or pad.get_null_resume(False) is not None)
+
+
+_RESERVED = re.compile(r"\s*[|:]+\s*")
+
+
+def node_name(text: str) -> str:
+    """Return a name as LangGraph accepts it for a node: without the characters that separate namespaces."""
+    return _RESERVED.sub(" ", text).strip() or "graph"
+
+
+def named_run(config: RunnableConfig | None, name: str) -> RunnableConfig:
+    """Return a config that names the run in the trace, unless the caller did."""
+    return config if config is not None and config.get("run_name") else {**(config or {}), "run_name": name}
 
 
 class _Untraced(Runnable[Any, Any]):

@@ -4,12 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from crewgraph.errors import RunError
+
 if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.base import BaseCheckpointSaver
 
     from crewgraph.definitions.checkpoints import CheckpointSettings
 
-__all__ = ["DEFAULT_OPTIONS", "Checkpointer", "FlowRunOptions", "Inputs", "RunOptions"]
+__all__ = ["DEFAULT_OPTIONS", "Checkpointer", "FlowRunOptions", "Inputs", "RunOptions", "thread_of"]
 
 
 Inputs: TypeAlias = Mapping[str, Any]
@@ -30,6 +33,9 @@ class RunOptions:
     granularity: str = "task"
     """"task" for a node per task, "step" for a graph per task."""
 
+    config: "RunnableConfig | None" = None
+    """LangChain's config for the run."""
+
 
 DEFAULT_OPTIONS = RunOptions()
 """Those of a kickoff without keywords."""
@@ -47,3 +53,22 @@ class FlowRunOptions:
 
     restore_from_state_id: str | None = None
     """The run whose stored state this one begins with."""
+
+
+def thread_of(thread_id: str | None, config: "RunnableConfig | None") -> str | None:
+    """Return the thread of a run: the one given, or that of a caller's config.
+
+    The config that LangGraph gives to a node names the thread of that node's graph, which the run is a part of.
+
+    Raises:
+        RunError: Both are given, and differ.
+    """
+    configurable: dict[str, Any] = (config or {}).get("configurable") or {}
+    configured = configurable.get("thread_id")
+    if configured is None or any(name.startswith("__pregel_") for name in configurable):
+        return thread_id
+    if thread_id is not None and thread_id != configured:
+        raise RunError(
+            f"`thread_id` is {thread_id!r}, and the `thread_id` in `config` is {configured!r}. Give one of them."
+        )
+    return str(configured)

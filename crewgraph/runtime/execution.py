@@ -3,11 +3,11 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from contextvars import copy_context
-from typing import Any
+from contextvars import ContextVar, copy_context
+from typing import Any, TypeVar
 
 from langchain_core.runnables import RunnableConfig
-from langchain_core.runnables.config import var_child_runnable_config
+from langchain_core.runnables.config import ensure_config, merge_configs, var_child_runnable_config
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.config import get_stream_writer
 from langgraph.graph.state import CompiledStateGraph
@@ -17,7 +17,7 @@ from crewgraph.compiler.task.events import NOTES, RunNotes
 from crewgraph.core.cancellation import Cancellation
 from crewgraph.core.interruption import is_interrupted
 from crewgraph.core.loops.bridge import acall, call
-from crewgraph.core.operations import Operation
+from crewgraph.core.operations import Operation, Program
 from crewgraph.core.resources import RunResources
 from crewgraph.errors import RunError
 from crewgraph.events.bus import crewai_event_bus
@@ -25,9 +25,22 @@ from crewgraph.events.stream_context import SINKS
 from crewgraph.runtime.runs.metadata import without_labels
 from crewgraph.runtime.runs.retention import Retention, Trim
 from crewgraph.runtime.streaming.audience import Audience
+from crewgraph.schema import PlainDict
 
-__all__ = ["CallBack", "ReadState", "Run", "WaitForListeners", "interruptible", "interruption", "require_async_methods"]
+__all__ = [
+    "RUN_CONFIG",
+    "CallBack",
+    "ReadState",
+    "Run",
+    "WaitForListeners",
+    "configured",
+    "interruptible",
+    "interruption",
+    "require_async_methods",
+    "with_run_config",
+]
 
+T = TypeVar("T")
 
 _Graph = CompiledStateGraph[Any]
 
@@ -94,6 +107,57 @@ def interruptible() -> Generator[None]:
     else:
         return
     raise interrupt from None
+
+
+RUN_CONFIG: ContextVar[RunnableConfig | None] = ContextVar("crewgraph_run_config", default=None)
+"""The caller's config for the run that a program is beginning; see `configured`."""
+
+
+def configured(config: RunnableConfig | None, program: Program[T]) -> Program[T]:
+    """Run a program that begins a run with a caller's config. Runs inside that run do not see it."""
+    if config is None:
+        return (yield from program)
+    reply: Any = None
+    step: Callable[[Any], Operation] = program.send
+    while True:
+        token = RUN_CONFIG.set(config)
+        try:
+            operation = step(reply)
+        except StopIteration as stop:
+            return stop.value
+        finally:
+            RUN_CONFIG.reset(token)
+        try:
+            reply, step = (yield operation), program.send
+        except BaseException as error:  # noqa: BLE001 - thrown into the program, which decides
+            reply, step = error, program.throw
+
+
+def with_run_config(own: RunnableConfig) -> RunnableConfig:
+    """Return the config of a run's graph with what the caller of the run gave, if anything."""
+    given = RUN_CONFIG.get()
+    if given is None:
+        return own
+    config: RunnableConfig = {**own, "run_name": given.get("run_name") or own.get("run_name", "")}
+    callbacks = given.get("callbacks")
+    if callbacks is not None:
+        around = ensure_config().get("callbacks")
+        is_inherited = callbacks is around or around is None
+        both: RunnableConfig = {} if is_inherited else merge_configs({"callbacks": around}, {"callbacks": callbacks})
+        config["callbacks"] = callbacks if is_inherited else both.get("callbacks")
+    config["tags"] = [*own.get("tags", ()), *(given.get("tags") or ())]
+    config["metadata"] = {**(given.get("metadata") or {}), **own.get("metadata", {})}
+    # A config that LangChain has completed holds its default; a crew knows how many steps it may take.
+    config["recursion_limit"] = max(own.get("recursion_limit", 0), given.get("recursion_limit") or 0)
+    if (most := given.get("max_concurrency")) is not None:
+        config["max_concurrency"] = most
+    values: PlainDict = given.get("configurable") or {}
+    ours = {name for name in values if name.startswith(("__", "checkpoint_"))} | {"thread_id"}
+    config["configurable"] = {
+        **{name: value for name, value in values.items() if name not in ours},
+        **own.get("configurable", {}),
+    }
+    return config
 
 
 class WaitForListeners(Operation):

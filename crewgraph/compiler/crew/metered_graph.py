@@ -18,7 +18,7 @@ from langgraph.types import Command
 from crewgraph.compiler.crew.inputs import CrewInput
 from crewgraph.core.draining import ActiveNodes
 from crewgraph.core.limits import METER, Meter, Place, Stopped, metering
-from crewgraph.core.pregel import place_of
+from crewgraph.core.pregel import named_run, place_of
 from crewgraph.core.saving import InlineGraph
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
@@ -221,15 +221,18 @@ _AMOUNTS: dict[str, Callable[[float], str]] = {
 }
 
 
-def metered(graph: "CompiledStateGraph[Any]", crew: Crew, input_form: CrewInput | None = None) -> "MeteredGraph":
+def metered(
+    graph: "CompiledStateGraph[Any]", crew: Crew, input_form: CrewInput | None = None, run_name: str | None = None
+) -> "MeteredGraph":
     """Return a crew's compiled graph with metered runs.
 
     Args:
         graph: the graph.
         crew: the crew.
         input_form: what it takes from a caller; None for the graphs that kickoffs run, which have checked their inputs.
+        run_name: the name of its runs in traces; None for the name in their config.
     """
-    return MeteredGraph(crew=crew, input_form=input_form, **vars(graph))
+    return MeteredGraph(crew=crew, input_form=input_form, run_name=run_name, **vars(graph))
 
 
 class MeteredGraph(InlineGraph):
@@ -238,13 +241,16 @@ class MeteredGraph(InlineGraph):
     Args:
         crew: the crew.
         input_form: what it takes from a caller.
+        run_name: the name of its runs in traces.
         attributes: the attributes of the `CompiledStateGraph`.
     """
 
-    def __init__(self, *, crew: Crew, input_form: CrewInput | None = None, **attributes: object) -> None:
+    def __init__(
+        self, *, crew: Crew, input_form: CrewInput | None = None, run_name: str | None = None, **attributes: object
+    ) -> None:
         super().__init__(**attributes)
         # In `vars`, so that LangGraph's `copy` passes them to `__init__`.
-        self.crew, self.input_form = crew, input_form
+        self.crew, self.input_form, self.run_name = crew, input_form, run_name
 
     def get_input_jsonschema(self, config: RunnableConfig | None = None) -> dict[str, Any]:
         """Return the JSON schema of the input: the crew's placeholders; see LangGraph."""
@@ -259,6 +265,7 @@ class MeteredGraph(InlineGraph):
             BudgetExceeded: the run has used up a budget of the crew.
         """
         input, meter = self._opened(input, config)
+        config = config if self.run_name is None else named_run(config, self.run_name)
         steps = cast("Any", super().stream(input, config, **kwargs))
         try:
             while True:
@@ -283,6 +290,7 @@ class MeteredGraph(InlineGraph):
             BudgetExceeded: the run has used up a budget of the crew.
         """
         input, meter = self._opened(input, config)
+        config = config if self.run_name is None else named_run(config, self.run_name)
         steps = cast("Any", super().astream(input, config, **kwargs))
         try:
             while True:

@@ -32,7 +32,7 @@ from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.single_node import WHOLE, WholeNode, with_journal
 from crewgraph.compiler.flow.state_changes import ANEW, apply_changes
 from crewgraph.core.journal import appended_in
-from crewgraph.core.pregel import place_of, untraced
+from crewgraph.core.pregel import named_run, node_name, place_of, untraced
 from crewgraph.core.saving import InlineGraph
 from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.flow import Flow
@@ -182,13 +182,22 @@ class FlowForm:
         graph.add_conditional_edges(START, _first, [*plan.methods, END])
         return cls(plan, _compiled(graph), granularity)
 
-    def graph(self, flow: "Flow", *, checkpointer: Any = None, store: object = None, **options: object) -> "FlowGraph":
+    def graph(
+        self,
+        flow: "Flow",
+        *,
+        checkpointer: Any = None,
+        store: object = None,
+        name: str | None = None,
+        **options: object,
+    ) -> "FlowGraph":
         """Return the graph of a flow.
 
         Args:
             flow: the flow.
             checkpointer: where its runs are kept.
             store: a LangGraph store for its methods.
+            name: its name as a node and in traces; None for that of the flow.
             options: other arguments of LangGraph's `compile`.
 
         Raises:
@@ -201,9 +210,9 @@ class FlowForm:
                 f'`{flow.flow_name}`. Compile it with `granularity="method"`.'
             )
         base = _compiled(self.base.builder, **options) if options else self.base
-        name = f"Flow: {flow.flow_name}"
-        fields = {**vars(base), "checkpointer": checkpointer, "store": store, "name": name}
-        return FlowGraph(flow=flow, form=self, **fields)
+        shown_name = node_name(flow.flow_name if name is None else name)
+        fields = {**vars(base), "checkpointer": checkpointer, "store": store, "name": shown_name}
+        return FlowGraph(flow=flow, form=self, run_name=f"Flow: {flow.flow_name}" if name is None else name, **fields)
 
 
 def _compiled(graph: "StateGraph[Any]", **options: Any) -> CompiledStateGraph[Any]:
@@ -236,9 +245,10 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         kept: what makes a `CompiledStateGraph`.
     """
 
-    def __init__(self, *, flow: "Flow", form: FlowForm, **fields: Any) -> None:
+    def __init__(self, *, flow: "Flow", form: FlowForm, run_name: str, **fields: Any) -> None:
         super().__init__(**fields)
-        self.flow, self.form = flow, form  # what stands in `vars` is what LangGraph's `copy` gives to this again
+        # In `vars`, so that LangGraph's `copy` passes them to `__init__`.
+        self.flow, self.form, self.run_name = flow, form, run_name
 
     @property
     def plan(self) -> TriggerPlan:
@@ -279,7 +289,7 @@ class FlowGraph(ShownAsFlow, InlineGraph):
             is_resumed = run.stored and place_of(ensure_config(config)).again
             graph_input = self.begun(self._run_in(ensure_config(config)) if is_resumed else run, inputs)
             run.inputs = dict(inputs)
-        opened: RunnableConfig = {**(config or {}), "configurable": {**configurable, RUN: run}}
+        opened = named_run({**(config or {}), "configurable": {**configurable, RUN: run}}, self.run_name)
         return graph_input, opened
 
     def _inputs_of(self, value: PlainMapping, config: RunnableConfig | None) -> Inputs:

@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.definitions.checkpoints import apply_from_checkpoint
-from crewgraph.definitions.run_options import Checkpointer, Inputs, RunOptions
+from crewgraph.definitions.run_options import Checkpointer, Inputs, RunOptions, thread_of
 from crewgraph.lazy import lazy
 from crewgraph.overrides import overridable, override_of
 
 if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
     from langgraph.cache.base import BaseCache
     from langgraph.graph.state import CompiledStateGraph
     from langgraph.store.base import BaseStore
@@ -63,6 +64,7 @@ class CrewVerbs:
         thread_id: str | None = None,
         checkpointer: Checkpointer = None,
         granularity: str = "task",
+        config: "RunnableConfig | None" = None,
     ) -> "CrewOutput":
         """Run the tasks. Works in scripts, threads and inside a running event loop (a notebook cell).
 
@@ -77,6 +79,8 @@ class CrewVerbs:
             checkpointer: Where to store the run: a LangGraph checkpointer, or False for nowhere. None uses the crew's
                 checkpointer, else the default database.
             granularity: "task" or "step"; see `compile`.
+            config: LangChain's config for the run: `callbacks`, `tags`, `metadata`, `run_name`, `max_concurrency`, and
+                `configurable` with values for tools and, unless `thread_id` is given, the `thread_id`.
 
         Returns:
             The output, or a `PendingCrew` if the run waits for an answer and there is no terminal to ask at.
@@ -89,7 +93,12 @@ class CrewVerbs:
         """
         apply_from_checkpoint(self, from_checkpoint)
         crew, inputs = cast("Crew", self), with_files(inputs, input_files)
-        options = RunOptions(thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
+        options = RunOptions(
+            thread_id=thread_id if config is None else thread_of(thread_id, config),
+            checkpointer=checkpointer,
+            granularity=granularity,
+            config=config,
+        )
         if self._streams():
             return cast("CrewOutput", crew_chunks(crew, inputs, options))
         return kickoff_crew(crew, inputs, options)
@@ -104,11 +113,17 @@ class CrewVerbs:
         thread_id: str | None = None,
         checkpointer: Checkpointer = None,
         granularity: str = "task",
+        config: "RunnableConfig | None" = None,
     ) -> "CrewOutput":
         """Run the tasks on the current event loop; see `kickoff`."""
         apply_from_checkpoint(self, from_checkpoint)
         crew, inputs = cast("Crew", self), with_files(inputs, input_files)
-        options = RunOptions(thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
+        options = RunOptions(
+            thread_id=thread_id if config is None else thread_of(thread_id, config),
+            checkpointer=checkpointer,
+            granularity=granularity,
+            config=config,
+        )
         if self._streams():
             return cast("CrewOutput", acrew_chunks(crew, inputs, options))
         return await akickoff_crew(crew, inputs, options)
@@ -123,6 +138,7 @@ class CrewVerbs:
         thread_id: str | None = None,
         checkpointer: Checkpointer = None,
         granularity: str = "task",
+        config: "RunnableConfig | None" = None,
     ) -> "CrewOutput":
         """CrewAI's name for `akickoff`. If a subclass or a patch overrides `kickoff`, that is called in a thread instead."""
         own = override_of(self, "kickoff")
@@ -137,6 +153,7 @@ class CrewVerbs:
             thread_id=thread_id,
             checkpointer=checkpointer,
             granularity=granularity,
+            config=config,
         )
 
     def kickoff_for_each(
@@ -147,6 +164,7 @@ class CrewVerbs:
         max_concurrency: int | None = None,
         checkpointer: Checkpointer = None,
         granularity: str = "task",
+        config: "RunnableConfig | None" = None,
     ) -> "list[CrewOutput]":
         """Run the tasks once for each of several inputs, and return the outputs in the order of the inputs.
 
@@ -160,13 +178,14 @@ class CrewVerbs:
             max_concurrency: Maximum number of concurrent runs, each in a thread; None means one.
             checkpointer: Where to store the runs, as for `kickoff`.
             granularity: "task" or "step"; see `compile`.
+            config: LangChain's config for the runs, as for `kickoff`.
 
         Raises:
             TypeError: `inputs` is not a list of dicts.
             Exception: As for `kickoff`.
         """
         inputs = all_with_files(inputs, input_files)
-        options = RunOptions(checkpointer=checkpointer, granularity=granularity)
+        options = RunOptions(checkpointer=checkpointer, granularity=granularity, config=config)
         return kickoff_for_each(cast("Crew", self), inputs, options, max_concurrency=max_concurrency)
 
     async def akickoff_for_each(
@@ -177,10 +196,11 @@ class CrewVerbs:
         max_concurrency: int | None = None,
         checkpointer: Checkpointer = None,
         granularity: str = "task",
+        config: "RunnableConfig | None" = None,
     ) -> "list[CrewOutput]":
         """Run the tasks for each input on the current event loop, all concurrently unless `max_concurrency` is set."""
         inputs = all_with_files(inputs, input_files)
-        options = RunOptions(checkpointer=checkpointer, granularity=granularity)
+        options = RunOptions(checkpointer=checkpointer, granularity=granularity, config=config)
         return await akickoff_for_each(cast("Crew", self), inputs, options, max_concurrency=max_concurrency)
 
     async def kickoff_for_each_async(
@@ -191,10 +211,16 @@ class CrewVerbs:
         max_concurrency: int | None = None,
         checkpointer: Checkpointer = None,
         granularity: str = "task",
+        config: "RunnableConfig | None" = None,
     ) -> "list[CrewOutput]":
         """CrewAI's name for `akickoff_for_each`."""
         return await self.akickoff_for_each(
-            inputs, input_files, max_concurrency=max_concurrency, checkpointer=checkpointer, granularity=granularity
+            inputs,
+            input_files,
+            max_concurrency=max_concurrency,
+            checkpointer=checkpointer,
+            granularity=granularity,
+            config=config,
         )
 
     def stream(
@@ -205,6 +231,7 @@ class CrewVerbs:
         thread_id: str | None = None,
         checkpointer: Checkpointer = None,
         granularity: str = "task",
+        config: "RunnableConfig | None" = None,
     ) -> "Generator[StreamItem]":
         """Run the tasks and yield events as they happen; the last one holds the output.
 
@@ -217,11 +244,17 @@ class CrewVerbs:
             thread_id: The name to store the run under, for `resume`; None generates one, which the first item holds.
             checkpointer: Where to store the run, as for `kickoff`.
             granularity: "task" or "step"; see `compile`.
+            config: LangChain's config for the run, as for `kickoff`.
 
         Raises:
             Exception: As for `kickoff`, after the items of what completed.
         """
-        options = RunOptions(thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
+        options = RunOptions(
+            thread_id=thread_id if config is None else thread_of(thread_id, config),
+            checkpointer=checkpointer,
+            granularity=granularity,
+            config=config,
+        )
         return stream_crew(cast("Crew", self), with_files(inputs, input_files), options)
 
     def astream(
@@ -232,13 +265,19 @@ class CrewVerbs:
         thread_id: str | None = None,
         checkpointer: Checkpointer = None,
         granularity: str = "task",
+        config: "RunnableConfig | None" = None,
     ) -> "AsyncGenerator[StreamItem]":
         """Run the tasks on the current event loop and yield events as they happen; see `stream`.
 
         If the loop may be left early, use `async with contextlib.aclosing(crew.astream()) as items`; otherwise the run stops
         only when the generator is garbage-collected.
         """
-        options = RunOptions(thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
+        options = RunOptions(
+            thread_id=thread_id if config is None else thread_of(thread_id, config),
+            checkpointer=checkpointer,
+            granularity=granularity,
+            config=config,
+        )
         return astream_crew(cast("Crew", self), with_files(inputs, input_files), options)
 
     def _streams(self) -> bool:
@@ -275,6 +314,7 @@ class CrewVerbs:
         *,
         checkpointer: Checkpointer = None,
         granularity: str = "task",
+        config: "RunnableConfig | None" = None,
     ) -> "CrewOutput":
         """Bring the run of a thread to its end, whatever has become of it: the job of a queue, which may be delivered twice.
 
@@ -286,13 +326,14 @@ class CrewVerbs:
             inputs: Values for the `{placeholders}` of a new run.
             checkpointer: Where the run is stored, as for `kickoff`.
             granularity: "task" or "step" of a new run; see `compile`.
+            config: LangChain's config for the run, as for `kickoff`.
 
         Raises:
             ThreadBusy: Somebody runs the thread now. A queue must try again later: what runs may still die.
             RunError: Runs are not stored.
             Exception: As for `kickoff`.
         """
-        options = RunOptions(checkpointer=checkpointer, granularity=granularity)
+        options = RunOptions(checkpointer=checkpointer, granularity=granularity, config=config)
         return run_or_resume_crew(cast("Crew", self), thread_id, inputs, options)
 
     async def arun_or_resume(
@@ -302,9 +343,10 @@ class CrewVerbs:
         *,
         checkpointer: Checkpointer = None,
         granularity: str = "task",
+        config: "RunnableConfig | None" = None,
     ) -> "CrewOutput":
         """Bring the run of a thread to its end on the current event loop; see `run_or_resume`."""
-        options = RunOptions(checkpointer=checkpointer, granularity=granularity)
+        options = RunOptions(checkpointer=checkpointer, granularity=granularity, config=config)
         return await arun_or_resume_crew(cast("Crew", self), thread_id, inputs, options)
 
     def compile(
@@ -316,6 +358,7 @@ class CrewVerbs:
         cache: "BaseCache[Any] | None" = None,
         interrupt_before: Sequence[str] = (),
         interrupt_after: Sequence[str] = (),
+        name: str | None = None,
     ) -> "CompiledStateGraph[Any]":
         """Compile the crew to a LangGraph graph: a node per task, with the state `{"inputs": {...}, <task>: <output>}`.
 
@@ -327,6 +370,7 @@ class CrewVerbs:
             cache: A LangGraph cache for the nodes.
             interrupt_before: Nodes to interrupt before: tasks, steps ("tools"), or steps of one task ("research:tools").
             interrupt_after: Nodes to interrupt after.
+            name: The graph's name, as a node of another graph and in traces; None for that of the crew.
 
         Raises:
             CompileError: The crew uses a feature that cannot be compiled, or a node to interrupt at does not exist.
@@ -339,4 +383,5 @@ class CrewVerbs:
             cache=cache,
             interrupt_before=interrupt_before,
             interrupt_after=interrupt_after,
+            name=name,
         )

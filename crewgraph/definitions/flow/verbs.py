@@ -10,13 +10,14 @@ from crewgraph.definitions.checkpoints import CheckpointSettings, ForkVerb
 from crewgraph.definitions.crew.pending import RunFilter, RunInfo, WantedStatus
 from crewgraph.definitions.flow.feedback import PendingFeedbackContext, PendingFlow
 from crewgraph.definitions.flow.step import FlowStep
-from crewgraph.definitions.run_options import FlowRunOptions, Inputs
+from crewgraph.definitions.run_options import FlowRunOptions, Inputs, thread_of
 from crewgraph.errors import RunError
 from crewgraph.events.frames import AsyncStreamSession, StreamSession
 from crewgraph.lazy import lazy
 from crewgraph.overrides import overridable, override_of
 
 if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
     from langgraph.graph.state import CompiledStateGraph
 
     from crewgraph.definitions.flow.flow import Flow
@@ -158,6 +159,8 @@ class FlowVerbs(FlowDrawings):
         input_files: Mapping[str, object] | None = None,
         from_checkpoint: CheckpointSettings | None = None,
         restore_from_state_id: str | None = None,
+        *,
+        config: "RunnableConfig | None" = None,
         **more: object,
     ) -> Any:
         """Run the flow.
@@ -169,6 +172,8 @@ class FlowVerbs(FlowDrawings):
             from_checkpoint: The checkpoint to continue from. Without `restore_from`, sets how checkpoints of this flow are made
                 from now on.
             restore_from_state_id: The run whose stored state this run starts with, under a new `id`.
+            config: LangChain's config for the run: `callbacks`, `tags`, `metadata`, `run_name`, `max_concurrency`, and
+                `configurable` with values for tools and, unless `inputs` has an `id`, the `thread_id`.
             more: More inputs.
 
         Returns:
@@ -184,12 +189,12 @@ class FlowVerbs(FlowDrawings):
         options = FlowRunOptions(
             input_files=input_files, from_checkpoint=from_checkpoint, restore_from_state_id=restore_from_state_id
         )
-        merged = self.prepare_inputs(_merge_inputs(inputs, more), options)
+        merged = self.prepare_inputs(_merge_inputs(inputs, more, config), options)
         own = override_of(self, "kickoff_async")
         if own is not None:
-            return call(own, merged or None)
+            return call(own, merged or None, **({} if config is None else {"config": config}))
         flow = cast("Flow", self)
-        return flow_chunks(flow, merged) if self.streaming else kickoff_flow(flow, merged)
+        return flow_chunks(flow, merged, config) if self.streaming else kickoff_flow(flow, merged, config)
 
     @overridable
     async def kickoff_async(
@@ -198,15 +203,17 @@ class FlowVerbs(FlowDrawings):
         input_files: Mapping[str, Any] | None = None,
         from_checkpoint: CheckpointSettings | None = None,
         restore_from_state_id: str | None = None,
+        *,
+        config: "RunnableConfig | None" = None,
         **more: object,
     ) -> Any:
         """Run the flow on the current event loop; see `kickoff`."""
         options = FlowRunOptions(
             input_files=input_files, from_checkpoint=from_checkpoint, restore_from_state_id=restore_from_state_id
         )
-        merged = self.prepare_inputs(_merge_inputs(inputs, more), options)
+        merged = self.prepare_inputs(_merge_inputs(inputs, more, config), options)
         flow = cast("Flow", self)
-        return aflow_chunks(flow, merged) if self.streaming else await akickoff_flow(flow, merged)
+        return aflow_chunks(flow, merged, config) if self.streaming else await akickoff_flow(flow, merged, config)
 
     async def akickoff(
         self,
@@ -214,12 +221,23 @@ class FlowVerbs(FlowDrawings):
         input_files: Mapping[str, object] | None = None,
         from_checkpoint: CheckpointSettings | None = None,
         restore_from_state_id: str | None = None,
+        *,
+        config: "RunnableConfig | None" = None,
         **more: object,
     ) -> Any:
         """Run the flow on the current event loop; see `kickoff`."""
-        return await self.kickoff_async(inputs, input_files, from_checkpoint, restore_from_state_id, **more)
+        return await self.kickoff_async(
+            inputs, input_files, from_checkpoint, restore_from_state_id, config=config, **more
+        )
 
-    def stream(self, inputs: Inputs | None = None, *, feedback: Any = None, **more: Any) -> "Generator[StreamItem]":
+    def stream(
+        self,
+        inputs: Inputs | None = None,
+        *,
+        feedback: Any = None,
+        config: "RunnableConfig | None" = None,
+        **more: Any,
+    ) -> "Generator[StreamItem]":
         """Run the flow and yield events as they happen; the last one holds the result.
 
         The run advances as items are consumed. Models are asked to stream. Leaving the loop stops the run; if it is stored, the
@@ -228,23 +246,29 @@ class FlowVerbs(FlowDrawings):
         Args:
             inputs: As for `kickoff`; with `id`, continues the run of that id.
             feedback: With `id`, the answer that the run waits for, as for `resume`.
+            config: LangChain's config for the run, as for `kickoff`.
             more: More inputs.
 
         Raises:
             RunError: There is an answer, but no `id`.
             Exception: As for `kickoff`, after the items of what completed.
         """
-        return stream_flow(cast("Flow", self), _merge_inputs(inputs, more), feedback)
+        return stream_flow(cast("Flow", self), _merge_inputs(inputs, more, config), feedback, config)
 
     def astream(
-        self, inputs: Inputs | None = None, *, feedback: Any = None, **more: Any
+        self,
+        inputs: Inputs | None = None,
+        *,
+        feedback: Any = None,
+        config: "RunnableConfig | None" = None,
+        **more: Any,
     ) -> "AsyncGenerator[StreamItem]":
         """Run the flow on the current event loop and yield events as they happen; see `stream`.
 
         If the loop may be left early, use `async with contextlib.aclosing(flow.astream()) as items`; otherwise the run stops
         only when the generator is garbage-collected.
         """
-        return astream_flow(cast("Flow", self), _merge_inputs(inputs, more), feedback)
+        return astream_flow(cast("Flow", self), _merge_inputs(inputs, more, config), feedback, config)
 
     def stream_events(
         self,
@@ -339,7 +363,13 @@ class FlowVerbs(FlowDrawings):
         return ask(message, timeout, metadata)
 
     def compile(
-        self, *, checkpointer: Any = None, store: object = None, granularity: str | None = None, **options: object
+        self,
+        *,
+        checkpointer: Any = None,
+        store: object = None,
+        granularity: str | None = None,
+        name: str | None = None,
+        **options: object,
     ) -> "CompiledStateGraph[Any]":
         """Compile the flow to a LangGraph graph.
 
@@ -347,13 +377,16 @@ class FlowVerbs(FlowDrawings):
             checkpointer: Where runs are stored; None inherits that of a parent graph.
             store: A LangGraph store for the methods.
             granularity: "method" for a node per method, "flow" for a single node; None uses that of the flow.
+            name: The graph's name, as a node of another graph and in traces; None for that of the flow.
             options: Other arguments of LangGraph's `compile`, such as `interrupt_before`.
 
         Raises:
             DefinitionError: The flow is invalid.
             CompileError: The granularity is unknown, or has no node to interrupt at.
         """
-        return compile_flow(cast("Flow", self), granularity, checkpointer=checkpointer, store=store, **options)
+        return compile_flow(
+            cast("Flow", self), granularity, checkpointer=checkpointer, store=store, name=name, **options
+        )
 
     @hybridmethod
     def runs(
@@ -429,15 +462,21 @@ class FlowVerbs(FlowDrawings):
         return state_of_enclosing_run(cast("Flow", self), otherwise)
 
 
-def _merge_inputs(inputs: Any, more: dict[str, object]) -> dict[str, object]:
-    """Merge `inputs` with keyword inputs.
+def _merge_inputs(inputs: Any, more: dict[str, object], config: "RunnableConfig | None" = None) -> dict[str, object]:
+    """Merge `inputs` with keyword inputs, and with the thread of a caller's config as their `id`.
 
     Raises:
         TypeError: `inputs` is not a mapping.
+        RunError: The inputs have another `id` than the config.
     """
     if inputs is not None and not isinstance(inputs, Mapping):
         raise TypeError(f'`inputs` is {inputs!r:.80}; give a dict of names and values: {{"topic": "rain"}}')
-    return {**(inputs or {}), **more}
+    merged: dict[str, object] = {**(inputs or {}), **more}
+    if config is None:
+        return merged
+    given = merged.get("id")
+    thread_id = thread_of(None if given is None else str(given), config)
+    return merged if thread_id is None or given is not None else {**merged, "id": thread_id}
 
 
 class PendingFlowVerbs:

@@ -14,6 +14,7 @@ from crewgraph.compiler.preflight import check_crew
 from crewgraph.compiler.task.binding import TaskBinding, bind_tasks, crew_graph_key
 from crewgraph.compiler.task.lessons import TrainingData, training_data_of
 from crewgraph.compiler.task.training import TRAINING
+from crewgraph.core.pregel import node_name
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.task.output import set_fields
 from crewgraph.errors import CompileError
@@ -44,6 +45,7 @@ def compile_crew(
     cache: Any = None,
     interrupt_before: Sequence[str] = (),
     interrupt_after: Sequence[str] = (),
+    name: str | None = None,
 ) -> Graph:
     """Compile a crew to a graph for the caller; see `Crew.compile`."""
     form = Granularity(
@@ -61,10 +63,11 @@ def compile_crew(
         cache=cache,
         interrupt_before=form.tasks(form.before, tasks or ()),
         interrupt_after=form.tasks(form.after, tasks or ()),
-        name=f"Crew: {crew.name}",
+        name=node_name((crew.name or "crew") if name is None else name),
     )
     channels = [str(name) for name in graph.channels]
-    return metered(compiled, crew, crew_input(tasks or bind_tasks(crew), channels))
+    run_name = f"Crew: {crew.name}" if name is None else name
+    return metered(compiled, crew, crew_input(tasks or bind_tasks(crew), channels), run_name)
 
 
 def graph_of(crew: Crew, checkpointer: Any, granularity: str = "task") -> CrewGraph:
@@ -84,7 +87,7 @@ def graph_of(crew: Crew, checkpointer: Any, granularity: str = "task") -> CrewGr
         planning = planning_binding(crew, tasks)
         form = Granularity(granularity=_checked_granularity(granularity), stored=checkpointer is not False)
         graph = crew_graph(crew, tasks, form, planning)
-        compiled = graph.compile(checkpointer=checkpointer, name=f"Crew: {crew.name}")
+        compiled = graph.compile(checkpointer=checkpointer)
         cached = CrewGraph(metered(compiled, crew), tasks, planning)
         crew.kept.put(key, cached)
     set_fields(crew, planning_tasks=[] if cached.planning is None else [cached.planning.task])

@@ -52,7 +52,17 @@ from crewgraph.runtime.crew.results import (
     without_files,
     written_so_far,
 )
-from crewgraph.runtime.execution import CallBack, ReadState, Run, WaitForListeners, interruptible, interruption
+from crewgraph.runtime.execution import (
+    RUN_CONFIG,
+    CallBack,
+    ReadState,
+    Run,
+    WaitForListeners,
+    configured,
+    interruptible,
+    interruption,
+    with_run_config,
+)
 from crewgraph.runtime.run_hooks import (
     SnapshotOrigin,
     callback_arguments,
@@ -131,6 +141,9 @@ def kickoff_program(
     audience: CrewAudience | None = None,
 ) -> Program[CrewOutput]:
     """Return a kickoff as a program; the audience is notified of its start here, and then by events."""
+    if options.config is not None:
+        program = kickoff_program(crew, inputs, replace(options, config=None), audience)
+        return (yield from configured(options.config, program))
     start = crew.take_start()
     if start is not None:
         continued: Program[CrewOutput] = start(crew, inputs, options, audience)
@@ -227,13 +240,13 @@ def _resume(
 def run_or_resume_crew(crew: Crew, thread_id: str, inputs: Inputs | None, options: RunOptions) -> CrewOutput:
     """Run a thread to its end, whatever has become of it before; see `Crew.run_or_resume`."""
     with interruptible():
-        return drive(_run_or_resume(crew, thread_id, inputs, options))
+        return drive(configured(options.config, _run_or_resume(crew, thread_id, inputs, options)))
 
 
 async def arun_or_resume_crew(crew: Crew, thread_id: str, inputs: Inputs | None, options: RunOptions) -> CrewOutput:
     """Run a thread to its end on this event loop; see `Crew.run_or_resume`."""
     with interruptible():
-        return await adrive(_run_or_resume(crew, thread_id, inputs, options))
+        return await adrive(configured(options.config, _run_or_resume(crew, thread_id, inputs, options)))
 
 
 def _run_or_resume(crew: Crew, thread_id: str, inputs: Inputs | None, options: RunOptions) -> Program[CrewOutput]:
@@ -488,7 +501,7 @@ def _config(crew: Crew, tasks: Sequence[TaskBinding], place: RunPlace) -> Runnab
     if parallel > 1:
         # LangGraph's own pool has cpu + 4 threads: parallel tasks would wait for each other.
         config["max_concurrency"] = parallel + 4
-    return config
+    return config if RUN_CONFIG.get() is None else with_run_config(config)
 
 
 def _warn_of_open_placeholders(crew: Crew, inputs: Inputs) -> None:

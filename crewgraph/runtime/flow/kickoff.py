@@ -39,7 +39,16 @@ from crewgraph.errors import CompileError, DefinitionError, RunError
 from crewgraph.events.flow import FlowFailedEvent, FlowFinishedEvent, FlowPausedEvent, FlowStartedEvent
 from crewgraph.events.lineage import running
 from crewgraph.hooks.points import HookAborted
-from crewgraph.runtime.execution import ReadState, Run, WaitForListeners, interruptible, interruption
+from crewgraph.runtime.execution import (
+    RUN_CONFIG,
+    ReadState,
+    Run,
+    WaitForListeners,
+    configured,
+    interruptible,
+    interruption,
+    with_run_config,
+)
 from crewgraph.runtime.run_hooks import flow_observers, observed, run_entry_hooks, with_failure_hooks, with_run_hooks
 from crewgraph.runtime.run_target import own_saver
 from crewgraph.runtime.runs.metadata import FLOW_GRANULARITY, FLOW_NAME, has_single_node
@@ -130,16 +139,16 @@ def rewind(graph: FlowGraph, config: object, values: GraphState) -> Program[Mapp
 _MOST_STEPS = 10**9
 
 
-def kickoff_flow(flow: "Flow", inputs: dict[str, object]) -> Any:
+def kickoff_flow(flow: "Flow", inputs: dict[str, object], config: RunnableConfig | None = None) -> Any:
     """Run a flow; see `Flow.kickoff`."""
     with interruptible():
-        return drive(run_of(flow, inputs, None))
+        return drive(run_of(flow, inputs, None, config))
 
 
-async def akickoff_flow(flow: "Flow", inputs: dict[str, object]) -> Any:
+async def akickoff_flow(flow: "Flow", inputs: dict[str, object], config: RunnableConfig | None = None) -> Any:
     """Run a flow on this event loop; see `Flow.akickoff`."""
     with interruptible():
-        return await adrive(run_of(flow, inputs, None))
+        return await adrive(run_of(flow, inputs, None, config))
 
 
 def resume_flow(flow: "Flow", flow_id: str, feedback: object) -> Any:
@@ -186,12 +195,16 @@ def _begin_or_resume(graph: FlowGraph, run: FlowRun, flow_id: str) -> Program[An
     return (yield from execute_flow(graph, run, run.inputs, flow_id))
 
 
-def run_of(flow: "Flow", inputs: dict[str, object], feedback: object) -> Program[Any]:
+def run_of(
+    flow: "Flow", inputs: dict[str, object], feedback: object, config: RunnableConfig | None = None
+) -> Program[Any]:
     """Return a kickoff as a program, or the resumption of a run with an answer.
 
     Raises:
         RunError: there is an answer, but no `id` of the pending run.
     """
+    if config is not None:
+        return configured(config, run_of(flow, inputs, feedback))
     if feedback is None:
         return _kickoff(flow, inputs)
     if "id" not in inputs:
@@ -310,7 +323,7 @@ def _take_up(graph: FlowGraph, run: FlowRun, inputs: Inputs) -> Program[object]:
         run.read(values)
         before = flow.restored_state(run.revived(_persisted_values(run, values)["state"])) if run.marks else run.state
         run.state = flow.new_state(inputs, before)
-    elif not _load_persisted(flow, run, thread_id) and extra is None:
+    elif not _load_persisted(flow, run, thread_id) and extra is None and RUN_CONFIG.get() is None:
         warnings.warn(
             f"no run of flow `{flow.flow_name}` is kept under `{thread_id}`; a new one begins",
             stacklevel=user_stacklevel(),
@@ -485,7 +498,7 @@ def _config(graph: FlowGraph, run: FlowRun, thread_id: str | None) -> RunnableCo
         config["configurable"] = {RUN: run, "thread_id": None if thread_id is None else storable_id(thread_id, "flow")}
     if run.claim is not None:
         config["configurable"] = {**config.get("configurable", {}), CLAIM: run.claim}
-    return config
+    return config if RUN_CONFIG.get() is None else with_run_config(config)
 
 
 def execute_flow(

@@ -3,6 +3,8 @@
 from collections.abc import AsyncGenerator, Generator
 from typing import Any
 
+from langchain_core.runnables import RunnableConfig
+
 from crewgraph.definitions.chunks import FlowStreamingOutput
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.stream import StreamItem
@@ -26,28 +28,38 @@ class _FrameAudience(Audience):
         return Ended(result)
 
 
-def _watched(flow: "Flow", inputs: dict[str, object], feedback: object = None) -> WatchedRun:
-    return WatchedRun(run_of(flow, inputs, feedback), FlowAudience(flow))
+def _watched(
+    flow: "Flow", inputs: dict[str, object], feedback: object = None, config: RunnableConfig | None = None
+) -> WatchedRun:
+    return WatchedRun(run_of(flow, inputs, feedback, config), FlowAudience(flow))
 
 
-def stream_flow(flow: "Flow[Any]", inputs: dict[str, object], feedback: object) -> Generator[StreamItem]:
+def stream_flow(
+    flow: "Flow[Any]", inputs: dict[str, object], feedback: object, config: RunnableConfig | None = None
+) -> Generator[StreamItem]:
     """Run a flow and yield its items; see `Flow.stream`."""
-    return _watched(flow, inputs, feedback).items()
+    return _watched(flow, inputs, feedback, config).items()
 
 
-def astream_flow(flow: "Flow[Any]", inputs: dict[str, object], feedback: object) -> AsyncGenerator[StreamItem]:
+def astream_flow(
+    flow: "Flow[Any]", inputs: dict[str, object], feedback: object, config: RunnableConfig | None = None
+) -> AsyncGenerator[StreamItem]:
     """Run a flow on this event loop and yield its items; see `Flow.astream`."""
-    return _watched(flow, inputs, feedback).aitems()
+    return _watched(flow, inputs, feedback, config).aitems()
 
 
-def flow_chunks(flow: "Flow[Any]", inputs: dict[str, object]) -> FlowStreamingOutput:
+def flow_chunks(
+    flow: "Flow[Any]", inputs: dict[str, object], config: RunnableConfig | None = None
+) -> FlowStreamingOutput:
     """Return the output of `kickoff` for a flow with `stream=True`."""
-    return _watched(flow, inputs).chunks(FlowStreamingOutput)
+    return _watched(flow, inputs, config=config).chunks(FlowStreamingOutput)
 
 
-def aflow_chunks(flow: "Flow[Any]", inputs: dict[str, object]) -> FlowStreamingOutput:
+def aflow_chunks(
+    flow: "Flow[Any]", inputs: dict[str, object], config: RunnableConfig | None = None
+) -> FlowStreamingOutput:
     """Return the output of `kickoff_async` for a flow with `stream=True`."""
-    return _watched(flow, inputs).achunks(FlowStreamingOutput)
+    return _watched(flow, inputs, config=config).achunks(FlowStreamingOutput)
 
 
 def frames(flow: "Flow[Any]", inputs: dict[str, object]) -> StreamSession[object]:
