@@ -18,6 +18,7 @@ from langchain_core.runnables.config import ensure_config, set_config_context
 from langgraph._internal._runnable import RunnableSeq
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.pregel import Pregel
+from langgraph.pregel._write import ChannelWrite, ChannelWriteTupleEntry
 from langgraph.types import Interrupt
 
 from crewgraph.core.replay import is_traced
@@ -31,6 +32,7 @@ __all__ = [
     "KEPT_NOWHERE",
     "Place",
     "Used",
+    "add_writes",
     "answers_waiting",
     "asked_in",
     "coming",
@@ -270,6 +272,19 @@ def answers_waiting(config: RunnableConfig) -> bool:
     """Whether answers wait for this node; parallel branches would race for them."""
     pad = (config.get("configurable") or {}).get(_SCRATCHPAD)
     return pad is not None and bool(pad.resume or pad.get_null_resume(False) is not None)
+
+
+def add_writes(graph: "Pregel[Any]", name: str, writes: Callable[[Any], Sequence[tuple[str, object]]]) -> None:
+    """Let a node of a compiled graph write more, made of what it returned, also where it is edited in the node's name.
+
+    Args:
+        graph: the compiled graph, before a run.
+        name: the node's name.
+        writes: returns channels and what to write into them.
+    """
+    writers = cast("list[Runnable[Any, Any]]", graph.nodes[name].writers)
+    first = cast("ChannelWrite", writers[0])  # of the state's channels; those behind it lead to other nodes
+    writers[0] = ChannelWrite([*first.writes, ChannelWriteTupleEntry(mapper=writes)])
 
 
 _RESERVED = re.compile(r"\s*[|:]+\s*")

@@ -57,6 +57,7 @@ def test_asynchronous_tasks_run_at_the_same_time(mode: Mode, count: int):
 def test_asynchronous_tasks_run_at_the_same_time_in_the_compiled_graph_too(mode: Mode):
     graph = mode.compile(meeting_crew(4, meeting(4, mode)))
     state = mode.invoke(graph, {"inputs": {}})
+    assert state.pop("output") == "all are done"
     assert [one["raw"] for one in state.values()] == [
         "m0 is done",
         "m1 is done",

@@ -217,7 +217,7 @@ def test_the_graph_has_a_node_for_it_and_its_schemas_stay_as_they_were():
     edges = {(edge.source, edge.target) for edge in graph.get_graph().edges}
     assert edges == {("__start__", "planning"), ("planning", "dive"), ("dive", "__end__")}
     assert list(graph.get_input_jsonschema()["properties"]) == ["inputs"]
-    assert list(graph.get_output_jsonschema()["properties"]) == ["dive"]
+    assert list(graph.get_output_jsonschema()["properties"]) == ["dive", "output"]
 
 
 def test_a_task_of_that_name_gets_another_one(mode: Mode):

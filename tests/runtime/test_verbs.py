@@ -45,6 +45,7 @@ def test_a_later_task_is_given_the_earlier_ones_text(mode: Mode):
 def test_the_compiled_graph_gives_each_tasks_output_under_its_name(mode: Mode):
     graph = mode.compile(two_tasks(ScriptedLLM(["facts", "report"])))
     state = mode.invoke(graph, {"inputs": {"topic": "rain"}})
+    assert state.pop("output") == "report"
     assert {name: output["raw"] for name, output in state.items()} == {"research_task": "facts", "report": "report"}
 
 

@@ -1,7 +1,7 @@
 """The graph of a crew: tasks in order, asynchronous ones in parallel branches, conditional ones behind conditional edges."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, cast
 
@@ -10,7 +10,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.utils.runnable import RunnableCallable
 
 from crewgraph.compiler.crew.planning import crew_plan_body, planning_binding
-from crewgraph.compiler.crew.state import INPUTS, PLANNING, schema
+from crewgraph.compiler.crew.state import INPUTS, MESSAGES, PLANNING, schema
 from crewgraph.compiler.preflight import check_crew, warn_without_effect
 from crewgraph.compiler.task.binding import TaskBinding, bind_tasks
 from crewgraph.compiler.task.body import skipped_output, task_body
@@ -232,6 +232,9 @@ class Granularity:
     after: tuple[str, ...] = ()
     """Nodes to interrupt after."""
 
+    channels: Mapping[str, object] = field(default_factory=dict[str, object])
+    """Channels beside the inputs and those of tasks, with their types."""
+
     def node(self, assignment: TaskBinding, sources: Sequence[str]) -> Any:
         """Return the node of a task that reads some channels."""
         if self.granularity == "step":
@@ -305,9 +308,11 @@ def crew_graph(
     planning, form = planning or planning_binding(crew, tasks), form or Granularity()
     outputs = [assignment.slug for assignment in tasks]
     graph = StateGraph(
-        schema("CrewState", [INPUTS, *([PLANNING] if planning else []), *outputs]),
-        input_schema=schema("CrewInput", [INPUTS]),
-        output_schema=schema("CrewResult", outputs),
+        schema("CrewState", [INPUTS, *([PLANNING] if planning else []), *outputs], form.channels),
+        input_schema=schema(
+            "CrewInput", [INPUTS], {name: form.channels[name] for name in form.channels if name == MESSAGES}
+        ),
+        output_schema=schema("CrewResult", outputs, form.channels),
     )
     if planning is None:
         wire_sequential(graph, tasks, form.node)

@@ -6,7 +6,8 @@ from typing import Any, cast
 
 from langgraph.types import Command
 
-from crewgraph.compiler.crew.state import INPUTS
+from crewgraph.compiler.crew.conversation import with_last_message
+from crewgraph.compiler.crew.state import INPUTS, MESSAGES
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.errors import MissingInput, RunError
 from crewgraph.schema import PlainDict, PlainMapping
@@ -24,8 +25,11 @@ class CrewInput:
     placeholders: Mapping[str, Sequence[str]]
     """For each placeholder the texts that hold it, such as "description of task `research`"."""
 
-    channels: frozenset[str]
+    channels: frozenset[str] = frozenset()
     """The keys of the graph's state."""
+
+    conversed: str | None = None
+    """The placeholder that takes the last message of a conversation; None if the graph takes part in none."""
 
     def read(self, value: object) -> object:
         """Return an input as the graph takes it: `{"topic": "rain"}` is `{"inputs": {"topic": "rain"}}`.
@@ -36,7 +40,7 @@ class CrewInput:
         """
         if value is None or isinstance(value, Command) or not isinstance(value, Mapping):
             return cast("object", value)
-        given = dict(cast("PlainDict", value))
+        given = dict(cast("PlainDict", self.with_last_message(cast("object", value))))
         is_state = bool(given.keys() & self.channels)
         unread = [name for name in given if name not in (self.channels if is_state else self.placeholders)]
         if unread:
@@ -47,6 +51,14 @@ class CrewInput:
         if isinstance(inputs, Mapping):
             self._check_complete(cast("PlainMapping", inputs))
         return given if is_state else {INPUTS: given}
+
+    def with_last_message(self, value: object) -> object:
+        """Return an input with the last message of its conversation among the inputs, if the graph takes part in one.
+
+        Raises:
+            RunError: There are messages, but none of a person.
+        """
+        return value if self.conversed is None else with_last_message(value, self.conversed)
 
     def _check_complete(self, inputs: Mapping[str, object]) -> None:
         missing = [name for name in self.placeholders if name not in inputs]
@@ -69,16 +81,19 @@ class CrewInput:
             fields = {
                 INPUTS: {"title": INPUTS, "type": "object", "description": "No text of the crew has a placeholder."}
             }
-        return {"title": "CrewInput", "type": "object", "properties": fields, "required": list(self.placeholders)}
+        required = [name for name in self.placeholders if name != self.conversed]
+        if self.conversed is not None:
+            fields[MESSAGES] = {
+                "title": MESSAGES,
+                "type": "array",
+                "items": {"type": "object"},
+                "description": "The conversation.",
+            }
+        return {"title": "CrewInput", "type": "object", "properties": fields, "required": required}
 
 
-def crew_input(tasks: Sequence[TaskBinding], channels: Sequence[str]) -> CrewInput:
-    """Return what the graph of these tasks takes.
-
-    Args:
-        tasks: the crew's tasks.
-        channels: the keys of the graph's state.
-    """
+def crew_input(tasks: Sequence[TaskBinding]) -> CrewInput:
+    """Return what a crew of these tasks takes."""
     found: dict[str, list[str]] = {}
     parts: list[tuple[Any, str, str]] = []
     for binding in tasks:
@@ -90,4 +105,4 @@ def crew_input(tasks: Sequence[TaskBinding], channels: Sequence[str]) -> CrewInp
     for definition, field, where in parts:
         for name in sorted(definition.open_placeholders(field)):
             found.setdefault(name, []).append(where)
-    return CrewInput({name: tuple(places) for name, places in found.items()}, frozenset(channels))
+    return CrewInput({name: tuple(places) for name, places in found.items()})

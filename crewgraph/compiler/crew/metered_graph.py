@@ -313,8 +313,8 @@ class MeteredGraph(InlineGraph):
         parent, current = var_child_runnable_config.get() or {}, config or {}
         place = place_of({"configurable": {**parent.get("configurable", {}), **current.get("configurable", {})}})
         stored = place.saver is not None if self.checkpointer in (None, True) else self.checkpointer is not False
-        if self.input_form is not None and not place.task:  # a node of a larger graph is given that graph's state
-            input = self.input_form.read(input)
+        if self.input_form is not None:  # a node of a larger graph is given that graph's state
+            input = self.input_form.with_last_message(input) if place.task else self.input_form.read(input)
         is_resumed = input is None or isinstance(input, Command) or place.again
         meter = RunMeter(
             self.crew,

@@ -1,11 +1,12 @@
 """The state of a crew's graph: its inputs, its plan if it has one, and a channel per task."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from typing_extensions import TypedDict  # typing's own has no JSON schema before Python 3.12, which Studio asks for
 
-__all__ = ["INPUTS", "PLANNING", "TASK", "schema"]
+__all__ = ["INPUTS", "MESSAGES", "OUTPUT", "PLANNING", "TASK", "schema"]
 
 
 INPUTS = "inputs"
@@ -14,11 +15,23 @@ INPUTS = "inputs"
 PLANNING = "planning"
 """The node that makes a crew's plan, and its channel."""
 
+OUTPUT = "output"
+"""The channel of the crew's result, in graphs for callers."""
+
+MESSAGES = "messages"
+"""The channel of a conversation, in graphs that take part in one."""
+
 TASK = "task"
 """The key that identifies the task of an output in the state: its `id` in that process, its `key`, and its `number`."""
 
 
-def schema(name: str, channels: Iterable[str]) -> Any:
-    """Create a state type of these channels, each a dict that may be missing: the whole state, or what a node reads."""
-    fields: dict[str, object] = dict.fromkeys(channels, dict[str, Any])
+def schema(name: str, channels: Iterable[str], others: Mapping[str, object] = MappingProxyType({})) -> Any:
+    """Create a state type: the whole state, or what a node reads.
+
+    Args:
+        name: its name.
+        channels: channels that hold a dict, each of which may be missing.
+        others: other channels, with their types.
+    """
+    fields: dict[str, object] = {**dict.fromkeys(channels, dict[str, Any]), **others}
     return TypedDict(name, fields, total=False)  # pyright: ignore[reportArgumentType]

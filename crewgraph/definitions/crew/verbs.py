@@ -11,6 +11,7 @@ from crewgraph.overrides import overridable, override_of
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
+    from langchain_core.tools import StructuredTool
     from langgraph.cache.base import BaseCache
     from langgraph.graph.state import CompiledStateGraph
     from langgraph.store.base import BaseStore
@@ -30,8 +31,10 @@ if TYPE_CHECKING:
         run_or_resume_crew,
     )
     from crewgraph.runtime.crew.results import all_with_files, with_files
+    from crewgraph.runtime.run_tool import crew_tool
     from crewgraph.runtime.streaming.crew import acrew_chunks, astream_crew, crew_chunks, stream_crew
 else:
+    crew_tool = lazy("crewgraph.runtime.run_tool:crew_tool")
     acrew_chunks = lazy("crewgraph.runtime.streaming.crew:acrew_chunks")
     crew_chunks = lazy("crewgraph.runtime.streaming.crew:crew_chunks")
     akickoff_for_each = lazy("crewgraph.runtime.crew.for_each:akickoff_for_each")
@@ -359,8 +362,11 @@ class CrewVerbs:
         interrupt_before: Sequence[str] = (),
         interrupt_after: Sequence[str] = (),
         name: str | None = None,
+        messages: bool | str = False,
     ) -> "CompiledStateGraph[Any]":
         """Compile the crew to a LangGraph graph: a node per task, with the state `{"inputs": {...}, <task>: <output>}`.
+
+        The result is under `output`, too: the structured one, else the text.
 
         Args:
             granularity: "task" for one node per task; "step" for a subgraph per task with the nodes `model`, `tools`, `guardrail`
@@ -371,6 +377,9 @@ class CrewVerbs:
             interrupt_before: Nodes to interrupt before: tasks, steps ("tools"), or steps of one task ("research:tools").
             interrupt_after: Nodes to interrupt after.
             name: The graph's name, as a node of another graph and in traces; None for that of the crew.
+            messages: Whether the graph takes part in a conversation, as supervisors and chat clients expect it: the last human
+                message in `messages` is the value of the crew's only placeholder, or of the named one, and the result is added
+                to them.
 
         Raises:
             CompileError: The crew uses a feature that cannot be compiled, or a node to interrupt at does not exist.
@@ -384,4 +393,20 @@ class CrewVerbs:
             interrupt_before=interrupt_before,
             interrupt_after=interrupt_after,
             name=name,
+            messages=messages,
         )
+
+    def as_tool(self, name: str | None = None, description: str | None = None) -> "StructuredTool":
+        """Return the crew as a LangChain tool, for agents that are not crewgraph's.
+
+        Its arguments are the crew's placeholders; it returns the output's `raw` text, with the `CrewOutput` as the artifact. In a
+        graph with a checkpointer, a call is a part of that graph: it resumes with it, and its questions interrupt it.
+
+        Args:
+            name: The tool's name; None makes one of the crew's name.
+            description: What the tool is for; None describes the last task.
+
+        Raises:
+            CompileError: The crew cannot be compiled.
+        """
+        return crew_tool(cast("Crew", self), name, description)

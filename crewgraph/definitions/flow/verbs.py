@@ -18,6 +18,7 @@ from crewgraph.overrides import overridable, override_of
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
+    from langchain_core.tools import StructuredTool
     from langgraph.graph.state import CompiledStateGraph
 
     from crewgraph.definitions.flow.flow import Flow
@@ -36,10 +37,12 @@ if TYPE_CHECKING:
         state_of_enclosing_run,
         waiting_flow_runs,
     )
+    from crewgraph.runtime.run_tool import flow_tool
     from crewgraph.runtime.runs.flow_history import afork_flow, aread_flow_history, fork_flow, read_flow_history
     from crewgraph.runtime.runs.index import aflow_runs, apending, flow_runs, pending
     from crewgraph.runtime.streaming.flow import aflow_chunks, aframes, astream_flow, flow_chunks, frames, stream_flow
 else:
+    flow_tool = lazy("crewgraph.runtime.run_tool:flow_tool")
     display_flow = lazy("crewgraph.plot.flow:display_flow")
     mermaid_text = lazy("crewgraph.plot.flow:mermaid_text")
     plot_to_file = lazy("crewgraph.plot.flow:plot_to_file")
@@ -387,6 +390,21 @@ class FlowVerbs(FlowDrawings):
         return compile_flow(
             cast("Flow", self), granularity, checkpointer=checkpointer, store=store, name=name, **options
         )
+
+    def as_tool(self, name: str | None = None, description: str | None = None) -> "StructuredTool":
+        """Return the flow as a LangChain tool, for agents that are not crewgraph's; each call runs a flow of its own.
+
+        Its arguments are the fields of the state and the parameters of the start methods; it returns the flow's result as text,
+        with the result itself as the artifact.
+
+        Args:
+            name: The tool's name; None makes one of the flow's name.
+            description: What the tool is for; None takes the docstring of the class.
+
+        Raises:
+            DefinitionError: The flow is invalid.
+        """
+        return flow_tool(cast("Flow", self), name, description)
 
     @hybridmethod
     def runs(

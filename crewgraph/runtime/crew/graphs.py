@@ -6,6 +6,7 @@ from typing import Any
 
 from langgraph.graph.state import CompiledStateGraph
 
+from crewgraph.compiler.crew.conversation import conversation_placeholder, result_channels, write_result
 from crewgraph.compiler.crew.graph import Granularity, crew_graph
 from crewgraph.compiler.crew.inputs import crew_input
 from crewgraph.compiler.crew.metered_graph import metered
@@ -46,28 +47,34 @@ def compile_crew(
     interrupt_before: Sequence[str] = (),
     interrupt_after: Sequence[str] = (),
     name: str | None = None,
+    messages: bool | str = False,
 ) -> Graph:
     """Compile a crew to a graph for the caller; see `Crew.compile`."""
+    check_crew(crew)
+    tasks = _bind_with_lessons(crew, training_data_of(crew)) if crew.tasks else []
+    given = crew_input(tasks)
+    placeholder = conversation_placeholder(messages, given.placeholders)
+    channels = result_channels(tasks, messages=placeholder is not None)
     form = Granularity(
         granularity=_checked_granularity(granularity),
         stored=checkpointer is not False,
         before=tuple(interrupt_before),
         after=tuple(interrupt_after),
+        channels=channels,
     )
-    check_crew(crew)
-    tasks = _bind_with_lessons(crew, training_data_of(crew)) if crew.tasks else None
     graph = crew_graph(crew, tasks, form)
     compiled = graph.compile(
         checkpointer=checkpointer_of_graph(checkpointer),
         store=store,
         cache=cache,
-        interrupt_before=form.tasks(form.before, tasks or ()),
-        interrupt_after=form.tasks(form.after, tasks or ()),
+        interrupt_before=form.tasks(form.before, tasks),
+        interrupt_after=form.tasks(form.after, tasks),
         name=node_name((crew.name or "crew") if name is None else name),
     )
-    channels = [str(name) for name in graph.channels]
+    states = [str(name) for name in graph.channels]
+    write_result(compiled, tasks[-1].slug, channels, compiled.name)
     run_name = f"Crew: {crew.name}" if name is None else name
-    return metered(compiled, crew, crew_input(tasks or bind_tasks(crew), channels), run_name)
+    return metered(compiled, crew, replace(given, channels=frozenset(states), conversed=placeholder), run_name)
 
 
 def graph_of(crew: Crew, checkpointer: Any, granularity: str = "task") -> CrewGraph:

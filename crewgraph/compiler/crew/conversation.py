@@ -1,0 +1,95 @@
+"""What a compiled crew shows of its result: `output`, and with `messages=` its part in a conversation."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, cast
+
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, convert_to_messages
+from langgraph.graph.message import add_messages
+from langgraph.pregel import Pregel
+
+from crewgraph.compiler.crew.state import INPUTS, MESSAGES, OUTPUT
+from crewgraph.compiler.task.binding import TaskBinding
+from crewgraph.core.pregel import add_writes
+from crewgraph.errors import CompileError, RunError
+from crewgraph.schema import PlainMapping
+
+__all__ = ["conversation_placeholder", "result_channels", "with_last_message", "write_result"]
+
+
+def conversation_placeholder(messages: bool | str, placeholders: Mapping[str, object]) -> str | None:
+    """Return the placeholder that takes the last message of a conversation; None if the crew takes part in none.
+
+    Args:
+        messages: the caller's choice; see `Crew.compile`.
+        placeholders: those of the crew's texts.
+
+    Raises:
+        CompileError: there is no such placeholder, or it is not clear which one.
+    """
+    if messages is False:
+        return None
+    names = ", ".join(f"`{name}`" for name in placeholders) or "none"
+    if isinstance(messages, str):
+        if messages not in placeholders:
+            raise CompileError(f"`messages={messages!r}` names no placeholder of the crew's texts; they have {names}.")
+        return messages
+    if len(placeholders) != 1:
+        raise CompileError(
+            f"`messages=True` fills the crew's only placeholder with the last message, and its texts have {names}. Name the one "
+            'to fill: `compile(messages="question")`.'
+        )
+    return next(iter(placeholders))
+
+
+def result_channels(tasks: Sequence[TaskBinding], *, messages: bool) -> dict[str, object]:
+    """Return the channels for the result, with their types; a task of one of these names keeps its channel."""
+    channels: dict[str, object] = {OUTPUT: Any}
+    if messages:
+        channels[MESSAGES] = Annotated[list[AnyMessage], add_messages]
+    return {name: kind for name, kind in channels.items() if name not in {assignment.slug for assignment in tasks}}
+
+
+def write_result(graph: "Pregel[Any]", slug: str, channels: Mapping[str, object], name: str) -> None:
+    """Let the nodes of the last task write the result.
+
+    Args:
+        graph: the compiled graph.
+        slug: the last task.
+        channels: those of `result_channels`.
+        name: the author of the message.
+    """
+
+    def writes(update: Any) -> list[tuple[str, object]]:
+        output = cast("PlainMapping", update).get(slug) if isinstance(update, Mapping) else None
+        if not isinstance(output, Mapping):
+            return []
+        output = cast("PlainMapping", output)
+        result: dict[str, object] = {OUTPUT: output.get("pydantic") or output.get("json_dict") or output["raw"]}
+        if MESSAGES in channels:
+            result[MESSAGES] = [AIMessage(str(output["raw"]), name=name)]
+        return [(channel, value) for channel, value in result.items() if channel in channels]
+
+    for node in (slug, f"skip {slug}"):
+        if node in graph.nodes:
+            add_writes(graph, node, writes)
+
+
+def with_last_message(value: object, placeholder: str) -> object:
+    """Return the input of a graph with the last human message of its conversation as the value of a placeholder.
+
+    Raises:
+        RunError: there are messages, but none of a person.
+    """
+    if not isinstance(value, Mapping) or MESSAGES not in value:
+        return cast("object", value)
+    given = cast("PlainMapping", value)
+    inputs: PlainMapping = given.get(INPUTS) or {}
+    if placeholder in inputs:
+        return given
+    messages: list[BaseMessage] = convert_to_messages(given[MESSAGES])
+    last = next((message for message in reversed(messages) if isinstance(message, HumanMessage)), None)
+    if last is None:
+        raise RunError(
+            f"the `messages` hold none of a person, whose text `{{{placeholder}}}` takes; add a human message"
+        )
+    return {**given, INPUTS: {**inputs, placeholder: last.text}}
