@@ -144,10 +144,11 @@ def test_asynchronous_tasks_after_a_conditional_one():
 def test_the_graph_of_a_crew_takes_inputs_and_gives_the_outputs_by_task(mode: Mode):
     graph = crew(step("a"), step("b")).compile(checkpointer=False)
     assert list(graph.get_input_jsonschema()["properties"]) == ["inputs"]
-    assert list(graph.get_output_jsonschema()["properties"]) == ["a", "b"]
+    assert list(graph.get_output_jsonschema()["properties"]) == ["a", "b", "output"]
     written = mode.invoke(graph, {"inputs": {}})
+    assert written.pop("output") == "done"
     assert {name: output["raw"] for name, output in written.items()} == {"a": "done", "b": "done"}
-    assert graph.name == "Crew: crew"
+    assert graph.name == "crew"
 
 
 def about_topics() -> Crew:
@@ -378,10 +379,10 @@ def test_a_task_that_is_skipped_shows_no_output_of_an_earlier_run(mode: Mode):
 def test_compiling_a_thousand_tasks_needs_few_schemas_and_no_more_than_a_node_per_task(monkeypatch: pytest.MonkeyPatch):
     sizes: list[int] = []
 
-    def counting(name: str, channels: Any) -> Any:
+    def counting(name: str, channels: Any, *others: Any) -> Any:
         listed = list(channels)
         sizes.append(len(listed))
-        return schema(name, listed)
+        return schema(name, listed, *others)
 
     monkeypatch.setattr(sequential, "schema", counting)
     graph = crew(*(step(f"s{n}") for n in range(1000))).compile()

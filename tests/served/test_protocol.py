@@ -17,6 +17,7 @@ def test_a_crew_is_run_and_its_thread_keeps_what_it_gave(client: Client):
     thread = client.thread()
     for given in (TOPIC, {"inputs": TOPIC}):
         output = client("runs.wait", thread, "desk", input=given)
+        assert output.pop("output") == "rain it is"
         assert {name: value["raw"] for name, value in output.items()} == {"look": "rain it is", "tell": "rain it is"}
     state = client("threads.get_state", thread)
     assert (state["values"]["inputs"], state["values"]["tell"]["raw"], state["next"]) == (TOPIC, "rain it is", [])
@@ -222,7 +223,7 @@ def test_assistants_are_found_made_and_drawn(client: Client):
     schemas = client("assistants.get_schemas", system["assistant_id"])
     assert (schemas["input_schema"]["required"], list(schemas["output_schema"]["properties"])) == (
         ["topic"],
-        ["look", "tell"],
+        ["look", "tell", "output"],
     )
     drawn = client("assistants.get_graph", system["assistant_id"])
     assert [node["id"] for node in drawn["nodes"]] == ["__start__", "look", "tell", "__end__"]

@@ -1,6 +1,7 @@
 """What a compiled crew shows of its result: `output`, and with `messages=` its part in a conversation."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, convert_to_messages
@@ -10,6 +11,7 @@ from langgraph.pregel import Pregel
 from crewgraph.compiler.crew.state import INPUTS, MESSAGES, OUTPUT
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.core.pregel import add_writes
+from crewgraph.definitions.task.task import ConditionalTask
 from crewgraph.errors import CompileError, RunError
 from crewgraph.schema import PlainMapping
 
@@ -49,29 +51,31 @@ def result_channels(tasks: Sequence[TaskBinding], *, messages: bool) -> dict[str
     return {name: kind for name, kind in channels.items() if name not in {assignment.slug for assignment in tasks}}
 
 
-def write_result(graph: "Pregel[Any]", slug: str, channels: Mapping[str, object], name: str) -> None:
-    """Let the nodes of the last task write the result.
+def write_result(graph: "Pregel[Any]", tasks: Sequence[TaskBinding], channels: Mapping[str, object], name: str) -> None:
+    """Let the nodes of tasks whose output may be that of the crew write the result.
 
     Args:
         graph: the compiled graph.
-        slug: the last task.
+        tasks: the crew's tasks in order.
         channels: those of `result_channels`.
         name: the author of the message.
     """
+    for assignment in reversed(tasks):
+        add_writes(graph, assignment.slug, partial(_result, assignment.slug, channels, name))
+        if not isinstance(assignment.task, ConditionalTask):  # else the one before it is the last, if it is skipped
+            return
 
-    def writes(update: Any) -> list[tuple[str, object]]:
-        output = cast("PlainMapping", update).get(slug) if isinstance(update, Mapping) else None
-        if not isinstance(output, Mapping):
-            return []
-        output = cast("PlainMapping", output)
-        result: dict[str, object] = {OUTPUT: output.get("pydantic") or output.get("json_dict") or output["raw"]}
-        if MESSAGES in channels:
-            result[MESSAGES] = [AIMessage(str(output["raw"]), name=name)]
-        return [(channel, value) for channel, value in result.items() if channel in channels]
 
-    for node in (slug, f"skip {slug}"):
-        if node in graph.nodes:
-            add_writes(graph, node, writes)
+def _result(slug: str, channels: Mapping[str, object], name: str, update: Any) -> list[tuple[str, object]]:
+    """Return what a task writes into the channels of the result."""
+    output: object = cast("PlainMapping", update).get(slug) if isinstance(update, Mapping) else None
+    if not isinstance(output, Mapping):
+        return []
+    given = cast("PlainMapping", output)
+    result: dict[str, object] = {OUTPUT: given.get("pydantic") or given.get("json_dict") or given["raw"]}
+    if MESSAGES in channels:
+        result[MESSAGES] = [AIMessage(str(given["raw"]), name=name)]
+    return [(channel, value) for channel, value in result.items() if channel in channels]
 
 
 def with_last_message(value: object, placeholder: str) -> object:

@@ -72,7 +72,7 @@ def compile_crew(
         name=node_name((crew.name or "crew") if name is None else name),
     )
     states = [str(name) for name in graph.channels]
-    write_result(compiled, tasks[-1].slug, channels, compiled.name)
+    write_result(compiled, tasks, channels, compiled.name)
     run_name = f"Crew: {crew.name}" if name is None else name
     return metered(compiled, crew, replace(given, channels=frozenset(states), conversed=placeholder), run_name)
 
