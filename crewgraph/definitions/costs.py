@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from crewgraph.definitions.html import html_table
 from crewgraph.llm.prices import cost
 from crewgraph.llm.usage import UsageMetrics
 
@@ -35,7 +36,7 @@ class Cost:
 
 
 class Costs(Sequence[Cost]):
-    """Costs of a run; `print` shows them as a table."""
+    """Costs of a run; `print` and notebooks show them as a table."""
 
     def __init__(self, rows: Iterable[Cost]) -> None:
         self._rows = tuple(rows)
@@ -70,14 +71,25 @@ class Costs(Sequence[Cost]):
         return _sum_by((row.model, row) for row in self._rows)
 
     def __str__(self) -> str:
+        table = [_COLUMNS, *self._lines()]
+        widths = [max(len(line[n]) for line in table) for n in range(len(_COLUMNS))]
+        return "\n".join(_format_row(line, widths) for line in table)
+
+    def to_html(self) -> str:
+        """Return the table as HTML."""
+        return html_table(_COLUMNS, self._lines(), texts=_TEXT_COLUMNS)
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def _lines(self) -> list[tuple[str, ...]]:
+        """Return the cells of the table, the total last."""
         total = UsageMetrics()
         for row in self._rows:
             total.add_usage_metrics(row.usage)
         cells = [(row.task, row.agent, row.model, *_number_cells(row.usage, row.usd)) for row in self._rows]
-        table = [_COLUMNS, *cells, ("total", "", "", *_number_cells(total, self.usd))]
-        table = [tuple(" ".join(cell.split())[:_MAX_WIDTH] for cell in line) for line in table]
-        widths = [max(len(line[n]) for line in table) for n in range(len(_COLUMNS))]
-        return "\n".join(_format_row(line, widths) for line in table)
+        lines = [*cells, ("total", "", "", *_number_cells(total, self.usd))]
+        return [tuple(" ".join(cell.split())[:_MAX_WIDTH] for cell in line) for line in lines]
 
 
 def _number_cells(usage: UsageMetrics, usd: float | None) -> tuple[str, ...]:

@@ -43,7 +43,7 @@ def write_page(picture: Picture, filename: str | os.PathLike[str], show: bool) -
     """
     path = _path(filename)
     path.write_text(render_page(picture), "utf-8", "xmlcharrefreplace", "\n")
-    print(f"Flow `{picture.name}` plotted to {path}")  # noqa: T201 - tells users where the file is
+    print(f"{picture.noun.capitalize()} `{picture.name}` plotted to {path}")  # noqa: T201 - tells users where the file is
     if show:
         _open(str(path))
     return str(path)

@@ -1,6 +1,6 @@
-"""Layered layout of a flow, from left to right.
+"""Layered layout of a picture, from left to right.
 
-The methods are assigned to layers (`assign_layers`), each layer is ordered to reduce crossings (`Columns`), its cells get
+The nodes are assigned to layers (`assign_layers`), each layer is ordered to reduce crossings (`Columns`), its cells get
 their heights (`assign_heights`), and the edges are routed as curves between them (`Route`). `compute_layout` puts these
 steps together. All functions are pure.
 """
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from crewgraph.plot.picture import Edge, Method, Picture
+from crewgraph.plot.picture import Edge, Node, Picture
 
 __all__ = [
     "LINE",
@@ -439,7 +439,7 @@ _MAX_LINES = 3
 _MAX_LABELS = 5
 
 
-def name_lines(method: Method) -> list[str]:
+def name_lines(method: Node) -> list[str]:
     """Break a method's name into short lines at underscores; long lines are truncated."""
     name, limit = method.name, _LINE_BREAK_IN_CIRCLE if method.kind == "start" else _LINE_BREAK
     lines = [""]
@@ -451,16 +451,18 @@ def name_lines(method: Method) -> list[str]:
         lines[-1] += part
     if len(lines) > _MAX_LINES:
         lines = [*lines[: _MAX_LINES - 1], "".join(lines[_MAX_LINES - 1 :])]
-    return [_truncate(line) for line in lines]
+    return [_truncate(line) for line in [*lines, *([method.note] if method.note else [])]]
 
 
-def node_size(method: Method) -> tuple[float, float]:
+def node_size(method: Node) -> tuple[float, float]:
     """Return width and height of a method's shape, including its text."""
     lines = name_lines(method)
     width, height = max(map(_units, lines)) * _CHARACTER, len(lines) * LINE
     if method.kind == "start":
         diameter = max(math.hypot(width, height) + 14, 56)
         return diameter, diameter
+    if method.kind == "task":
+        return max(width + 26, 96), height + 22
     if method.kind == "router":
         router_height = max(height * 2.6, 60)
         return max(width / (1 - height / router_height) + 18, 96), router_height
@@ -533,8 +535,8 @@ class _Grid:
 
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
-        starts = [method.name for method in picture.methods if method.begins]
-        names = [method.name for method in picture.methods]
+        starts = [method.name for method in picture.nodes if method.begins]
+        names = [method.name for method in picture.nodes]
         self.ranks, self.back = assign_layers(names, starts, [(edge.source, edge.target) for edge in picture.edges])
         gaps_with_labels = {self._label_gap(edge) for edge in picture.edges if edge.labels or self._goes_back(edge)}
         self._column = [0]
@@ -545,7 +547,7 @@ class _Grid:
             if edge.source == edge.target:
                 loops[edge.source] = max(loops.get(edge.source, 0.0), LOOP + label_size(edge)[1])
         self.nodes: dict[str, Cell] = {}
-        for method in picture.methods:
+        for method in picture.nodes:
             width, height = node_size(method)
             height += 2 * loops.get(method.name, 0.0)
             self.nodes[method.name] = Cell(self._column[self.ranks[method.name]], width, height, is_node=True)
@@ -559,7 +561,7 @@ class _Grid:
     def boxes(self) -> dict[str, Box]:
         """Return the boxes of the methods, by name."""
         boxes: dict[str, Box] = {}
-        for method in self.picture.methods:
+        for method in self.picture.nodes:
             cell = self.nodes[method.name]
             left, right = self.column_bounds[cell.column]
             corner = 0.25 if method.kind == "router" else 0.35

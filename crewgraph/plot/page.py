@@ -1,4 +1,4 @@
-"""Rendering of a flow as SVG, and as an HTML page in a single file."""
+"""Rendering of a picture as SVG, and as an HTML page in a single file."""
 
 import hashlib
 from collections.abc import Iterator
@@ -7,9 +7,9 @@ from pathlib import Path
 from string import Template
 
 from crewgraph.plot.layout import LINE, Box, Layout, Route, compute_layout, label_lines, name_lines
-from crewgraph.plot.picture import Edge, Method, Picture
+from crewgraph.plot.picture import Edge, Node, Picture
 
-__all__ = ["LEGEND", "describe_method", "render_inline", "render_page", "render_svg"]
+__all__ = ["CREW_LEGEND", "LEGEND", "describe_node", "render_inline", "render_page", "render_svg"]
 
 
 _DRAWING_STYLE = (Path(__file__).parent / "drawing.css").read_text("utf-8")
@@ -23,9 +23,18 @@ LEGEND: tuple[tuple[str, str], ...] = (
     ("and", "waits for all"),
     ("routed", "a router's label"),
 )
-"""CSS class and text of each legend entry."""
+"""CSS class and text of each entry in the legend of a flow."""
 
-_KINDS = {"start": "start method", "listener": "listener", "router": "router"}
+CREW_LEGEND: tuple[tuple[str, str], ...] = (
+    ("task", "task and agent"),
+    ("conditional", "conditional task"),
+    ("or", "next"),
+    ("and", "waits for all"),
+    ("routed", "by its condition"),
+)
+"""CSS class and text of each entry in the legend of a crew."""
+
+_KINDS = {"start": "start method", "listener": "listener", "router": "router", "task": "task"}
 
 
 def render_svg(picture: Picture, min_scale: float | None = None) -> str:
@@ -50,23 +59,25 @@ def render_svg(picture: Picture, min_scale: float | None = None) -> str:
             f'<svg xmlns="http://www.w3.org/2000/svg" class="crewgraph-flow" viewBox="{view}" '
             f'style="{style}" width="{_number(area.width)}" height="{_number(area.height)}" '
             f'role="group" aria-labelledby="title-{uid} desc-{uid}">',
-            f'<title id="title-{uid}">Flow {escape(picture.name)}</title>',
+            f'<title id="title-{uid}">{picture.noun.capitalize()} {escape(picture.name)}</title>',
             f'<desc id="desc-{uid}">{escape(_describe_picture(picture))}</desc>',
             f"<style>{_DRAWING_STYLE}</style>",
             f"<defs>{''.join(_arrow(kind, uid) for kind in ('or', 'and', 'router'))}</defs>",
             '<g class="scene">',
             *_edges(picture, layout, uid),
-            *(_node(method, layout.boxes[method.name]) for method in picture.methods),
+            *(_node(method, layout.boxes[method.name]) for method in picture.nodes),
             "</g>",
             "</svg>",
         ]
     )
 
 
-def describe_method(method: Method) -> str:
+def describe_node(method: Node) -> str:
     """Describe a method in a sentence, for screen readers."""
     parts = [f"{method.name}: {_KINDS[method.kind]}"]
-    if method.begins and method.kind != "start":
+    if method.note:
+        parts.append(f"agent {method.note}")
+    if method.begins and method.kind in ("listener", "router"):
         parts.append("a run begins with it")
     if method.calls_crew:
         parts.append("calls a crew")
@@ -76,7 +87,8 @@ def describe_method(method: Method) -> str:
 
 
 def _describe_picture(picture: Picture) -> str:
-    return f"{len(picture.methods)} methods and {len(picture.edges)} edges between them, from left to right."
+    noun = "methods" if picture.noun == "flow" else "tasks"
+    return f"{len(picture.nodes)} {noun} and {len(picture.edges)} edges between them, from left to right."
 
 
 def _arrow(kind: str, uid: str) -> str:
@@ -116,21 +128,24 @@ def _label(edge: Edge, box: Box) -> str:
     )
 
 
-def _node(method: Method, box: Box) -> str:
+def _node(method: Node, box: Box) -> str:
     tooltip = f"{method.name}\n\n{method.text}" if method.text else method.name
-    crew = " crew" if method.calls_crew else ""
+    crew = " crew" if method.calls_crew else " conditional" if method.is_conditional else ""
     start = " begins" if method.begins else ""
     return (
         f'<g class="method {method.kind}{crew}{start}" data-name="{escape(method.name)}" tabindex="0" role="button" '
-        f'aria-label="{escape(describe_method(method))}"><title>{escape(tooltip)}</title>{_shape(method, box)}'
+        f'aria-label="{escape(describe_node(method))}"><title>{escape(tooltip)}</title>{_shape(method, box)}'
         f"{_text(name_lines(method), box.x, box.y)}</g>"
     )
 
 
-def _shape(method: Method, box: Box) -> str:
+def _shape(method: Node, box: Box) -> str:
     x, y = _number(box.x), _number(box.y)
     if method.kind == "start":
         return f'<circle class="shape" cx="{x}" cy="{y}" r="{_number(box.width / 2)}"/>'
+    if method.kind == "task":
+        size = f'width="{_number(box.width)}" height="{_number(box.height)}"'
+        return f'<rect class="shape" x="{_number(box.left)}" y="{_number(box.top)}" {size} rx="9"/>'
     if method.kind == "router":
         corners = ((box.left, box.y), (box.x, box.top), (box.right, box.y), (box.x, box.bottom))
         points = " ".join(f"{_number(left)},{_number(top)}" for left, top in corners)
@@ -171,8 +186,11 @@ def render_page(picture: Picture) -> str:
         style=_STYLE,
         script=_SCRIPT,
         drawing=render_svg(picture),
-        legend="".join(f'<li><i class="{kind}"></i>{escape(words)}</li>' for kind, words in LEGEND),
-        details="\n".join(_details(method) for method in picture.methods),
+        legend="".join(
+            f'<li><i class="{kind}"></i>{escape(words)}</li>'
+            for kind, words in (LEGEND if picture.noun == "flow" else CREW_LEGEND)
+        ),
+        details="\n".join(_details(method) for method in picture.nodes),
     )
 
 
@@ -182,19 +200,23 @@ def render_inline(picture: Picture) -> str:
     return f'<div style="max-height:{_MAX_INLINE_HEIGHT}px;overflow:auto">{drawing}</div>'
 
 
-def _details(method: Method) -> str:
+def _details(method: Node) -> str:
     rows = "".join(f"<dt>{escape(name)}</dt><dd>{value}</dd>" for name, value in _rows(method))
     text = f"<pre>{escape(method.text)}</pre>" if method.text else ""
     return (
-        f'<article data-name="{escape(method.name)}" aria-label="{escape(describe_method(method))}" hidden>'
+        f'<article data-name="{escape(method.name)}" aria-label="{escape(describe_node(method))}" hidden>'
         f"<h2>{escape(method.name)}</h2>{text}<dl>{rows}</dl></article>"
     )
 
 
-def _rows(method: Method) -> Iterator[tuple[str, str]]:
-    kind = f"{method.kind}, a run begins with it" if method.begins else method.kind
+def _rows(method: Node) -> Iterator[tuple[str, str]]:
+    kind = "conditional task" if method.is_conditional else method.kind
+    kind = f"{kind}, a run begins with it" if method.begins else kind
     yield "Kind", escape(f"{kind}; calls a crew" if method.calls_crew else kind)
-    yield "Signature", f"<code>{escape(method.signature)}</code>"
+    if method.signature:
+        yield "Signature", f"<code>{escape(method.signature)}</code>"
+    for name, fact in method.facts:
+        yield name, escape(fact)
     if method.waits:
         yield "Waits for", escape(method.waits)
     if method.labels:

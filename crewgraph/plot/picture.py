@@ -1,4 +1,4 @@
-"""The picture of a flow: its methods and the edges between them as data, and its form as mermaid text."""
+"""Pictures of flows and crews: their nodes and the edges between them as data, and as mermaid text."""
 
 import dis
 import inspect
@@ -11,7 +11,7 @@ from crewgraph.compiler.flow.graph import edges_of
 from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.definitions.flow.method import AndCondition, Condition, FlowMethod, events_of
 
-__all__ = ["KICKOFF_METHODS", "Edge", "Method", "Picture", "build_picture", "calls_crew", "mermaid"]
+__all__ = ["KICKOFF_METHODS", "Edge", "Node", "Picture", "build_picture", "calls_crew", "mermaid"]
 
 
 KICKOFF_METHODS = frozenset(
@@ -50,12 +50,12 @@ def _attribute_names(code: CodeType) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class Method:
-    """A method in a picture."""
+class Node:
+    """A method of a flow or a task of a crew in a picture."""
 
     name: str
     kind: str
-    """One of "router", "start" and "listener"; a router that is also a start method is a "router"."""
+    """For methods "router", "start" or "listener" (a router that is also a start method is a "router"); else "task"."""
 
     begins: bool
     """Whether a run begins with the method."""
@@ -72,6 +72,15 @@ class Method:
 
     labels: tuple[str, ...]
     """The labels it may return, as far as they are known."""
+
+    note: str = ""
+    """A second line: the agent of a task."""
+
+    is_conditional: bool = False
+    """Whether it is a task that may be skipped."""
+
+    facts: tuple[tuple[str, str], ...] = ()
+    """What else there is to tell, by name."""
 
 
 @dataclass(frozen=True)
@@ -97,14 +106,16 @@ class Edge:
 
 @dataclass(frozen=True)
 class Picture:
-    """A flow as its methods and edges."""
+    """A flow or a crew as its nodes and edges."""
 
     name: str
     text: str
-    """The docstring of the flow."""
+    """The docstring of a flow."""
 
-    methods: tuple[Method, ...]
+    nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
+    noun: str = "flow"
+    """What is drawn: "flow" or "crew"."""
 
 
 def build_picture(plan: TriggerPlan, name: str, text: str) -> Picture:
@@ -142,8 +153,8 @@ def _joined_events(condition: Condition | None) -> set[str]:
     return {event for part in condition.conditions for event in _joined_events(part)}
 
 
-def _method(plan: TriggerPlan, method: FlowMethod) -> Method:
-    return Method(
+def _method(plan: TriggerPlan, method: FlowMethod) -> Node:
+    return Node(
         name=method.name,
         kind="router" if method.is_router else "start" if method.is_start else "listener",
         begins=method.name in plan.starts,
@@ -188,11 +199,12 @@ def _signature(method: FlowMethod) -> str:
     return f"{keyword} {method.name}{signature.replace(parameters=parameters)}"
 
 
-_SHAPES = {"start": ("((", "))"), "listener": ("([", "])"), "router": ("{", "}")}
+_SHAPES = {"start": ("((", "))"), "listener": ("([", "])"), "router": ("{", "}"), "task": ("(", ")")}
 _STYLES = (
     "classDef start fill:#dff5e7,stroke:#1f9d55,color:#1d2330",
     "classDef listener fill:#efe7fd,stroke:#7c3aed,color:#1d2330",
     "classDef router fill:#e0eafc,stroke:#2563eb,color:#1d2330",
+    "classDef task fill:#efe7fd,stroke:#7c3aed,color:#1d2330",
     "classDef crew stroke-dasharray:6 4",
 )
 _COLORS = {"or": "#7c3aed", "and": "#2563eb", "router": "#15803d"}
@@ -204,17 +216,17 @@ def mermaid(picture: Picture) -> str:
 
 
 def _lines(picture: Picture) -> Iterator[str]:
-    ids = {method.name: f"m{number}" for number, method in enumerate(picture.methods)}
-    for method in picture.methods:
+    ids = {method.name: f"m{number}" for number, method in enumerate(picture.nodes)}
+    for method in picture.nodes:
         yield _node(method, ids[method.name])
     for edge in picture.edges:
         yield _edge(edge, ids)
     yield from _STYLES
     for kind in _SHAPES:
-        members = [ids[method.name] for method in picture.methods if method.kind == kind]
+        members = [ids[method.name] for method in picture.nodes if method.kind == kind]
         if members:
             yield f"class {','.join(members)} {kind}"
-    if crews := [ids[method.name] for method in picture.methods if method.calls_crew]:
+    if crews := [ids[method.name] for method in picture.nodes if method.calls_crew or method.is_conditional]:
         yield f"class {','.join(crews)} crew"
     for kind, color in _COLORS.items():
         numbers = [str(number) for number, edge in enumerate(picture.edges) if edge.kind == kind]
@@ -222,9 +234,10 @@ def _lines(picture: Picture) -> Iterator[str]:
             yield f"linkStyle {','.join(numbers)} stroke:{color}"
 
 
-def _node(method: Method, node_id: str) -> str:
+def _node(method: Node, node_id: str) -> str:
     left, right = _SHAPES[method.kind]
-    return f'{node_id}{left}"{_escape(method.name)}"{right}'
+    text = f"{_escape(method.name)}<br>{_escape(method.note)}" if method.note else _escape(method.name)
+    return f'{node_id}{left}"{text}"{right}'
 
 
 def _edge(edge: Edge, ids: dict[str, str]) -> str:

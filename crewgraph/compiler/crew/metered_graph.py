@@ -252,6 +252,14 @@ class MeteredGraph(InlineGraph):
         # In `vars`, so that LangGraph's `copy` passes them to `__init__`.
         self.crew, self.input_form, self.run_name = crew, input_form, run_name
 
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None, **kwargs: object) -> dict[str, str]:
+        """Return the representations for notebooks, drawn here; LangGraph would ask a server on the network for a picture."""
+        return {
+            "text/plain": repr(self),
+            "text/html": self.crew._repr_html_(),  # pyright: ignore[reportPrivateUsage]
+            "text/markdown": f"```mermaid\n{self.crew.to_mermaid()}```\n",
+        }
+
     def get_input_jsonschema(self, config: RunnableConfig | None = None) -> dict[str, Any]:
         """Return the JSON schema of the input: the crew's placeholders; see LangGraph."""
         if self.input_form is None:

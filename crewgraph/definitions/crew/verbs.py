@@ -10,6 +10,8 @@ from crewgraph.lazy import lazy
 from crewgraph.overrides import overridable, override_of
 
 if TYPE_CHECKING:
+    import os
+
     from langchain_core.runnables import RunnableConfig
     from langchain_core.tools import StructuredTool
     from langgraph.cache.base import BaseCache
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from crewgraph.definitions.crew.crew import Crew
     from crewgraph.definitions.stream import StreamItem
     from crewgraph.definitions.task.output import CrewOutput
+    from crewgraph.plot.crew import crew_mermaid, display_crew, plot_crew
     from crewgraph.runtime.crew.for_each import akickoff_for_each, kickoff_for_each
     from crewgraph.runtime.crew.graphs import compile_crew
     from crewgraph.runtime.crew.kickoff import (
@@ -34,6 +37,9 @@ if TYPE_CHECKING:
     from crewgraph.runtime.run_tool import crew_tool
     from crewgraph.runtime.streaming.crew import acrew_chunks, astream_crew, crew_chunks, stream_crew
 else:
+    crew_mermaid = lazy("crewgraph.plot.crew:crew_mermaid")
+    display_crew = lazy("crewgraph.plot.crew:display_crew")
+    plot_crew = lazy("crewgraph.plot.crew:plot_crew")
     crew_tool = lazy("crewgraph.runtime.run_tool:crew_tool")
     acrew_chunks = lazy("crewgraph.runtime.streaming.crew:acrew_chunks")
     crew_chunks = lazy("crewgraph.runtime.streaming.crew:crew_chunks")
@@ -410,3 +416,30 @@ class CrewVerbs:
             CompileError: The crew cannot be compiled.
         """
         return crew_tool(cast("Crew", self), name, description)
+
+    def plot(self, filename: "str | os.PathLike[str]" = "crew", show: bool = False) -> str:
+        """Write the crew as a self-contained HTML page: its tasks with their agents, and the order in which they run.
+
+        Args:
+            filename: The file; ".html" is added if missing. An existing file is replaced.
+            show: Whether to open the page in a browser.
+
+        Returns:
+            The path of the file, which is also printed.
+
+        Raises:
+            CompileError: The crew cannot be compiled.
+            OSError: The file cannot be written.
+        """
+        return plot_crew(cast("Crew", self), filename, show)
+
+    def to_mermaid(self) -> str:
+        """Return the crew as a mermaid flowchart.
+
+        Raises:
+            CompileError: The crew cannot be compiled.
+        """
+        return crew_mermaid(cast("Crew", self))
+
+    def _repr_html_(self) -> str:
+        return display_crew(cast("Crew", self))

@@ -12,6 +12,7 @@ from weakref import WeakValueDictionary
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, model_validator
 
 from crewgraph.definitions.costs import Cost, Costs
+from crewgraph.definitions.html import html_section, html_table
 from crewgraph.deprecations import warn_deprecated
 from crewgraph.llm.prices import cost
 from crewgraph.llm.usage import UsageMetrics, plain_usage
@@ -224,6 +225,9 @@ class TaskOutput(LegacyOutput):
         task = self.name or self.description
         return Costs(Cost(task, role, *used) for role, by_model in by_agent.items() for used in by_model.items())
 
+    def _repr_html_(self) -> str:
+        return html_section(f"{self.name or self.description} ({self.agent})", self.raw, self.costs.to_html())
+
     def __eq__(self, other: object) -> bool:
         # Outputs are equal whether or not their messages are still known.
         return isinstance(other, TaskOutput) and {**vars(self), "messages": ()} == {**vars(other), "messages": ()}
@@ -371,6 +375,24 @@ class CrewOutput(LegacyOutput):
     def costs(self) -> Costs:
         """Usage and cost of the run by task, agent and model; `print` shows it as a table."""
         return Costs(row for output in self._all_outputs for row in output.costs)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                output.name or shorten(output.description, 60),
+                output.agent,
+                f"{output.usage.successful_requests:,}",
+                f"{output.usage.total_tokens:,}",
+                "?" if output.cost is None else f"{output.cost:,.6f}",
+            )
+            for output in self._all_outputs
+        ]
+        total = "?" if self.cost is None else f"{self.cost:,.6f}"
+        usage = self.token_usage
+        rows.append(("total", "", f"{usage.successful_requests:,}", f"{usage.total_tokens:,}", total))
+        table = html_table(("task", "agent", "requests", "tokens", "USD"), rows, texts=2)
+        title = "Result" if self.thread_id is None else f"Result of thread {self.thread_id}"
+        return html_section(title, self.raw, table)
 
     @property
     def _all_outputs(self) -> list[TaskOutput]:

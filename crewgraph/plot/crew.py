@@ -1,0 +1,84 @@
+"""The picture of a crew: its tasks, in the order and beside each other as they run."""
+
+import os
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from crewgraph.compiler.crew.graph import parallel_group
+from crewgraph.compiler.task.binding import TaskBinding, bind_tasks
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.task.task import ConditionalTask
+from crewgraph.errors import CrewgraphError
+from crewgraph.plot.flow import write_page
+from crewgraph.plot.page import render_inline
+from crewgraph.plot.picture import Edge, Node, Picture, mermaid
+
+__all__ = ["crew_mermaid", "display_crew", "plot_crew"]
+
+
+def plot_crew(crew: Crew, filename: str | os.PathLike[str], show: bool) -> str:
+    """Write the HTML page of a crew; see `Crew.plot`."""
+    return write_page(_picture(crew), filename, show)
+
+
+def crew_mermaid(crew: Crew) -> str:
+    """Return a crew as mermaid text; see `Crew.to_mermaid`."""
+    return mermaid(_picture(crew))
+
+
+def display_crew(crew: Crew) -> str:
+    """Return the HTML of a crew for a notebook; for an invalid crew its error, because displaying an object must not fail."""
+    try:
+        return render_inline(_picture(crew))
+    except CrewgraphError as error:
+        return f"<pre>{escape(str(error))}</pre>"
+
+
+def _picture(crew: Crew) -> Picture:
+    tasks = bind_tasks(crew)
+    first = len(parallel_group(tasks, 0)) if tasks else 0
+    nodes = tuple(_node(assignment, number < first, tasks) for number, assignment in enumerate(tasks))
+    return Picture(crew.name or "crew", "", nodes, tuple(_edges(tasks)), noun="crew")
+
+
+def _node(assignment: TaskBinding, begins: bool, tasks: Sequence[TaskBinding]) -> Node:
+    task, role = assignment.task, assignment.agent.template("role") or ""
+    names = {id(other.task): other.slug for other in tasks}
+    given = task.context if isinstance(task.context, list) else []
+    context = [names[id(other)] for other in given if id(other) in names]
+    facts = [("Agent", role), ("Expected output", task.template("expected_output") or "")]
+    if context:
+        facts.append(("Context", ", ".join(context)))
+    if assignment.tools:
+        facts.append(("Tools", ", ".join(str(getattr(tool, "name", tool)) for tool in assignment.tools)))
+    if task.async_execution:
+        facts.append(("Runs", "beside its neighbors"))
+    return Node(
+        name=assignment.slug,
+        kind="task",
+        begins=begins,
+        calls_crew=False,
+        signature="",
+        text=task.template("description") or "",
+        waits="",
+        labels=(),
+        note=role,
+        is_conditional=isinstance(task, ConditionalTask),
+        facts=tuple(facts),
+    )
+
+
+def _edges(tasks: Sequence[TaskBinding]) -> Iterator[Edge]:
+    """Yield the edges; a conditional task can be skipped, so those before it also lead to the task behind it."""
+    frontier: tuple[str, ...] = ()
+    waits, position = False, 0
+    while position < len(tasks):
+        group = parallel_group(tasks, position)
+        is_conditional = isinstance(group[0].task, ConditionalTask)
+        for assignment in group:
+            for source in frontier:
+                labels = ("if it applies",) if is_conditional else ()
+                yield Edge(source, assignment.slug, labels, routed=is_conditional, joined=waits)
+        names = tuple(assignment.slug for assignment in group)
+        frontier, waits = ((*frontier, *names), False) if is_conditional else (names, len(names) > 1)
+        position += len(group)
