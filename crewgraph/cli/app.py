@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from crewgraph import __version__
-from crewgraph.cli.approve import approve
+from crewgraph.cli.approve import approve, resume
 from crewgraph.cli.crews import chat, reset_memories, test, train
 from crewgraph.cli.moving import check, eject, migrate
 from crewgraph.cli.output import print_error, print_text
@@ -60,6 +60,7 @@ app.command()(log_tasks_outputs)
 app.command()(replay)
 app.command()(diff)
 app.command()(eject)
+app.command()(resume)
 app.command()(approve)
 app.command()(worker)
 app.command()(jobs)

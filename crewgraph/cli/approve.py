@@ -1,4 +1,4 @@
-"""`crewgraph approve`: list runs that wait for a person, answer their questions and resume them."""
+"""`crewgraph approve` and `crewgraph resume`: continue stored runs, with answers to their questions or without."""
 
 import json
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from crewgraph.lazy import lazy, lazy_module
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.settings import storage_dir
 
-__all__ = ["approve"]
+__all__ = ["approve", "resume"]
 
 
 if TYPE_CHECKING:
@@ -85,6 +85,32 @@ def approve(
         raise typer.Exit(_EXIT_PENDING)
     print_text(str(result))
     if isinstance(result, (PendingCrew, PendingFlow)):
+        raise typer.Exit(_EXIT_PENDING)
+
+
+def resume(
+    thread: Annotated[str, typer.Argument(help="Thread id of the run, as `crewgraph runs` lists it.")],
+    target: Target = None,
+    database: Annotated[
+        Path | None, typer.Option(help="Database file to use instead of the default one.", show_default=False)
+    ] = None,
+) -> None:
+    """Resume a run that failed, was interrupted or killed. What is recorded is not repeated.
+
+    Prints the result, also that of a run that is done. At a terminal, prompts for the answers that the run waits for.
+
+    Exit codes: 0 if the run finished, 1 on errors, 2 on invalid usage, 3 if the run waits for an answer.
+    """
+    run = _PendingRun(load_target(target), thread, _open_database(database))
+    result = run.resume(None)
+    while isinstance(result, PendingFlow) and has_terminal():  # a crew prompts by itself
+        questions: list[_AnyQuestion] = [*result.questions]
+        for item in questions:
+            print_text(f"{_render(item)}\n")
+        result = run.resume(run.answers(questions))
+    print_text(str(result))
+    if isinstance(result, (PendingCrew, PendingFlow)):
+        print_text(f"Answer with `crewgraph approve {thread}`.", err=True)
         raise typer.Exit(_EXIT_PENDING)
 
 
