@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
+from types import TracebackType
 from typing import Any, TypeVar
 
 from langchain_core.runnables import RunnableConfig
@@ -25,6 +26,7 @@ from crewgraph.events.stream_context import SINKS
 from crewgraph.runtime.runs.metadata import without_labels
 from crewgraph.runtime.runs.retention import Retention, Trim
 from crewgraph.runtime.streaming.audience import Audience
+from crewgraph.runtime.tracebacks import shorten_tracebacks
 from crewgraph.schema import PlainDict
 
 __all__ = [
@@ -92,21 +94,21 @@ def interruption(error: BaseException, run: str, thread_id: str | None, resume: 
     return asyncio.CancelledError(text) if isinstance(error, asyncio.CancelledError) and is_interrupted() else None
 
 
-@contextmanager
-def interruptible() -> Generator[None]:
-    """Enclose a run of the user's: Ctrl-C ends it with one message, and without the frames inside."""
-    try:
-        yield
-    except _Interrupted as error:
-        # Python ends a process by the signal, as shells expect, for this very class only.
-        interrupt: BaseException = KeyboardInterrupt(str(error))
-    except asyncio.CancelledError as error:
-        if not is_interrupted():
-            raise
-        interrupt = asyncio.CancelledError(*error.args)
-    else:
-        return
-    raise interrupt from None
+class interruptible:
+    """Enclose a run of the user's: an error shows no frames inside, and Ctrl-C ends it with one message."""
+
+    def __enter__(self) -> None:
+        """Do nothing."""
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        if error is None:
+            return
+        if isinstance(error, _Interrupted):
+            # Python ends a process by the signal, as shells expect, for this very class only.
+            raise KeyboardInterrupt(str(error)) from None
+        if isinstance(error, asyncio.CancelledError) and is_interrupted():
+            raise asyncio.CancelledError(*error.args) from None
+        shorten_tracebacks(error)
 
 
 RUN_CONFIG: ContextVar[RunnableConfig | None] = ContextVar("crewgraph_run_config", default=None)

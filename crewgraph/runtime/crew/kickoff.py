@@ -76,6 +76,7 @@ from crewgraph.runtime.runs.index import crew_question
 from crewgraph.runtime.runs.metadata import CREW_GRANULARITY, crew_labels
 from crewgraph.runtime.runs.retention import Retention
 from crewgraph.runtime.streaming.crew_audience import CrewAudience
+from crewgraph.runtime.tracebacks import drop_graph_notes, note_once
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.storage.claims.keepers import claim_keeper
 
@@ -412,11 +413,14 @@ class CrewRun:
             except (GraphBubbleUp, Parked):
                 raise  # a question, which the enclosing graph asks before it resumes the run
             except BaseException as error:
+                drop_graph_notes(error)
                 emit_crew_event(CrewKickoffFailedEvent, crew, **fields, error=failure_text(error))
                 thread = self.place.shown_thread
                 told = interruption(error, f"the run of crew `{crew.name}`", thread, f"`crew.resume({thread!r})`")
                 if told is not None:
                     raise told from error
+                if thread is not None and self.place.detached:
+                    note_once(error, f"`crew.resume({thread!r})` continues the run")
                 raise
             if isinstance(output, PendingCrew):
                 emit_crew_event(CrewKickoffPausedEvent, crew, **fields, output=output)

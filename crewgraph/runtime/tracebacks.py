@@ -1,0 +1,66 @@
+"""Tracebacks of failed runs, without the frames between the user's code: a run has a hundred of them, which tell users nothing.
+
+CREWGRAPH_TRACEBACK=full leaves them whole.
+"""
+
+import os
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+
+__all__ = ["drop_graph_notes", "note_once", "shorten_tracebacks"]
+
+_PACKAGE = str(Path(__file__).parent.parent) + os.sep
+_LIBRARIES = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+_GRAPH_NOTE = "During task with name "
+
+
+def shorten_tracebacks(error: BaseException) -> None:
+    """Leave only frames of the user's code in the tracebacks of an error and of those that led to it."""
+    if os.environ.get("CREWGRAPH_TRACEBACK") == "full":
+        return
+    for one in _chain(error):
+        one.__traceback__ = _shortened(one.__traceback__)
+        drop_graph_notes(one)
+
+
+def drop_graph_notes(error: BaseException) -> None:
+    """Drop LangGraph's notes on its nodes; crewgraph's own notes name the task and the agent."""
+    notes: list[str] = getattr(error, "__notes__", [])
+    notes[:] = [note for note in notes if not note.startswith(_GRAPH_NOTE)]
+
+
+def note_once(error: BaseException, note: str) -> None:
+    """Add a note to an error that does not have it yet: the same error may end several runs."""
+    if note not in getattr(error, "__notes__", ()):
+        error.add_note(note)
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    seen, waiting = set[int](), [error]
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        yield one
+        waiting += [other for other in (one.__cause__, one.__context__) if other is not None]
+        if isinstance(one, BaseExceptionGroup):
+            waiting += one.exceptions
+
+
+def _shortened(traceback: TracebackType | None) -> TracebackType | None:
+    kept: list[TracebackType] = []
+    while traceback is not None:
+        if _is_users(traceback.tb_frame.f_code.co_filename):
+            kept.append(traceback)
+        traceback = traceback.tb_next
+    shortened: TracebackType | None = None
+    for one in reversed(kept):
+        shortened = TracebackType(shortened, one.tb_frame, one.tb_lasti, one.tb_lineno)
+    return shortened
+
+
+def _is_users(filename: str) -> bool:
+    return not filename.startswith((_PACKAGE, *_LIBRARIES, "<frozen "))

@@ -1,0 +1,70 @@
+"""What a program prints when a run fails: the place in the user's code, the error, the task, and how to resume."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from servers.openai_api import OpenAIServer, error
+
+PROGRAM = """
+import asyncio, sys
+from crewgraph import LLM, Agent, Crew, ScriptedLLM, Task, ToolUse
+from crewgraph.flow import Flow, start
+from crewgraph.tools import tool
+
+def broken(messages):
+    raise ConnectionError("the provider is down")
+
+llms = {"key": "openai/gpt-4o-mini", "code": ScriptedLLM(broken)}
+
+def crew():
+    clerk = Agent(role="Clerk", goal="g", backstory="b", llm=llms[sys.argv[2]], max_retry_limit=0)
+    return Crew(name="desk", agents=[clerk], tasks=[Task(name="mail", description="d", expected_output="e", agent=clerk)])
+
+class Office(Flow):
+    @start()
+    def work(self):
+        return crew().kickoff(checkpointer=False).raw
+
+runs = {
+    "kickoff": lambda: crew().kickoff(thread_id="t"),
+    "akickoff": lambda: asyncio.run(crew().akickoff(thread_id="t")),
+    "each": lambda: crew().kickoff_for_each([{}]),
+    "flow": lambda: Office().kickoff(),
+}
+runs[sys.argv[1]]()
+"""
+
+
+def failed(tmp_path: Path, *arguments: str, **environment: str) -> list[str]:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    with OpenAIServer([error(401, "wrong key", code="invalid_api_key")] * 9) as server:
+        env = {**os.environ, "OPENAI_API_KEY": "none", "OPENAI_BASE_URL": server.url, **environment}
+        done = subprocess.run(
+            [sys.executable, "program.py", *arguments], capture_output=True, text=True, cwd=tmp_path, env=env
+        )
+    assert done.returncode == 1
+    return done.stderr.splitlines()
+
+
+@pytest.mark.parametrize("run", ["kickoff", "akickoff", "each", "flow"])
+@pytest.mark.parametrize(("llm", "says"), [("key", "wrong key"), ("code", "ConnectionError: the provider is down")])
+def test_a_failed_run_shows_the_users_code_the_error_and_its_place(run: str, llm: str, says: str, tmp_path: Path):
+    lines = failed(tmp_path, run, llm)
+    assert len(lines) <= 32, "\n".join(lines)
+    text = "\n".join(lines)
+    assert "in <module>" in text and says in text and "in task `mail` of agent `Clerk`" in text
+    assert "During task with name" not in text
+    assert not [
+        line for line in lines if line.startswith("  File") and ("langgraph" in line or "crewgraph/core" in line)
+    ]
+    assert ("in broken" in text) == (llm == "code")
+    if run in ("kickoff", "akickoff"):
+        assert lines[-1 if lines[-1] else -2] == "`crew.resume('t')` continues the run"
+
+
+def test_whole_tracebacks_are_there_for_who_asks(tmp_path: Path):
+    text = "\n".join(failed(tmp_path, "kickoff", "code", CREWGRAPH_TRACEBACK="full"))
+    assert "crewgraph/core/interpreter.py" in text and "in task `mail` of agent `Clerk`" in text
