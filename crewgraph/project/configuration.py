@@ -40,6 +40,7 @@ __all__ = [
     "Configuration",
     "ConfigurationAttribute",
     "Kind",
+    "check_size",
     "find_reference_faults",
     "load_configurations",
     "read_yaml",
@@ -196,7 +197,7 @@ def read_yaml(path: Path, label: str) -> tuple[dict[str, Any], dict[str, int]]:
         loader = yaml.SafeLoader(text)
         try:
             root = loader.get_single_node()
-            _check_size(root, label)
+            check_size(root, label)
             lines = _entry_lines(root, label)  # first: constructing merges what `<<` names into the nodes
             data = cast(PlainDict | None, None if root is None else loader.construct_document(root))
         finally:
@@ -249,7 +250,7 @@ def _entry_lines(root: yaml.Node | None, label: str) -> dict[str, dict[str, int]
     return {name: {**(_lines(nodes[name]) if name in nodes else {}), "": line} for name, line in _lines(root).items()}
 
 
-def _check_size(root: yaml.Node | None, label: str) -> None:
+def check_size(root: yaml.Node | None, label: str) -> None:
     """Check how many values a file holds with its aliases written out: each copy is validated, and shown in errors.
 
     Raises:

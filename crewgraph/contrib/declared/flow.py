@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
+import yaml
 from pydantic import ConfigDict, Field, PrivateAttr, model_validator
 
 from crewgraph.contrib.declared.actions import check_expressions
@@ -15,7 +16,7 @@ from crewgraph.contrib.declared.skill import authoring_skill
 from crewgraph.contrib.declared.state import FlowStateDefinition
 from crewgraph.definitions.flow.method import events_of
 from crewgraph.errors import DefinitionError
-from crewgraph.extras import load
+from crewgraph.project.configuration import check_size
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
 
@@ -169,8 +170,14 @@ def _read(text: str, label: str) -> object:
             return json.loads(text)
         except ValueError:
             pass  # it may still be a YAML flow mapping
-    yaml = load("yaml")
+    loader = yaml.SafeLoader(text)
     try:
-        return yaml.safe_load(text)
+        root = loader.get_single_node()
+        check_size(root, label)
+        return None if root is None else loader.construct_document(root)
     except yaml.YAMLError as error:
         raise DefinitionError(f"{label} is neither YAML nor JSON: {error}") from error
+    except RecursionError:
+        raise DefinitionError(f"{label} is nested too deeply; write it with fewer levels") from None
+    finally:
+        loader.dispose()

@@ -486,6 +486,12 @@ def test_a_file_that_declares_no_flow_is_refused(methods: dict[str, Any], messag
         (None, "pass `contents` or `path`"),
         ("a: [1", "neither YAML nor JSON"),
         ("- 1", "not a mapping"),
+        (
+            "\n".join(["a0: &a0 [1, 2]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12))]),
+            "aliases",
+        ),
+        ("a: &a [*a]", "holds more than"),
+        ("[" * 5_000, "nested too deeply"),
         ({"name": "T", "methods": {"a": {"do": {"ref": "nowhere"}}}}, 'of the form "module:name"'),
         ({"name": "T", "methods": {"a": {"do": {"ref": "no_such:thing"}}}}, "cannot be resolved"),
         (
