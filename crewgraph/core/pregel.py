@@ -7,7 +7,6 @@ the counters must be advanced for it. `saving.py` holds what concerns LangGraph'
 
 import asyncio
 import hashlib
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
@@ -287,12 +286,9 @@ def add_writes(graph: "Pregel[Any]", name: str, writes: Callable[[Any], Sequence
     writers[0] = ChannelWrite([*first.writes, ChannelWriteTupleEntry(mapper=writes)])
 
 
-_RESERVED = re.compile(r"\s*[|:]+\s*")
-
-
 def node_name(text: str) -> str:
     """Return a name as LangGraph accepts it for a node: without the characters that separate namespaces."""
-    return _RESERVED.sub(" ", text).strip() or "graph"
+    return " ".join(text.replace("|", " ").replace(":", " ").split()) or "graph"
 
 
 def named_run(config: RunnableConfig | None, name: str) -> RunnableConfig:

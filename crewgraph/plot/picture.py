@@ -200,13 +200,13 @@ def _signature(method: FlowMethod) -> str:
 
 
 _SHAPES = {"start": ("((", "))"), "listener": ("([", "])"), "router": ("{", "}"), "task": ("(", ")")}
-_STYLES = (
-    "classDef start fill:#dff5e7,stroke:#1f9d55,color:#1d2330",
-    "classDef listener fill:#efe7fd,stroke:#7c3aed,color:#1d2330",
-    "classDef router fill:#e0eafc,stroke:#2563eb,color:#1d2330",
-    "classDef task fill:#efe7fd,stroke:#7c3aed,color:#1d2330",
-    "classDef crew stroke-dasharray:6 4",
-)
+_STYLES = {
+    "start": "fill:#dff5e7,stroke:#1f9d55,color:#1d2330",
+    "listener": "fill:#efe7fd,stroke:#7c3aed,color:#1d2330",
+    "router": "fill:#e0eafc,stroke:#2563eb,color:#1d2330",
+    "task": "fill:#efe7fd,stroke:#7c3aed,color:#1d2330",
+    "crew": "stroke-dasharray:6 4",
+}
 _COLORS = {"or": "#7c3aed", "and": "#2563eb", "router": "#15803d"}
 
 
@@ -221,7 +221,9 @@ def _lines(picture: Picture) -> Iterator[str]:
         yield _node(method, ids[method.name])
     for edge in picture.edges:
         yield _edge(edge, ids)
-    yield from _STYLES
+    for kind, style in _STYLES.items():
+        if (kind == "task") == (picture.noun == "crew") or kind == "crew":
+            yield f"classDef {kind} {style}"
     for kind in _SHAPES:
         members = [ids[method.name] for method in picture.nodes if method.kind == kind]
         if members:

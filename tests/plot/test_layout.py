@@ -37,7 +37,7 @@ class TestEveryFlow:
 
     def test_every_method_and_every_way_is_inside_the_drawing(self, flow: type[Flow[Any]]):
         seen, layout = drawn(flow)
-        assert set(layout.boxes) == {method.name for method in seen.methods}
+        assert set(layout.boxes) == {method.name for method in seen.nodes}
         assert len(layout.routes) == len(seen.edges)
         inside = [*layout.boxes.values(), *(box for route in layout.routes for box in route.extent())]
         assert all(layout.area.left <= box.left and box.right <= layout.area.right for box in inside)
@@ -45,7 +45,7 @@ class TestEveryFlow:
 
     def test_a_run_begins_on_the_left(self, flow: type[Flow[Any]]):
         seen, layout = drawn(flow)
-        first = {method.name for method in seen.methods if method.begins}
+        first = {method.name for method in seen.nodes if method.begins}
         leftmost = max(layout.boxes[name].right for name in first)
         assert all(box.left > leftmost for name, box in layout.boxes.items() if name not in first)
 

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from typing import Any
 
 from crewgraph.flow import Flow, and_, listen, or_, router, start
-from crewgraph.plot.picture import Method, build_picture, calls_crew
+from crewgraph.plot.picture import Node, build_picture, calls_crew
 from crewgraph.runtime.flow.kickoff import form_of
 
 
-def methods(flow: type[Flow[Any]]) -> dict[str, Method]:
-    return {method.name: method for method in build_picture(form_of(flow).plan, "f", "").methods}
+def methods(flow: type[Flow[Any]]) -> dict[str, Node]:
+    return {method.name: method for method in build_picture(form_of(flow).plan, "f", "").nodes}
 
 
 def always(context: dict[str, Any]) -> bool:
