@@ -280,6 +280,9 @@ class Ask(Recorded):
     answered: Callable[[object], object] | None = None
     """Called with the answer, once."""
 
+    payload: PlainDict | None = None
+    """Shown beside a question that is a dict; no part of what identifies it."""
+
     @property
     def label(self) -> str:
         return "a question to a person"

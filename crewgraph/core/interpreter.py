@@ -247,7 +247,7 @@ def _interrupt(ask: Ask, frame: _Frame, here: str, name: str) -> Program[Record]
     journal = frame.journal
     posed = ask
     if isinstance(ask.question, dict):
-        posed = replace(ask, question={**cast("PlainDict", ask.question), "id": name})
+        posed = replace(ask, question={**cast("PlainDict", ask.question), **(ask.payload or {}), "id": name})
     position, passed = journal.started(here, ask), 0
     while True:
         try:

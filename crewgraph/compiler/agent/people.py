@@ -10,6 +10,7 @@ from typing import cast
 
 from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.compiler.agent.human_review import HumanInputProvider, WorkInReview
+from crewgraph.compiler.agent.inbox import inbox_fields, read_inbox_reply
 from crewgraph.compiler.task.briefing import OngoingTask
 from crewgraph.core.effects import Ask, Body, Call
 from crewgraph.core.messages import Message
@@ -57,10 +58,11 @@ class Asker:
             stage: the step of a task that it belongs to.
             details: what the question is about, as plain data; None values are left out.
         """
-        fields = {name: value for name, value in details.items() if value is not None}
+        fields: PlainDict = {name: value for name, value in details.items() if value is not None}
         question: PlainDict = {"kind": kind, "text": text, "task": self.task, "agent": self.agent, **fields}
         return Ask(
             question,
+            payload=inbox_fields(text, fields.get("tool"), fields.get("args"), fields.get("answer")),
             stage=stage,
             asked=partial(self.on_asked, question),
             answered=partial(self.on_answered, question),
@@ -81,6 +83,7 @@ def feedback_on(answer: str, asker: Asker) -> Body[str]:
 
 def _parse_feedback(reply: object) -> str | None:
     """Parse a reply: empty to accept the answer, None if it is neither a text nor True."""
+    reply = read_inbox_reply(reply, None)
     if isinstance(reply, Mapping):
         reply = cast("PlainMapping", reply).get(FEEDBACK)
     if reply is True:

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 
 from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.compiler.agent.dialogue import Dialogue, is_too_long
+from crewgraph.compiler.agent.inbox import read_inbox_reply
 from crewgraph.compiler.agent.people import APPROVAL, Asker
 from crewgraph.compiler.agent.protocol import (
     Action,
@@ -93,7 +94,7 @@ def _request_approval(call: PreparedCall, asker: Asker) -> Body[RequestedCall]:
         args_json = json.dumps(call.args, ensure_ascii=False, indent=2)
         question = asker.book.slice("asking_approval", agent=asker.agent, tool=tool.name, args=args_json)
         reply = yield asker.ask(APPROVAL, question, "tools", tool=tool.name, args=call.args, refused=rejection)
-        verdict = _parse_verdict(reply)
+        verdict = _parse_verdict(read_inbox_reply(reply, tool.name))
         if verdict is True:
             return RequestedCall(call)
         if isinstance(verdict, dict):

@@ -264,7 +264,8 @@ def _needs_ids(question: CrewQuestion, answer: Any) -> bool:
     """Whether an answer can only be a dict of answers by question id."""
     if not isinstance(answer, Mapping) or question.kind == "question":
         return False
-    known = {"feedback": {"feedback"}, "approval": {"args", "approved", "reason"}}[question.kind]
+    inbox = {"decisions", "type", "args"}
+    known = {"feedback": {"feedback"} | inbox, "approval": {"args", "approved", "reason"} | inbox}[question.kind]
     return not set(cast("Mapping[str, object]", answer)) <= known
 
 

@@ -1,0 +1,87 @@
+"""Questions and answers in the forms of LangChain's inboxes.
+
+Payloads and replies are those of LangChain's human-in-the-loop middleware (`action_requests`, `decisions`) and of Agent Inbox
+(`action_request`, a list with one response).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from crewgraph.schema import PlainDict, PlainMapping
+
+__all__ = ["inbox_fields", "read_inbox_reply"]
+
+
+def inbox_fields(text: str, tool: str | None, args: Mapping[str, object] | None, answer: str | None) -> PlainDict:
+    """Return what inboxes read of a question.
+
+    Args:
+        text: the question.
+        tool: the tool to approve; None for a question about an answer.
+        args: the arguments of the call.
+        answer: the answer to review.
+    """
+    name, values = (tool, dict(args or {})) if tool is not None else ("review_answer", {"answer": answer})
+    decisions = ["approve", "edit", "reject"] if tool is not None else ["approve", "reject"]
+    return {
+        "action_requests": [{"name": name, "args": values, "description": text}],
+        "review_configs": [{"action_name": name, "allowed_decisions": decisions}],
+        "action_request": {"action": name, "args": values},
+        "config": {
+            "allow_accept": True,
+            "allow_edit": tool is not None,
+            "allow_respond": True,
+            "allow_ignore": tool is not None,
+        },
+        "description": text,
+    }
+
+
+def read_inbox_reply(reply: object, tool: str | None) -> object:
+    """Return the reply of an inbox in crewgraph's own form; any other reply as it is.
+
+    What has no meaning for the question stays as it is, too, so that it is refused and asked again.
+
+    Args:
+        reply: the reply.
+        tool: the tool to approve; None for a question about an answer.
+    """
+    decision = _decision_in(reply)
+    if decision is None:
+        return reply
+    kind = decision.get("type")
+    if kind in ("approve", "accept"):
+        return True
+    if kind == "edit" and tool is not None:
+        return _edited(decision, tool) or reply
+    if kind == "ignore" and tool is not None:
+        return {"approved": False, "reason": ""}
+    text = decision.get("message", decision.get("args"))
+    if kind in ("reject", "respond", "response") and (text is None or isinstance(text, str)):
+        if tool is not None:
+            return {"approved": False, "reason": text or ""}
+        return text or reply  # an answer is not refused without saying what to change
+    return reply
+
+
+def _decision_in(reply: object) -> PlainMapping | None:
+    """Return the one decision in a reply; None if it is not from an inbox."""
+    if isinstance(reply, Mapping) and set(cast("PlainMapping", reply)) == {"decisions"}:
+        reply = cast("PlainMapping", reply)["decisions"]
+    if isinstance(reply, Sequence) and not isinstance(reply, str) and len(cast("Sequence[object]", reply)) == 1:
+        reply = cast("Sequence[object]", reply)[0]
+    if isinstance(reply, Mapping) and isinstance(cast("PlainMapping", reply).get("type"), str):
+        return cast("PlainMapping", reply)
+    return None
+
+
+def _edited(decision: PlainMapping, tool: str) -> PlainDict | None:
+    """Return the arguments of an edited call; None if it is one of another tool."""
+    edited: object = decision.get("edited_action", decision.get("args"))
+    if not isinstance(edited, Mapping):
+        return None
+    action = cast("PlainMapping", edited)
+    args: object = action.get("args")
+    if action.get("name", action.get("action", tool)) != tool or not isinstance(args, Mapping):
+        return None
+    return {"args": dict(cast("PlainMapping", args))}
