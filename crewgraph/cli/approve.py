@@ -200,7 +200,7 @@ def _list_pending(saver: object) -> None:
         return
     runs = pending_runs(saver or storage.default_checkpointer())
     for run in runs:
-        print_line(f"{run.thread_id}  {run.kind} {run.name}  since {run.updated_at:%Y-%m-%d %H:%M} UTC")
+        print_line(f"{run.thread_id}  {run.kind} {run.name}  since {run.updated_at.astimezone():%Y-%m-%d %H:%M %Z}")
         for question in run.questions:
             print_line(f"  {question.id}  {question.told()}")
     if not runs:

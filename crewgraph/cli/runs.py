@@ -97,7 +97,7 @@ def runs(
     elif stored:
         columns = ("thread", "kind", "name", "status", "last", "written")
         rows = (
-            (run.thread_id, run.kind, run.name, run.status, run.last or "-", f"{run.updated_at:%Y-%m-%d %H:%M} UTC")
+            (run.thread_id, run.kind, run.name, run.status, run.last or "-", f"{run.updated_at.astimezone():%Y-%m-%d %H:%M %Z}")
             for run in stored
         )
         print_table(columns, rows, no_wrap=("thread",))
