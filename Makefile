@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 # Processes that tests start would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo install test test-all installations lint types format kills parity coverage bench clean
+.PHONY: help demo install test test-all installations lint types format docs kills parity coverage bench clean
 
 help:  ## what can be made here
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -36,6 +36,10 @@ test-all: test  ## the tests with every mode in every granularity, more random e
 
 installations:  ## install what each page says in an empty environment, and run a program there: make installations [ARGS=mcp] (minutes)
 	$(PYTHON) .ci/installations.py $(ARGS)
+
+docs: export NO_MKDOCS_2_WARNING = 1
+docs: $(VENV)/.installed  ## the documentation as a site, in build/site
+	$(BIN)/python -m mkdocs build --quiet
 
 lint: $(VENV)/.installed  ## ruff and the room contracts
 	$(BIN)/ruff check .

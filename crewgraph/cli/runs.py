@@ -97,7 +97,14 @@ def runs(
     elif stored:
         columns = ("thread", "kind", "name", "status", "last", "written")
         rows = (
-            (run.thread_id, run.kind, run.name, run.status, run.last or "-", f"{run.updated_at.astimezone():%Y-%m-%d %H:%M %Z}")
+            (
+                run.thread_id,
+                run.kind,
+                run.name,
+                run.status,
+                run.last or "-",
+                f"{run.updated_at.astimezone():%Y-%m-%d %H:%M %Z}",
+            )
             for run in stored
         )
         print_table(columns, rows, no_wrap=("thread",))
