@@ -310,7 +310,7 @@ def spread_apart(targets: Sequence[float], offsets: Sequence[float], weights: Se
 Point = tuple[float, float]
 
 LOOP = 36.0
-"""Height of a loop above its method."""
+"""Height of a loop above its node."""
 
 
 @dataclass(frozen=True)
@@ -439,9 +439,9 @@ _MAX_LINES = 3
 _MAX_LABELS = 5
 
 
-def name_lines(method: Node) -> list[str]:
-    """Break a method's name into short lines at underscores; long lines are truncated."""
-    name, limit = method.name, _LINE_BREAK_IN_CIRCLE if method.kind == "start" else _LINE_BREAK
+def name_lines(node: Node) -> list[str]:
+    """Break a node's name into short lines at underscores; long lines are truncated."""
+    name, limit = node.name, _LINE_BREAK_IN_CIRCLE if node.kind == "start" else _LINE_BREAK
     lines = [""]
     breaks = [0, *(match.end() for match in re.finditer(r"(?<!_)_++(?=[^_])", name)), len(name)]
     for start, end in pairwise(breaks):
@@ -451,19 +451,19 @@ def name_lines(method: Node) -> list[str]:
         lines[-1] += part
     if len(lines) > _MAX_LINES:
         lines = [*lines[: _MAX_LINES - 1], "".join(lines[_MAX_LINES - 1 :])]
-    return [_truncate(line) for line in [*lines, *([method.note] if method.note else [])]]
+    return [_truncate(line) for line in [*lines, *([node.note] if node.note else [])]]
 
 
-def node_size(method: Node) -> tuple[float, float]:
-    """Return width and height of a method's shape, including its text."""
-    lines = name_lines(method)
+def node_size(node: Node) -> tuple[float, float]:
+    """Return width and height of a node's shape, including its text."""
+    lines = name_lines(node)
     width, height = max(map(_units, lines)) * _CHARACTER, len(lines) * LINE
-    if method.kind == "start":
+    if node.kind == "start":
         diameter = max(math.hypot(width, height) + 14, 56)
         return diameter, diameter
-    if method.kind == "task":
+    if node.kind == "task":
         return max(width + 26, 96), height + 22
-    if method.kind == "router":
+    if node.kind == "router":
         router_height = max(height * 2.6, 60)
         return max(width / (1 - height / router_height) + 18, 96), router_height
     return max(width * 1.28 + 16, 84), max(height * 1.35 + 14, 44)
@@ -510,10 +510,10 @@ _BOW = 20.0
 
 @dataclass(frozen=True)
 class Layout:
-    """The positions of a picture's methods and edges; x grows to the right, y downwards."""
+    """The positions of a picture's nodes and edges; x grows to the right, y downwards."""
 
     boxes: Mapping[str, Box]
-    """The boxes of the methods, by name."""
+    """The boxes of the nodes, by name."""
 
     routes: Sequence[Route]
     """The routes of the edges, in their order."""
@@ -535,8 +535,8 @@ class _Grid:
 
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
-        starts = [method.name for method in picture.nodes if method.begins]
-        names = [method.name for method in picture.nodes]
+        starts = [node.name for node in picture.nodes if node.begins]
+        names = [node.name for node in picture.nodes]
         self.ranks, self.back = assign_layers(names, starts, [(edge.source, edge.target) for edge in picture.edges])
         gaps_with_labels = {self._label_gap(edge) for edge in picture.edges if edge.labels or self._goes_back(edge)}
         self._column = [0]
@@ -547,10 +547,10 @@ class _Grid:
             if edge.source == edge.target:
                 loops[edge.source] = max(loops.get(edge.source, 0.0), LOOP + label_size(edge)[1])
         self.nodes: dict[str, Cell] = {}
-        for method in picture.nodes:
-            width, height = node_size(method)
-            height += 2 * loops.get(method.name, 0.0)
-            self.nodes[method.name] = Cell(self._column[self.ranks[method.name]], width, height, is_node=True)
+        for node in picture.nodes:
+            width, height = node_size(node)
+            height += 2 * loops.get(node.name, 0.0)
+            self.nodes[node.name] = Cell(self._column[self.ranks[node.name]], width, height, is_node=True)
         self.lanes = [self._lane(edge) for edge in picture.edges]
         links = [link for edge, lane in zip(picture.edges, self.lanes, strict=True) for link in self._links(edge, lane)]
         cells = [*self.nodes.values(), *(cell for lane in self.lanes for cell in lane)]
@@ -559,13 +559,13 @@ class _Grid:
         self.column_bounds = self._bounds()
 
     def boxes(self) -> dict[str, Box]:
-        """Return the boxes of the methods, by name."""
+        """Return the boxes of the nodes, by name."""
         boxes: dict[str, Box] = {}
-        for method in self.picture.nodes:
-            cell = self.nodes[method.name]
+        for node in self.picture.nodes:
+            cell = self.nodes[node.name]
             left, right = self.column_bounds[cell.column]
-            corner = 0.25 if method.kind == "router" else 0.35
-            boxes[method.name] = Box((left + right) / 2, self.rows[cell], *node_size(method), corner)
+            corner = 0.25 if node.kind == "router" else 0.35
+            boxes[node.name] = Box((left + right) / 2, self.rows[cell], *node_size(node), corner)
         return boxes
 
     def route(self, number: int, edge: Edge, boxes: Mapping[str, Box]) -> Route:

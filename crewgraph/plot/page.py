@@ -65,24 +65,24 @@ def render_svg(picture: Picture, min_scale: float | None = None) -> str:
             f"<defs>{''.join(_arrow(kind, uid) for kind in ('or', 'and', 'router'))}</defs>",
             '<g class="scene">',
             *_edges(picture, layout, uid),
-            *(_node(method, layout.boxes[method.name]) for method in picture.nodes),
+            *(_node(node, layout.boxes[node.name]) for node in picture.nodes),
             "</g>",
             "</svg>",
         ]
     )
 
 
-def describe_node(method: Node) -> str:
-    """Describe a method in a sentence, for screen readers."""
-    parts = [f"{method.name}: {_KINDS[method.kind]}"]
-    if method.note:
-        parts.append(f"agent {method.note}")
-    if method.begins and method.kind in ("listener", "router"):
+def describe_node(node: Node) -> str:
+    """Describe a node in a sentence, for screen readers."""
+    parts = [f"{node.name}: {_KINDS[node.kind]}"]
+    if node.note:
+        parts.append(f"agent {node.note}")
+    if node.begins and node.kind in ("listener", "router"):
         parts.append("a run begins with it")
-    if method.calls_crew:
+    if node.calls_crew:
         parts.append("calls a crew")
-    if method.waits:
-        parts.append(f"waits for {method.waits}")
+    if node.waits:
+        parts.append(f"waits for {node.waits}")
     return ", ".join(parts)
 
 
@@ -128,25 +128,25 @@ def _label(edge: Edge, box: Box) -> str:
     )
 
 
-def _node(method: Node, box: Box) -> str:
-    tooltip = f"{method.name}\n\n{method.text}" if method.text else method.name
-    crew = " crew" if method.calls_crew else " conditional" if method.is_conditional else ""
-    start = " begins" if method.begins else ""
+def _node(node: Node, box: Box) -> str:
+    tooltip = f"{node.name}\n\n{node.text}" if node.text else node.name
+    crew = " crew" if node.calls_crew else " conditional" if node.is_conditional else ""
+    start = " begins" if node.begins else ""
     return (
-        f'<g class="method {method.kind}{crew}{start}" data-name="{escape(method.name)}" tabindex="0" role="button" '
-        f'aria-label="{escape(describe_node(method))}"><title>{escape(tooltip)}</title>{_shape(method, box)}'
-        f"{_text(name_lines(method), box.x, box.y)}</g>"
+        f'<g class="method {node.kind}{crew}{start}" data-name="{escape(node.name)}" tabindex="0" role="button" '
+        f'aria-label="{escape(describe_node(node))}"><title>{escape(tooltip)}</title>{_shape(node, box)}'
+        f"{_text(name_lines(node), box.x, box.y)}</g>"
     )
 
 
-def _shape(method: Node, box: Box) -> str:
+def _shape(node: Node, box: Box) -> str:
     x, y = _number(box.x), _number(box.y)
-    if method.kind == "start":
+    if node.kind == "start":
         return f'<circle class="shape" cx="{x}" cy="{y}" r="{_number(box.width / 2)}"/>'
-    if method.kind == "task":
+    if node.kind == "task":
         size = f'width="{_number(box.width)}" height="{_number(box.height)}"'
         return f'<rect class="shape" x="{_number(box.left)}" y="{_number(box.top)}" {size} rx="9"/>'
-    if method.kind == "router":
+    if node.kind == "router":
         corners = ((box.left, box.y), (box.x, box.top), (box.right, box.y), (box.x, box.bottom))
         points = " ".join(f"{_number(left)},{_number(top)}" for left, top in corners)
         return f'<polygon class="shape" points="{points}"/>'
@@ -190,7 +190,7 @@ def render_page(picture: Picture) -> str:
             f'<li><i class="{kind}"></i>{escape(words)}</li>'
             for kind, words in (LEGEND if picture.noun == "flow" else CREW_LEGEND)
         ),
-        details="\n".join(_details(method) for method in picture.nodes),
+        details="\n".join(_details(node) for node in picture.nodes),
     )
 
 
@@ -200,24 +200,24 @@ def render_inline(picture: Picture) -> str:
     return f'<div style="max-height:{_MAX_INLINE_HEIGHT}px;overflow:auto">{drawing}</div>'
 
 
-def _details(method: Node) -> str:
-    rows = "".join(f"<dt>{escape(name)}</dt><dd>{value}</dd>" for name, value in _rows(method))
-    text = f"<pre>{escape(method.text)}</pre>" if method.text else ""
+def _details(node: Node) -> str:
+    rows = "".join(f"<dt>{escape(name)}</dt><dd>{value}</dd>" for name, value in _rows(node))
+    text = f"<pre>{escape(node.text)}</pre>" if node.text else ""
     return (
-        f'<article data-name="{escape(method.name)}" aria-label="{escape(describe_node(method))}" hidden>'
-        f"<h2>{escape(method.name)}</h2>{text}<dl>{rows}</dl></article>"
+        f'<article data-name="{escape(node.name)}" aria-label="{escape(describe_node(node))}" hidden>'
+        f"<h2>{escape(node.name)}</h2>{text}<dl>{rows}</dl></article>"
     )
 
 
-def _rows(method: Node) -> Iterator[tuple[str, str]]:
-    kind = "conditional task" if method.is_conditional else method.kind
-    kind = f"{kind}, a run begins with it" if method.begins else kind
-    yield "Kind", escape(f"{kind}; calls a crew" if method.calls_crew else kind)
-    if method.signature:
-        yield "Signature", f"<code>{escape(method.signature)}</code>"
-    for name, fact in method.facts:
+def _rows(node: Node) -> Iterator[tuple[str, str]]:
+    kind = "conditional task" if node.is_conditional else node.kind
+    kind = f"{kind}, a run begins with it" if node.begins else kind
+    yield "Kind", escape(f"{kind}; calls a crew" if node.calls_crew else kind)
+    if node.signature:
+        yield "Signature", f"<code>{escape(node.signature)}</code>"
+    for name, fact in node.facts:
         yield name, escape(fact)
-    if method.waits:
-        yield "Waits for", escape(method.waits)
-    if method.labels:
-        yield "May return", ", ".join(f"<code>{escape(label)}</code>" for label in method.labels)
+    if node.waits:
+        yield "Waits for", escape(node.waits)
+    if node.labels:
+        yield "May return", ", ".join(f"<code>{escape(label)}</code>" for label in node.labels)

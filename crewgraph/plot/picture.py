@@ -216,19 +216,19 @@ def mermaid(picture: Picture) -> str:
 
 
 def _lines(picture: Picture) -> Iterator[str]:
-    ids = {method.name: f"m{number}" for number, method in enumerate(picture.nodes)}
-    for method in picture.nodes:
-        yield _node(method, ids[method.name])
+    ids = {node.name: f"m{number}" for number, node in enumerate(picture.nodes)}
+    for node in picture.nodes:
+        yield _node(node, ids[node.name])
     for edge in picture.edges:
         yield _edge(edge, ids)
     for kind, style in _STYLES.items():
         if (kind == "task") == (picture.noun == "crew") or kind == "crew":
             yield f"classDef {kind} {style}"
     for kind in _SHAPES:
-        members = [ids[method.name] for method in picture.nodes if method.kind == kind]
+        members = [ids[node.name] for node in picture.nodes if node.kind == kind]
         if members:
             yield f"class {','.join(members)} {kind}"
-    if crews := [ids[method.name] for method in picture.nodes if method.calls_crew or method.is_conditional]:
+    if crews := [ids[node.name] for node in picture.nodes if node.calls_crew or node.is_conditional]:
         yield f"class {','.join(crews)} crew"
     for kind, color in _COLORS.items():
         numbers = [str(number) for number, edge in enumerate(picture.edges) if edge.kind == kind]
@@ -236,9 +236,9 @@ def _lines(picture: Picture) -> Iterator[str]:
             yield f"linkStyle {','.join(numbers)} stroke:{color}"
 
 
-def _node(method: Node, node_id: str) -> str:
-    left, right = _SHAPES[method.kind]
-    text = f"{_escape(method.name)}<br>{_escape(method.note)}" if method.note else _escape(method.name)
+def _node(node: Node, node_id: str) -> str:
+    left, right = _SHAPES[node.kind]
+    text = f"{_escape(node.name)}<br>{_escape(node.note)}" if node.note else _escape(node.name)
     return f'{node_id}{left}"{text}"{right}'
 
 

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from langgraph.types import Command
 
-from crewgraph.compiler.crew.conversation import with_last_message
+from crewgraph.compiler.crew.result import with_last_message
 from crewgraph.compiler.crew.state import INPUTS, MESSAGES
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.errors import MissingInput, RunError

@@ -6,11 +6,11 @@ from typing import Any
 
 from langgraph.graph.state import CompiledStateGraph
 
-from crewgraph.compiler.crew.conversation import conversation_placeholder, result_channels, write_result
 from crewgraph.compiler.crew.graph import Granularity, crew_graph
 from crewgraph.compiler.crew.inputs import crew_input
 from crewgraph.compiler.crew.metered_graph import metered
 from crewgraph.compiler.crew.planning import crew_plan_key, planning_binding
+from crewgraph.compiler.crew.result import conversation_placeholder, result_channels, write_result
 from crewgraph.compiler.preflight import check_crew
 from crewgraph.compiler.task.binding import TaskBinding, bind_tasks, crew_graph_key
 from crewgraph.compiler.task.lessons import TrainingData, training_data_of
