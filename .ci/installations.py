@@ -73,6 +73,9 @@ INSTALLATIONS = {
     "mcp": Installation("docs/tools.md", ('pip install ".[mcp]"',), ("crewgraph run mcp_server.py",)),
     "postgres": Installation("README.md", ('pip install ".[postgres]"',), ("crewgraph run postgres.py",)),
     "serve": Installation("docs/serving.md", ('pip install "crewgraph[serve]"',), ("python served_crew.py",)),
+    "serve-queue": Installation(
+        "docs/serving.md", ('pip install "crewgraph[serve,queue]"',), ("python served_queue.py",)
+    ),
     "queue": Installation("docs/queue.md", ('pip install "crewgraph[queue]"',), ("crewgraph run queue_of_runs.py",)),
     "declared": Installation(
         "docs/declared-flows.md", ('pip install ".[declared]"',), ("crewgraph run declared_flow.py",)

@@ -27,7 +27,10 @@ _EXCERPT = 80  # characters of an error in a table
 _QueueAddress = Annotated[
     str | None,
     typer.Option(
-        "--queue", envvar="CREWGRAPH_QUEUE", help="Address of the queue's Postgres database.", show_default=False
+        "--queue",
+        envvar="CREWGRAPH_QUEUE",
+        help="The address of the queue's Postgres database, such as `postgresql://localhost/runs`.",
+        show_default=False,
     ),
 ]
 """The `--queue` option."""
@@ -38,32 +41,32 @@ def worker(
         list[str] | None,
         typer.Option(
             "--target",
-            help="Crew or flow to run, as `file.py:name` or `package.module:name`. May be given several times. Defaults to "
+            help="A crew or flow to run, as `file.py:name` or `package.module:name`; can be given several times. By default "
             "that of the project.",
             show_default=False,
         ),
     ] = None,
     queue: _QueueAddress = None,
     concurrency: Annotated[
-        int, typer.Option("--concurrency", min=1, help="How many runs are under way at a time.")
+        int, typer.Option("--concurrency", min=1, help="How many runs to carry out at the same time.")
     ] = 4,
     grace: Annotated[
-        float, typer.Option("--grace", min=0, help="Seconds that runs may go on after Ctrl-C or SIGTERM.")
+        float, typer.Option("--grace", min=0, help="How many seconds runs may go on after Ctrl-C or SIGTERM.")
     ] = 20.0,
     stalled_after: Annotated[
         float,
         typer.Option(
-            "--stalled-after", min=0, help="Seconds of silence after which a worker's jobs are given to others."
+            "--stalled-after", min=0, help="After how many seconds of silence a worker's jobs are given to others."
         ),
     ] = 60.0,
     burst: Annotated[
-        bool, typer.Option("--burst", help="End when no job is left, instead of waiting for more.")
+        bool, typer.Option("--burst", help="End when no job is left, instead of waiting for more jobs.")
     ] = False,
 ) -> None:
     """Carry out the runs in a queue.
 
     Programs add runs with `crew.enqueue(inputs)` or `flow.enqueue(inputs)`. Start any number of workers, on any number of
-    machines: what one has recorded when it dies is not done again by the next.
+    machines: if one dies, another continues its runs, and does not repeat what they have recorded.
     """
     factories = [load_factory(name) for name in target or [None]]
     with _open_queue(queue) as opened:
@@ -115,22 +118,30 @@ class _State(StrEnum):
 def jobs(
     state: Annotated[
         _State | None,
-        typer.Option("--state", help="Filter by state; `failed` jobs are dead letters.", show_default=False),
+        typer.Option("--state", help="List only jobs in this state; `failed` jobs were given up.", show_default=False),
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum number of jobs to list.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="How many jobs to list at most.")] = 20,
     retry: Annotated[
         list[str] | None,
         typer.Option(
-            "--retry", help="Thread id of a failed or cancelled job to put into the queue again.", show_default=False
+            "--retry",
+            help="The thread id of a failed or cancelled job to put into the queue again; can be given several times.",
+            show_default=False,
         ),
     ] = None,
     cancel: Annotated[
-        list[str] | None, typer.Option("--cancel", help="Thread id of a job to cancel.", show_default=False)
+        list[str] | None,
+        typer.Option(
+            "--cancel", help="The thread id of a job to cancel; can be given several times.", show_default=False
+        ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Output JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     queue: _QueueAddress = None,
 ) -> None:
-    """List the jobs of a queue, the newest first; or retry or cancel some."""
+    """List, retry or cancel the jobs of a queue.
+
+    Without `--retry` and `--cancel`, lists the jobs, the newest first.
+    """
     with _open_queue(queue) as opened:
         for thread_id in retry or ():
             if not opened.retry(thread_id):

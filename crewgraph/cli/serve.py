@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -33,67 +33,100 @@ def serve(
         list[str] | None,
         typer.Option(
             "--target",
-            help="Crew or flow to serve, as `file.py:name` or `package.module:name`. May be given several times. Defaults to "
+            help="A crew or flow to serve, as `file.py:name` or `package.module:name`; can be given several times. By default "
             "that of the project.",
             show_default=False,
         ),
     ] = None,
-    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to listen on.")] = 8123,
+    host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="The port to listen on; 0 takes a free one.")
+    ] = 8123,
     token: Annotated[
         str | None,
         typer.Option(
             "--token",
             envvar="CREWGRAPH_SERVE_TOKEN",
-            help="What requests must bring as Bearer token.",
+            help="The token that requests must have, as `Authorization: Bearer TOKEN`.",
             show_default=False,
         ),
     ] = None,
-    no_token: Annotated[
-        bool, typer.Option("--no-token", help="Listen on other addresses than this machine's without a token.")
-    ] = False,
+    no_token: Annotated[bool, typer.Option("--no-token", help="Let others reach the server without a token.")] = False,
     allow_origin: Annotated[
         list[str] | None,
-        typer.Option("--allow-origin", help="Origin of web pages that may use the server.", show_default=False),
+        typer.Option(
+            "--allow-origin",
+            help="An origin whose web pages may use the server, such as `https://app.example`; can be given several times.",
+            show_default=False,
+        ),
     ] = None,
     concurrency: Annotated[
-        int, typer.Option("--concurrency", min=1, help="How many runs are under way at a time.")
+        int,
+        typer.Option(
+            "--concurrency",
+            min=1,
+            help="How many runs to carry out at the same time; with `--queue`, the workers' own option counts.",
+        ),
     ] = 16,
     grace: Annotated[
-        float, typer.Option("--grace", min=0, help="Seconds that runs may take to stop after Ctrl-C or SIGTERM.")
+        float, typer.Option("--grace", min=0, help="How many seconds runs may take to stop after Ctrl-C or SIGTERM.")
     ] = 10.0,
     database: Annotated[
         Path | None,
-        typer.Option("--database", help="Database file for runs instead of the default one.", show_default=False),
+        typer.Option(
+            "--database",
+            help="The database file for the runs. By default the one that `crewgraph where` shows.",
+            show_default=False,
+        ),
     ] = None,
     postgres: Annotated[
         str | None,
         typer.Option(
             "--postgres",
             envvar="CREWGRAPH_SERVE_POSTGRES",
-            help="Address of a Postgres database for runs and records, instead of a file.",
+            help="The address of a Postgres database for runs and records, in place of files.",
+            show_default=False,
+        ),
+    ] = None,
+    queue: Annotated[
+        str | None,
+        typer.Option(
+            "--queue",
+            envvar="CREWGRAPH_SERVE_QUEUE",
+            help="Address of a queue's Postgres database: `crewgraph worker` processes carry out the runs.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
     """Serve crews and flows over HTTP.
 
-    Speaks the protocol of LangGraph's server (assistants, threads, runs, streams, interrupts), so that `langgraph_sdk` and chat
-    front ends for it can use them. Runs that a stopped or killed server leaves are taken up by the next one.
+    The server speaks the protocol of LangGraph's server (assistants, threads, runs, streams, interrupts), so that `langgraph_sdk`
+    and chat front ends for it can use them. If a server is stopped or killed, the next one continues its runs.
+    With `--queue`, the server only accepts requests, and workers carry out the runs.
     """
     uvicorn = require("uvicorn", extra="serve", purpose="`crewgraph serve`")
     require("starlette", extra="serve", purpose="`crewgraph serve`")
     if token is None and host not in _LOCAL and not no_token:
         raise RunError(
-            f"others can reach a server on {host}: give a token (`--token`, or CREWGRAPH_SERVE_TOKEN), or say `--no-token`"
+            f"others can reach a server on {host}: pass a token (`--token`, or CREWGRAPH_SERVE_TOKEN), or pass `--no-token`"
         )
+    if queue is not None:
+        require("procrastinate", extra="queue", purpose="`crewgraph serve --queue`")
+        if database is not None or postgres not in (None, queue):
+            raise RunError(
+                "`--queue` names the database for runs and records, too; leave out `--database` and `--postgres`"
+            )
+        postgres = queue
     if postgres is not None:
         require("langgraph.checkpoint.postgres.aio", extra="postgres", purpose="`crewgraph serve --postgres`")
         if database is not None:
-            raise RunError("give `--database` or `--postgres`, not both")
+            raise RunError("`--database` and `--postgres` exclude each other; pass one of them")
     targets = [load_target(name) for name in target or [None]]
     opened = _opened(database) if postgres is None else extension("serve.postgres")(postgres)
-    asyncio.run(_serve(uvicorn, targets, host, port, token, no_token, allow_origin or [], concurrency, grace, opened))
+    with nullcontext() if queue is None else extension("queue")(queue) as jobs:
+        asyncio.run(
+            _serve(uvicorn, targets, host, port, token, no_token, allow_origin or [], concurrency, grace, opened, jobs)
+        )
 
 
 @asynccontextmanager
@@ -118,12 +151,14 @@ async def _serve(
     concurrency: int,
     grace: float,
     opened: AbstractAsyncContextManager[tuple[Any, Any]],
+    jobs: Any,
 ) -> None:
     async with opened as (saver, store):
         app = extension("serve.app")(
             targets,
             checkpointer=saver,
             store=store,
+            queue=jobs,
             token=token,
             hosts=["*"] if no_token else None,
             allow_origins=allow_origin,

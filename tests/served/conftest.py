@@ -2,12 +2,15 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from langgraph_sdk import get_client, get_sync_client
+from servers.postgres import Postgres
 
-from .http_servers import Served, langgraph_dev, our_server
+from .http_servers import Served, langgraph_dev, our_server, our_server_with_workers
+from .office_server import OfficeServer, started
 
 
 class Client:
@@ -52,19 +55,44 @@ def _method(client: Any, path: str) -> Callable[..., Any]:
 
 
 @pytest.fixture(scope="session")
-def ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def ours_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with our_server(tmp_path_factory.mktemp("ours")) as served:
         yield served
 
 
 @pytest.fixture(scope="session")
-def langgraphs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def queued_server(tmp_path_factory: pytest.TempPathFactory, postgres: Postgres) -> Iterator[Served]:
+    with (
+        postgres.database() as address,
+        our_server_with_workers(tmp_path_factory.mktemp("queued"), address) as served,
+    ):
+        yield served
+
+
+@pytest.fixture(scope="session")
+def langgraphs_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with langgraph_dev(tmp_path_factory.mktemp("langgraphs")) as served:
         yield served
 
 
-@pytest.fixture(params=["ours-sync", "ours-async", "langgraphs"])
+@pytest.fixture(params=["ours-sync", "ours-async", "queued-sync", "queued-async", "langgraphs"])
 def client(request: pytest.FixtureRequest) -> Client:
-    """A client of `crewgraph serve`, or of LangGraph's own server."""
+    """A client of `crewgraph serve`, of the same with a queue and workers, or of LangGraph's own server."""
     server, _, kind = request.param.partition("-")
-    return Client(request.getfixturevalue(server), asynchronous=kind != "sync", is_ours=server == "ours")
+    return Client(
+        request.getfixturevalue(f"{server}_server"), asynchronous=kind != "sync", is_ours=server != "langgraphs"
+    )
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> Iterator[OfficeServer]:
+    """A server of the office that carries out runs itself."""
+    with started(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def queued(tmp_path: Path, postgres: Postgres) -> Iterator[OfficeServer]:
+    """A server of the office with a queue, and a worker."""
+    with postgres.database() as address, started(tmp_path, address) as made:
+        yield made

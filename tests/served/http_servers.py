@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import httpx
 import processes
 from until import until
 
-__all__ = ["Served", "langgraph_dev", "our_server"]
+__all__ = ["Served", "langgraph_dev", "our_server", "our_server_with_workers", "worker"]
 
 TESTS = Path(__file__).parent.parent
 _TARGETS = ("desk", "payer", "slow", "Letters")
@@ -89,6 +89,29 @@ def our_server(folder: Path, *options: str, port: int | None = None, **more: str
     command = [sys.executable, "-m", "crewgraph", "serve", *targets, f"--port={port}", *options]
     with _running(command, f"http://127.0.0.1:{port}", folder, processes.Popen, **more) as served:
         yield served
+
+
+@contextmanager
+def our_server_with_workers(folder: Path, address: str) -> Generator[Served]:
+    """Run `crewgraph serve --queue` and two workers."""
+    with ExitStack() as stack:
+        for number in range(2):
+            stack.enter_context(worker(folder, address, number))
+        yield stack.enter_context(our_server(folder, f"--queue={address}"))
+
+
+@contextmanager
+def worker(folder: Path, address: str, number: int) -> "Generator[subprocess.Popen[Any]]":
+    """Run `crewgraph worker`."""
+    targets = [f"--target=served.programs:{name}" for name in _TARGETS]
+    command = [sys.executable, "-m", "crewgraph", "worker", *targets, f"--queue={address}", "--grace=1"]
+    with open(folder / f"worker-{number}", "a") as output:
+        process = processes.Popen(command, cwd=folder, env=_environment(folder), stdout=output, stderr=output)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait(20)
 
 
 @contextmanager

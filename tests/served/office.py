@@ -1,6 +1,7 @@
 """What the tests serve: crews whose tools wait until a test lets them go on."""
 
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from until import until
 from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.tools import tool
 
-__all__ = ["steps", "two_bills"]
+__all__ = ["poison", "steps", "two_bills"]
 
 
 def _note(line: str) -> None:
@@ -35,6 +36,14 @@ def post(letter: str) -> str:
     _wait_for(letter)
     _note(f"posted {letter}")
     return f"posted {letter}"
+
+
+@tool
+def shred(letter: str) -> str:
+    """Shred a letter, and whoever does it."""
+    _note(f"shredding {letter}")
+    os.kill(os.getpid(), signal.SIGKILL)
+    return "shredded"
 
 
 def _paying(messages: list[dict[str, Any]]) -> Any:
@@ -81,3 +90,9 @@ def steps() -> Crew:
         agents=[clerk],
         tasks=[_task(clerk, letter, f"Post <{letter}>.") for letter in ("one", "two")],
     )
+
+
+def poison() -> Crew:
+    """A crew that kills whoever runs it."""
+    clerk = _clerk([ToolUse("shred", {"letter": "this"})], shred)
+    return Crew(name="poison", agents=[clerk], tasks=[_task(clerk, "shred", "Shred it.")])

@@ -1,10 +1,12 @@
-"""`crewgraph serve` as a process that tests kill and start again."""
+"""`crewgraph serve`, and `crewgraph worker` behind it, as processes that tests kill and start again."""
 
 import os
 import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ import httpx
 import processes
 from until import until
 
-__all__ = ["OfficeServer"]
+__all__ = ["OfficeServer", "started"]
 
 _TESTS = Path(__file__).parent.parent
 
@@ -20,12 +22,14 @@ _TESTS = Path(__file__).parent.parent
 class OfficeServer:
     """A server of the office's crews, on a folder that outlives it."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
-        self._folder, self._options = folder, options
+    def __init__(self, folder: Path, *options: str, queue: str | None = None) -> None:
+        self._folder, self.queue = folder, queue
+        self._options = options if queue is None else (*options, f"--queue={queue}")
         with socket.socket() as one:
             one.bind(("127.0.0.1", 0))
             self.url = f"http://127.0.0.1:{one.getsockname()[1]}"
         self.process: subprocess.Popen[Any] | None = None
+        self.workers: list[subprocess.Popen[Any]] = []
 
     @property
     def notes(self) -> list[str]:
@@ -48,20 +52,36 @@ class OfficeServer:
         (self._folder / f"go {name}").touch()
 
     def start(self) -> None:
-        """Start it, and wait until it answers."""
+        """Start it, and its worker where it has a queue, and wait until it answers."""
+        if self.queue is not None and not self.workers:
+            self.start_worker()
+        port = self.url.rpartition(":")[2]
+        self.process = self._begin("output", "serve", f"--port={port}", "--grace=3", *self._options)
+        until(lambda: self._is_up() or self._has_ended())
+        assert not self._has_ended(), self.output
+
+    def start_worker(self) -> None:
+        """Start a worker of the queue."""
+        self.workers.append(self._begin(f"worker-{len(self.workers)}", "worker", "--grace=1", f"--queue={self.queue}"))
+
+    def kill_workers(self) -> None:
+        """Kill the workers."""
+        for one in self.workers:
+            one.kill()
+            one.wait(30)
+        self.workers.clear()
+
+    def _begin(self, output: str, command: str, *options: str) -> "subprocess.Popen[Any]":
         environment = {
             **os.environ,
             "OFFICE": str(self._folder),
             "CREWGRAPH_STORAGE_DIR": str(self._folder / "storage"),
             "PYTHONPATH": os.pathsep.join([str(_TESTS), str(_TESTS.parent), str(_TESTS.parent / "compat")]),
         }
-        targets = [f"--target=served.office:{name}" for name in ("two_bills", "steps")]
-        port = self.url.rpartition(":")[2]
-        command = [sys.executable, "-m", "crewgraph", "serve", *targets, f"--port={port}", "--grace=3", *self._options]
-        with open(self._folder / "output", "a") as output:
-            self.process = processes.Popen(command, cwd=self._folder, env=environment, stdout=output, stderr=output)
-        until(lambda: self._is_up() or self._has_ended())
-        assert not self._has_ended(), self.output
+        targets = [f"--target=served.office:{name}" for name in ("two_bills", "steps", "poison")]
+        line = [sys.executable, "-m", "crewgraph", command, *targets, *options]
+        with open(self._folder / output, "a") as written:
+            return processes.Popen(line, cwd=self._folder, env=environment, stdout=written, stderr=written)
 
     def _has_ended(self) -> bool:
         return self.process is None or self.process.poll() is not None
@@ -80,3 +100,15 @@ class OfficeServer:
         if process.poll() is None:
             process.send_signal(how)
         return process.wait(30)
+
+
+@contextmanager
+def started(folder: Path, queue: str | None = None) -> Generator[OfficeServer]:
+    """Run a server, with a worker where there is a queue."""
+    made = OfficeServer(folder, queue=queue)
+    try:
+        made.start()
+        yield made
+    finally:
+        made.end(signal.SIGKILL)
+        made.kill_workers()

@@ -28,6 +28,12 @@ from .programs import desk
 TOPIC = {"topic": "rain"}
 
 
+@pytest.fixture(scope="module", params=["ours", "queued"])
+def ours(request: pytest.FixtureRequest) -> Served:
+    """`crewgraph serve`, alone, and with a queue and workers."""
+    return request.getfixturevalue(f"{request.param}_server")
+
+
 @pytest.fixture
 def http(ours: Served) -> Any:
     with httpx.Client(base_url=ours.url, timeout=60) as client:
@@ -64,7 +70,7 @@ def test_an_address_that_others_reach_needs_a_token():
     environment = {**os.environ, "PYTHONPATH": str(TESTS), "SERVED_LOG": os.devnull}
     environment.pop("CREWGRAPH_SERVE_TOKEN", None)
     done = processes.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)
-    assert (done.returncode, "give a token" in done.stderr) == (1, True)
+    assert (done.returncode, "pass a token" in done.stderr) == (1, True)
 
 
 def test_bodies_that_pages_of_other_sites_can_send_are_refused(http: httpx.Client):

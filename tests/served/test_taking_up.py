@@ -1,4 +1,4 @@
-"""Servers that are killed or stopped in the midst of runs, and the ones after them."""
+"""Servers that are killed or stopped in the midst of runs, and the ones after them; with a queue the runs go on meanwhile."""
 
 import asyncio
 import signal
@@ -9,24 +9,21 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
 from langgraph_sdk import get_sync_client
 from servers.postgres import Postgres
 from until import until
 
+from crewgraph.contrib.serve.postgres import opened_postgres
 from crewgraph.contrib.serve.records import Records, opened_records
 
 from .office_server import OfficeServer
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[OfficeServer]:
-    made = OfficeServer(tmp_path)
-    made.start()
-    try:
-        yield made
-    finally:
-        made.end(signal.SIGKILL)
+@pytest.fixture(params=["alone", "queued"])
+def server(request: pytest.FixtureRequest) -> OfficeServer:
+    return request.getfixturevalue(request.param)
 
 
 @pytest.fixture
@@ -156,7 +153,7 @@ def test_an_answer_whose_run_asked_again_before_a_kill_is_not_given_twice(
     second = client.runs.create(thread, "two_bills", command={"resume": resume})["run_id"]
     assert _ended(client, thread, second) == "interrupted"
     server.end(signal.SIGKILL)
-    asyncio.run(_reopen(server.records, second))  # as if it had been killed before it could note the end
+    asyncio.run(_reopen(server, second))  # as if it had been killed before it could note the end
     server.start()
     assert _ended(client, thread, second) == "interrupted"
     assert [note for note in server.notes if note.startswith("paid")] == ["paid first"]
@@ -164,13 +161,17 @@ def test_an_answer_whose_run_asked_again_before_a_kill_is_not_given_twice(
     assert [note for note in server.notes if note.startswith("paid")] == ["paid first", "paid second"]
 
 
-async def _reopen(file: Path, run_id: str) -> None:
-    async with opened_records(file) as store:
-        runs = Records(store).runs
+async def _reopen(server: OfficeServer, run_id: str) -> None:
+    opened = opened_records(server.records) if server.queue is None else opened_postgres(server.queue)
+    async with opened as found:
+        runs = Records(found[1] if isinstance(found, tuple) else found).runs
         run = await runs.get(run_id)
         assert run is not None
         run.status = "running"
         await runs.put(run)
+    if server.queue is not None:
+        with psycopg.connect(server.queue) as connection:
+            connection.execute("DELETE FROM crewgraph_queue.run_events WHERE event IS NULL AND run_id = %s", [run_id])
 
 
 @pytest.mark.parametrize(
@@ -182,7 +183,7 @@ def test_what_the_server_does_not_have_is_said_by_name(server: OfficeServer, pat
     assert f"POST {path}" in answer.json()["detail"]
 
 
-def test_of_two_servers_on_one_database_the_second_does_not_begin(server: OfficeServer, tmp_path: Path):
+def test_of_two_servers_on_one_database_the_second_does_not_begin(alone: OfficeServer, tmp_path: Path):
     other = OfficeServer(tmp_path)
     with pytest.raises(AssertionError, match=r"`two_bills` is served from this database already, by process \d+"):
         other.start()

@@ -1,6 +1,7 @@
 """A PostgreSQL server of the tests' own: a fresh cluster in a temporary folder, reached through a socket."""
 
 import glob
+import itertools
 import os
 import pwd
 import shutil
@@ -11,9 +12,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import psycopg
 from langgraph.checkpoint.postgres import PostgresSaver
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
 
 __all__ = ["Postgres", "missing", "prepared_postgres", "running_postgres"]
+
+
+_numbers = itertools.count()
 
 
 @dataclass(frozen=True)
@@ -25,6 +32,15 @@ class Postgres:
 
     programs: str
     folder: Path
+
+    @contextmanager
+    def database(self) -> Generator[str]:
+        """The address of an empty database, which is dropped at the end."""
+        name = sql.Identifier(f"test_{os.getpid()}_{next(_numbers)}")
+        with psycopg.connect(self.dsn, autocommit=True) as connection:
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(name))
+            yield make_conninfo(self.dsn, dbname=name.as_string().strip('"'))
+            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))
 
     def start(self) -> None:
         """Start it, and wait until it takes connections."""

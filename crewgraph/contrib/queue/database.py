@@ -19,14 +19,27 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
+from crewgraph.contrib.serve.postgres import SETUP_LOCK
 from crewgraph.errors import StorageError
 
 __all__ = ["QueueDatabase"]
 
 _SCHEMA = "crewgraph_queue"
-_SETUP_LOCK = 5_203_811_640_113_000_377  # any number that nobody else locks
-_IS_READY = "SELECT to_regclass('crewgraph_queue.crewgraph_jobs_thread') IS NOT NULL"
+_HAS_JOBS = "SELECT to_regclass('crewgraph_queue.crewgraph_jobs_thread') IS NOT NULL"
+_IS_READY = "SELECT to_regclass('crewgraph_queue.run_events_ended') IS NOT NULL"
 _INDEX = "CREATE INDEX IF NOT EXISTS crewgraph_jobs_thread ON procrastinate_jobs ((args->>'thread_id'), id)"
+# What `crewgraph.contrib.serve.streams` writes and reads.
+_EVENTS = """
+CREATE TABLE IF NOT EXISTS run_events (
+    run_id text NOT NULL,
+    number int NOT NULL,
+    event text,
+    data text NOT NULL,
+    made_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (run_id, number)
+);
+CREATE INDEX IF NOT EXISTS run_events_ended ON run_events (made_at) WHERE event IS NULL
+"""
 _POOL: dict[str, Any] = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
 _CONNECTIONS = 4
 _PAUSE = 0.1  # seconds between two looks whether somebody else has made the tables
@@ -85,11 +98,16 @@ class QueueDatabase:
 
     def worker_saver(self, concurrency: int) -> tuple[AsyncPostgresSaver, AsyncConnectionPool[Any]]:
         """Return the checkpoints for a worker, and their connections, to be opened on its event loop."""
-        size = min(concurrency, _CONNECTIONS) + 1
-        pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
-            self.url, kwargs=_POOL, min_size=1, max_size=size, open=False, check=AsyncConnectionPool.check_connection
-        )
+        pool = self.connections(min(concurrency, _CONNECTIONS) + 1)
         return AsyncPostgresSaver(pool), pool
+
+    def connections(self, most: int = _CONNECTIONS) -> AsyncConnectionPool[Any]:
+        """Return connections, to be opened on the event loop that uses them; the tables exist."""
+        with self._lock:
+            self._prepare()
+        return AsyncConnectionPool(
+            self.url, kwargs=_POOL, min_size=1, max_size=most, open=False, check=AsyncConnectionPool.check_connection
+        )
 
     def close(self) -> None:
         """Close the connections. Another use opens them again."""
@@ -127,10 +145,17 @@ class QueueDatabase:
     def _create(self, connection: "psycopg.Connection[Any]") -> None:
         # The lock ends with the connection. Nobody waits for it in a statement: LangGraph makes its indexes concurrently, which
         # waits for the statements of all others.
-        while connection.execute("SELECT pg_try_advisory_lock(%s)", (_SETUP_LOCK,)).fetchone() != (True,):
+        while connection.execute("SELECT pg_try_advisory_lock(%s)", (SETUP_LOCK,)).fetchone() != (True,):
             time.sleep(_PAUSE)
         if connection.execute(_IS_READY).fetchone() == (True,):
             return
+        if connection.execute(_HAS_JOBS).fetchone() != (True,):
+            self._create_jobs(connection)
+        with connection.transaction():
+            connection.execute(f"SET LOCAL search_path = {_SCHEMA}")
+            connection.execute(_EVENTS)
+
+    def _create_jobs(self, connection: "psycopg.Connection[Any]") -> None:
         with psycopg.connect(self.url, **_POOL) as checkpoints:
             PostgresSaver(cast("Any", checkpoints)).setup()
         with suppress(psycopg.errors.DuplicateSchema):

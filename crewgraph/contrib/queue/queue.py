@@ -40,6 +40,11 @@ AND NOT EXISTS (
 )
 ORDER BY id DESC LIMIT %(limit)s
 """
+_JOBS_OF_RUNS = """
+SELECT DISTINCT ON (args->>'run_id') * FROM procrastinate_jobs
+WHERE task_name = %(task)s AND args->>'thread_id' = ANY(%(threads)s) AND args->>'run_id' = ANY(%(runs)s)
+ORDER BY args->>'run_id', id DESC
+"""
 _OPEN = ("queued", "working")
 _AT_ONCE = 500  # jobs in one statement
 
@@ -204,6 +209,48 @@ class Queue:
         except AlreadyEnqueued:
             raise RunError(f"an answer to the run `{thread_id}` is in the queue already") from None
 
+    def add_run(self, definition: Crew | Flow[Any], thread_id: str, run_id: str, delay: float = 0) -> None:
+        """Add a run of a server, which is carried out after those of its thread that were added before.
+
+        A run that is in the queue already is not added again.
+        """
+        due = datetime.now(UTC) + timedelta(seconds=delay) if delay else None
+        turn = Work(thread_id=thread_id).own_lock
+        # What is due later does not hold up the thread: it waits outside of its lane.
+        work = Work(thread_id=thread_id, run_id=run_id, lane=turn if due else None)
+        self._add(
+            [
+                EngineJob(
+                    queue=queue_of(definition),
+                    lock=f"run {run_id}" if due else turn,
+                    queueing_lock=f"serve {run_id}",
+                    task_name=TASK,
+                    task_kwargs=work.arguments(),
+                    scheduled_at=due,
+                )
+            ]
+        )
+
+    def jobs_of_runs(self, threads: Mapping[str, str]) -> dict[str, EngineJob]:
+        """Return the engine's latest job of each of these runs of servers that has one.
+
+        Args:
+            threads: the thread of each run, by the run's id.
+        """
+        found: dict[str, EngineJob] = {}
+        for part in _parts(list(threads)):
+            names = [threads[run_id] for run_id in part]
+            for row in self._ask(_JOBS_OF_RUNS, task=TASK, threads=names, runs=part):
+                job = EngineJob.from_row(row)
+                found[str(Work.of(job).run_id)] = job
+        return found
+
+    def cancel_job(self, job: EngineJob) -> bool:
+        """Cancel a job of the engine; return whether it was queued or under way."""
+        if job.id is None or state_of(job) not in _OPEN:
+            return False
+        return self.database.app.job_manager.cancel_job_by_id(job.id, abort=True)
+
     def job(self, thread_id: str, definition: Crew | Flow[Any]) -> Job:
         """Return the job of a run that was added elsewhere.
 
@@ -244,9 +291,7 @@ class Queue:
     def cancel(self, thread_id: str) -> bool:
         """Cancel the job of a thread; see `Job.cancel`."""
         job = self.latest([thread_id]).get(thread_id)
-        if job is None or job.id is None or state_of(job) not in _OPEN:
-            return False
-        return self.database.app.job_manager.cancel_job_by_id(job.id, abort=True)
+        return job is not None and self.cancel_job(job)
 
     def retry(self, thread_id: str) -> bool:
         """Put a dead letter into the queue again, with as many attempts as before; see `Job.retry`."""

@@ -32,6 +32,7 @@ from crewgraph.llm.errors import UnreadableAnswer
 from crewgraph.llm.retry import status_of
 
 __all__ = [
+    "LOST",
     "STATES",
     "TASK",
     "Definition",
@@ -53,7 +54,9 @@ TASK = "crewgraph.run"
 _LONGEST_NAME = 128  # characters of a queue's name in procrastinate's table
 _LONGEST_WAIT = 60.0  # seconds between two attempts
 _MANY_ATTEMPTS = 100  # after which a lost database is a failure like any other
-_LOST = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, ConnectorException)
+LOST = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, ConnectorException)
+"""What is raised when Postgres cannot be reached."""
+
 _BUSY_WAITS = (1.0, 5.0)  # seconds: the first and the longest wait for a thread that somebody runs
 
 Definition = Crew | Flow[Any] | type[Flow[Any]] | Callable[[], Any]
@@ -102,6 +105,9 @@ class Work(BaseModel):
 
     answer: str | None = None
     """The answer to what the run asked, as JSON; None for a job without one."""
+
+    run_id: str | None = None
+    """The run of a server, whose record has all else; None for a job without one. A thread may have many."""
 
     answers: tuple[str, ...] = ()
     """The ids of the questions that the answer is for. An answer is given once, however often the job is tried."""
@@ -165,7 +171,7 @@ def is_lost_database(error: BaseException | None) -> bool:
     """Return whether an attempt ended because Postgres could not be reached, which is no failure of the run."""
     if error is None:
         return False
-    return isinstance(error, _LOST) or is_lost_database(error.__cause__)
+    return isinstance(error, LOST) or is_lost_database(error.__cause__)
 
 
 class Retries(BaseRetryStrategy):

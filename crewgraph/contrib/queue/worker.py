@@ -13,17 +13,16 @@ from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Any, NamedTuple, cast
 
-import psycopg
 from procrastinate import App, JobContext
-from procrastinate.exceptions import ConnectorException, JobAborted
+from procrastinate.exceptions import JobAborted
 from procrastinate.job_context import AbortReason
 from procrastinate.worker import Worker as EngineWorker
-from psycopg_pool import PoolTimeout
 
 from crewgraph.compiler.agent.human_review import unattended
 from crewgraph.compiler.agent.models import isolated_tool_cache
 from crewgraph.contrib.queue.queue import Queue
 from crewgraph.contrib.queue.work import (
+    LOST,
     TASK,
     Definition,
     OutOfLane,
@@ -41,6 +40,7 @@ from crewgraph.definitions.crew.pending import PendingCrew
 from crewgraph.definitions.flow.feedback import PendingFlow
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.errors import DefinitionError, StorageError, ThreadBusy
+from crewgraph.extensions import extension
 from crewgraph.redaction import redact_text, redacted_logger
 from crewgraph.runtime.runs.index import run_of_thread
 from crewgraph.storage.checkpoints.strict import strictly_reading
@@ -122,6 +122,7 @@ class QueueWorker:
         self._engine: EngineWorker | None = None
         self._claim: tuple[int, ThreadClaim] | None = None
         self._is_stopping = False
+        self._served: Any = None
 
     @property
     def queues(self) -> list[str]:
@@ -148,7 +149,8 @@ class QueueWorker:
             await stack.enter_async_context(app.open_async())
             saver, connections = self._queue.database.worker_saver(self._concurrency)
             await stack.enter_async_context(connections)
-            self._saver = strictly_reading(saver)
+            self._saver, self._connections = strictly_reading(saver), connections
+            self._served = None  # it belongs to this event loop
             self._claims: PostgresClaims = postgres_claims(connections)
             silence = _EngineSilence()
             _ENGINE_LOGGER.addFilter(silence)
@@ -185,7 +187,7 @@ class QueueWorker:
                 await self._engine.run()
                 if not wait or self._is_stopping:
                     return
-            except _LOST as error:
+            except LOST as error:
                 if self._is_stopping:
                     return
                 _logger.warning("The database of the queue was lost, and is tried again: %s", error.__cause__ or error)
@@ -204,7 +206,10 @@ class QueueWorker:
         started = time.monotonic()
         try:
             with unattended():
-                result = await self._bring_on(self._targets[job.queue], work)
+                if work.run_id is None:
+                    result = await self._bring_on(self._targets[job.queue], work)
+                else:
+                    result = await self._serve_run(self._targets[job.queue], work, context)
         except asyncio.CancelledError:
             if context.abort_reason() is AbortReason.SHUTDOWN:
                 raise WorkerStopping("the worker is being stopped") from None
@@ -243,6 +248,17 @@ class QueueWorker:
             return await flow.aresume(work.thread_id, answer)
         return await flow.arun_or_resume(work.thread_id, inputs)
 
+    async def _serve_run(self, target: Definition, work: Work, context: JobContext) -> object:
+        """Carry out a run of a server."""
+        if self._served is None:
+            self._served = extension("serve.worker")(self._saver, self._connections)
+        return await self._served.carry_out(
+            lambda: _made(target),
+            work.thread_id,
+            work.run_id,
+            is_cancelled=lambda: context.abort_reason() is AbortReason.USER_REQUEST,
+        )
+
     async def _is_asked(self, definition: Crew | Flow[Any], work: Work) -> bool:
         """Return whether the run still waits for the answer, which an earlier attempt may have given."""
         flow = definition if isinstance(definition, Flow) else None
@@ -258,7 +274,7 @@ class QueueWorker:
         failures = work.failures + (not is_lost_database(error))
         try:
             await self._note(context.app, context.job.id, {"error": text.replace("\x00", ""), "failures": failures})
-        except _LOST as lost:
+        except LOST as lost:
             _logger.warning("The failure of thread `%s` was not noted: %s", work.thread_id, lost)
 
     async def _note(self, app: App, job_id: int | None, noted: Mapping[str, object]) -> None:
@@ -276,7 +292,7 @@ class QueueWorker:
                     cleaned = time.monotonic()
                     hours = int(self._keep_days * 24)
                     await app.job_manager.delete_old_jobs(hours, include_cancelled=True, include_aborted=True)
-            except (*_LOST, StorageError, ThreadBusy) as error:
+            except (*LOST, StorageError, ThreadBusy) as error:
                 _logger.warning("Jobs that nobody works on could not be looked for: %s", error)
 
     async def _keep_claim(self) -> None:
@@ -348,9 +364,6 @@ class QueueWorker:
         await _asking(app).execute_query_async(
             "SELECT procrastinate_finish_job_v1(%(id)s, %(status)s, false)", id=orphan.id, status=status
         )
-
-
-_LOST = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, ConnectorException)
 
 
 def _asking(app: App) -> Any:

@@ -3,6 +3,13 @@
 `crewgraph serve` runs it; `serve_app` is the same as an ASGI application for a program of your own.
 """
 
-from crewgraph.contrib.serve.app import serve_app
+from typing import TYPE_CHECKING
+
+from crewgraph.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from crewgraph.contrib.serve.app import serve_app
+else:  # workers carry out runs of servers without its packages
+    __getattr__ = lazy_exports(__name__, {"serve_app": "crewgraph.contrib.serve.app"})
 
 __all__ = ["serve_app"]

@@ -2,12 +2,10 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping, Sequence
-from contextlib import asynccontextmanager
-from datetime import UTC, datetime
+from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID, uuid4
-from weakref import WeakValueDictionary
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
@@ -34,20 +32,28 @@ from crewgraph.contrib.serve.requests import (
     ThreadPatch,
     ThreadSearch,
 )
-from crewgraph.contrib.serve.running import RunEvents, Runs
+from crewgraph.contrib.serve.running import EventReader, LocalRuns, RunEvents, Runs
 from crewgraph.contrib.serve.wire import Event, error_of, plain_json, sse, state_of_snapshot
 from crewgraph.core.claims import ThreadClaim
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.errors import CrewgraphError, DefinitionError, RunError, ThreadBusy
+from crewgraph.lazy import lazy
 from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.storage.claims.keepers import claim_keeper
 
+if TYPE_CHECKING:
+    from crewgraph.contrib.queue.queue import Queue
+    from crewgraph.contrib.serve.queued import QueuedRuns
+else:
+    QueuedRuns = lazy("crewgraph.contrib.serve.queued:QueuedRuns")
+
 __all__ = ["Server", "serve_app"]
 
 _MAX_BODY = 10 << 20  # bytes
+_POSTGRES = ("langgraph.checkpoint.postgres", "langgraph.store.postgres")
 B = TypeVar("B", bound=BaseModel)
 
 
@@ -64,6 +70,7 @@ def serve_app(
     *,
     checkpointer: "BaseCheckpointSaver[Any] | None" = None,
     store: BaseStore | None = None,
+    queue: "Queue | None" = None,
     token: str | None = None,
     allow_origins: Sequence[str] = (),
     concurrency: int = 16,
@@ -78,20 +85,22 @@ def serve_app(
         checkpointer: Where runs are stored; None for the default database.
         store: Where assistants, threads and records of runs are kept; None for memory, from which a restarted server takes up
             nothing.
+        queue: Where runs are added for workers to carry out, instead of this process. `checkpointer` and `store` are then
+            those of LangGraph for Postgres, in the queue's database.
         token: What requests must bring, as `Authorization: Bearer TOKEN` or `X-Api-Key: TOKEN`. Without one only requests
             that name this machine as their host are answered.
         allow_origins: Origins of pages that may use the server from a browser.
-        concurrency: How many runs are under way at a time.
+        concurrency: How many runs are under way at a time; without a `queue`.
         grace: The seconds that runs may take to stop when the server is stopped.
         hosts: The names of this server that requests may give as their host, "*" for any; None for those of this machine where
             there is no token, else any.
         max_body: The largest body of a request, in bytes.
 
     Raises:
-        DefinitionError: Two targets have the same name, or there is none.
+        DefinitionError: Two targets have the same name, or there is none; or `checkpointer` or `store` do not fit the queue.
     """
     guard = Middleware(Guard, token=token, hosts=hosts, max_body=max_body)
-    return Server(targets, checkpointer, store, concurrency, grace).app(guard, allow_origins)
+    return Server(targets, checkpointer, store, queue, concurrency, grace).app(guard, allow_origins)
 
 
 class Server:
@@ -102,26 +111,32 @@ class Server:
         targets: Sequence[Crew | Flow[Any]],
         checkpointer: "BaseCheckpointSaver[Any] | None",
         store: BaseStore | None,
+        queue: "Queue | None",
         concurrency: int,
         grace: float,
     ) -> None:
         saver = checkpointer_for(checkpointer)
         assert saver is not None
         self._saver, self._grace = saver, grace
+        if queue is not None and not (_is_of_postgres(saver) and _is_of_postgres(store)):
+            raise DefinitionError(
+                "a server with a queue needs an AsyncPostgresSaver as `checkpointer` and an AsyncPostgresStore as `store`, "
+                "both in the queue's database"
+            )
         self._graphs: dict[str, Any] = {}
+        self._targets: dict[str, Crew | Flow[Any]] = {}
         for target in targets:
             name = target.flow_name if isinstance(target, Flow) else str(target.name)
             if name in self._graphs:
                 raise DefinitionError(f"two targets are called `{name}`; give one of them another `name`")
-            self._graphs[name] = target.compile(checkpointer=saver)
+            self._graphs[name], self._targets[name] = target.compile(checkpointer=saver), target
         if not self._graphs:
             raise DefinitionError("a server needs a crew or a flow")
         self._records, self._is_kept = Records(InMemoryStore() if store is None else store), store is not None
         self._claims: list[ThreadClaim] = []
-        self._concurrency = concurrency
+        self._queue, self._concurrency = queue, concurrency
         self._runs: Runs
-        # A lock per thread, there while runs are begun on it.
-        self._doors: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._cancellations: set[asyncio.Task[bool]] = set()
 
     def app(self, guard: Middleware, allow_origins: Sequence[str]) -> Starlette:
         """Return the application."""
@@ -147,6 +162,8 @@ class Server:
     def claim(self) -> None:
         """Claim the graphs, whose open runs this server takes up; of two servers each would carry them out.
 
+        With a queue nothing is claimed: any number of servers may add to it.
+
         Raises:
             RunError: another server has one of them, on the same database.
         """
@@ -154,14 +171,19 @@ class Server:
             return
         keeper = claim_keeper(self._saver)
         for graph_id in self._graphs:
-            try:
-                self._claims.append(keeper.claim(f"crewgraph serve {graph_id}"))
-            except ThreadBusy:
+            name = f"crewgraph serve {graph_id}"
+            holder = keeper.holder(name)
+            if self._queue is None and holder is None:
+                try:
+                    self._claims.append(keeper.claim(name))
+                except ThreadBusy:
+                    holder = keeper.holder(name)
+            if holder is not None:
                 self._give_back()
                 raise RunError(
-                    f"`{graph_id}` is served from this database already, by {keeper.holder(f'crewgraph serve {graph_id}')}; "
-                    "end that server, or give this one a database of its own"
-                ) from None
+                    f"`{graph_id}` is served from this database already, by {holder}; end that server, or give this one a "
+                    "database of its own"
+                )
 
     def _give_back(self) -> None:
         while self._claims:
@@ -174,7 +196,21 @@ class Server:
     @asynccontextmanager
     async def _lifespan(self, app: Starlette) -> AsyncGenerator[None]:
         await in_thread(self.claim)
-        self._runs = Runs(self._graphs, self._saver, self._records, self._concurrency)
+        async with AsyncExitStack() as stack:
+            stack.callback(self._give_back)
+            if self._queue is None:
+                self._runs = LocalRuns(self._graphs, self._saver, self._records, self._concurrency)
+            else:
+                queued = QueuedRuns(self._queue, self._targets, self._saver, self._records)
+                self._runs = await stack.enter_async_context(queued)
+            await self._keep_assistants()
+            await self._runs.take_up()
+            try:
+                yield
+            finally:
+                await self.stop()
+
+    async def _keep_assistants(self) -> None:
         for graph_id in self._graphs:
             assistant_id = graph_assistant_id(graph_id)
             if await self._records.assistants.get(assistant_id) is None:
@@ -182,15 +218,6 @@ class Server:
                     assistant_id=assistant_id, graph_id=graph_id, name=graph_id, metadata={"created_by": "system"}
                 )
                 await self._records.assistants.put(made)
-        for run in await self._records.open_runs():
-            if run.graph_id in self._graphs:
-                waited = (datetime.now(UTC) - run.created_at).total_seconds()
-                self._runs.start(run, max(run.after_seconds - waited, 0))
-        try:
-            yield
-        finally:
-            await self.stop()
-            self._give_back()
 
     def _routes(self) -> list[Route]:
         thread, run = "/threads/{thread_id}", "/threads/{thread_id}/runs/{run_id}"
@@ -377,7 +404,7 @@ class Server:
     async def _delete_thread(self, request: Request) -> Response:
         found = await self._thread(request)
         for run in await self._records.runs.find(thread_id=found.thread_id):
-            await self._runs.cancel(run.run_id)
+            await self._runs.cancel(run)
             await self._records.runs.delete(run.run_id)
         await self._saver.adelete_thread(found.thread_id)
         await self._records.threads.delete(found.thread_id)
@@ -449,7 +476,7 @@ class Server:
         return _json([state_of_snapshot(state) async for state in states])
 
     # --------------------------------------------------------------------------------------------------------- runs
-    async def _begin(self, request: Request) -> tuple[RunRecord, RunEvents, RunCreate]:
+    async def _begin(self, request: Request) -> tuple[RunRecord, EventReader, RunCreate]:
         """Keep a run and start it.
 
         Raises:
@@ -478,32 +505,30 @@ class Server:
             multitask_strategy=body.multitask_strategy,
             after_seconds=body.after_seconds,
             is_stateless=given is None and body.on_completion == "delete",
+            is_queued=self._queue is not None,
             kwargs=kwargs,
         )
-        door = self._doors.get(thread_id)
-        if door is None:
-            door = self._doors[thread_id] = asyncio.Lock()
         if self._runs.is_closing:
             raise _Refused(503, "this server is stopping and begins no runs")
-        async with door:  # of two requests at once, each sees the other's run
+        async with self._runs.door(thread_id):  # of two requests at once, each sees the other's run
             await self._make_room(thread_id, body.multitask_strategy)
             await self._records.runs.put(run)
-            return run, self._runs.start(run, body.after_seconds), body
+            return run, await self._runs.start(run, body.after_seconds), body
 
     async def _make_room(self, thread_id: str, strategy: str) -> None:
         """Treat the runs that are open on a thread as the strategy of a new one says."""
         if strategy == "enqueue":
             return
-        before = await self._records.runs.find(thread_id=thread_id)
-        threads = {run.run_id: run.thread_id for run in before}
-        for run_id in self._runs.open_of(thread_id, threads):
+        for run in await self._records.runs.find(thread_id=thread_id):
+            if not await self._runs.is_open(run):
+                continue
             if strategy == "reject":
                 raise _Refused(
-                    409, f"thread {thread_id} is busy with run {run_id}; wait, or give another `multitask_strategy`"
+                    409, f"thread {thread_id} is busy with run {run.run_id}; wait, or give another `multitask_strategy`"
                 )
-            await self._runs.cancel(run_id)
+            await self._runs.cancel(run)
             if strategy == "rollback":
-                await self._roll_back(run_id)
+                await self._roll_back(run.run_id)
         if strategy == "reject":
             holder = await in_thread(claim_keeper(self._saver).holder, thread_id)
             if holder is not None:
@@ -528,13 +553,13 @@ class Server:
         run, events, body = await self._begin(request)
         return await self._outcome(request, run, events, cancels=body.on_disconnect == "cancel")
 
-    async def _outcome(self, request: Request, run: RunRecord, events: RunEvents, *, cancels: bool) -> Response:
+    async def _outcome(self, request: Request, run: RunRecord, events: EventReader, *, cancels: bool) -> Response:
         ended = asyncio.create_task(events.wait())
         try:
             while not ended.done():
                 await asyncio.wait([ended], timeout=1.0)
                 if cancels and await request.is_disconnected():
-                    await self._runs.cancel(run.run_id, wait=False)
+                    await self._runs.cancel(run, wait=False)
                     break
         finally:
             ended.cancel()
@@ -546,14 +571,17 @@ class Server:
         run, events, body = await self._begin(request)
         return self._streamed(run, events, 0, cancels=body.on_disconnect == "cancel")
 
-    def _streamed(self, run: RunRecord, events: RunEvents, after: int, *, cancels: bool) -> Response:
+    def _streamed(self, run: RunRecord, events: EventReader, after: int, *, cancels: bool) -> Response:
         async def read() -> AsyncIterator[tuple[int, Event] | None]:
             try:
                 async for item in events.read(after):
                     yield item
             finally:
-                if cancels and not events.is_over:
-                    await self._runs.cancel(run.run_id, wait=False)
+                if cancels and not events.is_over and not self._runs.is_closing:
+                    # The task of this request is being cancelled, and must wait for nothing.
+                    cancelling = asyncio.create_task(self._runs.cancel(run, wait=False))
+                    self._cancellations.add(cancelling)
+                    cancelling.add_done_callback(self._cancellations.discard)
 
         headers = {**_place_of(run), "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         return StreamingResponse(sse(read()), media_type="text/event-stream", headers=headers)
@@ -576,7 +604,7 @@ class Server:
 
     async def _delete_run(self, request: Request) -> Response:
         run = await self._run(request)
-        if run.run_id in self._runs.under_way:
+        if await self._runs.is_open(run):
             raise _Refused(409, f"run {run.run_id} is under way; cancel it first")
         await self._records.runs.delete(run.run_id)
         return Response(status_code=204)
@@ -586,7 +614,7 @@ class Server:
         action = query.get("action", "interrupt")
         if action not in ("interrupt", "rollback"):
             raise _Refused(422, f"`action` is {action!r}; give `interrupt` or `rollback`")
-        was_open = await self._runs.cancel(run.run_id, wait=action == "rollback" or query.get("wait") in ("1", "true"))
+        was_open = await self._runs.cancel(run, wait=action == "rollback" or query.get("wait") in ("1", "true"))
         if not was_open:
             raise _Refused(409, f"run {run.run_id} has ended")
         if action == "rollback":
@@ -595,7 +623,7 @@ class Server:
 
     async def _join_run(self, request: Request) -> Response:
         run = await self._run(request)
-        events = self._runs.events(run.run_id)
+        events = await self._runs.events(run)
         if events is None:
             snapshot = await self._snapshot(await self._thread(request))
             return _json({} if snapshot is None else snapshot.values)
@@ -604,7 +632,7 @@ class Server:
 
     async def _join_stream(self, request: Request) -> Response:
         run = await self._run(request)
-        events = self._runs.events(run.run_id)
+        events = await self._runs.events(run)
         if events is None:
             events = RunEvents()
             await events.end()
@@ -688,6 +716,10 @@ def _is_uuid(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _is_of_postgres(storage: object) -> bool:
+    return any(kind.__module__.startswith(_POSTGRES) for kind in type(storage).__mro__)
 
 
 def _at(thread_id: str, checkpoint: Mapping[str, Any] | None) -> Any:

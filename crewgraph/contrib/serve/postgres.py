@@ -1,6 +1,7 @@
 """A Postgres database for the checkpoints and the records of a server."""
 
-from collections.abc import AsyncGenerator
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -13,12 +14,54 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from crewgraph.errors import StorageError
 
-__all__ = ["opened_postgres"]
+__all__ = ["SETUP_LOCK", "opened_postgres"]
 
 _CONNECTION: dict[str, Any] = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
 _CONNECTIONS = 10
 _PATIENCE = 10.0  # seconds to wait for a first connection
-_SETUP_LOCK = 7_130_442_096_115_340_021  # any number that nobody else locks
+_PAUSE = 0.1  # seconds between two looks whether somebody else has made the tables
+
+SETUP_LOCK = 5_203_811_640_113_000_377
+"""The advisory lock of whoever makes tables: any number that nobody else locks."""
+
+
+_RUNS = """
+thread_id IN (SELECT value->>'thread_id' FROM store WHERE prefix = 'crewgraph.runs' AND key = ANY(%(runs)s))
+AND metadata->>'run_id' = ANY(%(runs)s)
+"""
+_DELETE_RUNS = f"""
+WITH deleted AS (DELETE FROM checkpoints WHERE {_RUNS} RETURNING thread_id, checkpoint_ns, checkpoint_id)
+DELETE FROM checkpoint_writes USING deleted
+WHERE checkpoint_writes.thread_id = deleted.thread_id AND checkpoint_writes.checkpoint_ns = deleted.checkpoint_ns
+AND checkpoint_writes.checkpoint_id = deleted.checkpoint_id
+"""
+_COPIED = {
+    "checkpoint_blobs": "checkpoint_ns, channel, version, type, blob",
+    "checkpoint_writes": "checkpoint_ns, checkpoint_id, task_id, idx, channel, type, blob, task_path",
+    "checkpoints": "checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata",
+}
+"""The columns of each table beside the thread; that of checkpoints is the last, because it makes the others visible."""
+
+
+class _Checkpoints(AsyncPostgresSaver):
+    """Checkpoints of LangGraph in Postgres that can be copied and rolled back."""
+
+    def __init__(self, pool: "AsyncConnectionPool[Any]") -> None:
+        super().__init__(pool)
+        self._pool = pool
+
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Copy a thread with all its checkpoints and writes."""
+        threads = {"source": source_thread_id, "target": target_thread_id}
+        async with self._pool.connection() as connection, connection.transaction():
+            for table, columns in _COPIED.items():
+                chosen = f"SELECT %(target)s, {columns} FROM {table} WHERE thread_id = %(source)s"
+                await connection.execute(f"INSERT INTO {table} (thread_id, {columns}) {chosen}", threads)
+
+    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Delete the checkpoints that some runs of servers created, while there are records of the runs."""
+        async with self._pool.connection() as connection:
+            await connection.execute(_DELETE_RUNS, {"runs": list(run_ids)})
 
 
 @asynccontextmanager
@@ -32,21 +75,34 @@ async def opened_postgres(url: str) -> AsyncGenerator[tuple[AsyncPostgresSaver, 
         StorageError: it cannot be reached, or its tables cannot be made.
     """
     pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
-        url, kwargs=_CONNECTION, min_size=1, max_size=_CONNECTIONS, open=False
+        url,
+        kwargs=_CONNECTION,
+        min_size=1,
+        max_size=_CONNECTIONS,
+        open=False,
+        check=AsyncConnectionPool.check_connection,
     )
     try:
         await pool.open(wait=True, timeout=_PATIENCE)
-        saver, store = AsyncPostgresSaver(pool), AsyncPostgresStore(pool)
+        saver, store = _Checkpoints(pool), AsyncPostgresStore(pool)
         async with pool.connection() as connection:  # servers that start at once make the tables one after the other
-            await connection.execute(f"SELECT pg_advisory_lock({_SETUP_LOCK})")
+            # Nobody waits for the lock in a statement: LangGraph makes its indexes concurrently, which waits for the statements
+            # of all others.
+            while not await _has_locked(connection):
+                await asyncio.sleep(_PAUSE)
             try:
                 await saver.setup()
                 await store.setup()
             finally:
-                await connection.execute(f"SELECT pg_advisory_unlock({_SETUP_LOCK})")
+                await connection.execute(f"SELECT pg_advisory_unlock({SETUP_LOCK})")
     except (psycopg.Error, PoolTimeout) as error:
         await pool.close()
         why = " ".join(str(error).split())
         raise StorageError(f"the database cannot be used: {why} Check its address, and its user's rights.") from error
     async with pool:
         yield saver, store
+
+
+async def _has_locked(connection: Any) -> bool:
+    row = await (await connection.execute(f"SELECT pg_try_advisory_lock({SETUP_LOCK}) AS locked")).fetchone()
+    return row["locked"]

@@ -114,15 +114,24 @@ class RunRecord(_Record):
     is_stateless: bool = False
     """Whether its thread is deleted when it has ended."""
 
+    is_queued: bool = False
+    """Whether it is carried out by workers."""
+
     error: PlainDict | None = None
 
     @property
     def key(self) -> str:
         return self.run_id
 
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended."""
+        return self.status not in ("pending", "running")
+
     def shown(self) -> PlainDict:
         """Return it as clients see it."""
-        return self.model_dump(mode="json", exclude={"after_seconds", "began_at", "is_stateless", "graph_id", "error"})
+        hidden = {"after_seconds", "began_at", "is_stateless", "is_queued", "graph_id", "error"}
+        return self.model_dump(mode="json", exclude=hidden)
 
 
 R = TypeVar("R", bound=_Record)

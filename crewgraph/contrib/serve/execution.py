@@ -1,0 +1,328 @@
+"""The execution of a run: its graph is run, what it streams is added to its events, and its status is kept.
+
+It is the same in a server that runs everything itself and in a worker. A run that was begun by a process which has died goes on
+where that left it.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing, suppress
+from hashlib import blake2b
+from typing import Any, Protocol, cast
+from uuid import UUID
+
+from langchain_core.messages import BaseMessage, BaseMessageChunk
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.types import Command, Send
+
+from crewgraph.compiler.agent.human_review import unattended
+from crewgraph.contrib.serve.records import Records, RunRecord, RunStatus, ThreadRecord
+from crewgraph.contrib.serve.wire import Event, error_of, plain_json, to_json
+from crewgraph.core.claims import CLAIM, ThreadClaim
+from crewgraph.errors import RunError
+from crewgraph.redaction import redacted_logger
+from crewgraph.schema import PlainDict, PlainMapping
+
+__all__ = ["EventSink", "RunExecution", "execute_run"]
+
+_logger = redacted_logger(__name__)
+
+_RUN_ID = "run_id"
+_ASKED = ("__interrupt__", "__resume__")  # the channels of LangGraph for questions and answers
+
+
+class EventSink(Protocol):
+    """Takes the events of a run."""
+
+    values: Any
+    """What the run gave, as plain data, for those who wait for its end."""
+
+    @property
+    def attempt(self) -> int:
+        """How many times the run has been begun or taken up, this time included."""
+        ...
+
+    async def add(self, event: Event) -> None:
+        """Add an event; readers get it soon."""
+        ...
+
+    async def flush(self) -> None:
+        """Wait until readers can have what was added."""
+        ...
+
+
+class RunExecution:
+    """Carries out runs, and keeps their status and that of their threads.
+
+    Args:
+        saver: the checkpointer of the graphs.
+        records: the records.
+        is_temporary: tells of an error whether it is none of the run, which is then carried on later.
+    """
+
+    def __init__(
+        self,
+        saver: "BaseCheckpointSaver[Any]",
+        records: Records,
+        is_temporary: Callable[[BaseException], bool] = lambda error: False,
+    ) -> None:
+        self._saver, self._records, self._is_temporary = saver, records, is_temporary
+
+    async def carry_out(self, graph: Any, run: RunRecord, events: EventSink, claim: ThreadClaim) -> None:
+        """Carry out a run to its end, or to its next question. What the graph raises is kept with the run.
+
+        Args:
+            graph: the compiled graph.
+            run: the record, whose status is kept up.
+            events: gets the events of the run's stream, and the values.
+            claim: the claim on the run's thread; it is given back.
+
+        Raises:
+            Exception: an error that is temporary.
+        """
+        try:
+            with unattended():
+                await self._stream(graph, run, events, claim)
+            await events.flush()
+        except Exception as error:
+            if self._is_temporary(error):
+                raise
+            await self.fail(run, events, error)
+            return
+        values: Any = events.values
+        interrupted = isinstance(values, dict) and "__interrupt__" in values or await _is_stopped(graph, run)
+        await self.settle(run, "interrupted" if interrupted else "success", "interrupted" if interrupted else "idle")
+
+    async def _stream(self, graph: Any, run: RunRecord, events: EventSink, claim: ThreadClaim) -> None:
+        parts = execute_run(graph, self._saver, run, claim, events.attempt)
+        async with aclosing(parts):
+            async for item in parts:
+                if run.status != "running":
+                    await self.settle(run, "running", "busy")
+                if isinstance(item, Event):
+                    await events.add(item)
+                elif item[0] == "began_at":
+                    run.began_at = item[1]
+                    await self._records.runs.put(run)
+                else:
+                    events.values = plain_json(item[1])
+
+    async def fail(self, run: RunRecord, events: EventSink, error: Exception) -> None:
+        """Keep that a run has failed, and tell its readers why."""
+        _logger.warning("Run %s of `%s` failed.", run.run_id, run.graph_id, exc_info=error)
+        run.error = error_of(error)
+        events.values = {"__error__": run.error}
+        await events.add(Event("error", to_json(run.error)))
+        await events.flush()
+        await self.settle(run, "error", "error")
+
+    async def interrupt(self, run: RunRecord) -> None:
+        """Keep that a run was cancelled."""
+        # The thread of a run that only waited is that of the run before it.
+        await self.settle(run, "interrupted", "idle" if run.status == "running" else None)
+
+    async def settle(self, run: RunRecord, status: RunStatus, thread_status: Any) -> None:
+        """Keep the status of a run, and that of its thread; None leaves the thread's."""
+        run.status = status
+        await self._records.runs.put(run)
+        if run.is_stateless or thread_status is None:
+            return
+        thread = await self._records.threads.get(run.thread_id) or ThreadRecord(thread_id=run.thread_id)
+        thread.status, thread.error = thread_status, run.error
+        thread.metadata |= {"graph_id": run.graph_id, "assistant_id": run.assistant_id}
+        with suppress(asyncio.CancelledError):
+            await self._records.threads.put(thread)
+
+    async def forget(self, run: RunRecord) -> None:
+        """Delete the thread of a run that was asked for without one."""
+        if run.is_stateless:
+            await self._saver.adelete_thread(run.thread_id)
+            await self._records.threads.delete(run.thread_id)
+
+
+async def _is_stopped(graph: Any, run: RunRecord) -> bool:
+    state = await graph.aget_state({"configurable": {"thread_id": run.thread_id}})
+    return bool(state.next)
+
+
+async def execute_run(
+    graph: Any, saver: "BaseCheckpointSaver[Any]", run: RunRecord, claim: ThreadClaim, attempt: int = 1
+) -> "AsyncGenerator[Event | tuple[str, Any]]":
+    """Run a record, and yield the events of its stream.
+
+    Beside them come `("began_at", ...)`, to be kept in the record before the next is asked for, and `("values", ...)` at the
+    end. A run that has begun before, in a process that died, continues: its input is in the checkpoints.
+
+    Args:
+        graph: the compiled graph.
+        saver: its checkpointer.
+        run: the record.
+        claim: the claim on the run's thread; it is given back at the end.
+        attempt: how many times the run has been begun, this time included.
+
+    Raises:
+        Exception: what the graph raises.
+    """
+    try:
+        wanted, config = list(run.kwargs["stream_mode"]), _config(run)
+        configurable: PlainDict = config.get("configurable") or {}
+        at = await _place(saver, run.thread_id)
+        has_begun = run.began_at is not None and run.began_at != at
+        value = None if has_begun else await _input(graph, run)
+        if has_begun and run.kwargs.get("checkpoint") and (run.kwargs.get("command") or {}).get("resume") is not None:
+            raise RunError(
+                "the server ended after this run had given its answer at an earlier checkpoint; look at the thread, and resume it"
+            )
+        if not has_begun:
+            yield "began_at", at
+        else:  # the checkpoint that it began at lies behind it
+            configurable.pop("checkpoint_id", None)
+        config["configurable"] = {**configurable, CLAIM: claim}
+        yield Event("metadata", to_json({_RUN_ID: run.run_id, "attempt": attempt}))
+        modes = {"messages" if mode == "messages-tuple" else mode for mode in wanted} | {"values"}
+        modes.discard("events")
+        has_subgraphs = bool(run.kwargs.get("stream_subgraphs"))
+        options: PlainDict = {
+            "stream_mode": sorted(modes),
+            "subgraphs": has_subgraphs,
+            "interrupt_before": run.kwargs.get("interrupt_before"),
+            "interrupt_after": run.kwargs.get("interrupt_after"),
+            "context": run.kwargs.get("context") or None,
+            "durability": run.kwargs.get("durability") or "sync",
+            "output_keys": graph.output_channels,
+        }
+        parts = (
+            _with_events(graph, value, config, options)
+            if "events" in wanted
+            else graph.astream(value, config, **options)
+        )
+        reader = _Parts(wanted, subgraphs=has_subgraphs, plain="events" not in wanted)
+        async with aclosing(parts):
+            async for part in parts:
+                for event in reader.read(part):
+                    yield event
+        yield "values", reader.values
+    finally:
+        claim.close()
+
+
+async def _with_events(graph: Any, value: Any, config: RunnableConfig, options: PlainDict) -> AsyncGenerator[Any]:
+    async for event in graph.astream_events(value, config, version="v2", **options):
+        yield event
+
+
+class _Parts:
+    """Reads the parts of a graph's stream, and makes the events that were asked for."""
+
+    def __init__(self, wanted: list[str], *, subgraphs: bool, plain: bool) -> None:
+        self.wanted, self.subgraphs, self.plain = wanted, subgraphs, plain
+        self.values: Any = None
+        """The last values of the graph itself."""
+
+        self._messages: dict[str, BaseMessage] = {}
+
+    def read(self, part: Any) -> list[Event]:
+        """Return the events of a part."""
+        if self.plain:
+            return self._of_chunk(part)
+        found: list[Event] = []
+        name, data = part["event"], part["data"]
+        if name == "on_chain_stream" and not part.get("parent_ids") and isinstance(data.get("chunk"), tuple):
+            found = self._of_chunk(data["chunk"])
+        return [*found, Event("events", to_json(part))]
+
+    def _of_chunk(self, part: Sequence[Any]) -> list[Event]:
+        *steps, mode, chunk = part
+        namespace: tuple[str, ...] = tuple(steps[0]) if steps else ()
+        if mode == "values" and not namespace:
+            self.values = chunk
+        suffix = "".join(f"|{step}" for step in namespace)
+        if mode == "messages":
+            message, metadata = chunk
+            return self._of_message(message, metadata, suffix)
+        return [Event(f"{mode}{suffix}", to_json(chunk))] if mode in self.wanted else []
+
+    def _of_message(self, message: BaseMessage, metadata: PlainMapping, suffix: str) -> list[Event]:
+        shown = {name: value for name, value in metadata.items() if not name.startswith("__")}
+        found: list[Event] = []
+        if "messages-tuple" in self.wanted:
+            found.append(Event(f"messages{suffix}", to_json([message, shown])))
+        if "messages" in self.wanted:
+            name = str(message.id)
+            if name not in self._messages:
+                found.append(Event(f"messages/metadata{suffix}", to_json({name: {"metadata": shown}})))
+            before = self._messages.get(name)
+            is_part = isinstance(message, BaseMessageChunk)
+            if is_part and isinstance(before, BaseMessageChunk):
+                message = cast("BaseMessage", before + message)
+            self._messages[name] = message
+            found.append(Event(f"messages/{'partial' if is_part else 'complete'}{suffix}", to_json([message])))
+        return found
+
+
+def _config(run: RunRecord) -> RunnableConfig:
+    given: PlainMapping = run.kwargs.get("config") or {}
+    chosen: PlainMapping = given.get("configurable") or {}
+    checkpoint: PlainMapping = run.kwargs.get("checkpoint") or {}
+    place = {name: checkpoint[name] for name in ("checkpoint_id", "checkpoint_ns") if checkpoint.get(name)}
+    config: Any = {
+        "tags": list(given.get("tags") or ()),
+        "metadata": {
+            **run.metadata,
+            _RUN_ID: run.run_id,
+            "assistant_id": run.assistant_id,
+            "graph_id": run.graph_id,
+        },
+        "configurable": {**chosen, **place, "thread_id": run.thread_id},
+        "run_id": UUID(run.run_id),
+    }
+    if given.get("recursion_limit"):
+        config["recursion_limit"] = given["recursion_limit"]
+    return config
+
+
+async def _place(saver: "BaseCheckpointSaver[Any]", thread_id: str) -> str:
+    """Return where a thread is: its latest checkpoint, and what was recorded, asked and answered since.
+
+    A run that was begun and finds its thread elsewhere has given its input, or its answer, already. An answer must not be given
+    twice: the run may have asked another question since.
+    """
+    latest = await saver.aget_tuple({"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}})
+    if latest is None:
+        return ""
+    writes = [
+        (task, channel, to_json(value) if channel in _ASKED else "")
+        for task, channel, value in latest.pending_writes or ()
+    ]
+    digest = blake2b(to_json(sorted(writes)).encode(), digest_size=16).hexdigest()
+    return f"{latest.checkpoint['id']}:{digest}"
+
+
+async def _input(graph: Any, run: RunRecord) -> Any:
+    """Return the input of the graph."""
+    command: PlainMapping | None = run.kwargs.get("command")
+    if command is None:
+        return run.kwargs.get("input")
+    goto: Any = command.get("goto") or ()
+    targets = [_target(one) for one in (goto if isinstance(goto, (list, tuple)) else [goto])]  # pyright: ignore[reportUnknownVariableType]
+    resume = command.get("resume")
+    if resume is not None and not run.kwargs.get("checkpoint"):
+        resume = await _addressed(graph, run.thread_id, resume)
+    return Command(resume=resume, update=command.get("update"), goto=targets)
+
+
+async def _addressed(graph: Any, thread_id: str, resume: object) -> object:
+    """Return an answer under the id of the question that is open, if there is one and the answer does not name it.
+
+    LangGraph keeps an answer without an id with the checkpoint, and would give it to the next question of the same node, too,
+    if the graph went on without input: an approval would count twice.
+    """
+    state = await graph.aget_state({"configurable": {"thread_id": thread_id}})
+    ids: list[str] = [interrupt.id for interrupt in state.interrupts]
+    is_addressed = isinstance(resume, dict) and not cast("PlainMapping", resume).keys() - set(ids)
+    return cast("object", resume) if len(ids) != 1 or is_addressed else {ids[0]: cast("object", resume)}
+
+
+def _target(target: Any) -> Any:
+    return Send(target["node"], target.get("input")) if isinstance(target, dict) else target  # pyright: ignore[reportUnknownArgumentType]

@@ -1,0 +1,204 @@
+"""Runs of a server that workers carry out: added to the queue, cancelled there, and read from the events that workers write.
+
+What a server knows of a run is in the database: its record, its job and its events. So any number of servers may serve the same
+crews and flows, and one that starts again has forgotten nothing.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from datetime import UTC, datetime
+from typing import Any, Self
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+
+from crewgraph.contrib.queue.queue import Queue
+from crewgraph.contrib.queue.work import LOST, Work, state_of
+from crewgraph.contrib.serve.execution import RunExecution
+from crewgraph.contrib.serve.records import Records, RunRecord
+from crewgraph.contrib.serve.running import Doors
+from crewgraph.contrib.serve.streams import EventFeed, EventWriter, StoredEvents
+from crewgraph.core.claims import ThreadClaim
+from crewgraph.core.loops.bridge import in_thread
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.flow.flow import Flow
+from crewgraph.errors import RunError, StorageError, ThreadBusy
+from crewgraph.redaction import redacted_logger
+from crewgraph.storage.claims.keepers import claim_keeper
+
+__all__ = ["QueuedRuns"]
+
+_logger = redacted_logger(__name__)
+
+_LOOKS = 3.0  # seconds between two looks for runs whose jobs have ended without them
+_PRUNINGS = 60.0  # seconds between two removals of old events
+_DOOR = 0.05  # seconds until a thread is asked for again at which another server begins a run
+_PATIENCE = 60.0  # seconds to wait for a worker that is to stop a run
+_YOUNG = 10.0  # seconds within which a run may have no job yet
+
+
+class QueuedRuns:
+    """Runs that workers carry out; see `Runs`. Use it as a context manager.
+
+    Args:
+        queue: the queue.
+        targets: the crews and flows by the ids of their graphs.
+        saver: the checkpointer of the graphs.
+        records: the records.
+    """
+
+    def __init__(
+        self,
+        queue: Queue,
+        targets: Mapping[str, Crew | Flow[Any]],
+        saver: "BaseCheckpointSaver[Any]",
+        records: Records,
+    ) -> None:
+        self._queue, self._targets, self._saver, self._records = queue, targets, saver, records
+        self._execution = RunExecution(saver, records)
+        self._doors = Doors()
+        self._feed: EventFeed
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        connections = await in_thread(self._queue.database.connections)
+        await self._stack.enter_async_context(connections)
+        self._feed = await self._stack.enter_async_context(EventFeed(self._queue.database.url, connections))
+        looks = asyncio.create_task(self._look_after(), name="runs of the queue")
+        self._stack.push_async_callback(_cancelled, looks)
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._stack.aclose()
+
+    @property
+    def is_closing(self) -> bool:
+        return self._feed.is_closed
+
+    async def take_up(self) -> None:
+        for run in await self._records.open_runs():
+            if run.graph_id in self._targets and not run.is_queued:  # of a server that had no queue
+                run.is_queued = True
+                await self._records.runs.put(run)
+                await self._add(run)
+        await self._settle_left()
+
+    @asynccontextmanager
+    async def door(self, thread_id: str) -> AsyncGenerator[None]:
+        async with self._doors[thread_id]:
+            claim = await self._door_of_all(thread_id)
+            try:
+                yield
+            finally:
+                claim.close()
+
+    async def _door_of_all(self, thread_id: str) -> ThreadClaim:
+        """Claim the beginning of runs on a thread, which other servers may be at."""
+        while True:
+            try:
+                return await in_thread(claim_keeper(self._saver).claim, f"crewgraph serve thread {thread_id}")
+            except ThreadBusy:
+                await asyncio.sleep(_DOOR)
+
+    async def start(self, run: RunRecord, delay: float = 0) -> StoredEvents:
+        await in_thread(self._queue.add_run, self._targets[run.graph_id], run.thread_id, run.run_id, delay)
+        return StoredEvents(self._feed, run.run_id)
+
+    async def events(self, run: RunRecord) -> StoredEvents | None:
+        if run.is_over and not await self._feed.has_events(run.run_id):
+            return None
+        return StoredEvents(self._feed, run.run_id)
+
+    async def is_open(self, run: RunRecord) -> bool:
+        now = await self._records.runs.get(run.run_id)
+        return now is not None and not now.is_over
+
+    async def cancel(self, run: RunRecord, wait: bool = True) -> bool:
+        if not await self.is_open(run):
+            return False
+        job = await self._job(run)
+        if job is not None and await in_thread(self._queue.cancel_job, job):
+            job = await self._job(run)
+        if job is None or state_of(job) != "working":
+            await self._interrupt(run)
+        elif wait:
+            try:
+                async with asyncio.timeout(_PATIENCE):
+                    await StoredEvents(self._feed, run.run_id).wait()
+            except TimeoutError:
+                raise ThreadBusy(
+                    f"run {run.run_id} was told to stop, and no worker has stopped it in {_PATIENCE:g} seconds; see whether "
+                    "workers run"
+                ) from None
+        return True
+
+    async def close(self, patience: float) -> None:
+        self._feed.close()
+
+    async def _job(self, run: RunRecord) -> Any:
+        found = await in_thread(self._queue.jobs_of_runs, {run.run_id: run.thread_id})
+        return found.get(run.run_id)
+
+    async def _add(self, run: RunRecord) -> None:
+        waited = (datetime.now(UTC) - run.created_at).total_seconds()
+        await self.start(run, max(run.after_seconds - waited, 0))
+
+    async def _interrupt(self, run: RunRecord) -> None:
+        """Keep the end of a run that no worker has."""
+        now = await self._records.runs.get(run.run_id)
+        if now is None or now.is_over:
+            return
+        events = await EventWriter.opened(self._feed.connections, run.run_id)
+        await self._execution.interrupt(now)
+        await self._execution.forget(now)
+        await events.end()
+
+    async def _fail(self, run: RunRecord, why: str) -> None:
+        events = await EventWriter.opened(self._feed.connections, run.run_id)
+        await self._execution.fail(run, events, RunError(why))
+        await self._execution.forget(run)
+        await events.end()
+
+    async def _look_after(self) -> None:
+        pruned = -_PRUNINGS
+        while True:
+            try:
+                if time.monotonic() - pruned > _PRUNINGS:
+                    pruned = time.monotonic()
+                    await self._feed.prune()
+                await self._settle_left()
+            except (*LOST, StorageError) as error:
+                _logger.warning("Runs that nobody carries out could not be looked for: %s", error)
+            await asyncio.sleep(_LOOKS)
+
+    async def _settle_left(self) -> None:
+        """End the runs whose jobs were given up or cancelled, and add those that have no job to the queue."""
+        left = {
+            run.run_id: run
+            for run in await self._records.open_runs()
+            if run.is_queued and run.graph_id in self._targets
+        }
+        if not left:
+            return
+        jobs = await in_thread(self._queue.jobs_of_runs, {run_id: run.thread_id for run_id, run in left.items()})
+        for run_id in left:
+            job = jobs.get(run_id)
+            state = None if job is None else state_of(job)
+            if state in ("queued", "working"):
+                continue
+            run = await self._records.runs.get(run_id)  # it may have ended in between
+            if run is None or run.is_over:
+                continue
+            if state == "cancelled":
+                await self._interrupt(run)
+            elif job is not None and state == "failed":
+                await self._fail(run, f"the run was given up: {Work.of(job).error}")
+            elif job is not None or (datetime.now(UTC) - run.created_at).total_seconds() > _YOUNG:
+                await self._add(run)
+
+
+async def _cancelled(task: "asyncio.Task[None]") -> None:
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task

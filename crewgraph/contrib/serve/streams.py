@@ -1,0 +1,286 @@
+"""Events of runs in Postgres: workers write them, servers read them, and a notification tells that there are new ones.
+
+The table is in the schema of the queue; see `crewgraph.contrib.queue.database`. A row without an event is the end of a run, and
+has what the run gave.
+"""
+
+import asyncio
+import json
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Any, NamedTuple, Self
+
+import psycopg
+from psycopg_pool import AsyncConnectionPool
+
+from crewgraph.contrib.queue.work import LOST
+from crewgraph.contrib.serve.running import HEARTBEAT, KEPT_EVENTS
+from crewgraph.contrib.serve.wire import Event, to_json
+from crewgraph.redaction import redacted_logger
+
+__all__ = ["EventFeed", "EventWriter", "StoredEvents"]
+
+_logger = redacted_logger(__name__)
+
+_Pool = AsyncConnectionPool[Any]
+_CHANNEL = "crewgraph_run_events"
+_END = " end"
+_AT_ONCE = 500  # events in one statement
+_BACKLOG = 1000  # events that wait to be written until the run waits for them
+_PAUSE = 1.0  # seconds until a lost database is tried again
+_KEPT = "10 minutes"  # for which the events of a run can be read after its end
+
+_WRITTEN = """
+SELECT coalesce(max(number), 0) AS last, count(*) FILTER (WHERE event = 'metadata') AS attempts
+FROM crewgraph_queue.run_events WHERE run_id = %(run)s
+"""
+_ADD = f"""
+WITH added AS (
+    INSERT INTO crewgraph_queue.run_events (run_id, number, event, data)
+    SELECT %(run)s, * FROM unnest(%(numbers)s::int[], %(events)s::text[], %(data)s::text[])
+    RETURNING number
+)
+SELECT pg_notify('{_CHANNEL}', %(note)s) FROM added LIMIT 1
+"""
+_READ = """
+SELECT number, event, data FROM crewgraph_queue.run_events
+WHERE run_id = %(run)s AND (number > %(after)s OR event IS NULL) ORDER BY number LIMIT %(limit)s
+"""
+_OUTCOME = "SELECT data FROM crewgraph_queue.run_events WHERE run_id = %(run)s AND event IS NULL LIMIT 1"
+_HAS_EVENTS = "SELECT 1 FROM crewgraph_queue.run_events WHERE run_id = %(run)s LIMIT 1"
+_PRUNE = f"""
+DELETE FROM crewgraph_queue.run_events WHERE run_id IN (
+    SELECT run_id FROM crewgraph_queue.run_events WHERE event IS NULL AND made_at < now() - interval '{_KEPT}'
+)
+"""
+
+
+class EventWriter:
+    """Writes the events of a run. What is added while a statement is under way is written together by the next one.
+
+    Only who holds the claim on the run's thread may write.
+    """
+
+    def __init__(self, connections: "_Pool", run_id: str, written: int, attempts: int) -> None:
+        self._connections, self._run_id, self._number = connections, run_id, written
+        self._waiting: list[Event] = []
+        self._writing: asyncio.Task[None] | None = None
+        self.attempt = attempts + 1
+        self.values: Any = None
+
+    @classmethod
+    async def opened(cls, connections: "_Pool", run_id: str) -> Self:
+        """Return a writer that goes on behind what an earlier one has written."""
+        async with connections.connection() as connection:
+            row = await (await connection.execute(_WRITTEN, {"run": run_id})).fetchone()
+        assert row is not None
+        return cls(connections, run_id, row["last"], row["attempts"])
+
+    async def add(self, event: Event) -> None:
+        """Add an event; it is written soon.
+
+        Raises:
+            psycopg.Error: those before could not be written.
+        """
+        if self._number + len(self._waiting) >= KEPT_EVENTS:
+            return
+        self._waiting.append(event)
+        if self._writing is not None and self._writing.done():
+            self._writing.result()
+            self._writing = None
+        if self._writing is None:
+            self._writing = asyncio.create_task(self._write_all(), name=f"events of run {self._run_id}")
+        if len(self._waiting) > _BACKLOG:
+            await self.flush()
+
+    async def flush(self) -> None:
+        """Wait until all that was added is written.
+
+        Raises:
+            psycopg.Error: it cannot be written.
+        """
+        if self._writing is not None:
+            await asyncio.shield(self._writing)
+            self._writing = None
+
+    async def end(self) -> None:
+        """Write the end of the run, with its values."""
+        await self.flush()
+        self._number += 1
+        await self._write([(self._number, None, to_json(self.values))], _END)
+
+    async def _write_all(self) -> None:
+        while self._waiting:
+            part, self._waiting = self._waiting[:_AT_ONCE], self._waiting[_AT_ONCE:]
+            rows: list[tuple[int, str | None, str]] = [
+                (self._number + place, event.name, event.data) for place, event in enumerate(part, 1)
+            ]
+            self._number += len(part)
+            await self._write(rows)
+
+    async def _write(self, rows: list[tuple[int, str | None, str]], end: str = "") -> None:
+        numbers, events, data = zip(*rows, strict=True)
+        arguments = {"numbers": list(numbers), "events": list(events), "data": list(data)}
+        async with self._connections.connection() as connection:
+            await connection.execute(_ADD, {"run": self._run_id, "note": f"{self._run_id}{end}", **arguments})
+
+
+class EventFeed:
+    """Tells readers in this process which runs have new events, and reads them; use it as a context manager.
+
+    Args:
+        url: the address of the database.
+        connections: connections to it, to read with.
+    """
+
+    def __init__(self, url: str, connections: "_Pool") -> None:
+        self._url, self.connections = url, connections
+        self._waiting: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
+        self._listening: asyncio.Task[None] | None = None
+        self.is_closed = False
+
+    async def __aenter__(self) -> Self:
+        self._listening = asyncio.create_task(self._listen(), name="events of runs")
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        self.close()
+        if self._listening is not None:
+            self._listening.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._listening
+
+    def close(self) -> None:
+        """Let all readers end."""
+        self.is_closed = True
+        self._wake_all()
+
+    async def has_events(self, run_id: str) -> bool:
+        """Return whether there are events of a run."""
+        return bool(await self.ask(_HAS_EVENTS, run=run_id))
+
+    async def prune(self) -> None:
+        """Delete the events of runs that ended a while ago."""
+        async with self.connections.connection() as connection:
+            await connection.execute(_PRUNE)
+
+    async def ask(self, query: Any, **arguments: Any) -> list[Any]:
+        """Return the rows that a query finds."""
+        async with self.connections.connection() as connection:
+            return await (await connection.execute(query, arguments)).fetchall()
+
+    def watch(self, note: str) -> "_Watch":
+        """Return what can be waited for: a notification for a run, or one of its end.
+
+        What is read after this is called, and is old, is followed by the notification.
+        """
+        return _Watch(note, self._waiting)
+
+    async def _listen(self) -> None:
+        while True:
+            try:
+                name = "crewgraph events of runs"
+                connecting = psycopg.AsyncConnection.connect(self._url, autocommit=True, application_name=name)
+                async with await connecting as connection:
+                    await connection.execute(f"LISTEN {_CHANNEL}")
+                    self._wake_all()  # for what came while nobody listened
+                    async for notification in connection.notifies():
+                        self._wake(notification.payload)
+            except psycopg.OperationalError as error:
+                _logger.warning("Notifications of events are lost, and are tried again: %s", error)
+            await asyncio.sleep(_PAUSE)
+
+    def _wake(self, note: str) -> None:
+        for name in {note, note.removesuffix(_END)}:
+            for one in self._waiting.get(name, ()):
+                one.set()
+
+    def _wake_all(self) -> None:
+        for waiting in self._waiting.values():
+            for one in waiting:
+                one.set()
+
+
+class _Watch:
+    """Waits for notifications; use it as a context manager."""
+
+    def __init__(self, note: str, waiting: "defaultdict[str, set[asyncio.Event]]") -> None:
+        self._note, self._waiting, self._event = note, waiting, asyncio.Event()
+
+    def __enter__(self) -> Self:
+        self._waiting[self._note].add(self._event)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._waiting[self._note].discard(self._event)
+        if not self._waiting[self._note]:
+            del self._waiting[self._note]
+
+    def forget(self) -> None:
+        """Forget the notifications that have come."""
+        self._event.clear()
+
+    async def wait(self) -> bool:
+        """Wait for a notification; return False if none comes for a while."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(HEARTBEAT):
+                await self._event.wait()
+        return self._event.is_set()
+
+
+class _Outcome(NamedTuple):
+    """What a run gave."""
+
+    values: Any
+
+
+class StoredEvents:
+    """The events of a run in Postgres; see `EventReader`."""
+
+    def __init__(self, feed: EventFeed, run_id: str) -> None:
+        self._feed, self._run_id = feed, run_id
+        self._outcome: _Outcome | None = None
+
+    @property
+    def is_over(self) -> bool:
+        return self._outcome is not None
+
+    @property
+    def values(self) -> Any:
+        """What the run gave, once it is over."""
+        return None if self._outcome is None else self._outcome.values
+
+    async def wait(self) -> None:
+        with self._feed.watch(f"{self._run_id}{_END}") as watch:
+            while self._outcome is None and not self._feed.is_closed:
+                watch.forget()
+                for row in await self._ask(_OUTCOME):
+                    self._outcome = _Outcome(json.loads(row["data"]))
+                if self._outcome is None and not self._feed.is_closed:
+                    await watch.wait()
+
+    async def read(self, after: int = 0) -> AsyncIterator[tuple[int, Event] | None]:
+        position = after
+        with self._feed.watch(self._run_id) as watch:
+            while not self._feed.is_closed:
+                watch.forget()
+                rows = await self._ask(_READ, after=position, limit=_AT_ONCE)
+                for row in rows:
+                    if row["event"] is None:
+                        self._outcome = _Outcome(json.loads(row["data"]))
+                        return
+                    position = row["number"]
+                    yield position, Event(row["event"], row["data"])
+                if not rows and not self._feed.is_closed and not await watch.wait():
+                    yield None
+
+    async def _ask(self, query: str, **arguments: Any) -> list[Any]:
+        """Return rows; none while the database is lost."""
+        while not self._feed.is_closed:
+            try:
+                return await self._feed.ask(query, run=self._run_id, **arguments)
+            except LOST as error:
+                _logger.warning("Events of run %s cannot be read, and are tried again: %s", self._run_id, error)
+                await asyncio.sleep(_PAUSE)
+        return []
