@@ -5,6 +5,7 @@ Into the folder go `ejected.py` and `reference.json`: what the first run was giv
 
 import importlib.util
 import json
+import shutil
 import sys
 import traceback
 import warnings
@@ -14,9 +15,11 @@ from typing import Any, cast
 import crewgraph_compat
 from crewgraph_compat.eject.program import eject_program
 
+from crewgraph.compiler.task.training import TRAINING
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.errors import CompileError
+from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.crew import CrewKickoffCompletedEvent, CrewKickoffFailedEvent, CrewKickoffStartedEvent
 from crewgraph.events.flow import FlowFailedEvent, FlowFinishedEvent, FlowStartedEvent
@@ -32,6 +35,9 @@ class Heard:
     def __init__(self, module: str, folder: Path) -> None:
         self.target: Any = None
         self._module, self._folder = module, folder
+        self._run = ""
+        self._above: dict[str, str | None] = {}
+        crewai_event_bus.on(BaseEvent)(self._note)
         self.told: dict[str, Any] = {"requests": 0, "tools": [], "done": False}
         for kind in (CrewKickoffStartedEvent, FlowStartedEvent):
             crewai_event_bus.on(kind)(self._start)
@@ -43,9 +49,19 @@ class Heard:
         for kind in (ToolUsageFinishedEvent, ToolUsageErrorEvent):
             crewai_event_bus.on(kind)(self._use)
 
+    def _note(self, source: Any, event: Any) -> None:
+        self._above[event.event_id] = event.parent_event_id
+
+    def _is_of_run(self, event: Any) -> bool:
+        """Whether an event belongs to the first run, not to one beside it."""
+        above: str | None = event.started_event_id or event.parent_event_id
+        while above is not None and above != self._run:
+            above = self._above.get(above)
+        return above is not None and not self.told["done"]
+
     def _start(self, source: Any, event: Any) -> None:
-        if self.target is None:
-            self.target = source
+        if self.target is None and TRAINING.get() is None:  # a training is no run
+            self.target, self._run = source, event.event_id
             self.told["inputs"] = dict(event.inputs or {})
             self.eject(source)
 
@@ -58,10 +74,12 @@ class Heard:
             self.told["refused"] = str(error).splitlines()
         else:
             (self._folder / "ejected.py").write_text(made.source, "utf-8")
+            # The program reads the same files.
+            shutil.copytree(Path.cwd(), self._folder / "work2", dirs_exist_ok=True)
             self.told["todo"] = list(made.todo)
 
     def _end(self, source: Any, event: Any) -> None:
-        if source is not self.target or self.told["done"]:
+        if event.started_event_id != self._run or self.told["done"]:
             return
         self.told["done"] = True
         if isinstance(source, Crew):
@@ -71,16 +89,16 @@ class Heard:
             self.told["state"] = plain(event.state)
 
     def _fail(self, source: Any, event: Any) -> None:
-        if source is self.target and not self.told["done"]:
+        if event.started_event_id == self._run and not self.told["done"]:
             self.told["done"] = True
             self.told["failed"] = str(event.error)
 
     def _ask(self, source: Any, event: Any) -> None:
-        if self.target is not None and not self.told["done"]:
+        if self._is_of_run(event):
             self.told["requests"] += 1
 
     def _use(self, source: Any, event: Any) -> None:
-        if self.target is not None and not self.told["done"]:
+        if self._is_of_run(event):
             args: Any = event.tool_args
             self.told["tools"].append([event.tool_name, json.loads(args) if isinstance(args, str) else args])
 

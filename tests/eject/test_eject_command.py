@@ -50,8 +50,8 @@ model = LLM("deepseek/deepseek-chat", temperature=0.5, api_key="SECRET-1")
 plain = crew_of(tools=[ask_price], llm=model)
 counted = crew_of(tools=[Till()], llm="gpt-4o")
 locked = crew_of(tools=[Safe(["1"])], llm="gpt-4o")
-hard = crew_of(reasoning=True, multimodal=True, llm="gpt-4o")
-hard.planning = True
+hard = crew_of(planning=True, multimodal=True, llm="gpt-4o")
+hard.max_cost = 1.0
 
 class Hands(BaseModel):
     both: int = 0
@@ -208,7 +208,11 @@ def test_nothing_is_imported_unasked(eject: Eject, project: Path):
 def test_the_program_is_shown_or_written(eject: Eject, project: Path):
     shown = eject("shop.py:plain")
     assert (shown.returncode, shown.stderr) == (0, "")
-    assert eject("shop.py:plain", "--output", "graph.py").stdout == ""
+    done = eject("shop.py:plain", "--output", "graph.py")
+    assert (done.stdout, done.stderr.splitlines()[0]) == (
+        "",
+        "written to graph.py; it needs: langchain-core, langchain-openai, langgraph, pydantic",
+    )
     assert (project / "graph.py").read_text("utf-8") == shown.stdout
 
 
@@ -235,7 +239,7 @@ def test_a_tool_that_needs_its_object_is_taken_over_as_a_class(eject: Eject, pro
 def test_a_tool_whose_object_cannot_be_made_again_is_left_to_be_written(eject: Eject, project: Path):
     done = eject("shop.py:locked")
     assert done.returncode == 3
-    assert 'raise NotImplementedError("TODO: write the tool `Safe`")' in done.stdout
+    assert 'raise NotImplementedError("TODO: write the tool `safe`")' in done.stdout
     assert "TODO: tool `Safe` of agent `A`: its `_run` uses `self._code` in line" in done.stderr
     assert "its class takes `code`, which its object does not keep" in done.stderr
 
@@ -244,7 +248,7 @@ def test_all_that_has_no_translation_is_told_at_once(eject: Eject, project: Path
     done = eject("shop.py:hard", "--output", "graph.py")
     assert done.returncode == 1
     assert not (project / "graph.py").exists()
-    for what in ("`planning` of crew `crew`", "`reasoning` of agent `A`", "`multimodal` of agent `A`"):
+    for what in ("`max_tokens, max_cost, max_seconds` of crew", "`planning` of agent `A`", "`multimodal` of agent `A`"):
         assert what in done.stderr
 
 

@@ -20,10 +20,15 @@ CREWS = (
     *("conditional_after_async", "pydantic_output", "context_list", "tool_several_at_once", "tool_result_as_answer"),
     *("tool_async", "cache_function", "kickoff_callbacks", "human_input_guardrail", "human_input_nobody"),
     *("hierarchical_tools", "hierarchical_conditional", "hierarchical_task_tools", "delegation_further", "project"),
+    *("knowledge_both", "knowledge_files", "knowledge_custom", "knowledge_hierarchical", "knowledge_with_memory"),
+    *("memory_two_tasks", "memory_hierarchical", "memory_in_yaml", "memory_embedder_function", "planning_with_tools"),
+    *("planning_conditional", "hierarchical_planning", "reasoning", "skills_agent", "skills_activated", "templates"),
+    *("max_execution_time", "max_execution_time_over", "train_then_kickoff", "guardrails_many", "tool_failure"),
 )
 FLOWS = (
     *("flow_and", "flow_router_loop", "flow_router_list", "flow_router_computed", "flow_with_crew"),
     *("flow_state_dict", "flow_nested", "flow_nested_and_or", "flow_agent_kickoff", "flow_crew_for_each"),
+    "event_sources",
 )
 ALL = (*OWN_CREWS, *OWN_FLOWS, *CREWS, *FLOWS)
 

@@ -283,7 +283,7 @@ crew = Crew(agents=[first, second], tasks=tasks)
 
 
 def test_a_tool_is_written_once_and_one_that_keeps_things_as_a_class(python: Python, tmp_path: Path):
-    tools = [call("Depth_sounder", {"place": "Brest"}), call("used", {"place": "Kiel"}), "done", "read"]
+    tools = [call("depth_sounder", {"place": "Brest"}), call("used", {"place": "Kiel"}), "done", "read"]
     with_results: list[str] = []
 
     def answer(request: Any) -> Any:
@@ -310,10 +310,10 @@ crew.tasks[0].description = "Look"
 def test_tools_of_crewai_tools_become_plain_functions(python: Python, tmp_path: Path):
     (tmp_path / "b.txt").write_text("one\ntwo\nthree\n")
     replies = [
-        call("Read_a_file_s_content", {"start_line": 2, "line_count": 1}),
-        call("File_Writer_Tool", {"filename": "c.txt", "content": "four", "directory": "new"}),
-        call("List_files_in_directory", {"directory": "new"}),
-        call("Read_a_file_s_content", {"file_path": "/etc/passwd"}),
+        call("read_a_files_content", {"start_line": 2, "line_count": 1}),
+        call("file_writer_tool", {"filename": "c.txt", "content": "four", "directory": "new"}),
+        call("list_files_in_directory", {"directory": "new"}),
+        call("read_a_files_content", {"file_path": "/etc/passwd"}),
         "done",
     ]
     results: list[str] = []
@@ -406,23 +406,98 @@ def test_the_memory_of_a_crew_becomes_a_store(python: Python, tmp_path: Path, fu
         return f"at noon {len(asked_of)}"
 
     program = MEMORY.replace("FURTHER", further)
-    assert ejected(python, tmp_path, program, "program.py:crew", answer) == "at noon 2\n"
-    assert "at noon" not in asked_of[0] and asked_of[1].endswith("What you remember of earlier work:\nat noon 1")
+    assert ejected(python, tmp_path, program, "program.py:crew", answer) == "at noon 3\n"
+    # After each task the model is asked what is worth knowing of the result.
+    assert "at noon" not in asked_of[0] and "The result:\nat noon 1" in asked_of[1]
+    assert asked_of[2].endswith("What you remember of earlier work:\nat noon 1")
     source = (tmp_path / "ejected.py").read_text("utf-8")
     assert "MEMORY = InMemoryStore(" in source and 'model="text-embedding-3-small"' in source
 
 
-def test_a_memory_with_another_embedder_is_refused(python: Python, tmp_path: Path):
-    embedder = '{"provider": "ollama", "config": {"model": "nomic-embed-text"}}'
-    (tmp_path / "program.py").write_text(
-        f"{HEAD}agent = writer()\ntask = Task(description='d', expected_output='e', agent=agent)\n"
-        f"crew = Crew(agents=[agent], tasks=[task], memory=True, embedder={embedder})\n"
-    )
+WITH_EMBEDDER = """agent = writer()
+task = Task(description="d", expected_output="e", agent=agent)
+crew = Crew(agents=[agent], tasks=[task], memory=True, embedder={"provider": PROVIDER, "config": {"model": "m"}})
+"""
+
+
+def test_the_embedder_of_a_memory_becomes_the_embeddings_of_langchain(python: Python, tmp_path: Path):
+    (tmp_path / "program.py").write_text(HEAD + WITH_EMBEDDER.replace("PROVIDER", '"ollama"'))
+    done = python("-m", "crewgraph", "eject", "--import", "program.py:crew", OPENAI_API_KEY="key")
+    assert done.returncode == 0, done.stderr
+    assert "from langchain_ollama import OllamaEmbeddings" in done.stdout
+    assert 'EMBEDDINGS = OllamaEmbeddings(model="m")' in done.stdout
+
+
+def test_an_embedder_without_embeddings_is_refused(python: Python, tmp_path: Path):
+    (tmp_path / "program.py").write_text(HEAD + WITH_EMBEDDER.replace("PROVIDER", '"jina"'))
     done = python("-m", "crewgraph", "eject", "--import", "program.py:crew", OPENAI_API_KEY="key")
     assert done.returncode == 1
-    assert (
-        "`memory` of crew `crew`: memories of one's own are a feature of crewgraph; `memory=True` with" in done.stderr
-    )
+    assert "`embedder` of crew `crew`: `jina`; use a LangChain `Embeddings` for it" in done.stderr
+
+
+KNOWLEDGE = """
+from crewgraph.knowledge import StringKnowledgeSource
+
+clerk = writer(knowledge_sources=[StringKnowledgeSource(content="Ann keeps the tower")])
+crew = Crew(agents=[clerk], tasks=[Task(description="The keeper", expected_output="A name", agent=clerk)])
+"""
+
+
+def test_knowledge_becomes_a_vector_store_that_is_searched_for_the_task(python: Python, tmp_path: Path):
+    asked_of: list[str] = []
+
+    def answer(request: Any) -> Any:
+        asked_of.append(last_message(request))
+        return "who keeps the tower" if len(asked_of) == 1 else "Ann"
+
+    assert ejected(python, tmp_path, KNOWLEDGE, "program.py:crew", answer) == "Ann\n"
+    assert "Ann keeps the tower" not in asked_of[0] and asked_of[1].endswith("instructions:\nAnn keeps the tower")
+    assert "InMemoryVectorStore(EMBEDDINGS)" in (tmp_path / "ejected.py").read_text("utf-8")
+
+
+SAME_ID = """
+@tool
+def depth(place: str) -> str:
+    \"\"\"How deep it is.\"\"\"
+    return f"{place}: {len(place)} m"
+
+
+pilot = writer(tools=[depth])
+crew = Crew(agents=[pilot], tasks=[Task(description="How deep?", expected_output="Metres", agent=pilot)])
+"""
+
+
+def test_an_agent_is_a_graph_with_a_tool_node_and_calls_with_the_same_id_are_not_mixed_up(
+    python: Python, tmp_path: Path
+):
+    replies = [call("depth", {"place": "Kiel"}), call("depth", {"place": "Brest"}), "done"]
+    asked_of: list[str] = []
+
+    def answer(request: Any) -> Any:
+        asked_of.append(last_message(request))
+        return replies[len(asked_of) - 1]
+
+    assert ejected(python, tmp_path, SAME_ID, "program.py:crew", answer) == "done\n"
+    assert asked_of[1:] == ["Kiel: 4 m", "Brest: 5 m"]
+    source = (tmp_path / "ejected.py").read_text("utf-8")
+    assert "ToolNode(tools, handle_tool_errors=failed, wrap_tool_call=used)" in source
+    assert "WRITER_AGENT = agent(MODEL, [depth])" in source and "config: RunnableConfig) -> dict[str, str]:" in source
+
+
+ASKING = HEAD + flow_of("""
+class Trip(Flow[State]):
+    @start()
+    def begin(self):
+        return f"to {self.ask('Which port?')}"
+""")
+
+
+def test_a_question_of_a_flow_becomes_an_interrupt(python: Python, tmp_path: Path):
+    (tmp_path / "program.py").write_text(ASKING)
+    done = python("-m", "crewgraph", "eject", "--import", "program.py:Trip", OPENAI_API_KEY="key")
+    assert done.returncode == 0, done.stderr
+    assert "str(interrupt('Which port?'))" in done.stdout.replace('"', "'")
+    assert "its code before the question runs again when somebody has answered" in done.stderr
 
 
 def project(folder: Path, **files: str) -> None:

@@ -1,11 +1,13 @@
 """Generate the formatted source of a whole program from a crew or flow."""
 
+import ast
 import json
 import re
 import subprocess
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from importlib.metadata import packages_distributions
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
@@ -15,6 +17,7 @@ from crewgraph.definitions.flow.flow import Flow
 from crewgraph.prompts.book import english
 from crewgraph_compat.eject.crew.graph import CrewProgram, CrewWriter
 from crewgraph_compat.eject.flow.graph import FlowWriter
+from crewgraph_compat.eject.user_code.module import is_installed_package
 from crewgraph_compat.eject.writing.parts import ProgramWriters
 from crewgraph_compat.eject.writing.sheet import doc_line
 
@@ -90,6 +93,32 @@ class EjectedProgram:
 
     notes: tuple[str, ...] = ()
     """What the user should know of the program."""
+
+    @property
+    def requirements(self) -> list[str]:
+        """The packages that the program imports, by the names that pip knows."""
+        imported = {
+            name.partition(".")[0] for node in ast.walk(ast.parse(self.source)) for name in _imported_modules(node)
+        }
+        known = packages_distributions()
+        return sorted({_distribution(name, known) for name in imported - sys.stdlib_module_names if _is_package(name)})
+
+
+def _imported_modules(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [item.name for item in node.names]
+    return [node.module] if isinstance(node, ast.ImportFrom) and node.module and not node.level else []
+
+
+def _is_package(name: str) -> bool:
+    """Whether a module is one of a package, not of the user."""
+    return find_spec(name) is None or is_installed_package(name)
+
+
+def _distribution(name: str, known: Mapping[str, list[str]]) -> str:
+    plain = name.replace("_", "-")
+    found = known.get(name, [plain])
+    return plain if plain in found else found[0]
 
 
 def eject_program(

@@ -1,7 +1,7 @@
 """The rules for what cannot be ejected, each with its reason, and the error that lists all findings at once."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, cast
+from typing import Any
 
 from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.definitions.agent.agent import Agent, BaseAgent
@@ -14,7 +14,7 @@ from crewgraph.llm.llm import LLM
 from crewgraph.llm.resolve import default_llm, llm_from_name
 from crewgraph.overrides import override_of
 
-__all__ = ["CannotEject", "Refusals", "memory_embedder", "refuse_agent", "refuse_crew", "refuse_hooks", "refuse_task"]
+__all__ = ["CannotEject", "Refusals", "has_memory", "refuse_agent", "refuse_crew", "refuse_hooks", "refuse_task"]
 
 
 class CannotEject(CompileError):
@@ -59,39 +59,25 @@ _Rule = tuple[str, Callable[[Any], Any], str]
 
 _TIME = "time limits are a feature of crewgraph"
 _RATE = "rate limits are a feature of crewgraph; give the model a LangChain rate limiter"
-_MEMORY = (
-    "memories of one's own are a feature of crewgraph; `memory=True` with OpenAI's embeddings becomes a LangGraph store"
-)
-_KNOWLEDGE = "knowledge is a feature of crewgraph; use a LangChain retriever as a tool"
-_SKILLS = "skills are a feature of crewgraph; put the text of the `SKILL.md` into the backstory"
+_MEMORY = "memories of one's own are a feature of crewgraph; `memory=True` becomes a LangGraph store"
 _HOOKS = "hooks are a feature of crewgraph; move their code into the node, or into the function that calls the tool or the model"
 _FAILURES = "tool failures are always reported to the model and never end the run"
 _BUDGETS = "budgets are a feature of crewgraph"
 _STEPS = "it receives the steps of crewgraph's agent loop"
 
 _CREW: tuple[_Rule, ...] = (
-    ("planning", lambda crew: crew.planning, "the planner is a feature of crewgraph"),
     ("memory", lambda crew: _has_own_memory(crew), _MEMORY),
-    ("knowledge", lambda crew: crew.knowledge or crew.knowledge_sources, _KNOWLEDGE),
-    ("skills", lambda crew: crew.skills, _SKILLS),
     ("step_callback", lambda crew: crew.step_callback, _STEPS),
     ("rpm_controller", lambda crew: crew.rpm_controller, _RATE),
     ("max_tokens, max_cost, max_seconds", lambda crew: crew.max_tokens or crew.max_cost or crew.max_seconds, _BUDGETS),
-    ("cache_handler", lambda crew: crew.cache_handler, "results are kept in a dict of the agent loop"),
     ("tool_failure_policy", lambda crew: crew.tool_failure_policy is not None, _FAILURES),
-    ("training", lambda crew: crew.training_data or crew.trained_agents_file, "training is a feature of crewgraph"),
 )
 
 _AGENT: tuple[_Rule, ...] = (
-    ("reasoning", lambda agent: agent.reasoning, "reasoning plans are a feature of crewgraph"),
     ("planning", lambda agent: agent.planning or agent.planning_config, "planning is a feature of crewgraph"),
-    ("memory", lambda agent: agent.memory, _MEMORY),
-    ("knowledge", lambda agent: agent.knowledge or agent.knowledge_sources, _KNOWLEDGE),
-    ("skills", lambda agent: agent.skills, _SKILLS),
-    ("max_execution_time", lambda agent: agent.max_execution_time, _TIME),
+    ("memory", lambda agent: agent.memory not in (None, False, True), _MEMORY),
     ("rpm_controller", lambda agent: agent.rpm_controller, _RATE),
     ("step_callback", lambda agent: agent.step_callback, _STEPS),
-    ("templates", lambda agent: agent.system_template or agent.prompt_template or agent.response_template, "templates"),
     ("multimodal", lambda agent: agent.multimodal, "the image tool is a feature of crewgraph"),
     ("allow_code_execution", lambda agent: agent.allow_code_execution, "the code container is a feature of crewgraph"),
     ("tool_failure_policy", lambda agent: agent.tool_failure_policy is not None, _FAILURES),
@@ -102,7 +88,6 @@ _AGENT: tuple[_Rule, ...] = (
     ),
     ("mcps", lambda agent: agent.mcps or agent.apps, "use langchain-mcp-adapters"),
     ("a2a", lambda agent: agent.a2a, "call remote agents with a2a-sdk"),
-    ("cache_handler", lambda agent: agent.cache_handler, "results are kept in a dict of the agent loop"),
 )
 
 _TASK: tuple[_Rule, ...] = (
@@ -125,6 +110,7 @@ def refuse_crew(crew: Crew, refusals: Refusals) -> None:
     if crew.output_log_file:
         refusals.note(f"`output_log_file` of crew `{crew.name}`", "left out; use Python's `logging`, or LangSmith")
     _note_second_model(crew, f"crew `{crew.name}`", refusals)
+    _note_cache(crew, f"crew `{crew.name}`", refusals)
     _own(crew, ("kickoff", "kickoff_async", "akickoff"), f"crew `{crew.name}`", refusals)
     if is_owner(crew):
         refusals.add(f"hooks of crew `{crew.name}`", _HOOKS)
@@ -146,6 +132,7 @@ def refuse_agent(agent: BaseAgent, engagement: AgentBinding, refusals: Refusals)
         return
     _apply(_AGENT, agent, where, refusals)
     _note_second_model(agent, where, refusals)
+    _note_cache(agent, where, refusals)
     _own(agent, ("execute_task", "aexecute_task", "get_output_converter"), where, refusals)
     if engagement.tools and not _calls_functions(agent.llm):
         refusals.add(where, "its model has no native tool calls, and the text protocol is a feature of crewgraph")
@@ -164,6 +151,11 @@ def _note_second_model(definition: Crew | Agent, where: str, refusals: Refusals)
     if definition.function_calling_llm:
         why = "left out; the model calls tools in its own protocol, and no second one repairs their arguments"
         refusals.note(f"`function_calling_llm` of {where}", why)
+
+
+def _note_cache(definition: Crew | Agent, where: str, refusals: Refusals) -> None:
+    if definition.cache_handler:
+        refusals.note(f"`cache_handler` of {where}", "left out; results of tools are kept for one answer of an agent")
 
 
 def _apply(rules: Iterable[_Rule], definition: Any, where: str, refusals: Refusals) -> None:
@@ -185,22 +177,15 @@ _KINDS = ("short_term_memory", "long_term_memory", "entity_memory", "external_me
 def _has_own_memory(crew: Crew) -> bool:
     """Return whether a crew has a memory other than the plain one that becomes a store."""
     if crew.memory is True:
-        return bool(crew.external_memory or crew.memory_config) or memory_embedder(crew) is None
+        return bool(crew.external_memory or crew.memory_config)
     return bool(crew.memory or crew.contextual_memory or any(getattr(crew, kind) for kind in _KINDS))
 
 
-def memory_embedder(crew: Crew) -> str | None:
-    """Return OpenAI's embedding model for the memory of a crew, CrewAI's default; None if the crew has another provider."""
-    embedder: Any = crew.embedder
-    if embedder is None:
-        return "text-embedding-3-small"
-    if not isinstance(embedder, dict):
-        return None
-    settings = cast("dict[str, Any]", embedder)
-    config: dict[str, Any] = settings.get("config") or {}
-    if settings.get("provider") != "openai" or set(config) - {"model", "model_name", "api_key"}:
-        return None
-    return str(config.get("model") or config.get("model_name") or "text-embedding-3-small")
+def has_memory(agent: BaseAgent, crew: Crew | None) -> bool:
+    """Return whether an agent remembers: by itself, or with its crew."""
+    if agent.memory is False:
+        return False
+    return agent.memory is True or (crew is not None and crew.memory is True)
 
 
 def _calls_functions(llm: Any) -> bool:

@@ -9,17 +9,28 @@ from pydantic import BaseModel
 from crewgraph.compiler.agent.binding import bind_agent
 from crewgraph.compiler.crew.manager import colleagues
 from crewgraph.compiler.task.binding import TaskBinding, bind_delegated_task
+from crewgraph.compiler.task.lessons import training_data_of
 from crewgraph.definitions.agent.agent import Agent, BaseAgent
 from crewgraph.definitions.agent.delegation_tools import CoworkerTool
+from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.task.delegated import DelegatedTask
 from crewgraph.schema import model_outline
 from crewgraph.text import placeholders, slug
-from crewgraph_compat.eject.refusals import refuse_agent
+from crewgraph_compat.eject.refusals import has_memory, refuse_agent
 from crewgraph_compat.eject.writing.output_methods import output_methods
 from crewgraph_compat.eject.writing.parts import ProgramWriters
 from crewgraph_compat.eject.writing.sheet import doc_line, fill_slots, slot_template, string_literal
 
-__all__ = ["TOOLS", "AgentCalls", "CoworkerTools", "coworkers_of", "system_prompt_of", "with_date"]
+__all__ = [
+    "TOOLS",
+    "AgentCalls",
+    "CoworkerTools",
+    "coworkers_of",
+    "limited",
+    "system_prompt_of",
+    "thought_out",
+    "with_date",
+]
 
 
 TOOLS = ("delegate_work_to_coworker", "ask_question_to_coworker")
@@ -49,7 +60,6 @@ class CoworkerTools:
     def read(self) -> None:
         """Add the user's code that the coworkers need."""
         loop = self._parts.pieces.loop
-        loop.uses_tools = True
         loop.not_kept |= dict.fromkeys(TOOLS)
         for member in self._members:
             member.read()
@@ -104,8 +114,10 @@ class _Member:
         """Add the user's code that the coworker needs."""
         parts, agent = self._parts, self._agent
         refuse_agent(agent, self._assignment, parts.refusals)
+        _refuse_templates(agent, parts)
         results = [parts.tools.name(tool, f"agent `{agent.role}`") for tool in self._assignment.tools.values()]
         self._tools = [name for name in results if name is not None]
+        self._tools += parts.skills.tool(agent, self._assignment.crew)
         self._model = parts.models.of(agent, self._assignment.crew)
         if self._team is not None:
             self._team.read()
@@ -119,13 +131,27 @@ class _Member:
         """Return the function that runs the coworker."""
         agent, parts = self._agent, self._parts
         tools = [*self._tools, *([f"*{self._team.written(text, values)}"] if self._team is not None else [])]
-        system = text(agent.template("role") or "agent", system_prompt_of(agent, parts, uses_tools=bool(tools)))
-        words = [self._model, system, f"work{with_date(agent, parts)}", *([f"[{', '.join(tools)}]"] if tools else [])]
+        system = text(
+            agent.template("role") or "agent",
+            system_prompt_of(agent, parts, uses_tools=bool(tools), crew=self._assignment.crew),
+        )
+        crew, remembers = self._assignment.crew, has_memory(agent, self._assignment.crew)
+        asked = f"work{with_date(agent, parts)}"
+        if remembers:
+            parts.remembers(agent, crew)
+            asked += f" + {parts.pieces.name('remembered')}(work)"
+        if found := parts.knowledge.search(agent, crew, self._model, "work"):
+            asked += f" + {found}"
+        asked += thought_out(agent, parts, self._model, "work", list(self._assignment.tools))
+        words = [self._model, system, asked]
         if isinstance(agent, Agent) and agent.use_system_prompt is False:
             parts.pieces.asks_without_system = True
             words[1:3] = ['""', f'{system} + "\\n\\n" + {words[2]}']
-        words += [f"steps={agent.max_iter}"] if agent.max_iter != 25 else []
-        return f"lambda work: {parts.pieces.name('answered')}({', '.join(words)})"
+        role = agent.template("role") or "agent"
+        answer = limited(parts.answer(role, words, tools, agent.max_iter), agent, parts)
+        if remembers:
+            answer = f'{parts.pieces.name("remember")}({self._model}, work, "", {answer})'
+        return f"lambda work: {answer}"
 
 
 def coworkers_of(assignment: TaskBinding) -> Sequence[BaseAgent]:
@@ -134,11 +160,52 @@ def coworkers_of(assignment: TaskBinding) -> Sequence[BaseAgent]:
     return next((source.agents for source in sources if isinstance(source, CoworkerTool)), list[Any]())
 
 
-def system_prompt_of(agent: BaseAgent, parts: ProgramWriters, *, uses_tools: bool) -> str:
+def system_prompt_of(agent: BaseAgent, parts: ProgramWriters, *, uses_tools: bool, crew: Crew | None = None) -> str:
     """Return the system prompt of an agent."""
     texts = {name: agent.template(name) or "" for name in ("role", "goal", "backstory")}
     ending = parts.book.slice("native_tools" if uses_tools else "no_tools")
-    return f"{parts.book.slice('role_playing', **texts)}\n\n{ending}"
+    notes = parts.skills.prompt(agent, crew) + _lessons(agent, parts, crew)
+    return f"{parts.book.slice('role_playing', **texts)}\n\n{ending}{notes}"
+
+
+def _lessons(agent: BaseAgent, parts: ProgramWriters, crew: Crew | None) -> str:
+    """Return what an agent learned in trainings of its crew."""
+    lessons = () if crew is None else training_data_of(crew).of(agent.template("role") or "", agent.role)
+    return "\n\n" + parts.book.slice("lessons", lessons="\n".join(f"- {item}" for item in lessons)) if lessons else ""
+
+
+def _refuse_templates(agent: BaseAgent, parts: ProgramWriters) -> None:
+    """Refuse the templates of an agent whose prompt is made during a run."""
+    if isinstance(agent, Agent) and (agent.system_template or agent.prompt_template or agent.response_template):
+        why = "they are filled for agents of tasks alone; write their text into the backstory"
+        parts.refusals.add(f"the templates of agent `{agent.role}`", why)
+
+
+def limited(answer: str, agent: BaseAgent, parts: ProgramWriters) -> str:
+    """Return the expression for an agent's answer, which is not waited for longer than `max_execution_time`."""
+    seconds = agent.max_execution_time if isinstance(agent, Agent) else None
+    return answer if not seconds else f"{parts.pieces.name('limited')}(lambda: {answer}, {seconds})"
+
+
+def thought_out(agent: BaseAgent, parts: ProgramWriters, model: str, asked: str, tools: Sequence[str]) -> str:
+    """Return the suffix of a prompt that tells how an agent means to go about it, if it thinks first.
+
+    Args:
+        agent: the agent.
+        parts: the program and the writers of its parts.
+        model: the constant of its model.
+        asked: the expression for the task.
+        tools: the names of its tools.
+    """
+    if not isinstance(agent, Agent) or not agent.reasoning:
+        return ""
+    texts = {name: agent.template(name) or "" for name in ("role", "goal", "backstory")}
+    book, words = parts.book, {"expected_output": "as described", "tools": ", ".join(tools) or "none"}
+    system = string_literal(book.filled("reasoning", "initial_plan", **texts))
+    prompt = string_literal(book.filled("reasoning", "create_plan_prompt", description="{task}", **words))
+    words = [model, parts.constant("THINKER", system, 4), f"{parts.constant('HOW', prompt, 4)}.format(task={asked})"]
+    words += [] if agent.max_reasoning_attempts is None else [f"attempts={max(agent.max_reasoning_attempts, 1)}"]
+    return f" + {parts.pieces.name('thought_out')}({', '.join(words)})"
 
 
 def with_date(agent: BaseAgent, parts: ProgramWriters) -> str:
@@ -200,11 +267,12 @@ class AgentCalls:
         parts, where = self._parts, f"agent `{agent.role}`"
         engagement = bind_agent(agent)
         refuse_agent(agent, engagement, parts.refusals)
+        _refuse_templates(agent, parts)
         if agent.guardrail is not None:
             why = "guardrails of agents that are called directly are not supported; turn the call into a task"
             parts.refusals.add(f"`guardrail` of {where}", why)
         tools = [parts.tools.name(tool, where) for tool in engagement.tools.values()]
-        parts.pieces.loop.uses_tools |= bool(tools)
+        tools += parts.skills.tool(agent, None)
         structure = None if kind is None else parts.lifter.value(kind, f"the answers of {where}")
         return _Asked(
             agent=agent,
@@ -249,11 +317,11 @@ class AgentCalls:
         words = [
             call.model,
             system,
-            f"{question}{with_date(agent, parts)}",
-            *([f"[{', '.join(call.tools)}]"] if call.tools else []),
+            f"{question}{with_date(agent, parts)}{self._known(call)}",
         ]
-        words += [f"steps={agent.max_iter}"] if agent.max_iter != 25 and parts.pieces.loop.uses_tools else []
-        text = f"{parts.pieces.name('answered')}({', '.join(words)})"
+        text = limited(parts.answer(role, words, call.tools, agent.max_iter), agent, parts)
+        if has_memory(agent, None):
+            text = f'{parts.pieces.name("remember")}({call.model}, question, "", {text})'
         lines = [f"return AgentOutput({text})"]
         if call.kind is not None and fields:
             read = f"{parts.pieces.name('parsed')}({call.model}, text, {call.kind})"
@@ -262,6 +330,16 @@ class AgentCalls:
         summary = doc_line(f"What {agent.template('role')} says to a question")
         body = "\n".join(f"    {line}" for line in lines)
         parts.sheet.add(f'def {call.function}({takes}) -> AgentOutput:\n    """{summary}"""\n{body}', _FUNCTION)
+
+    def _known(self, call: _Asked) -> str:
+        """Return the suffix of a question that tells what is remembered and known."""
+        parts, result = self._parts, ""
+        if has_memory(call.agent, None):
+            parts.remembers(call.agent, None)
+            result = f" + {parts.pieces.name('remembered')}(question)"
+        found = parts.knowledge.search(call.agent, None, call.model, "question")
+        result = f"{result} + {found}" if found else result
+        return result + thought_out(call.agent, parts, call.model, "question", call.tools)
 
     def _constant(self, preferred: str, text: str, values: dict[str, str]) -> str:
         literal = string_literal(slot_template(text, values))

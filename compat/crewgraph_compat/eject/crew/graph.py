@@ -8,6 +8,7 @@ from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.task.task import ConditionalTask
 from crewgraph.errors import CrewgraphError
 from crewgraph_compat.eject.crew.callbacks import CallbackInputs, KickoffCallbacks
+from crewgraph_compat.eject.crew.planning import CrewPlanNode
 from crewgraph_compat.eject.crew.task import TaskWriter
 from crewgraph_compat.eject.refusals import refuse_agent, refuse_crew, refuse_task
 from crewgraph_compat.eject.writing.output_methods import output_methods
@@ -224,6 +225,7 @@ class CrewWriter:
         self._tasks: list[TaskWriter] = []
         self._inputs: tuple[str, ...] = ()
         self._around, self._given = KickoffCallbacks(crew, parts), CallbackInputs((), ())
+        self._plan: CrewPlanNode | None = None
 
     def read(self) -> None:
         """Inspect the crew and add the user's code, before any generated code is written."""
@@ -250,6 +252,8 @@ class CrewWriter:
             self._tasks.append(TaskWriter(item, parts, self._inputs, [self._tasks[graph_of[s]] for s in item.sources]))
         for item in self._tasks:
             item.read()
+        if crew.planning:
+            self._plan = CrewPlanNode(crew, result, parts, self._inputs)
 
     def write(self) -> CrewProgram:
         """Write the crew."""
@@ -265,6 +269,8 @@ class CrewWriter:
         has_end = self._around.name_end()
         self._write_state(state, inputs, has_end=has_end)
         self._around.write_begin(inputs)
+        if self._plan is not None:
+            self._plan.write(state)
         for task in self._tasks:
             parts.sheet.add(task.node(), _NODE)
         if has_end:
@@ -282,6 +288,7 @@ class CrewWriter:
         keys = [f"{_key(name)}: Any" for name in value.made]
         for task in self._tasks:
             keys += task.keys()
+        keys += ["plans: list[str]"] if self._plan is not None else []
         keys += ["result: str"] if has_end else []
         if any("NotRequired" in key for key in (*keys, *lines)):
             sheet.use("typing", "NotRequired")
@@ -293,13 +300,16 @@ class CrewWriter:
     def _write_graph(self, state: str, inputs: str) -> str:
         sheet = self._parts.sheet
         sheet.use("langgraph.graph", "END", "START", "StateGraph")
-        before = f"{self._prefix}_" if self._prefix else ""
-        builder, graph = sheet.names.new(f"{before}builder"), sheet.names.new(f"{before}graph")
+        prefix = f"{self._prefix}_" if self._prefix else ""
+        builder, graph = sheet.names.new(f"{prefix}builder"), sheet.names.new(f"{prefix}graph")
         stops = [self._stop(task) for task in self._tasks]
-        begin, end = self._around.begin or "START", self._around.end or "END"
+        before = [name for name in (self._around.begin, "" if self._plan is None else self._plan.node) if name]
+        begin, end = before[-1] if before else "START", self._around.end or "END"
         lines, ways, meeting = edge_lines(stops, builder, begin, end)
-        if begin != "START":
-            lines.insert(0, f'{builder}.add_edge(START, "{begin}")')
+        lines[:0] = [
+            f'{builder}.add_edge({_node_literal(source, "START")}, "{target}")'
+            for source, target in zip(("START", *before), before, strict=False)
+        ]
         if end != "END":
             lines.append(f'{builder}.add_edge("{end}", END)')
         if meeting is not None:
@@ -310,7 +320,8 @@ class CrewWriter:
         for way in ways:
             self._write_way(way, state, end)
         around = [
-            [f'{builder}.add_node("{item}", {item})'] if item else [] for item in (self._around.begin, self._around.end)
+            [f'{builder}.add_node("{item}", {item})' for item in items]
+            for items in (before, [self._around.end] if self._around.end else [])
         ]
         tasks = [f'{builder}.add_node("{task.slug}", {task.function})' for task in self._tasks]
         nodes = [*around[0], *tasks, *around[1]]

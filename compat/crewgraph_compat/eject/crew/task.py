@@ -1,15 +1,24 @@
 """A task as a node: the constants of its prompts, and a function of the state."""
 
+import re
 from collections.abc import Callable, Sequence
 
 from crewgraph.compiler.task.binding import TaskBinding
-from crewgraph.definitions.agent.agent import Agent
+from crewgraph.definitions.agent.agent import Agent, BaseAgent
+from crewgraph.definitions.placeholders import render_template, split_at_slot
 from crewgraph.definitions.task.guardrail import HallucinationGuardrail, model_guardrail
 from crewgraph.definitions.task.task import ConditionalTask
 from crewgraph.schema import model_outline
 from crewgraph.text import placeholders, slug
-from crewgraph_compat.eject.crew.agents import CoworkerTools, coworkers_of, system_prompt_of, with_date
-from crewgraph_compat.eject.refusals import memory_embedder
+from crewgraph_compat.eject.crew.agents import (
+    CoworkerTools,
+    coworkers_of,
+    limited,
+    system_prompt_of,
+    thought_out,
+    with_date,
+)
+from crewgraph_compat.eject.refusals import has_memory
 from crewgraph_compat.eject.writing.parts import ProgramWriters
 from crewgraph_compat.eject.writing.sheet import doc_line, fill_slots, slot_template, string_literal
 
@@ -66,7 +75,7 @@ class TaskWriter:
             parts.refusals.add(self.where, "its context contains a task of another crew")
         results = [parts.tools.name(tool, f"agent `{agent.role}`") for tool in self.assignment.tools.values()]
         self._tools = [name for name in results if name is not None]
-        parts.pieces.loop.uses_tools |= bool(self._tools)
+        self._tools += parts.skills.tool(agent, self.assignment.crew)
         if self._team is not None:
             self._team.read()
         schema = task.output_pydantic or task.output_json
@@ -140,7 +149,11 @@ class TaskWriter:
             parts.sheet.use("typing", "Any")
         summary = doc_line(f"{self.assignment.agent.template('role')}: {self.assignment.task.template('description')}")
         body = "\n".join(f"    {line}" if line else "" for line in lines)
-        return f'def {self.function}(state: {self.state}) -> {returned}:\n    """{summary}"""\n{body}'
+        takes = f"state: {self.state}"
+        if re.search(r"\bconfig\b", body):
+            parts.sheet.use("langchain_core.runnables", "RunnableConfig")
+            takes += ", config: RunnableConfig"
+        return f'def {self.function}({takes}) -> {returned}:\n    """{summary}"""\n{body}'
 
     def _lines(self) -> list[str]:
         work = self._work()
@@ -184,51 +197,84 @@ class TaskWriter:
     def _work(self) -> _Work:
         agent, parts = self.assignment.agent, self._parts
         system, prompt = self._prompts()
-        prompt += with_date(agent, parts) + self._remembered()
-        called = parts.pieces.name("answered")
-        words: list[str] = []
+        prompt += with_date(agent, parts) + self._remembered() + self._looked_up() + self._thought_out()
+        tools = list(self._tools)
         if self._team is not None:
             values = self._values
-            team = self._team.named(lambda name, text: self._text(name, text, values), values, self.state)
-            words = [f"[{', '.join([*self._tools, f'*{team}'])}]" if self._tools else team]
-        elif self._tools:
-            words = [f"[{', '.join(self._tools)}]"]
-        if agent.max_iter != 25 and parts.pieces.loop.uses_tools:
-            words.append(f"steps={agent.max_iter}")
+            tools.append(f"*{self._team.named(lambda name, text: self._text(name, text, values), values, self.state)}")
+        role = agent.template("role") or "agent"
+        words = (self._model, system)
         if not self.assignment.task.human_input:
-            return lambda more: f"{called}({', '.join([self._model, system, f'{prompt}{more}', *words])})"
+            return lambda more: limited(
+                parts.answer(role, (*words, f"{prompt}{more}"), tools, agent.max_iter, "config"), agent, parts
+            )
+        if isinstance(agent, Agent) and agent.max_execution_time:
+            why = "its agent has a time limit, and a person is asked, who takes what time it takes"
+            parts.refusals.add(self.where, why)
         parts.sheet.use("langgraph.func", "task")
-        reviewed, asks = parts.pieces.name("reviewed"), f"{self._model}, {system}, {prompt}"
-        more = f", {', '.join(words)}" if words else ""
+        reviewed = parts.pieces.name("reviewed")
+        called, _, asks = parts.answer(role, (*words, f"{prompt}\0"), tools, agent.max_iter).partition("(")
         # Answers from before an interrupt are not requested again when the node is run again.
-        return lambda said: f"{reviewed}(lambda said: task({called})({asks}{said} + said{more}).result())"
+        return lambda said: f"{reviewed}(lambda said: task({called})({asks.replace(chr(0), f'{said} + said')}.result())"
 
     @property
     def _has_memory(self) -> bool:
-        """Whether the task's crew has the plain memory."""
-        crew = self.assignment.crew
-        return crew is not None and crew.memory is True
+        """Whether the task's agent remembers."""
+        return has_memory(self.assignment.agent, self.assignment.crew)
+
+    def _filled(self, *fields: str) -> str:
+        """Return the expression for texts of the task."""
+        text = "\n\n".join(self.assignment.task.template(field) or "" for field in fields)
+        return fill_slots(string_literal(slot_template(text, self._values)), text, self._values)
 
     def _remembered(self) -> str:
         """Return the suffix of a prompt that tells what is remembered."""
-        crew, pieces = self.assignment.crew, self._parts.pieces
-        if crew is None or not self._has_memory:
+        if not self._has_memory:
             return ""
-        pieces.embedder = memory_embedder(crew) or ""
-        asked = self.assignment.task.template("description") or ""
-        query = fill_slots(string_literal(slot_template(asked, self._values)), asked, self._values)
-        return f" + {pieces.name('remembered')}({query})"
+        self._parts.remembers(self.assignment.agent, self.assignment.crew)
+        return f" + {self._parts.pieces.name('remembered')}({self._filled('description')})"
+
+    def _looked_up(self) -> str:
+        """Return the suffix of a prompt that tells what is known."""
+        asked = self._filled("description", "expected_output")
+        if self._sources:
+            asked += f' + "\\n\\n" + {self._context()}'
+        found = self._parts.knowledge.search(self.assignment.agent, self.assignment.crew, self._model, asked)
+        if found and self.assignment.task.human_input:
+            # Like the answers, it is not asked for again when the node is run again.
+            called, _, words = found.partition("(")
+            self._parts.sheet.use("langgraph.func", "task")
+            found = f"task({called})({words}.result()"
+        return f" + {found}" if found else ""
+
+    def _thought_out(self) -> str:
+        """Return the suffix of a prompt that tells how the agent means to go about it."""
+        agent, asked = self.assignment.agent, self._filled("description", "expected_output")
+        found = thought_out(agent, self._parts, self._model, asked, list(self.assignment.tools))
+        if found and self.assignment.task.human_input:
+            self._parts.refusals.add(
+                self.where, "its agent plans first, and a person is asked, after whom it would plan again"
+            )
+        return found
 
     def _remembering(self, text: str) -> list[str]:
         """Return the lines that keep the task's result."""
-        return [f"{self._parts.pieces.name('remember')}({text})"] if self._has_memory else []
+        if not self._has_memory:
+            return []
+        told = f"{self._filled('description')}, {self._filled('expected_output')}"
+        return [f"{self._parts.pieces.name('remember')}({self._model}, {told}, {text})"]
 
     def _prompts(self) -> tuple[str, str]:
         """Return the expressions for the system prompt and the user prompt."""
         task, agent, book = self.assignment.task, self.assignment.agent, self._parts.book
-        system = system_prompt_of(agent, self._parts, uses_tools=bool(self._tools or self._team))
+        crew = self.assignment.crew
+        system = system_prompt_of(agent, self._parts, uses_tools=bool(self._tools or self._team), crew=crew)
         values = dict(self._values)
         prompt = [task.template("description") or ""]
+        if (number := self.assignment.plan_number) is not None:
+            slot = "the_plan" if "plan" in values else "plan"
+            values[slot] = f'{self._parts.pieces.name("how_to")}(state["plans"][{number - 1}])'
+            prompt[0] += f"{{{slot}}}"
         expected = task.template("expected_output") or ""
         prompt.append(book.slice("expected_output", expected_output=expected))
         if task.markdown:
@@ -243,7 +289,10 @@ class TaskWriter:
             values[slot] = self._context()
             text = book.slice("task_with_context", task=text, context=f"{{{slot}}}")
         text = book.slice("task", input=text)
-        if isinstance(agent, Agent) and agent.use_system_prompt is False:
+        system, text = _in_templates(agent, system, text)
+        if isinstance(agent, Agent) and (
+            agent.use_system_prompt is False or (agent.system_template and agent.prompt_template)
+        ):
             self._parts.pieces.asks_without_system = True
             return '""', self._text(f"{self.slug}_task", f"{system}\n\n{text}", values)
         return self._text(agent.template("role") or "agent", system, self._values), self._text(
@@ -295,3 +344,17 @@ class TaskWriter:
 
 def _upper(text: str) -> str:
     return slug(text).upper()
+
+
+def _in_templates(agent: BaseAgent, system: str, text: str) -> tuple[str, str]:
+    """Return the prompts in the templates of their agent."""
+    if not isinstance(agent, Agent):
+        return system, text
+    texts = {name: agent.template(name) or "" for name in ("role", "goal", "backstory")}
+    if agent.system_template:
+        system = render_template(agent.system_template, "System", system, texts)
+    if agent.prompt_template:
+        text = render_template(agent.prompt_template, "Prompt", text, texts)
+    if agent.response_template:
+        text = f"{text}\n{split_at_slot(agent.response_template, 'Response')[0]}".rstrip("\n")
+    return system, text

@@ -249,7 +249,7 @@ class MethodWriter:
     def _edits(self) -> SourceEdits:
         """Return the edits that replace uses of the flow object."""
         edits = SourceEdits(self.text, self.tree)
-        called = self._call_helpers(edits)
+        called = self._call_helpers(edits) | self._ask_people(edits)
         of_flow = {id(node) for node in _read_names(self.tree.body, self.own)}
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Attribute) and id(node.value) in of_flow:
@@ -296,6 +296,27 @@ class MethodWriter:
 
     def _is_whole(self, node: ast.AST) -> bool:
         return any(item is node for item in self.touched.whole) and self.is_shown(node)
+
+    def _ask_people(self, edits: SourceEdits) -> set[int]:
+        """Replace `self.ask(question)` with an interrupt, and return the replaced nodes."""
+        if self.flow.input_provider is not None:
+            return set()
+        calls = [
+            node
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.Call)
+            and ast.unparse(node.func) == f"{self.own}.ask"
+            and len(node.args) == 1
+            and all(word.arg == "metadata" for word in node.keywords)
+        ]
+        for node in calls:
+            self.parts.sheet.use("langgraph.types", "interrupt")
+            self.parts.asks_people = self.parts.keeps_runs = True
+            asked = edits.current(node.args[0]).replace(f"{self.own}.state", "state")
+            edits.replace(node, f"str(interrupt({asked}))")
+            why = "its code before the question runs again when somebody has answered, as in all nodes with an `interrupt`"
+            self.parts.refusals.note(self.where, why)
+        return {id(node.func) for node in calls}
 
     def _call_helpers(self, edits: SourceEdits) -> set[int]:
         """Replace calls of other methods with calls of their generated functions, and return the replaced nodes."""

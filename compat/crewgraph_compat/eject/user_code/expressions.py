@@ -3,7 +3,9 @@
 import ast
 import builtins
 import copy
+import linecache
 from collections.abc import Callable, Mapping
+from types import CodeType, FunctionType
 from typing import Any, cast
 
 __all__ = ["SourceEdits", "evaluate_definition", "global_value"]
@@ -144,6 +146,8 @@ def _reworded(formatted: ast.JoinedStr, changed: dict[int, str]) -> str:
 def evaluate_definition(node: ast.AST, named: Callable[[str], Any]) -> Any:
     """Return the value of an expression made of calls, names, attributes and plain data.
 
+    A lambda is known where it uses nothing but its parameters.
+
     Args:
         node: the expression.
         named: returns the value of a name.
@@ -165,8 +169,23 @@ def evaluate_definition(node: ast.AST, named: Callable[[str], Any]) -> Any:
         case ast.Call(func=function, args=args, keywords=words):
             values = {word.arg: again(word.value) for word in words if word.arg is not None}
             return again(function)(*[again(arg) for arg in args], **values)
+        case ast.Lambda():
+            return _lambda(node)
         case _:
             return _data(node, again)
+
+
+def _lambda(node: ast.Lambda) -> Any:
+    """Return a function whose source is the lambda's alone."""
+    used = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+    known = {inner.arg for inner in ast.walk(node) if isinstance(inner, ast.arg)}
+    if used - known - set(dir(builtins)) or node.args.defaults or node.args.kw_defaults:
+        raise LookupError(f"`{ast.unparse(node)}` is only known during a run")
+    source = ast.unparse(node)
+    file = f"<{source}>"
+    linecache.cache[file] = (len(source), None, [f"{source}\n"], file)
+    code = next(item for item in compile(source, file, "eval").co_consts if isinstance(item, CodeType))
+    return FunctionType(code, {"__file__": file})
 
 
 def _data(node: ast.AST, again: Callable[[ast.AST], Any]) -> Any:

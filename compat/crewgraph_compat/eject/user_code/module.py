@@ -251,7 +251,8 @@ class UserCode:
         if name == "<lambda>":
             return self._lambda(module, value, where)
         if inspect.ismethod(plain := inspect.unwrap(value)):
-            return self._method(module, plain, where)
+            owner = self._owner(plain.__self__, where)
+            return self._method(module, plain, where) if owner is None else f"{owner}.{name}"
         if is_installed_package(module.name) and module.name.partition(".")[0] not in FRAMEWORKS:
             self.sheet.use(module.name, name)
             return name
@@ -282,6 +283,16 @@ class UserCode:
             text = f"def {self._done[key]}({ast.unparse(results[0].args)}):\n    return {ast.unparse(results[0].body)}"
             self.source(module, text, where)
         return self._done[key]
+
+    def _owner(self, value: object, where: str) -> str | None:
+        """Return the name of an object at the top of a module, whose methods stay methods; None for other objects."""
+        module = UserModule.of(type(value))
+        if module is None or module.name.partition(".")[0] in FRAMEWORKS or isinstance(value, type):
+            return None
+        for owner in (module, UserModule.named(self.target)):
+            if owner is not None and (name := owner.name_of(value)) is not None:
+                return self.name(owner, name, where)
+        return None
 
     def _method(self, module: UserModule, value: Any, where: str) -> str | None:
         """Return a function for a method that does not use its object."""

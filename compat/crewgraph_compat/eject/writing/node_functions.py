@@ -1,199 +1,24 @@
-"""The helper functions that nodes share, among them the agent loop; each is written only where it is used."""
+"""The helper functions that nodes share, among them the agent; each is written only where it is used."""
 
-import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from string import Template
 
+from crewgraph_compat.eject.writing.agent_graph import ANSWERED, RUN_AGENT, AgentGraph
 from crewgraph_compat.eject.writing.sheet import ProgramText, slot_template, string_literal
 
-__all__ = ["HelperFunctions", "ToolLoop"]
-
-
-_WORKED = '''
-def $answered(
-    model: BaseChatModel, system: str, task: str, tools: Sequence[BaseTool] = (), steps: int = 25
-) -> str:
-    """Run the agent loop: call tools until the model answers or the steps are used up."""
-    messages: list[AnyMessage] = [$opening]
-    bound_model = model.bind_tools(tools) if tools else model$cache
-    empty = 0
-    for _ in range(steps):
-        reply = bound_model.invoke(messages)
-        if reply.tool_calls:
-            results = [$used(call, tools$cached) for call in reply.tool_calls]
-            messages += [reply, *results]
-            empty = 0$ending
-        elif text := str(reply.text).strip():
-            return text
-        else:
-            empty += 1
-            if empty == 3:
-                raise ValueError("the model replied with nothing, three times in a row")
-            messages.append(HumanMessage($EMPTY_REPLY))
-    messages.append(HumanMessage($OUT_OF_STEPS))
-    return str(bound_model.invoke(messages).text).strip()
-'''
-
-_ENDING = """
-            final = {tool.name for tool in tools if tool.return_direct}
-            if answers := [result for result in results if result.name in final and result.status == "success"]:
-                return str(answers[0].text)"""
-
-_USED = '''
-def $used(«parameters») -> ToolMessage:
-    """Run a tool call«reusing»; errors are returned to the model, which can react to them."""
-    selected = next((tool for tool in tools if tool.name == call["name"]), None)
-    if selected is None:
-        known = ", ".join(tool.name for tool in tools)
-        message = f"There is no tool {call['name']}. There are: {known}."
-        return ToolMessage(message, tool_call_id=call["id"] or "", status="error")
-    «looking»«counting»try:
-        «invoking»
-    except Exception as error:  # noqa: BLE001 - whatever a tool raises, the model may find another way
-        message = f"The tool failed: {type(error).__name__}: {error}"
-        return ToolMessage(message, tool_call_id=call["id"] or "", name=selected.name, status="error")
-    «keeping»
-'''
-
-_LOOKING = """key = json.dumps([selected.name, call["args"]], sort_keys=True, default=str)
-    if key in cache:
-        return cache[key].model_copy(update={"tool_call_id": call["id"]})
-    """
-
-_COUNTING = """if $USES[selected.name] == $MOST_USES.get(selected.name):
-        message = f"{selected.name} was used as often as it may be. Go on without it."
-        return ToolMessage(message, tool_call_id=call["id"] or "", name=selected.name, status="error")
-    $USES[selected.name] += 1
-    """
-
-
-class ToolLoop:
-    """The properties of a program's tools that its agent loop depends on, and the source of that loop."""
-
-    def __init__(self) -> None:
-        self.uses_tools = False
-        self.keeps_results = True
-        self.ends_work = False
-        """Whether the result of any tool is the final answer."""
-
-        self.is_async = False
-        """Whether any tool is a coroutine function."""
-
-        self.not_kept: dict[str, None] = {}
-        """Names of the tools whose results are never cached."""
-
-        self.kept_if: dict[str, str] = {}
-        """Tool names, each with the function that decides which of its results are cached."""
-
-        self.most_uses: dict[str, int] = {}
-
-    def answered(self, opening: str) -> str:
-        """Return the template of the agent loop."""
-        parts = {
-            "opening": opening,
-            "ending": _ENDING if self.ends_work else "",
-            # Of one answer of an agent: runs of other threads and users never see it.
-            "cached": ", cache" if self.keeps_results else "",
-            "cache": "\n    cache: dict[str, ToolMessage] = {}" if self.keeps_results else "",
-        }
-        return re.sub(r"\$(opening|ending|cached|cache)\b", lambda match: parts[match[1]], _WORKED)
-
-    def used(self) -> str:
-        """Return the template of the function that runs a tool call, preceded by its constants."""
-        parameters = "call: ToolCall, tools: Sequence[BaseTool]"
-        parts = {
-            "parameters": f"{parameters}, cache: dict[str, ToolMessage]" if self.keeps_results else parameters,
-            "reusing": ", or reuse the result of an equal one" if self.keeps_results else "",
-            "looking": _LOOKING if self.keeps_results else "",
-            "counting": _COUNTING if self.most_uses else "",
-            "invoking": self._invoking(),
-            "keeping": self._keeping(),
-        }
-        text = re.sub(r"«(\w+)»", lambda match: parts[match[1]], _USED).rstrip()
-        return "\n\n".join([*self._constants(), f"\n{text.strip()}"])
-
-    def _invoking(self) -> str:
-        method = "ainvoke" if self.is_async else "invoke"
-        if not self._asks_functions:
-            called = f'selected.{method}({{**call, "type": "tool_call"}})'
-            called = f"asyncio.run({called})" if self.is_async else called
-            return f"result: ToolMessage = {called}" if self.keeps_results else f"return {called}"
-        called = f'selected.{method}(call["args"])'
-        called = f"asyncio.run({called})" if self.is_async else called
-        return f"given: Any = {called}"
-
-    def _keeping(self) -> str:
-        if not self.keeps_results:
-            return ""
-        lines: list[str] = []
-        if self._asks_functions:
-            lines += [
-                "text = given if isinstance(given, str) else json.dumps(given, default=str)",
-                'result = ToolMessage(text, tool_call_id=call["id"] or "", name=selected.name)',
-                'if selected.name not in $KEPT_IF or $KEPT_IF[selected.name](call["args"], given):',
-            ]
-            if self.not_kept:
-                lines[-1] = f"{lines[-1][:-1]} and selected.name not in $NOT_KEPT:"
-                lines[-1] = lines[-1].replace("if selected", "if (selected").replace(", given)", ", given))")
-        elif self.not_kept:
-            lines.append("if selected.name not in $NOT_KEPT:")
-        lines.append(f"{'    ' if lines else ''}cache[key] = result")
-        return "\n    ".join([*lines, "return result"])
-
-    @property
-    def _asks_functions(self) -> bool:
-        return self.keeps_results and bool(self.kept_if)
-
-    def _constants(self) -> list[str]:
-        results: list[str] = []
-        if self.keeps_results:
-            if self.not_kept:
-                names = ", ".join(json.dumps(name) for name in self.not_kept)
-                results.append(f'$NOT_KEPT = {{{names}}}\n"""Tools that look again each time."""')
-            if self.kept_if:
-                entries = _entries(self.kept_if)
-                message = '"""Which results of these tools are kept, by their arguments and results."""'
-                results.append(f"$KEPT_IF: dict[str, Callable[..., Any]] = {{{entries}}}\n{message}")
-        if self.most_uses:
-            results.append(
-                f"$MOST_USES = {{{_entries(self.most_uses)}}}\n" + '"""How often these tools may be used."""'
-            )
-            results.append("$USES = Counter[str]()")
-        return results
-
-    @property
-    def imports(self) -> list[tuple[str, str]]:
-        """Return the imports of the source as (module, name) pairs; an empty name imports the module itself."""
-        results = [("collections.abc", "Sequence"), ("langchain_core.tools", "BaseTool")]
-        results += [("langchain_core.messages", name) for name in ("ToolCall", "ToolMessage")]
-        results += [("json", "")] if self.keeps_results else []
-        results += [("asyncio", "")] if self.is_async else []
-        results += [("collections", "Counter")] if self.most_uses else []
-        results += [("collections.abc", "Callable"), ("typing", "Any")] if self._asks_functions else []
-        return results
-
-
-def _entries(values: Mapping[str, object]) -> str:
-    return ", ".join(f"{json.dumps(name)}: {value}" for name, value in values.items())
+__all__ = ["HelperFunctions"]
 
 
 _RANK = 6
 _SLOTS: dict[str, str] = dict.fromkeys(
-    ("text", "rule", "task", "output", "attempt", "reason", "context", "coworkers", "feedback", "memory"), ""
+    (
+        *("text", "rule", "task", "output", "attempt", "reason", "context", "coworkers", "feedback", "memory"),
+        *("expected", "found", "plan"),
+    ),
+    "",
 )
 
-
-_ANSWERED = '''
-def $answered(model: BaseChatModel, system: str, task: str) -> str:
-    """Return the reply of the model, which is asked again if it is empty."""
-    messages: list[AnyMessage] = [$opening]
-    for _ in range(3):
-        if text := str(model.invoke(messages).text).strip():
-            return text
-        messages.append(HumanMessage($EMPTY_REPLY))
-    raise ValueError("the model replied with nothing, three times in a row")
-'''
 
 _JOINED = '''
 def $joined(*texts: str) -> str:
@@ -308,14 +133,108 @@ _MESSAGES = ("AnyMessage", "HumanMessage", "SystemMessage")
 _REMEMBERED = '''
 def $remembered(task: str) -> str:
     """Return what is remembered of earlier work and bears on a task, as the end of what is asked."""
-    found = $MEMORY.search(("work",), query=task, limit=5)
+    try:
+        found = $MEMORY.search(("work",), query=task, limit=5)
+    except Exception as error:  # noqa: BLE001 - the work is done without it
+        logging.warning("the memory could not be searched: %s", error)
+        return ""
     return "\\n\\n" + $REMEMBERED.format(memory="\\n".join(item.value["text"] for item in found)) if found else ""
 '''
 
 _REMEMBER = '''
-def $remember(text: str) -> None:
-    """Keep the result of a task for later work."""
-    $MEMORY.put(("work",), str(uuid4()), {"text": text})
+class $Entity(BaseModel):
+    """Who or what a result tells something about."""
+
+    name: str
+    description: str = ""
+
+
+class $Lessons(BaseModel):
+    """What is worth knowing of a piece of work."""
+
+    suggestions: list[str] = []
+    entities: list[$Entity] = []
+
+
+def $remember(model: BaseChatModel, task: str, expected_output: str, result: str) -> str:
+    """Keep a result, with what the model says is worth knowing of it; return the result."""
+    asked = [SystemMessage($LESSONS), HumanMessage($WORK_DONE.format(task=task, expected=expected_output, output=result))]
+    texts = [result]
+    try:
+        lessons = model.with_structured_output($Lessons, method="function_calling").invoke(asked)
+        if isinstance(lessons, $Lessons):
+            texts += [*lessons.suggestions, *(f"{entity.name}: {entity.description}" for entity in lessons.entities)]
+        $MEMORY.batch([PutOp(("work",), str(uuid4()), {"text": text}) for text in texts])
+    except Exception as error:  # noqa: BLE001 - the result is there all the same
+        logging.warning("the result could not be remembered: %s", error)
+    return result
+'''
+
+_LOOKED_UP = '''
+def $looked_up(
+    model: BaseChatModel,
+    task: str,
+    stores: Sequence[Callable[[], InMemoryVectorStore]],
+    limit: int = 5,
+    least: float = 0.2,
+) -> str:
+    """Have the model write a query for a task; return what it finds, as the end of what is asked.
+
+    Args:
+        model: the model.
+        task: the task.
+        stores: the functions that load what is known.
+        limit: the most passages of each.
+        least: the least cosine of a passage and the query.
+    """
+    query = str(model.invoke([SystemMessage($QUERY_RULES), HumanMessage($QUERY.format(task=task))]).text).strip() or task
+    found = [
+        document.page_content
+        for store in stores
+        for document, score in store().similarity_search_with_score(query, k=limit)
+        if score >= least
+    ]
+    return "\\n\\n" + $PASSAGES.format(found="\\n\\n".join(found)) if found else ""
+'''
+
+_PASSAGES = '''
+def $passages(text: str, size: int, overlap: int) -> list[str]:
+    """Split a text into passages, each with the end of the one before it."""
+    starts = range(0, max(len(text) - overlap, 1), size - overlap)
+    return [passage for start in starts if (passage := text[start : start + size]).strip()]
+'''
+
+
+_HOW_TO = '''
+def $how_to(plan: str) -> str:
+    """Return the plan for a task, as the end of its description."""
+    return $HOW_TO.format(plan=plan) if plan else ""
+'''
+
+_THOUGHT_OUT = '''
+def $thought_out(model: BaseChatModel, system: str, task: str, attempts: int = 10) -> str:
+    """Have the model plan a task until it says that the plan will do; return the plan, as the end of what is asked."""
+    plan = str(model.invoke([SystemMessage(system), HumanMessage(task)]).text).strip()
+    for _ in range(attempts - 1):
+        if "READY" in plan and "NOT READY" not in plan:
+            break
+        asked = task + "\\n\\n" + $BETTER_PLAN.format(plan=plan)
+        plan = str(model.invoke([SystemMessage(system), HumanMessage(asked)]).text).strip()
+    return "\\n\\n" + $PLANNED.format(plan=plan.removesuffix("READY").strip())
+'''
+
+_LIMITED = '''
+def $limited(work: Callable[[], str], seconds: float) -> str:
+    """Return what a work gives.
+
+    Raises:
+        TimeoutError: It takes longer than these seconds; nobody waits for its end.
+    """
+    pool = ThreadPoolExecutor(max_workers=1)
+    try:
+        return pool.submit(copy_context().run, work).result(timeout=seconds)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
 '''
 
 
@@ -330,10 +249,11 @@ class HelperFunctions:
     def __init__(self, sheet: ProgramText, wording: Callable[[str], str]) -> None:
         self._sheet, self._wording = sheet, wording
         self.asks_without_system = False
-        self.embedder = ""
-        """The embedding model of the memory."""
+        self.embeddings = ""
+        """The constant of the memory's embeddings."""
 
-        self.loop = ToolLoop()
+        self.loop = AgentGraph()
+        self._written = set[str]()
 
     def name(self, helper: str) -> str:
         """Return the name of a helper, which is then written at the end."""
@@ -347,6 +267,7 @@ class HelperFunctions:
         """Write the helpers that are used."""
         written = {
             "coworkers": self._coworkers,
+            "agent": self._agent,
             "answered": self._answered,
             "reviewed": self._reviewed,
             "joined": lambda: self._put(_JOINED),
@@ -355,6 +276,11 @@ class HelperFunctions:
             "judged": self._judged,
             "saved": self._saved,
             "remembered": self._remembered,
+            "looked_up": self._looked_up,
+            "passages": lambda: self._put(_PASSAGES),
+            "how_to": self._how_to,
+            "thought_out": self._thought_out,
+            "limited": self._limited,
         }
         for helper, write in written.items():
             if self._sheet.helper(helper) is not None:
@@ -367,24 +293,39 @@ class HelperFunctions:
     def _constant(self, name: str, text: str) -> None:
         self._sheet.add(f"{self.name(name)} = {string_literal(slot_template(text, _SLOTS))}", _RANK - 1)
 
-    def _answered(self) -> None:
-        sheet = self._sheet
-        sheet.use("langchain_core.language_models", "BaseChatModel")
-        sheet.use("langchain_core.messages", *_MESSAGES)
-        self._constant("EMPTY_REPLY", self._wording("empty_reply"))
+    @property
+    def _opening(self) -> str:
         first = "*([SystemMessage(system)] if system else [])" if self.asks_without_system else "SystemMessage(system)"
-        opening = f"{first}, HumanMessage(task)"
-        if not self.loop.uses_tools:
-            self._put(_ANSWERED, opening=opening)
+        return f"{first}, HumanMessage(task)"
+
+    def _replied(self) -> None:
+        """Write the request to a model that agents with and without tools share."""
+        sheet = self._sheet
+        if "EMPTY_REPLY" in self._written:
             return
+        self._written.add("EMPTY_REPLY")
+        sheet.use("collections.abc", "Sequence")
+        sheet.use("langchain_core.language_models", "BaseChatModel", "LanguageModelInput")
+        sheet.use("langchain_core.messages", *_MESSAGES, "AIMessage")
+        sheet.use("langchain_core.runnables", "Runnable", "RunnableConfig")
+        self._constant("EMPTY_REPLY", self._wording("empty_reply"))
+        self._put(ANSWERED)
+
+    def _agent(self) -> None:
+        self._replied()
         for module, name in self.loop.imports:
             if name:
-                sheet.use(module, name)
+                self._sheet.use(module, name)
             else:
-                sheet.module(module)
+                self._sheet.module(module)
         self._constant("OUT_OF_STEPS", self._wording("force_final_answer"))
-        self._put(self.loop.used())
-        self._put(self.loop.answered(opening))
+        for text in self.loop.agent():
+            self._put(text)
+        self._put(RUN_AGENT.replace("$opening", self._opening))
+
+    def _answered(self) -> None:
+        self._replied()
+        self._put(self.loop.plain(self._opening))
 
     def _reviewed(self) -> None:
         self._sheet.use("collections.abc", "Callable")
@@ -429,13 +370,44 @@ class HelperFunctions:
         self._put(_SAVED)
 
     def _remembered(self) -> None:
-        self._sheet.use("langchain_openai", "OpenAIEmbeddings")
-        self._sheet.use("langgraph.store.memory", "InMemoryStore")
-        self._sheet.use("uuid", "uuid4")
-        embed = f'OpenAIEmbeddings(model="{self.embedder}", check_embedding_ctx_length=False)'
-        index = f'{{"dims": 1536, "embed": {embed}, "fields": ["text"]}}'
+        sheet = self._sheet
+        sheet.module("logging")
+        sheet.use("langchain_core.language_models", "BaseChatModel")
+        sheet.use("langchain_core.messages", "HumanMessage", "SystemMessage")
+        sheet.use("langgraph.store.base", "PutOp")
+        sheet.use("langgraph.store.memory", "InMemoryStore")
+        sheet.use("pydantic", "BaseModel")
+        sheet.use("uuid", "uuid4")
+        index = f'{{"dims": 1536, "embed": {self.embeddings}, "fields": ["text"]}}'
         message = '"""What is remembered while the process lives; a store of a database keeps it longer."""'
-        self._sheet.add(f"{self.name('MEMORY')} = InMemoryStore(index={index})\n{message}", _RANK - 1)
-        self._constant("REMEMBERED", self._wording("REMEMBERED"))
+        sheet.add(f"{self.name('MEMORY')} = InMemoryStore(index={index})\n{message}", _RANK - 1)
+        for name in ("REMEMBERED", "LESSONS", "WORK_DONE"):
+            self._constant(name, self._wording(name))
         self._put(_REMEMBERED)
         self._put(_REMEMBER)
+
+    def _looked_up(self) -> None:
+        sheet = self._sheet
+        sheet.use("collections.abc", "Callable", "Sequence")
+        sheet.use("langchain_core.language_models", "BaseChatModel")
+        sheet.use("langchain_core.messages", "HumanMessage", "SystemMessage")
+        for name in ("QUERY_RULES", "QUERY", "PASSAGES"):
+            self._constant(name, self._wording(name))
+        self._put(_LOOKED_UP)
+
+    def _how_to(self) -> None:
+        self._constant("HOW_TO", self._wording("HOW_TO"))
+        self._put(_HOW_TO)
+
+    def _thought_out(self) -> None:
+        self._sheet.use("langchain_core.language_models", "BaseChatModel")
+        self._sheet.use("langchain_core.messages", "HumanMessage", "SystemMessage")
+        for name in ("PLANNED", "BETTER_PLAN"):
+            self._constant(name, self._wording(name))
+        self._put(_THOUGHT_OUT)
+
+    def _limited(self) -> None:
+        self._sheet.use("collections.abc", "Callable")
+        self._sheet.use("concurrent.futures", "ThreadPoolExecutor")
+        self._sheet.use("contextvars", "copy_context")
+        self._put(_LIMITED)

@@ -3,15 +3,21 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 
+from crewgraph.definitions.agent.agent import BaseAgent
+from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.task.guardrail import LLMGuardrailResult
 from crewgraph.prompts.book import Book
 from crewgraph.schema import model_outline
+from crewgraph.text import slug
 from crewgraph_compat.eject.refusals import Refusals
 from crewgraph_compat.eject.user_code.module import UserCode
+from crewgraph_compat.eject.writing.embeddings import EmbeddingExpressions
+from crewgraph_compat.eject.writing.knowledge import KnowledgeStores
 from crewgraph_compat.eject.writing.models import ModelExpressions
 from crewgraph_compat.eject.writing.node_functions import HelperFunctions
 from crewgraph_compat.eject.writing.output_methods import output_methods
 from crewgraph_compat.eject.writing.sheet import ProgramText, UniqueNames
+from crewgraph_compat.eject.writing.skills import SkillTexts
 from crewgraph_compat.eject.writing.tools import ToolFunctions
 
 __all__ = ["ProgramWriters", "TaskOutputDataclass"]
@@ -104,7 +110,37 @@ class TaskOutputDataclass:
         )
 
 
+_TOOL_FAILURE = '''
+@dataclass(frozen=True)
+class ToolFailure:
+    """Why a tool has no result."""
+
+    message: str
+    code: str | None = None
+    retryable: bool = False
+
+    def __str__(self) -> str:
+        return self.message
+'''
+
+_AGENTS = 8
 _KEPT = '"""Runs are kept by their `thread_id` while the process lives; a saver of a database keeps them longer."""'
+
+
+_SLICES: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "conversion_text": ("conversion_text", {"text": "{text}"}),
+    "guardrail_system": ("guardrail_system", {"rule": "{rule}", "schema": model_outline(LLMGuardrailResult)}),
+    "guardrail_text": ("guardrail_text", {"task": "{task}", "output": "{output}"}),
+    "REMEMBERED": ("memory", {"memory": "{memory}"}),
+    "LESSONS": ("assessment_system", {"schema": "suggestions, entities (name, description)"}),
+    "WORK_DONE": ("assessment_text", {"task": "{task}", "expected_output": "{expected}", "output": "{output}"}),
+    "QUERY_RULES": ("knowledge_search_query_system_prompt", {}),
+    "QUERY": ("knowledge_search_query", {"task_prompt": "{task}"}),
+    "PASSAGES": ("knowledge", {"knowledge": "{found}"}),
+    "PLANNED": ("plan", {"plan": "{plan}"}),
+    "HOW_TO": ("planned_task", {"task": "", "plan": "{plan}"}),
+}
+"""The slices of the prompts that are constants of the program, with their placeholders."""
 
 
 class ProgramWriters:
@@ -122,15 +158,21 @@ class ProgramWriters:
         self.sheet, self.refusals = ProgramText(about, UniqueNames(kept)), Refusals()
         self.outputs = TaskOutputDataclass(self.sheet)
         stand_ins = {"TaskOutput": self.outputs.name, "FlowState": self._flow_state, "CrewOutput": lambda: "CrewOutput"}
-        stand_ins["BaseTool"] = self._base_tool
+        stand_ins |= {"BaseTool": self._base_tool, "ToolFailure": self._tool_failure}
         self.lifter = UserCode(self.sheet, self.refusals, target, stand_ins)
         self.models = ModelExpressions(self.sheet, self.refusals)
         self.pieces = HelperFunctions(self.sheet, self._wording)
         self.tools = ToolFunctions(self.sheet, self.lifter, self.pieces.loop)
+        self.embeddings = EmbeddingExpressions(self.sheet, self.lifter, self.refusals)
+        self.knowledge = KnowledgeStores(self.sheet, self.pieces, self.embeddings, self.refusals)
+        self.skills = SkillTexts(self.sheet, book, self.refusals)
         self.prompts: dict[str, str] = {}
         """The constants of the system messages by text."""
 
         self._own_states: dict[int, str] = {}
+        self.agents: dict[str, str] = {}
+        """The constants of the agents with tools by expression."""
+
         self.teams: dict[str, str] = {}
         """The names of coworker tools by expression."""
 
@@ -157,12 +199,43 @@ class ProgramWriters:
             self.sheet.add(f"{self.prompts[written]} = {written}", rank)
         return self.prompts[written]
 
+    def answer(self, role: str, words: Sequence[str], tools: Sequence[str], steps: int, config: str = "") -> str:
+        """Return the expression for the answer of an agent.
+
+        Args:
+            role: its role, after which it is called.
+            words: the expressions for its model, its system prompt, and what it is asked.
+            tools: the expressions for its tools.
+            steps: how often its model may be asked.
+            config: the name of the `RunnableConfig` to pass on, if there is one.
+        """
+        model, *asked = words
+        passed = [*asked, *([config] if config else [])]
+        if not tools:
+            return f"{self.pieces.name('answered')}({', '.join([model, *passed])})"
+        listed = tools[0].removeprefix("*") if len(tools) == 1 and tools[0].startswith("*") else f"[{', '.join(tools)}]"
+        limit = "" if steps == 25 else f", steps={steps}"
+        built = f"{self.pieces.name('agent')}({model}, {listed}{limit})"
+        if all(tool.removeprefix("*").isidentifier() for tool in tools):
+            if built not in self.agents:
+                name = self.agents[built] = self.sheet.names.new(f"{slug(role)}_agent".upper())
+                self.sheet.add(f"{name} = {built}", _AGENTS)
+            built = self.agents[built]
+        return f"{self.pieces.name('run_agent')}({', '.join([built, *passed])})"
+
     def compiled(self, builder: str) -> str:
         """Return the expression that compiles the graph."""
         if not self.keeps_runs:
             return f"{builder}.compile()"
         self.sheet.use("langgraph.checkpoint.memory", "InMemorySaver")
         return f"{builder}.compile(checkpointer=InMemorySaver())\n{_KEPT}"
+
+    def remembers(self, agent: BaseAgent, crew: Crew | None) -> None:
+        """Record that an agent remembers, and with which embeddings."""
+        own = getattr(agent, "embedder", None)
+        embedder = own if own is not None or crew is None else crew.embedder
+        where = f"agent `{agent.role}`" if crew is None else f"crew `{crew.name}`"
+        self.pieces.embeddings = self.pieces.embeddings or self.embeddings.name(embedder, where)
 
     def look(self) -> None:
         """Record the fields that the user's functions use, once all of them are known."""
@@ -171,6 +244,7 @@ class ProgramWriters:
 
     def finish(self) -> None:
         """Write the shared parts."""
+        self.skills.write()
         self.pieces.write()
         if "CrewOutput" in "".join(self.lifter.sources) and self.sheet.helper("CrewOutput") is None:
             self.refusals.add("`CrewOutput`", "a function takes one, and no crew gives it one here")
@@ -181,6 +255,15 @@ class ProgramWriters:
         """Return LangChain's base class of tools, which has the same fields and the same `_run`."""
         self.sheet.use("langchain_core.tools", "BaseTool")
         return "BaseTool"
+
+    def _tool_failure(self) -> str:
+        """Return the class of what tools give when they fail; the model is told its message."""
+        if self.sheet.helper("ToolFailure") is None:
+            self.sheet.name_helper("ToolFailure", "ToolFailure")
+            self.sheet.names.take("ToolFailure")
+            self.sheet.use("dataclasses", "dataclass")
+            self.sheet.add(_TOOL_FAILURE, 2)
+        return "ToolFailure"
 
     def _flow_state(self) -> str:
         """Return the base class of states, which has the `id` of a run."""
@@ -196,13 +279,10 @@ class ProgramWriters:
 
     def _wording(self, key: str) -> str:
         book = self.book
+        if key in _SLICES:
+            name, values = _SLICES[key]
+            return book.slice(name, **values)
         match key:
-            case "conversion_text":
-                return book.slice(key, text="{text}")
-            case "guardrail_system":
-                return book.slice(key, rule="{rule}", schema=model_outline(LLMGuardrailResult))
-            case "guardrail_text":
-                return book.slice(key, task="{task}", output="{output}")
             case "validation_error":
                 return "\n\n" + book.error(key, task_output="{attempt}", guardrail_result_error="{reason}")
             case "HANDED" | "KNOWN":
@@ -213,8 +293,8 @@ class ProgramWriters:
             case "DELEGATE" | "ASK":
                 kind = "delegate_work" if key == "DELEGATE" else "ask_question"
                 return book.filled("tools", kind, coworkers="{coworkers}")
-            case "REMEMBERED":
-                return book.slice("memory", memory="{memory}")
+            case "BETTER_PLAN":
+                return book.filled("reasoning", "refine_plan_prompt", current_plan="{plan}")
             case "IMPROVED":
                 feedback = book.slice("human_feedback", human_feedback="{feedback}")
                 return f"\n\nYour result so far:\n{{attempt}}\n\n{feedback}"

@@ -14,8 +14,8 @@ from crewgraph.tools.langchain import is_langchain_tool
 from crewgraph.tools.use import GuardedTool
 from crewgraph_compat.eject.user_code.expressions import SourceEdits
 from crewgraph_compat.eject.user_code.module import FRAMEWORKS, UserCode, UserModule, is_installed_package
+from crewgraph_compat.eject.writing.agent_graph import AgentGraph
 from crewgraph_compat.eject.writing.installed_tools import NotPlainTool, PlainFunction, construction, plain_function
-from crewgraph_compat.eject.writing.node_functions import ToolLoop
 from crewgraph_compat.eject.writing.sheet import ProgramText, doc_line
 
 __all__ = ["ToolFunctions"]
@@ -30,10 +30,10 @@ class ToolFunctions:
     Args:
         sheet: the program.
         lifter: copies the user's code.
-        loop: the agent loop, which records the requirements of the tools.
+        loop: the agents, which record the requirements of the tools.
     """
 
-    def __init__(self, sheet: ProgramText, lifter: UserCode, loop: ToolLoop) -> None:
+    def __init__(self, sheet: ProgramText, lifter: UserCode, loop: AgentGraph) -> None:
         self._sheet, self._lifter, self._loop = sheet, lifter, loop
         self._written: dict[int, str | None] = {}
         self._alike: dict[tuple[object, ...], str] = {}

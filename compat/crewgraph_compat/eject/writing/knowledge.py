@@ -1,0 +1,144 @@
+"""Knowledge as LangChain vector stores: a function for each agent or crew that loads what it knows."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from crewgraph.definitions.agent.agent import Agent, BaseAgent
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.errors import CrewgraphError
+from crewgraph.knowledge.knowledge import Knowledge, collect_units
+from crewgraph.knowledge.passage import KnowledgeConfig
+from crewgraph.knowledge.source.base import BaseFileKnowledgeSource, BaseKnowledgeSource, TextFileKnowledgeSource
+from crewgraph.knowledge.source.documents import PDFKnowledgeSource
+from crewgraph.knowledge.source.kinds import as_sources
+from crewgraph.knowledge.source.langchain import RetrieverKnowledgeSource
+from crewgraph.knowledge.source.text_files import CSVKnowledgeSource, JSONKnowledgeSource, MarkdownKnowledgeSource
+from crewgraph.text import slug
+from crewgraph_compat.eject.refusals import Refusals
+from crewgraph_compat.eject.writing.embeddings import EmbeddingExpressions
+from crewgraph_compat.eject.writing.node_functions import HelperFunctions
+from crewgraph_compat.eject.writing.sheet import ProgramText, doc_line, string_literal
+
+__all__ = ["KnowledgeStores"]
+
+_RANK = 6
+_MOST = 50_000
+"""The most characters of a text that is written into the program."""
+
+_FILES = (
+    *(TextFileKnowledgeSource, MarkdownKnowledgeSource, JSONKnowledgeSource),
+    *(CSVKnowledgeSource, PDFKnowledgeSource),
+)
+
+
+class KnowledgeStores:
+    """Write what agents and crews know, each once.
+
+    Args:
+        sheet: the program.
+        pieces: the helper functions.
+        embeddings: the embeddings.
+        refusals: collects the parts that have no translation.
+    """
+
+    def __init__(
+        self, sheet: ProgramText, pieces: HelperFunctions, embeddings: EmbeddingExpressions, refusals: Refusals
+    ) -> None:
+        self._sheet, self._pieces, self._embeddings, self._refusals = sheet, pieces, embeddings, refusals
+        self._written: dict[tuple[int, ...], str] = {}
+
+    def search(self, agent: BaseAgent, crew: Crew | None, model: str, asked: str) -> str:
+        """Return the expression for the passages that bear on a task; empty where nothing is known.
+
+        Args:
+            agent: the agent.
+            crew: its crew.
+            model: the constant of the agent's model, which writes the query.
+            asked: the expression for the task.
+        """
+        stores = self._of(agent, crew)
+        if not stores:
+            return ""
+        words = [model, asked, f"[{', '.join(stores)}]"]
+        config: Any = (agent.knowledge_config if isinstance(agent, Agent) else None) or KnowledgeConfig()
+        if config.results_limit != KnowledgeConfig().results_limit:
+            words.append(f"limit={config.results_limit}")
+        if config.score_threshold != KnowledgeConfig().score_threshold:
+            # Of crews it is (1 + cosine) / 2.
+            words.append(f"least={round(2 * config.score_threshold - 1, 6)}")
+        return f"{self._pieces.name('looked_up')}({', '.join(words)})"
+
+    def _of(self, agent: BaseAgent, crew: Crew | None) -> Sequence[str]:
+        results: list[str] = []
+        own = getattr(agent, "embedder", None)
+        embedder = own if own is not None or crew is None else crew.embedder
+        role = agent.template("role") or "agent"
+        results += self._store(agent.knowledge, agent.knowledge_sources, role, embedder, f"agent `{agent.role}`")
+        if crew is not None:
+            name = crew.name or "crew"
+            results += self._store(crew.knowledge, crew.knowledge_sources, name, crew.embedder, f"crew `{name}`")
+        return list(dict.fromkeys(results))
+
+    def _store(self, knowledge: Any, sources: Any, owner: str, embedder: object, where: str) -> list[str]:
+        """Return the function that loads the knowledge of an owner, if there is any."""
+        if knowledge is None and not sources:
+            return []
+        if knowledge is not None and not isinstance(knowledge, Knowledge):
+            self._refusals.add(f"`knowledge` of {where}", "it is no `Knowledge`; call it in a tool, or in a node")
+            return []
+        listed = as_sources(sources or ()) if knowledge is None else knowledge.sources
+        if knowledge is not None and not knowledge.made_of:
+            embedder = knowledge.embedder
+        key = tuple(map(id, sources or listed))
+        if key not in self._written:
+            lines = [line for source in listed for line in self._lines(source, where)]
+            self._sheet.use("functools", "cache")
+            self._sheet.use("langchain_core.vectorstores", "InMemoryVectorStore")
+            called = self._written[key] = self._sheet.names.new(f"knowledge_of_{slug(owner)}")
+            message = doc_line(f"Load what is known to {owner}, once; a database of vectors keeps it longer")
+            built = f"store = InMemoryVectorStore({self._embeddings.name(embedder, where)})"
+            body = "\n".join(f"    {line}" for line in [built, *lines, "return store"])
+            self._sheet.add(f'@cache\ndef {called}() -> InMemoryVectorStore:\n    """{message}"""\n{body}', _RANK)
+        return [self._written[key]]
+
+    def _lines(self, source: BaseKnowledgeSource, where: str) -> list[str]:
+        """Return the lines that add what a source holds."""
+        kind = type(source)
+        if isinstance(source, BaseFileKnowledgeSource) and kind in _FILES:
+            return [self._of_file(source, file) for file in source.safe_file_paths]
+        if isinstance(source, RetrieverKnowledgeSource):
+            why = "its retriever is an object of your program; ask it in a tool, or in a node"
+            self._refusals.add(f"`knowledge` of {where}", why)
+            return []
+        try:
+            units = collect_units(source, source.storage)
+        except CrewgraphError as error:
+            self._refusals.add(f"`knowledge` of {where}", str(error))
+            return []
+        texts = [passage.text for unit in units.values() for passage in unit]
+        if sum(map(len, texts)) > _MOST:
+            why = (
+                f"`{kind.__name__}` holds too much to write it into a program; load it with a LangChain document loader"
+            )
+            self._refusals.add(f"`knowledge` of {where}", why)
+            return []
+        return [f"store.add_texts([{', '.join(map(string_literal, texts))}])"] if texts else []
+
+    def _of_file(self, source: BaseFileKnowledgeSource, file: Path) -> str:
+        """Return the line that adds a file, which the program reads itself."""
+        self._sheet.use("pathlib", "Path")
+        path = string_literal(os.path.relpath(file) if file.is_relative_to(Path.cwd()) else str(file))
+        encoding = string_literal(source.encoding or "utf-8")
+        if isinstance(source, CSVKnowledgeSource):
+            self._sheet.module("csv")
+            delimiter = "" if source.delimiter is None else f", delimiter={source.delimiter!r}"
+            rows = f"csv.DictReader(Path({path}).read_text({encoding}).splitlines(){delimiter})"
+            text = f'"\\n".join(", ".join(f"{{name}}: {{value}}" for name, value in row.items()) for row in {rows})'
+        elif isinstance(source, PDFKnowledgeSource):
+            self._sheet.use("pypdf", "PdfReader")
+            text = f'"\\n\\n".join(page.extract_text() for page in PdfReader({path}).pages)'
+        else:
+            text = f"Path({path}).read_text({encoding})"
+        return f"store.add_texts({self._pieces.name('passages')}({text}, {source.chunk_size}, {source.chunk_overlap}))"
