@@ -31,19 +31,25 @@ else:
 
 
 def check(
-    path: Annotated[Path, typer.Argument(help="Project directory or single file.", show_default=False)],
-    as_json: Annotated[bool, typer.Option("--json", help="Output JSON.")] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Also exit with 1 if features differ.")] = False,
+    path: Annotated[
+        Path,
+        typer.Argument(
+            help="The directory of the project, or a single file. By default this directory.", show_default=False
+        ),
+    ] = Path(),
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 also if features need attention.")] = False,
     everything: Annotated[
-        bool, typer.Option("--all", help="Also list what works, and all occurrences instead of the first three.")
+        bool,
+        typer.Option("--all", help="Also list what works or works better, and every place instead of the first three."),
     ] = False,
 ) -> None:
     """Report which CrewAI features a project uses.
 
-    Lists the features that are absent and what to use instead, and those that differ and how; with `--all` also those that
-    work. Nothing is imported or run.
+    Lists what needs attention first: features that are not available and what to use instead, then those that may break your
+    program, then those with safer defaults. `--all` also lists improvements and features that work. Nothing is imported or run.
 
-    Exit codes: 0 if no features are absent, 1 if some are, 2 if the path does not exist.
+    Exit codes: 0 if all features are available, 1 if some are not, 2 if the path does not exist.
     """
     try:
         checked = check_project(path)
@@ -66,13 +72,18 @@ else:
 
 
 def migrate(
-    path: Annotated[Path, typer.Argument(help="Project directory or single file.", show_default=False)],
+    path: Annotated[
+        Path,
+        typer.Argument(
+            help="The directory of the project, or a single file. By default this directory.", show_default=False
+        ),
+    ] = Path(),
     write: Annotated[bool, typer.Option("--write", help="Write the changes instead of only showing them.")] = False,
 ) -> None:
     """Rewrite a CrewAI project to use crewgraph.
 
-    Updates imports, deprecated names and dependencies. Shows the changes as a diff, and lists what has to be changed by
-    hand. Nothing is imported or run.
+    Updates imports, deprecated names and dependencies. Shows the changes as a diff, lists what has to be changed by hand, and
+    writes nothing without `--write`. Nothing is imported or run.
 
     Exit codes: 0 on success, 1 if a file could not be read, 2 if the path does not exist.
     """
@@ -138,23 +149,29 @@ def eject(
     target: Annotated[
         str | None,
         typer.Argument(
-            help="Crew or flow, as `file.py:name` or `package.module:name`. Defaults to the project's target, or its only one."
+            help="The crew or flow, as `file.py:name` or `package.module:name`. By default the `target` in `[tool.crewgraph]` of "
+            "`pyproject.toml`, or the project's only crew or flow."
         ),
     ] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write to instead of stdout.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The file to write to. By default standard output.")
+    ] = None,
     is_import_agreed: Annotated[
-        bool, typer.Option("--import", help="Import the target's module, which runs its code, without asking.")
+        bool, typer.Option("--import", help="Import the target's module without asking.")
     ] = False,
 ) -> None:
     """Export a crew or flow as a LangGraph program.
 
-    The target's module is imported, which runs its code and that of the modules it imports, except for statements that run a
-    crew or flow. At a terminal you are asked; elsewhere `--import` is needed.
+    The program does not depend on crewgraph. If something cannot be translated, the command says what and why, and writes
+    nothing.
 
-    The program does not depend on crewgraph. If something cannot be translated, lists it with the reason and writes
-    nothing. Exits with 3 if the source of a tool is unavailable; the program then contains a TODO in its place.
+    The target's module is imported, which runs its code and that of the modules it imports, except for statements that run a
+    crew or flow. At a terminal the command asks first; elsewhere it needs `--import`.
+
+    Exit codes: 0 if the program is complete, 1 on errors, 2 if `--import` is missing, 3 if the source of a tool is not available:
+    the program then contains a TODO in its place.
     """
-    path = target or project_target()
+    path = target or project_target(option="")
     if not is_import_agreed:
         _ask_to_import(path)
     folder = Path.cwd() if output is None else output.parent
@@ -167,7 +184,7 @@ def eject(
         print_source(program.source)
     else:
         output.write_text(program.source, "utf-8")
-        print_text(f"written to {output}", err=True)
+        print_text(f"written to {output}; it needs: {', '.join(program.requirements)}", err=True)
     for item in program.notes:
         print_text(f"note: {item}", err=True)
     for item in program.todo:

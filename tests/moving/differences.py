@@ -1,7 +1,7 @@
 """The differences that `crewgraph check` tells, kept as `docs/differences.md` has them: `python -m moving.differences`.
 
 The page is where they are written. What a program has to use for a row to be told stands in the data alone, as `of`; this
-takes the rows' words over, keeps `of`, and puts rows that are new below `unseen`. For one of these to be told, people write an
+takes the rows' words over, keeps `of`, and lists rows that are new in `unseen`. For one of these to be told, people write an
 entry with its `row` and `of`, empty words, and run this again.
 """
 
@@ -13,14 +13,25 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from crewgraph_compat.moving.differences import DifferenceKind
+
 __all__ = ["DATA", "PAGE", "Row", "data", "page_rows", "written"]
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = ROOT / "docs" / "differences.md"
 DATA = ROOT / "compat" / "crewgraph_compat" / "moving" / "differences.toml"
 
+PARTS = {
+    "May break your program": DifferenceKind.may_break,
+    "Safer defaults": DifferenceKind.safer_default,
+    "Improvements": DifferenceKind.improvement,
+    "Coming from CrewAI 1.2": DifferenceKind.older,
+}
+"""The parts of the page, in its order."""
+
+_WORDS = ("kind", "row", "theirs", "here", "to_do")
 _HEAD = """\
-# What `crewgraph check` tells of a program, from docs/differences.md; `of` says of which. Made by `python -m moving.differences`.
+# The rows of docs/differences.md that `crewgraph check` prints, and `of` which features. Made by `python -m moving.differences`.
 #
 #   Crew(memory=)       the keyword, unless it is False or None     Crew.kickoff         the attribute or method
 #   Crew(memory=True)   the keyword with this value                 Crew.replay(inputs=) the method with this argument
@@ -31,12 +42,13 @@ _HEAD = """\
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the table of the page."""
+    """A row of the page."""
 
+    kind: str
     row: str
-    old: str
-    new: str
+    theirs: str
     here: str
+    to_do: str = ""
     of: tuple[str, ...] = ()
 
     @property
@@ -47,24 +59,27 @@ class Row:
 
 def page_rows() -> list[Row]:
     """The rows of the page."""
-    text = PAGE.read_text("utf-8")
-    table = text[text.index("## Behaviour") : text.index("More that is ours:")]
-    cells = [
-        [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in table.splitlines() if line[:2] == "| "
+    parts = re.split(r"^## (.+)\n", PAGE.read_text("utf-8"), flags=re.MULTILINE)[1:]
+    return [
+        _row(PARTS[head], line)
+        for head, text in zip(parts[::2], parts[1::2], strict=True)
+        if head in PARTS
+        for line in text.splitlines()
+        if line.startswith("| ") and not line.startswith("| |")
     ]
-    rows = [_row([cell.replace("\\|", "|") for cell in row]) for row in cells[1:]]
-    return [replace(one, new=one.old if one.new == "the same" else one.new) for one in rows]
 
 
-def _row(cells: list[str]) -> Row:
-    return Row(cells[0], cells[1], cells[2], cells[3])
+def _row(kind: DifferenceKind, line: str) -> Row:
+    cells = [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+    row, theirs, here, to_do = cells if len(cells) == 4 else (*cells, "")
+    return Row(kind.value, row, theirs, here, to_do)
 
 
 def data() -> tuple[list[Row], list[str]]:
     """The rows of the data, and the rows that nothing in a program's text tells."""
     table = tomllib.loads(DATA.read_text("utf-8"))
     rows: list[dict[str, Any]] = table["difference"]
-    return [Row(one["row"], one["old"], one["new"], one["here"], tuple(one["of"])) for one in rows], table["unseen"]
+    return [Row(*(one[name] for name in _WORDS), of=tuple(one["of"])) for one in rows], table["unseen"]
 
 
 def written(rows: list[Row], known: list[Row]) -> str:
@@ -82,7 +97,7 @@ def written(rows: list[Row], known: list[Row]) -> str:
     parts = [f"{_HEAD}\nunseen = [\n{unseen}]\n"]
     for one in (one for one in told if one.of):
         listed = ", ".join(map(_text, one.of))
-        words = "".join(f"{name} = {_text(getattr(one, name))}\n" for name in ("row", "old", "new", "here"))
+        words = "".join(f"{name} = {_text(getattr(one, name))}\n" for name in _WORDS)
         parts.append(f"[[difference]]\nof = [{listed}]\n{words}")
     return "\n".join(parts)
 

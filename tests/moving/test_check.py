@@ -181,28 +181,58 @@ def test_the_report_is_grouped_and_summed_up(tmp_path: Path, python: Python):
     )
     done = python(*CHECK, "a.py")
     assert done.returncode == 1
-    absent, differs, summary = done.stdout.split("\n\n")
+    absent, differs, safer, summary = done.stdout.split("\n\n")
     assert (
-        absent.startswith("Absent: ")
+        absent.startswith("Not available: ")
         and "  crewai.plus_api.PlusAPI  a.py:2\n    `crewai.plus_api.PlusAPI` is not" in absent
     )
-    assert differs.startswith("Differs: ")
-    assert "\n    - `Crew(memory=True)`. CrewAI 1.15: one memory" in differs and ", here: four kinds" in differs
-    assert summary == "7 features in 1 file: 1 absent, 1 differ, 5 work. `--all` lists what works.\n"
+    assert differs.startswith("May break your program: ")
+    assert "\n    - `Crew(memory=True)`\n      CrewAI 1.15: one memory" in differs
+    assert ". Here: short-term, long-term" in differs and "\n      To do: use `memory=Memory()`" in differs
+    assert safer.startswith("Safer defaults: ") and "\n    - No `embedder` given" in safer
+    hidden = "`--all` lists what works, and what works better."
+    assert summary == f"7 CrewAI features in 1 file: 1 not available, 1 needs attention, 5 work. {hidden}\n"
     *_, works, summary = python(*CHECK, "a.py", "--all").stdout.split("\n\n")
     assert works.startswith("Works\n") and "  Task(description=)  a.py:4, a.py:5, a.py:6, a.py:7, a.py:8\n" in works
-    assert summary == "7 features in 1 file: 1 absent, 1 differ, 5 work.\n"
+    assert summary == "7 CrewAI features in 1 file: 1 not available, 1 needs attention, 5 work.\n"
 
 
-def test_what_differs_from_older_releases_alone_stands_below_what_differs_from_the_newer(tmp_path: Path):
-    text = f"{HEAD}Agent(max_iter=3)\nagent = Agent(role='r')\nagent.tools_results\n"
+def test_what_only_older_releases_do_otherwise_and_what_works_better_is_behind_all(tmp_path: Path):
+    text = f"{HEAD}Agent(max_iter=3)\nagent = Agent(role='r')\nagent.tools_results\nTask(callbacks=[])\n"
     put(tmp_path, a__py=text, b__py="import crewai\n(")
-    unread, differs, former, summary = report(check_project(tmp_path)).split("\n\n")
+    checked = check_project(tmp_path)
+    unread, differs, summary = report(checked).split("\n\n")
     assert unread == "Could not be read\n  b.py:2: '(' was never closed"
-    assert differs.startswith("Differs: ") and "  Agent(max_iter=)  a.py:2\n" in differs
-    assert former.startswith("Differs from older releases only: ")
-    assert "CrewAI 1.2: tools' results of all runs, CrewAI 1.15 and here: empty" in former
-    assert summary.startswith("7 features in 1 file: 0 absent, 2 differ, 5 work; 1 could not be read.")
+    assert differs.startswith("May break your program: ") and "  Agent(max_iter=)  a.py:2\n" in differs
+    assert summary.startswith(
+        "8 CrewAI features in 1 file: 0 not available, 1 needs attention, 7 work, 1 could not be read. `--all` "
+    )
+    _, _, older, better, works, summary = report(checked, everything=True).split("\n\n")
+    assert older.startswith("Coming from CrewAI 1.2: ")
+    assert "CrewAI 1.2: results of all runs. CrewAI 1.15 and here: empty" in older
+    assert better == (
+        "Improvements: nothing to do\n  Task(callbacks=)  a.py:5\n    - `callbacks` of a task\n"
+        "      CrewAI 1.15: no effect. Here: called after `callback`."
+    )
+    assert "Task(callbacks=)" not in works and "Agent(role=)" in works
+    assert "`--all`" not in summary
+
+
+def test_a_difference_of_several_features_is_printed_once(tmp_path: Path):
+    put(tmp_path, a__py=f"{HEAD}Agent(knowledge_sources=[s])\nCrew(knowledge_sources=[s])\n")
+    text = report(check_project(tmp_path))
+    assert text.count("    - No `embedder` given") == text.count("    - A source whose files change") == 1
+    assert "  Agent(knowledge_sources=)  a.py:2\n  Crew(knowledge_sources=)  a.py:3\n    - A source whose" in text
+
+
+def test_what_an_init_sets_is_an_attribute(tmp_path: Path):
+    text = (
+        "from crewai.hooks import ToolCallHookContext\n"
+        "def hook(context: ToolCallHookContext):\n    return context.tool_input, context.nothing\n"
+    )
+    found = states(text, tmp_path)
+    assert found["ToolCallHookContext.tool_input"] == "works"
+    assert found["ToolCallHookContext.nothing"] == "absent"
 
 
 def test_the_exit_code_is_for_pipelines(tmp_path: Path, python: Python):
@@ -233,7 +263,8 @@ def test_the_json_has_the_keys_that_the_page_tells(tmp_path: Path, python: Pytho
         "keyword",
         [{"file": "a.py", "line": 2}],
     )
-    assert list(memory["differences"][0]) == ["what", "crewai_1_2", "crewai_1_15", "crewgraph"]
+    assert list(memory["differences"][0]) == ["kind", "what", "crewai", "crewgraph", "to_do"]
+    assert {row["kind"] for row in memory["differences"]} == {"may break", "safer default"}
     assert {"file": "b.ipynb", "line": 1, "cell": 1} in [use for one in told["features"] for use in one["uses"]]
     assert told["broken"] == [{"file": "c.py", "line": 1, "why": "'(' was never closed"}]
 

@@ -104,14 +104,20 @@ class CheckResult:
 
 
 def _as_data(checked: CheckedFeature) -> dict[str, Any]:
-    rows = checked.state.differences
     return {
         "feature": checked.feature.shown,
         "sort": checked.feature.sort.value,
         "state": checked.state.mark.value,
-        "said": list(checked.state.remarks),
+        "said": list(checked.state.sentences),
         "differences": [
-            {"what": row.row, "crewai_1_2": row.old, "crewai_1_15": row.new, "crewgraph": row.here} for row in rows
+            {
+                "kind": row.kind.value,
+                "what": row.row,
+                "crewai": row.theirs,
+                "crewgraph": row.here,
+                "to_do": row.to_do,
+            }
+            for row in checked.state.differences
         ],
         "uses": [
             {"file": use.file, "line": use.line, **({"cell": use.cell} if use.cell else {})} for use in checked.uses

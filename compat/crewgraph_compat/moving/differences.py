@@ -3,15 +3,16 @@
 import re
 import tomllib
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 from importlib import resources
 from typing import Any
 
 from crewgraph_compat.moving.features import Feature, FeatureKind, crewgraph_class
 
-__all__ = ["BehaviourDifference", "differences_of"]
+__all__ = ["BehaviourDifference", "DifferenceKind", "differences_of"]
 
-_WORDS = ("row", "old", "new", "here")
+_WORDS = ("row", "theirs", "here", "to_do")
 _LINK = re.compile(r"\[([^\[\]]++)\]\([^()\[]++\)")
 
 _FORMS: tuple[tuple[FeatureKind, re.Pattern[str]], ...] = (
@@ -25,37 +26,60 @@ _FORMS: tuple[tuple[FeatureKind, re.Pattern[str]], ...] = (
 )
 
 
+class DifferenceKind(StrEnum):
+    """What a difference means for a program that is moved from CrewAI."""
+
+    may_break = "may break"
+    """The program may fail, or do something else than before."""
+
+    safer_default = "safer default"
+    """Less is sent, shown, written or repeated."""
+
+    improvement = "improvement"
+    """What fails or has no effect on CrewAI works."""
+
+    older = "older"
+    """Only CrewAI 1.2 differs; crewgraph does what CrewAI 1.15 does."""
+
+    @property
+    def needs_attention(self) -> bool:
+        """Whether somebody who moves a program should read about the difference."""
+        return self in (DifferenceKind.may_break, DifferenceKind.safer_default)
+
+
 @dataclass(frozen=True)
 class BehaviourDifference:
     """A row of the table of differences."""
 
+    kind: DifferenceKind
+
     row: str
-    """The action that behaves differently."""
+    """What a program does."""
 
-    old: str
-    """The behaviour of CrewAI 1.2.1."""
-
-    new: str
-    """The behaviour of CrewAI 1.15."""
+    theirs: str
+    """What comes of it on CrewAI: on 1.2 if the kind is `older`, else on 1.15."""
 
     here: str
-    """The behaviour of crewgraph."""
+    """What comes of it on crewgraph."""
+
+    to_do: str
+    """What somebody who moves the program should do; empty if nothing."""
 
     of: tuple[str, ...]
     """Addresses of the features whose use makes the difference relevant."""
 
     @property
-    def is_former(self) -> bool:
-        """Whether crewgraph behaves as CrewAI 1.15 does, and only older releases differ."""
-        return bool(self.old) and self.new == self.here
+    def outcomes(self) -> str:
+        """What comes of it on CrewAI, and here."""
+        if self.kind is DifferenceKind.older:
+            return f"CrewAI 1.2: {self.theirs}. CrewAI 1.15 and here: {self.here}."
+        return f"CrewAI 1.15: {self.theirs}. Here: {self.here}."
 
     @property
     def sentence(self) -> str:
-        """What happens on CrewAI, and what happens here."""
-        if self.is_former:
-            return f"{self.row}. CrewAI 1.2: {self.old}, CrewAI 1.15 and here: {self.here}"
-        release, theirs = ("1.15", self.new) if self.new else ("1.2", self.old)
-        return f"{self.row}. CrewAI {release}: {theirs}, here: {self.here}"
+        """The whole row as text."""
+        to_do = f" To do: {self.to_do}." if self.to_do else ""
+        return f"{self.row}. {self.outcomes}{to_do}"
 
 
 @dataclass(frozen=True)
@@ -93,7 +117,12 @@ def _is_meant(address: _Address, feature: Feature) -> bool:
 def _addressed() -> tuple[tuple[_Address, BehaviourDifference], ...]:
     table = tomllib.loads((resources.files("crewgraph_compat.moving") / "differences.toml").read_text("utf-8"))
     values: list[dict[str, Any]] = table["difference"]
-    rows = [BehaviourDifference(*(_plain(item[name]) for name in _WORDS), of=tuple(item["of"])) for item in values]
+    rows = [
+        BehaviourDifference(
+            DifferenceKind(item["kind"]), *(_plain(item[name]) for name in _WORDS), of=tuple(item["of"])
+        )
+        for item in values
+    ]
     return tuple((_address(text), row) for row in rows for text in row.of)
 
 

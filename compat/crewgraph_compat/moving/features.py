@@ -1,5 +1,6 @@
 """Features of CrewAI that a project uses, and the keywords and attributes that crewgraph's classes accept."""
 
+import dis
 import importlib
 import inspect
 from collections.abc import Iterator
@@ -128,7 +129,16 @@ def known_attributes(target: str) -> frozenset[str]:
     built = crewgraph_class(target)
     kinds: tuple[type, ...] = getattr(built, "__mro__", ())
     annotated: list[dict[str, Any]] = [vars(kind).get("__annotations__", {}) for kind in kinds]
-    return frozenset({*dir(built), *getattr(built, "model_fields", ()), *(name for item in annotated for name in item)})
+    assigned = (name for kind in kinds for name in _assigned_by_init(kind))
+    names = (name for item in annotated for name in item)
+    return frozenset({*dir(built), *getattr(built, "model_fields", ()), *names, *assigned})
+
+
+def _assigned_by_init(kind: type) -> Iterator[str]:
+    """Yield the attributes that the `__init__` of a class sets."""
+    init = vars(kind).get("__init__")
+    if inspect.isfunction(init):
+        yield from (str(step.argval) for step in dis.get_instructions(init) if step.opname == "STORE_ATTR")
 
 
 def _taken_by_init(model: Any) -> Iterator[str]:

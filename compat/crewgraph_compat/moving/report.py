@@ -1,9 +1,10 @@
 """Render the result of `crewgraph check` as text."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from crewgraph_compat.moving.check import CheckedFeature, CheckResult
+from crewgraph_compat.moving.differences import BehaviourDifference, DifferenceKind
 from crewgraph_compat.moving.features import Use
 from crewgraph_compat.moving.states import Support
 
@@ -14,44 +15,62 @@ _SHOWN = 3
 
 
 def report(checked: CheckResult, *, everything: bool = False) -> str:
-    """Return the report: what needs attention first, and a summary line.
+    """Return the report: what needs attention first, and a summary.
 
     Args:
         checked: The result of checking a project.
-        everything: List the features that work as well, and every location of a feature instead of only the first few.
+        everything: Also list improvements, differences from CrewAI 1.2 and features that work, and every location of a
+            feature instead of only the first few.
     """
-    differing = checked.of(Support.differs)
-    former = [item for item in differing if item.state.is_former]
-    sections = {
-        "Absent: not available in crewgraph; remove it, or keep running on CrewAI": _with_remarks(
+    available = [item for item in checked.found if item.state.mark is not Support.absent]
+    sections: dict[str, Iterable[str]] = {
+        "Not available: replace it, or keep running this program on CrewAI": _with_remarks(
             checked.of(Support.absent), everything
         ),
         "Could not be read": (f"  {item.file}:{item.line}: {item.why}" for item in checked.broken),
-        "Differs: works, but not exactly as on CrewAI": _grouped_by_remarks(
-            [item for item in differing if item not in former], everything
+        "May break your program: check each of these": _differing(available, DifferenceKind.may_break, everything),
+        "Works, with a note on each": _with_remarks([item for item in available if item.state.remarks], everything),
+        "Safer defaults: works, with less sent, shown or repeated": _differing(
+            available, DifferenceKind.safer_default, everything
         ),
-        "Differs from older releases only: works as on CrewAI 1.15": _grouped_by_remarks(former, everything),
-        "Works": _locations_only(checked.of(Support.works) if everything else (), everything),
     }
+    if everything:
+        sections |= {
+            "Coming from CrewAI 1.2: works as on CrewAI 1.15": _differing(available, DifferenceKind.older, everything),
+            "Improvements: nothing to do": _differing(available, DifferenceKind.improvement, everything),
+            "Works": _locations_only([item for item in available if not item.state.sentences], everything),
+        }
     parts = ["\n".join([head, *lines]) for head, section in sections.items() if (lines := [*section])]
     return "\n\n".join([*parts, _summary(checked, everything)])
 
 
 def _with_remarks(features: Sequence[CheckedFeature], everywhere: bool) -> Iterator[str]:
+    """Group features by their remarks, so that each is printed once."""
+    groups: dict[tuple[str, ...], list[CheckedFeature]] = defaultdict(list)
     for item in features:
-        yield f"  {item.feature.shown}  {_places(item.uses, everywhere)}"
-        yield from (f"    {text}" for text in item.state.remarks)
+        groups[item.state.remarks].append(item)
+    for remarks, group in groups.items():
+        yield from _locations_only(group, everywhere)
+        yield from (f"    {text}" for text in remarks)
 
 
-def _grouped_by_remarks(features: Sequence[CheckedFeature], everywhere: bool) -> Iterator[str]:
-    """Group features by their remarks, so that each set of remarks is printed once."""
-    by_remarks: dict[tuple[str, ...], list[CheckedFeature]] = defaultdict(list)
+def _differing(features: Sequence[CheckedFeature], kind: DifferenceKind, everywhere: bool) -> Iterator[str]:
+    """Print each row once, below the features that it concerns; rows that concern the same features stand together."""
+    concerned: dict[BehaviourDifference, list[CheckedFeature]] = defaultdict(list)
     for item in features:
-        by_remarks[item.state.remarks].append(item)
-    for remarks, group in by_remarks.items():
-        for item in group:
-            yield f"  {item.feature.shown}  {_places(item.uses, everywhere)}"
-        yield from (f"    - {line}" for line in remarks)
+        for row in item.state.of(kind):
+            if item not in concerned[row]:
+                concerned[row].append(item)
+    groups: dict[tuple[CheckedFeature, ...], list[BehaviourDifference]] = defaultdict(list)
+    for row, items in concerned.items():
+        groups[tuple(items)].append(row)
+    for items, rows in groups.items():
+        yield from _locations_only(items, everywhere)
+        for row in rows:
+            yield f"    - {row.row}"
+            yield f"      {row.outcomes}"
+            if row.to_do:
+                yield f"      To do: {row.to_do}."
 
 
 def _locations_only(features: Sequence[CheckedFeature], everywhere: bool) -> Iterator[str]:
@@ -72,10 +91,14 @@ def _place(use: Use) -> str:
 
 def _summary(checked: CheckResult, everything: bool) -> str:
     works, differs, absent = (len(checked.of(support)) for support in (Support.works, Support.differs, Support.absent))
-    broken = f"; {len(checked.broken)} could not be read" if checked.broken else ""
-    features, files = _counted(len(checked.found), "feature"), _counted(checked.files, "file")
-    hidden = " `--all` lists what works." if works and not everything else ""
-    return f"{features} in {files}: {absent} absent, {differs} differ, {works} work{broken}.{hidden}"
+    broken = f", {len(checked.broken)} could not be read" if checked.broken else ""
+    features, files = _counted(len(checked.found), "CrewAI feature"), _counted(checked.files, "file")
+    needs = "needs" if differs == 1 else "need"
+    hidden = " `--all` lists what works, and what works better." if works and not everything else ""
+    return (
+        f"{features} in {files}: {absent} not available, {differs} {needs} attention, {works} "
+        f"work{'s' if works == 1 else ''}{broken}.{hidden}"
+    )
 
 
 def _counted(number: int, noun: str) -> str:

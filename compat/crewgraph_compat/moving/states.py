@@ -9,7 +9,7 @@ from typing import Any
 
 from crewgraph.compiler.preflight import refused_keywords
 from crewgraph.definitions.base import KEYWORD_HINTS
-from crewgraph_compat.moving.differences import BehaviourDifference, differences_of
+from crewgraph_compat.moving.differences import BehaviourDifference, DifferenceKind, differences_of
 from crewgraph_compat.moving.features import (
     Feature,
     FeatureKind,
@@ -36,25 +36,33 @@ class Support(StrEnum):
     """How well crewgraph supports a feature."""
 
     works = "works"
+    """As on CrewAI 1.15, or better."""
+
     differs = "differs"
+    """Works, but something about it needs attention."""
+
     absent = "absent"
 
 
 @dataclass(frozen=True)
 class FeatureState:
-    """The support of a feature, with the remarks that explain it."""
+    """The support of a feature, with what explains it."""
 
     mark: Support
     remarks: tuple[str, ...] = ()
-    """Sentences: what is absent and what to do instead, or what is different."""
+    """Sentences: what is absent and what to do instead, or a difference that the table has no row for."""
 
     differences: tuple[BehaviourDifference, ...] = ()
-    """The matching rows of the table of differences."""
+    """The matching rows of the table of differences, in its order."""
 
     @property
-    def is_former(self) -> bool:
-        """Whether the feature works as on CrewAI 1.15, and only older releases differ."""
-        return len(self.remarks) == len(self.differences) and all(row.is_former for row in self.differences)
+    def sentences(self) -> tuple[str, ...]:
+        """The remarks, and the rows as sentences."""
+        return (*self.remarks, *(row.sentence for row in self.differences))
+
+    def of(self, kind: DifferenceKind) -> tuple[BehaviourDifference, ...]:
+        """Return the rows of a kind."""
+        return tuple(row for row in self.differences if row.kind is kind)
 
 
 @cache
@@ -62,9 +70,9 @@ def feature_state(feature: Feature) -> FeatureState:
     """Return how crewgraph supports a feature."""
     if (absence := _absence(feature)) is not None:
         return FeatureState(Support.absent, (absence,))
-    rows = tuple(differences_of(feature))
-    remarks = (*_remarks(feature), *(row.sentence for row in sorted(rows, key=lambda row: row.is_former)))
-    return FeatureState(Support.differs if remarks else Support.works, remarks, rows)
+    rows, remarks = tuple(differences_of(feature)), tuple(_remarks(feature))
+    differs = bool(remarks) or any(row.kind.needs_attention for row in rows)
+    return FeatureState(Support.differs if differs else Support.works, remarks, rows)
 
 
 def _absence(feature: Feature) -> str | None:
