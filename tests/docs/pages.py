@@ -11,7 +11,7 @@ import processes
 __all__ = ["PAGES", "ROOT", "Block", "blocks", "environment", "program", "run"]
 
 ROOT = Path(__file__).parent.parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 _FENCE = re.compile(r"^```(\w*)\s*$")
 _MARK = "\x1e"
@@ -26,7 +26,7 @@ class Block:
 
     code: str
     printed: str | None = None
-    """The text block right behind it, which is what it prints; None where there is none."""
+    """The text or mermaid block right behind it, which is what it prints; None where there is none."""
 
 
 def blocks(page: str) -> list[Block]:
@@ -47,7 +47,7 @@ def blocks(page: str) -> list[Block]:
             continue
         inside = False
         text = "\n".join(kept)
-        if language == "text" and since:
+        if language in {"text", "mermaid"} and since:
             found[-1] = replace(found[-1], printed=text)
         since = number if language == "python" else 0
         if language == "python":

@@ -1,7 +1,7 @@
 """The python blocks of README and docs are true programs, and what the pages say they print is what they print.
 
-A page's blocks are one program. A block of kind `text` right behind one of kind `python` is what that one prints; `...`
-in it stands for anything. The model that the pages name answers at a loopback endpoint.
+A page's blocks are one program. A block of kind `text` or `mermaid` right behind one of kind `python` is what that one
+prints; `...` in it stands for anything. The model that the pages name answers at a loopback endpoint.
 """
 
 import doctest
@@ -15,7 +15,12 @@ from docs.pages import PAGES, ROOT, Block, blocks, run
 
 ANSWERS = {
     "Find the main complaints about Acme Desk": "1. SSO login loop (42 tickets)\n2. CSV export times out (17 tickets)",
+    "Nobody in our office can log in": "urgent",
+    "I was charged twice": "billing",
+    "Read the total of this invoice": "240 EUR",
+    "Decide whether we pay it": "pay",
     "Summarize the findings": "SSO login loops lead this week with 42 tickets; CSV exports that time out follow with 17.",
+    "Where is order 7?": "Order 7 was shipped on Monday.",
 }
 
 
@@ -29,7 +34,7 @@ def programs() -> list[Path]:
     return [page for page in PAGES if blocks(page.read_text("utf-8"))]
 
 
-@pytest.mark.parametrize("page", programs(), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", programs(), ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_the_blocks_of_a_page_run_and_print_what_the_page_says(
     page: Path, tmp_path: Path, request: pytest.FixtureRequest
 ):
@@ -56,6 +61,8 @@ def test_a_block_is_found_with_its_line_and_with_what_it_prints():
         "# A\n\n```python\nprint(1)\n```\n\n```text\n1\n```\n\n```python\nprint(2)\n```\nIt prints\n\n```text\n2\n```\n"
     )
     assert blocks(page) == [Block(4, "print(1)", "1"), Block(12, "print(2)", None)]
+    drawn = "```python\nprint(crew.to_mermaid())\n```\n\n```mermaid\nflowchart LR\n```\n"
+    assert blocks(drawn) == [Block(2, "print(crew.to_mermaid())", "flowchart LR")]
 
 
 def test_links_between_the_pages_lead_somewhere():

@@ -1,0 +1,84 @@
+"""The classes of the reference, by page, and what of them is public."""
+
+import importlib
+import inspect
+from functools import cache
+from typing import Any, cast
+
+import griffe
+
+from docs.pages import ROOT
+
+__all__ = ["CLASSES", "load_class", "member", "public_names"]
+
+_DEFINITIONS = "crewgraph.definitions"
+
+CLASSES: dict[str, tuple[str, ...]] = {
+    "agent": (
+        f"{_DEFINITIONS}.agent.agent.BaseAgent",
+        f"{_DEFINITIONS}.agent.agent.Agent",
+        f"{_DEFINITIONS}.agent.planning.PlanningConfig",
+    ),
+    "task": (f"{_DEFINITIONS}.task.task.Task", f"{_DEFINITIONS}.task.task.ConditionalTask"),
+    "crew": (f"{_DEFINITIONS}.crew.crew.Crew",),
+    "flow": (f"{_DEFINITIONS}.flow.flow.Flow",),
+    "llm": ("crewgraph.llm.llm.LLM", "crewgraph.llm.base.BaseLLM", "crewgraph.llm.scripted.ScriptedLLM"),
+    "tools": ("crewgraph.tools.base.BaseTool", "crewgraph.tools.base.EnvVar", "crewgraph.tools.cache.CacheHandler"),
+    "memory": (
+        "crewgraph.memory.memory.Memory",
+        "crewgraph.memory.records.MemoryRecord",
+        "crewgraph.memory.records.MemoryMatch",
+        "crewgraph.knowledge.knowledge.Knowledge",
+        "crewgraph.knowledge.passage.KnowledgeConfig",
+    ),
+    "results": (
+        f"{_DEFINITIONS}.task.output.CrewOutput",
+        f"{_DEFINITIONS}.task.output.TaskOutput",
+        f"{_DEFINITIONS}.crew.pending.PendingCrew",
+        f"{_DEFINITIONS}.crew.pending.CrewQuestion",
+        f"{_DEFINITIONS}.crew.pending.RunInfo",
+        f"{_DEFINITIONS}.flow.feedback.PendingFlow",
+        f"{_DEFINITIONS}.flow.feedback.Question",
+        "crewgraph.llm.usage.UsageMetrics",
+    ),
+    "persistence": (
+        "crewgraph.storage.checkpoints.sqlite.SqliteCheckpointer",
+        "crewgraph.storage.store.faiss_store.FaissStore",
+        f"{_DEFINITIONS}.flow.persistence.FlowPersistence",
+        "crewgraph.runtime.flow.persistence.SQLiteFlowPersistence",
+        "crewgraph.contrib.snapshots.config.CheckpointConfig",
+        "crewgraph.contrib.snapshots.providers.BaseProvider",
+        "crewgraph.memory.backend.StorageBackend",
+        "crewgraph.knowledge.storage.BaseKnowledgeStorage",
+    ),
+}
+
+_PYDANTIC = {"model_config", "model_post_init"}
+
+
+def load_class(path: str) -> type[Any]:
+    """The class of a path."""
+    module, _, name = path.rpartition(".")
+    return getattr(importlib.import_module(module), name)
+
+
+def public_names(path: str) -> set[str]:
+    """The public fields, attributes, properties and methods of a class, also inherited ones, that crewgraph defines."""
+    kind = load_class(path)
+    names = set(cast("dict[str, object]", getattr(kind, "model_fields", {})))
+    for base in kind.__mro__:
+        if base.__module__.startswith("crewgraph."):
+            names |= {*vars(base), *inspect.get_annotations(base)}
+    return {name for name in names if not name.startswith("_")} - _PYDANTIC
+
+
+@cache
+def _package() -> griffe.Module:
+    extensions = griffe.load_extensions(str(ROOT / "docs" / "site" / "reference.py"))
+    return cast("griffe.Module", griffe.load("crewgraph", search_paths=[ROOT], extensions=extensions))
+
+
+def member(path: str, name: str) -> Any:
+    """What the site knows of a member of a class; None if it does not know it."""
+    found = _package()[path.removeprefix("crewgraph.")].all_members.get(name)
+    return found.final_target if found is not None and found.is_alias else found
