@@ -2,10 +2,12 @@
 
 import sys
 import traceback
+from collections.abc import Callable
 from types import TracebackType
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from crewgraph import __version__
 from crewgraph.cli.approve import approve, resume
@@ -20,6 +22,22 @@ from crewgraph.cli.serve import serve
 from crewgraph.errors import CrewgraphError
 
 __all__ = ["app"]
+
+
+class _Command(TyperCommand):
+    """A command that says in one line what is missing, with its first example."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            if error.message or error.param is None:
+                raise
+            what = str(getattr(error.param, "help", "")).rstrip(".")
+            example = str(self.epilog).splitlines()[2].strip()
+            name = max(error.param.opts, key=len)
+            print_error(f"`{name}` is missing: {what[:1].lower()}{what[1:]}. Example: `{example}`")
+            raise typer.Exit(2) from None
 
 
 class _App(typer.Typer):
@@ -49,25 +67,35 @@ app = _App(
     rich_markup_mode=None,
 )
 
-app.command(context_settings={"allow_interspersed_args": False})(run)
-app.command()(test)
-app.command()(train)
-app.command()(chat)
-app.command()(create)
-app.command()(where)
-app.command()(runs)
-app.command()(log_tasks_outputs)
-app.command()(replay)
-app.command()(diff)
-app.command()(eject)
-app.command()(resume)
-app.command()(approve)
-app.command()(worker)
-app.command()(jobs)
-app.command()(serve)
-app.command()(reset_memories)
-app.command()(check)
-app.command()(migrate)
+_EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
+    run: ("run main.py", "run -m my_crew.main", "run"),
+    test: ("test --n_iterations 5 --input topic=rain",),
+    train: ("train --n_iterations 2 --input topic=rain",),
+    chat: ("chat --target my_crew.crew:MyCrew",),
+    create: ("create crew my_crew", "create flow my_flow --path projects"),
+    where: ("where",),
+    runs: ("runs --status open", "runs --limit 100 --json"),
+    log_tasks_outputs: ("log-tasks-outputs", "log-tasks-outputs --thread brest-1 --json"),
+    replay: ("replay --task_id write", 'replay --task_id 1 --thread brest-1 --inputs \'{"topic": "snow"}\''),
+    diff: ("diff brest-1 brest-2",),
+    eject: ("eject my_crew.crew:MyCrew --output graph.py",),
+    resume: ("resume brest-1",),
+    approve: ("approve brest-1 --yes", 'approve brest-1 --no "It costs too much."', "approve"),
+    worker: ("worker --queue postgresql://localhost/runs --concurrency 8",),
+    jobs: ("jobs --state failed", "jobs --retry brest-1"),
+    serve: ("serve --port 8000", "serve --target my_crew.crew:MyCrew --target my_flow.main:MyFlow"),
+    reset_memories: ("reset-memories --long --short", "reset-memories --all"),
+    check: ("check", "check src --json"),
+    migrate: ("migrate", "migrate --write"),
+}
+"""The commands in the order of the help, with examples; the first is shown where an argument is missing."""
+
+for _command, _examples in _EXAMPLES.items():
+    app.command(
+        cls=_Command,
+        epilog="\n".join(["\b", "Examples:", *(f"  crewgraph {example}" for example in _examples)]),
+        context_settings={"allow_interspersed_args": _command is not run},
+    )(_command)
 
 
 @app.callback(invoke_without_command=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from crewgraph.cli.output import print_line, print_text
+from crewgraph.cli.runs import RunDatabase
 from crewgraph.cli.target import Target, load_target
 from crewgraph.compiler.agent.human_review import has_terminal
 from crewgraph.definitions.crew.crew import Crew
@@ -39,30 +40,37 @@ _AnyQuestion = CrewQuestion | Question
 
 
 def approve(
-    thread: Annotated[str | None, typer.Argument(help="Thread id of the run. Lists pending runs if omitted.")] = None,
-    target: Target = None,
-    database: Annotated[
-        Path | None, typer.Option(help="Database file to use instead of the default one.", show_default=False)
+    thread: Annotated[
+        str | None, typer.Argument(help="The thread id of the run. Without it, the runs that wait are listed.")
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Approve the tool call, or accept the output.")] = False,
+    target: Target = None,
+    database: RunDatabase = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Allow the tool call, or accept the output.")] = False,
     no: Annotated[
-        str | None, typer.Option(metavar="REASON", help="Reject, and give a reason.", show_default=False)
+        str | None,
+        typer.Option(
+            metavar="REASON", help="Refuse the tool call, or reject the output, for this reason.", show_default=False
+        ),
     ] = None,
     answer: Annotated[
         str | None,
         typer.Option(
             metavar="TEXT",
-            help="Answer with text: feedback on the output, or new tool arguments as '{\"args\": {...}}'.",
+            help="Answer with a text: what to change in the output, or other arguments for the tool as '{\"args\": {...}}'.",
             show_default=False,
         ),
     ] = None,
     question: Annotated[
-        str | None, typer.Option(metavar="ID", help="Question to answer, if there are several.", show_default=False)
+        str | None,
+        typer.Option(
+            metavar="ID", help="The id of the question to answer, if the run waits for several.", show_default=False
+        ),
     ] = None,
 ) -> None:
     """Answer a run's pending questions and resume it.
 
-    At a terminal, prompts for the answers unless --yes, --no or --answer is given.
+    Without THREAD, lists the runs that wait for an answer. At a terminal, asks for the answers unless --yes, --no or --answer
+    gives one.
 
     Exit codes: 0 if the run finished, 1 on errors, 2 on invalid usage, 3 if the run waits for an answer.
     """
@@ -89,15 +97,14 @@ def approve(
 
 
 def resume(
-    thread: Annotated[str, typer.Argument(help="Thread id of the run, as `crewgraph runs` lists it.")],
+    thread: Annotated[str, typer.Argument(help="The thread id of the run, as `crewgraph runs` lists it.")],
     target: Target = None,
-    database: Annotated[
-        Path | None, typer.Option(help="Database file to use instead of the default one.", show_default=False)
-    ] = None,
+    database: RunDatabase = None,
 ) -> None:
-    """Resume a run that failed, was interrupted or killed. What is recorded is not repeated.
+    """Resume a run that failed, was interrupted or killed.
 
-    Prints the result, also that of a run that is done. At a terminal, prompts for the answers that the run waits for.
+    What the run has recorded is not done again. Prints the result, also if the run is done already. At a terminal, asks for the
+    answers that the run waits for.
 
     Exit codes: 0 if the run finished, 1 on errors, 2 on invalid usage, 3 if the run waits for an answer.
     """
@@ -124,7 +131,7 @@ class _Answer:
 
     def __post_init__(self) -> None:
         if self.yes + (self.no is not None) + (self.answer is not None) > 1:
-            raise typer.BadParameter("--yes, --no and --answer are mutually exclusive")
+            raise typer.BadParameter("--yes, --no and --answer exclude each other; pass one of them.")
 
     @property
     def is_given(self) -> bool:
@@ -144,7 +151,7 @@ class _Answer:
         if kind == "approval":
             return {"approved": False, "reason": self.no}
         if kind == "feedback" and not (self.no or "").strip():
-            raise typer.BadParameter("--no requires a text that says what to change in the output")
+            raise typer.BadParameter("--no needs a text that says what to change in the output.")
         return self.no or "no"
 
 

@@ -5,8 +5,8 @@ from typing import Annotated, cast
 
 import typer
 
-from crewgraph.cli.output import print_text
-from crewgraph.cli.target import Target, load_crew_target
+from crewgraph.cli.output import print_error, print_text
+from crewgraph.cli.target import CrewTarget, load_crew_target
 from crewgraph.definitions.crew.training import training_path
 from crewgraph.errors import RunError
 from crewgraph.schema import PlainDict
@@ -19,7 +19,8 @@ Inputs = Annotated[
     typer.Option(
         "--input",
         "-i",
-        help='Input value, such as `topic=rain`; repeatable. Or all inputs as a JSON object: `{"topic": "rain"}`.',
+        help="An input of the run, such as `topic=rain`; can be given several times. Or all inputs as a JSON object: "
+        '`{"topic": "rain"}`.',
         show_default=False,
     ),
 ]
@@ -53,17 +54,17 @@ def _parse_object(text: str) -> dict[str, object]:
 
 
 def train(
-    n_iterations: Annotated[int, typer.Option("-n", "--n_iterations", min=1, help="Number of iterations.")] = 5,
+    n_iterations: Annotated[int, typer.Option("-n", "--n_iterations", min=1, help="How often to run the crew.")] = 5,
     filename: Annotated[
-        str, typer.Option("-f", "--filename", help="JSON file for the feedback and the lessons learned from it.")
+        str, typer.Option("-f", "--filename", help="The JSON file for your feedback and the lessons learned from it.")
     ] = "trained_agents_data.json",
     inputs: Inputs = None,
-    target: Target = None,
+    target: CrewTarget = None,
 ) -> None:
     """Train a crew with your feedback.
 
-    You review each task output; later runs apply the lessons learned. To resume an interrupted training, run the command
-    again with the same file.
+    You review the output of each task; later runs of the crew apply the lessons. To go on with an interrupted training, run the
+    command again with the same file.
     """
     crew, values = load_crew_target(target), read_inputs(inputs)
     path = training_path(filename)
@@ -72,21 +73,24 @@ def train(
 
 
 def test(
-    n_iterations: Annotated[int, typer.Option("-n", "--n_iterations", min=1, help="Number of iterations.")] = 3,
+    n_iterations: Annotated[int, typer.Option("-n", "--n_iterations", min=1, help="How often to run the crew.")] = 3,
     model: Annotated[
         str | None,
         typer.Option(
-            "-m", "--model", help="Model that scores the outputs. Defaults to the model of one of the agents."
+            "-m", "--model", help="The model that scores the outputs. By default the model of one of the agents."
         ),
     ] = None,
     inputs: Inputs = None,
-    target: Target = None,
+    target: CrewTarget = None,
 ) -> None:
-    """Run a crew several times and score its task outputs."""
+    """Run a crew several times and score its task outputs.
+
+    A model gives each output a score from 1 to 10, with reasons. Prints the scores and the seconds as a table.
+    """
     load_crew_target(target).test(n_iterations, model, read_inputs(inputs))
 
 
-def chat(target: Target = None) -> None:
+def chat(target: CrewTarget = None) -> None:
     """Chat with a crew.
 
     The crew's `chat_llm` asks for the inputs, runs the crew and shows the result. Type `exit` or press Ctrl-D to quit.
@@ -95,26 +99,30 @@ def chat(target: Target = None) -> None:
 
 
 def reset_memories(
-    long: Annotated[bool, typer.Option("-l", "--long", help="Long-term memory: scores of task outputs.")] = False,
-    short: Annotated[bool, typer.Option("-s", "--short", help="Short-term memory: answers and tool results.")] = False,
-    entities: Annotated[
-        bool, typer.Option("-e", "--entities", help="Entity memory: people, places and things.")
+    long: Annotated[bool, typer.Option("-l", "--long", help="The long-term memory: scores of task outputs.")] = False,
+    short: Annotated[
+        bool, typer.Option("-s", "--short", help="The short-term memory: answers and tool results.")
     ] = False,
-    external: Annotated[bool, typer.Option("--external", help="External memory.")] = False,
+    entities: Annotated[
+        bool, typer.Option("-e", "--entities", help="The entity memory: people, places and things.")
+    ] = False,
+    external: Annotated[
+        bool, typer.Option("--external", help="The external memory, which another service stores.")
+    ] = False,
     memory: Annotated[bool, typer.Option("-m", "--memory", help="All of the memories above.")] = False,
-    knowledge: Annotated[bool, typer.Option("-kn", "--knowledge", help="Knowledge of the crew.")] = False,
+    knowledge: Annotated[bool, typer.Option("-kn", "--knowledge", help="The knowledge of the crew.")] = False,
     agent_knowledge: Annotated[
-        bool, typer.Option("-akn", "--agent-knowledge", help="Knowledge of its agents.")
+        bool, typer.Option("-akn", "--agent-knowledge", help="The knowledge of its agents.")
     ] = False,
     kickoff_outputs: Annotated[
         bool, typer.Option("-k", "--kickoff-outputs", help="No effect: outputs are stored with the runs.")
     ] = False,
-    everything: Annotated[bool, typer.Option("-a", "--all", help="Everything.")] = False,
-    target: Target = None,
+    everything: Annotated[bool, typer.Option("-a", "--all", help="All memories and all knowledge.")] = False,
+    target: CrewTarget = None,
 ) -> None:
     """Delete a crew's memories and knowledge.
 
-    This cannot be undone.
+    Select what to delete with at least one option. What is deleted cannot be restored.
     """
     selected = {
         "long": long,
@@ -128,7 +136,11 @@ def reset_memories(
     }
     kinds = ["all"] if everything else [kind for kind, is_selected in selected.items() if is_selected]
     if not kinds:
-        raise typer.BadParameter("nothing selected: pass `--short`, `--long`, `--entities`, ..., or `--all`")
+        print_error(
+            "nothing is selected; pass `--short`, `--long`, `--entities`, `--external`, `--memory`, `--knowledge`, "
+            "`--agent-knowledge` or `--all`"
+        )
+        raise typer.Exit(2)
     crew = load_crew_target(target)
     for kind in kinds:
         if crew.memories_of_type(kind):

@@ -108,9 +108,11 @@ class ProjectKind(StrEnum):
 
 
 def create(
-    kind: Annotated[ProjectKind, typer.Argument(help="Kind of project.", show_default=False)],
-    name: Annotated[str, typer.Argument(help='Project name; "My Crew" becomes the package `my_crew`.')],
-    path: Annotated[Path, typer.Option("--path", help="Parent directory of the project.")] = Path(),
+    kind: Annotated[
+        ProjectKind, typer.Argument(help="What to create: a crew, or a flow with a crew.", show_default=False)
+    ],
+    name: Annotated[str, typer.Argument(help='The name of the project; "My Crew" becomes the package `my_crew`.')],
+    path: Annotated[Path, typer.Option("--path", help="The directory to create the project in.")] = Path(),
 ) -> None:
     """Create a crew project, or a flow project with a crew.
 

@@ -99,19 +99,20 @@ def _function_call(module: str, function: str) -> str:
 
 def run(
     program: Annotated[
-        str | None, typer.Argument(help="Script to run, or module with -m. Defaults to the project in this directory.")
+        str | None,
+        typer.Argument(help="The script to run; with -m, the module. By default the project in this directory."),
     ] = None,
-    args: Annotated[list[str] | None, typer.Argument(help="Arguments passed to the program.")] = None,
+    args: Annotated[list[str] | None, typer.Argument(help="The arguments of the program.")] = None,
     module: Annotated[bool, typer.Option("-m", help="Run PROGRAM as a module, like `python -m`.")] = False,
 ) -> None:
-    """Run an unmodified CrewAI program.
+    """Run a CrewAI program, or this directory's project.
 
-    Inside the program, `import crewai` imports crewgraph. sys.argv, sys.path, __main__, exit codes and tracebacks are the
-    same as under `python`.
+    The program runs as it is: inside it, `import crewai` imports crewgraph. sys.argv, sys.path, __main__, exit codes and
+    tracebacks are the same as under `python`.
 
-    Without PROGRAM, runs the project in this directory: the flow set as `definition` in `[tool.crewai]`; `run_crew`,
-    `kickoff` or the script with the project's name in `[project.scripts]`; the `target` in `[tool.crewgraph]`;
-    crew.jsonc; or `run` or `kickoff` in the project's `main.py`. The project's `.env` is loaded first.
+    Without PROGRAM, loads `.env` and runs the first of these that the project has: the flow set as `definition` in
+    `[tool.crewai]`; `run_crew`, `kickoff` or the script with the project's name in `[project.scripts]`; the `target` in
+    `[tool.crewgraph]`; `crew.jsonc` or `crew.json`; the function `run` or `kickoff` in the project's `main.py`.
 
     Forked child processes also import crewgraph as crewai. A program that starts new interpreters (multiprocessing's
     "spawn" and "forkserver") should instead begin with `import crewgraph_compat; crewgraph_compat.install()` and be run
@@ -119,7 +120,7 @@ def run(
     """
     if program is None:
         if module:
-            raise typer.BadParameter("-m requires a module name.")
+            raise typer.BadParameter("-m needs the name of a module, as in `crewgraph run -m my_crew.main`.")
         try:
             raise RunProgram(ProjectProgram.of(Path.cwd()))
         except RunError as error:

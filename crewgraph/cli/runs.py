@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from crewgraph.cli.output import print_fields, print_json, print_line, print_table, print_text
-from crewgraph.cli.target import Target, load_crew_target
+from crewgraph.cli.target import CrewTarget, load_crew_target
 from crewgraph.definitions.crew.history import RunDiff, TaskDiff
 from crewgraph.definitions.crew.pending import RunFilter
 from crewgraph.errors import RunError, StorageError
@@ -21,7 +21,18 @@ from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.settings import storage_dir
 from crewgraph.text import shorten
 
-__all__ = ["DatabaseFile", "Status", "Thread", "diff", "log_tasks_outputs", "open_database", "replay", "runs", "where"]
+__all__ = [
+    "DatabaseFile",
+    "RunDatabase",
+    "Status",
+    "Thread",
+    "diff",
+    "log_tasks_outputs",
+    "open_database",
+    "replay",
+    "runs",
+    "where",
+]
 
 
 if TYPE_CHECKING:
@@ -37,9 +48,23 @@ else:
 
 DatabaseFile = Annotated[
     Path | None,
-    typer.Option("--database", help="Database file to use instead of the default one.", show_default=False),
+    typer.Option(
+        "--database",
+        help="The database file with the runs. By default the one that `crewgraph where` shows.",
+        show_default=False,
+    ),
 ]
 """The `--database` option of commands that read stored runs."""
+
+RunDatabase = Annotated[
+    Path | None,
+    typer.Option(
+        "--database",
+        help="The database file with the run. By default the one that the crew or flow uses.",
+        show_default=False,
+    ),
+]
+"""The `--database` option of commands that continue a run."""
 
 
 @contextmanager
@@ -78,16 +103,18 @@ class Status(StrEnum):
 
 
 def runs(
-    status: Annotated[Status | None, typer.Option("--status", help="Filter by status.", show_default=False)] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum number of runs to list.")] = 20,
-    inside: Annotated[bool, typer.Option("--inside", help="Include runs started inside flow methods.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Output JSON.")] = False,
+    status: Annotated[
+        Status | None, typer.Option("--status", help="List only runs with this status.", show_default=False)
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="How many runs to list at most.")] = 20,
+    inside: Annotated[bool, typer.Option("--inside", help="Also list runs that methods of flows started.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     database: DatabaseFile = None,
 ) -> None:
-    """List stored runs, most recently updated first.
+    """List the stored runs, the last updated first.
 
-    A run is working in some process, waiting for an answer, failed, abandoned (its process ended first) or done. `--status open`
-    lists those to resume: failed and abandoned.
+    A run is `working` in some process, `waiting` for an answer, `failed`, `abandoned` (its process ended before it did) or
+    `done`. `--status open` lists the runs that can be resumed: the failed and the abandoned ones.
     """
     run_filter = RunFilter(status=None if status is None else status.value, inside=inside, limit=limit)
     with open_database(database) as saver:
@@ -121,15 +148,15 @@ _EXCERPT = 80
 
 
 def diff(
-    a: Annotated[str, typer.Argument(help="Thread id of the first run.", show_default=False)],
-    b: Annotated[str, typer.Argument(help="Thread id of the second run.", show_default=False)],
+    a: Annotated[str, typer.Argument(help="The thread id of the first run.", show_default=False)],
+    b: Annotated[str, typer.Argument(help="The thread id of the second run.", show_default=False)],
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with 1 if the runs differ.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Output JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     database: DatabaseFile = None,
 ) -> None:
     """Compare two runs of a crew, task by task.
 
-    Use `crewgraph runs` to find the thread ids.
+    `crewgraph runs` lists the thread ids.
     """
     with open_database(database) as saver:
         comparison = diff_stored_runs(saver, a, b)
@@ -197,7 +224,8 @@ else:
     state = lazy_module("crewgraph.compiler.crew.state")
 
 Thread = Annotated[
-    str | None, typer.Option("--thread", help="Thread id of the run. Defaults to the latest run.", show_default=False)
+    str | None,
+    typer.Option("--thread", help="The thread id of the run. By default the latest run.", show_default=False),
 ]
 """The `--thread` option of commands that work on one run of a crew."""
 
@@ -206,12 +234,12 @@ _TASK_FIELDS = ("id", "key")
 
 def log_tasks_outputs(
     thread: Thread = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Output JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     database: DatabaseFile = None,
 ) -> None:
-    """Show the task outputs of a crew run.
+    """Show the task outputs of a crew's run.
 
-    Prints the outputs with the task ids that `crewgraph replay -t` accepts.
+    Each output is shown with the id of its task, which `crewgraph replay -t` takes.
     """
     with open_database(database) as saver:
         if thread is None:
@@ -249,21 +277,31 @@ def _task_output(name: str, output: PlainMapping) -> dict[str, object]:
 def replay(
     task: Annotated[
         str,
-        typer.Option("-t", "--task_id", "--task-id", help="Task id, key, name or number.", show_default=False),
+        typer.Option(
+            "-t",
+            "--task_id",
+            "--task-id",
+            help="The first task to run again: its id, key, name or number.",
+            show_default=False,
+        ),
     ],
     thread: Thread = None,
     inputs: Annotated[
         str | None,
-        typer.Option("--inputs", help="JSON object with inputs that replace those of the run.", show_default=False),
+        typer.Option(
+            "--inputs",
+            help='A JSON object of inputs that replace those of the run, such as `{"topic": "rain"}`.',
+            show_default=False,
+        ),
     ] = None,
-    target: Target = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Output the result as JSON.")] = False,
-    database: DatabaseFile = None,
+    target: CrewTarget = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    database: RunDatabase = None,
 ) -> None:
-    """Re-run a crew from one of its tasks.
+    """Run a crew again, starting from one of its tasks.
 
-    The task and all tasks after it run again; the outputs of earlier tasks are reused from the stored run. Use
-    `crewgraph log-tasks-outputs` to find the task ids.
+    The task and all tasks after it run again; the outputs of earlier tasks are taken from the stored run.
+    `crewgraph log-tasks-outputs` lists the ids of the tasks.
     """
     values = _parse_inputs(inputs)
     crew = load_crew_target(target)

@@ -23,7 +23,15 @@ from crewgraph.errors import RunError
 from crewgraph.lazy import lazy
 from crewgraph.project.env_file import load_env
 
-__all__ = ["Target", "load_crew_target", "load_factory", "load_flow_target", "load_target", "project_target"]
+__all__ = [
+    "CrewTarget",
+    "Target",
+    "load_crew_target",
+    "load_factory",
+    "load_flow_target",
+    "load_target",
+    "project_target",
+]
 
 
 if TYPE_CHECKING:
@@ -37,12 +45,24 @@ Target = Annotated[
     str | None,
     typer.Option(
         "--target",
-        help="Crew or flow, as `file.py:name` or `package.module:name`; the name may be an object, a class or a function that "
-        "returns one. Defaults to `target` in `[tool.crewgraph]` of `pyproject.toml`, or the project's only crew or flow.",
+        help="The crew or flow, as `file.py:name` or `package.module:name`; the name may be an object, a class or a function "
+        "that returns one. By default the `target` in `[tool.crewgraph]` of `pyproject.toml`, or the project's only crew or "
+        "flow.",
         show_default=False,
     ),
 ]
 """The `--target` option of commands that work on a crew or a flow."""
+
+CrewTarget = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        help="The crew, as `file.py:name` or `package.module:name`; the name may be an object, a class or a function that "
+        "returns one. By default the `target` in `[tool.crewgraph]` of `pyproject.toml`, or the project's only crew.",
+        show_default=False,
+    ),
+]
+"""The `--target` option of commands that work on a crew."""
 
 
 def load_target(target: str | None, *, is_run: bool = True) -> "Crew | Flow[Any]":
@@ -159,11 +179,12 @@ def _import_target(target: str | None, kind: str | None, *, is_run: bool = True)
     return path, value
 
 
-def project_target(kind: str | None = None) -> str:
+def project_target(kind: str | None = None, *, option: str = "--target ") -> str:
     """Return the target that the project in the current directory names, or the only one that it defines.
 
     Args:
         kind: `crew` or `flow`; None for either. Flows then come before crews, which they run, unless the project is a crew.
+        option: The option that takes a target, with a space behind it, for the error.
 
     Raises:
         RunError: The project names none, and defines none or several.
@@ -180,8 +201,8 @@ def project_target(kind: str | None = None) -> str:
     found = f", and this directory defines {', '.join(f'`{item}`' for item in targets)}" if targets else ""
     example = targets[0] if targets else "package.module:name"
     raise RunError(
-        f"no crew or flow given{found}: pass one, as in `{example}`, or add this to `pyproject.toml` in `{folder}`:\n\n"
-        f'[tool.crewgraph]\ntarget = "{example}"'
+        f'no {kind or "crew or flow"} given{found}: pass one, as in `{option}{example}`, or set `target = "{example}"` under '
+        f"`[tool.crewgraph]` in `{folder / 'pyproject.toml'}`"
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from crewgraph.definitions.html import html_table
+from crewgraph.definitions.html import html_table, text_table
 from crewgraph.llm.prices import cost
 from crewgraph.llm.usage import UsageMetrics
 
@@ -36,7 +36,7 @@ class Cost:
 
 
 class Costs(Sequence[Cost]):
-    """Costs of a run; `print` and notebooks show them as a table."""
+    """Costs of a run; `print`, the prompt of Python and notebooks show them as a table."""
 
     def __init__(self, rows: Iterable[Cost]) -> None:
         self._rows = tuple(rows)
@@ -71,9 +71,9 @@ class Costs(Sequence[Cost]):
         return _sum_by((row.model, row) for row in self._rows)
 
     def __str__(self) -> str:
-        table = [_COLUMNS, *self._lines()]
-        widths = [max(len(line[n]) for line in table) for n in range(len(_COLUMNS))]
-        return "\n".join(_format_row(line, widths) for line in table)
+        return text_table(_COLUMNS, self._lines(), texts=_TEXT_COLUMNS)
+
+    __repr__ = __str__
 
     def to_html(self) -> str:
         """Return the table as HTML."""
@@ -99,14 +99,6 @@ def _number_cells(usage: UsageMetrics, usd: float | None) -> tuple[str, ...]:
         *(f"{number:,}" for number in tokens),
         _UNKNOWN if usd is None else f"{usd:,.6f}",
     )
-
-
-def _format_row(cells: Sequence[str], widths: Sequence[int]) -> str:
-    padded = [
-        cell.ljust(width) if n < _TEXT_COLUMNS else cell.rjust(width)
-        for n, (cell, width) in enumerate(zip(cells, widths, strict=True))
-    ]
-    return "  ".join(padded).rstrip()
 
 
 def _sum(rows: Iterable[Cost]) -> float | None:

@@ -1,11 +1,16 @@
-"""Tables and texts of results as HTML for notebooks; everything is escaped, and nothing is loaded from elsewhere."""
+"""Tables and texts of results, as HTML for notebooks and as text.
+
+In HTML everything is escaped, and nothing is loaded from elsewhere.
+"""
 
 from collections.abc import Iterable, Sequence
 from html import escape
 
-__all__ = ["html_section", "html_table"]
+__all__ = ["html_section", "html_table", "text_table"]
 
-_CELL = "padding:2px 10px;vertical-align:top;text-align:"
+_CELL = "padding:2px 10px;vertical-align:top"
+_TEXT_CELL = f"{_CELL};text-align:left"
+_NUMBER_CELL = f"{_CELL};text-align:right;white-space:nowrap"
 _TEXT = "white-space:pre-wrap;max-width:70em"
 
 
@@ -19,9 +24,9 @@ def html_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, texts: 
     """
 
     def line(cells: Sequence[str], tag: str) -> str:
-        sides = ("left" if number < texts else "right" for number in range(len(cells)))
+        styles = (_TEXT_CELL if number < texts else _NUMBER_CELL for number in range(len(cells)))
         inside = "".join(
-            f'<{tag} style="{_CELL}{side}">{escape(cell)}</{tag}>' for cell, side in zip(cells, sides, strict=True)
+            f'<{tag} style="{style}">{escape(cell)}</{tag}>' for cell, style in zip(cells, styles, strict=True)
         )
         return f"<tr>{inside}</tr>"
 
@@ -32,3 +37,18 @@ def html_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, texts: 
 def html_section(title: str, text: str, below: str = "") -> str:
     """Return a titled text, with HTML below it."""
     return f'<div><strong>{escape(title)}</strong><div style="{_TEXT}">{escape(text)}</div>{below}</div>'
+
+
+def text_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, texts: int) -> str:
+    """Return a table as lines of text; see `html_table` for the arguments."""
+    table = [columns, *rows]
+    widths = [max(len(line[number]) for line in table) for number in range(len(columns))]
+
+    def line(cells: Sequence[str]) -> str:
+        padded = (
+            cell.ljust(width) if number < texts else cell.rjust(width)
+            for number, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        )
+        return "  ".join(padded).rstrip()
+
+    return "\n".join(line(cells) for cells in table)

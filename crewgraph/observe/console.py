@@ -19,8 +19,9 @@ from rich.text import Text
 from crewgraph.events import BaseEvent, EventBus
 from crewgraph.observe.event_lines import Line, LineStatus, event_lines, truncate_block, truncate_line, truncate_name
 from crewgraph.redaction import SecretRedactor
+from crewgraph.text import format_duration
 
-__all__ = ["QUIET", "ConsoleColumns", "ConsoleListener", "Stopwatch", "format_duration"]
+__all__ = ["QUIET", "ConsoleColumns", "ConsoleListener", "Stopwatch"]
 
 
 _SCOPE_COLUMN = 20  # cells for the name of the task, crew or flow
@@ -100,17 +101,6 @@ class Stopwatch:
             self._starts[key] = [None] * (len(starts) - 1)
             return None
         return at - starts[0] if starts and starts[0] is not None else None
-
-
-def format_duration(duration: timedelta) -> str:
-    """Format a duration for people: `40 ms`, `3.2 s`, `2 min 05 s`."""
-    seconds = duration.total_seconds()
-    if seconds < 0.9995:
-        return f"{seconds * 1000:.0f} ms"
-    if seconds < 59.95:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest:02} s"
 
 
 QUIET: ContextVar[bool] = ContextVar("crewgraph_quiet_console", default=False)

@@ -105,7 +105,7 @@ def test_invalid_usage_changes_nothing(office: Python):
     assert approve(office, "t", "--database", "none.db").stderr == "Error: database `none.db` does not exist\n"
     assert "neither a crew nor a flow" in approve(office, "t", target="office.py:task").stderr
     approve(office, "t", "--yes")
-    assert "--no requires a text" in approve(office, "t", "--no", " ").stderr
+    assert "--no needs a text" in approve(office, "t", "--no", " ").stderr
 
 
 def test_flows_are_answered_too(office: Python):

@@ -46,6 +46,31 @@ def test_an_unknown_command_or_option_is_refused(python: Python):
     assert "walk" in python(*CREWGRAPH, "walk").stderr
 
 
+MISSING = {
+    (
+        "create",
+    ): "`kind` is missing: what to create: a crew, or a flow with a crew. Example: `crewgraph create crew my_crew`",
+    (
+        "resume",
+    ): "`thread` is missing: the thread id of the run, as `crewgraph runs` lists it. Example: `crewgraph resume brest-1`",
+    ("diff", "a"): "`b` is missing: the thread id of the second run. Example: `crewgraph diff brest-1 brest-2`",
+    ("replay",): "`--task_id` is missing: the first task to run again: its id, key, name or number. "
+    "Example: `crewgraph replay --task_id write`",
+}
+
+
+def test_a_missing_argument_is_named_in_one_line_with_an_example(python: Python):
+    for arguments, message in MISSING.items():
+        done = python(*CREWGRAPH, *arguments)
+        assert (done.returncode, done.stdout, done.stderr) == (2, "", f"Error: {message}\n"), arguments
+
+
+def test_check_and_migrate_work_on_this_directory_without_a_path(python: Python, tmp_path: Path):
+    (tmp_path / "team.py").write_text("from crewai import Agent\n")
+    assert "1 CrewAI feature in 1 file" in python(*CREWGRAPH, "check").stdout
+    assert "+from crewgraph import Agent" in python(*CREWGRAPH, "migrate").stdout
+
+
 def test_where_shows_a_database_that_is_not_there_and_does_not_create_it(python: Python, storage: Path):
     done = python(*CREWGRAPH, "where")
     assert done.stdout.splitlines() == [

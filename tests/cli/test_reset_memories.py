@@ -52,4 +52,4 @@ def test_everything_is_deleted_at_once(python: Python, option: str):
 def test_it_asks_what_to_delete(python: Python):
     ran = python("-m", "crewgraph", "reset-memories", "--target", "team.py:crew")
     assert ran.returncode == 2
-    assert "nothing selected" in ran.stderr.replace("\n", " ")
+    assert "nothing is selected; pass `--short`" in ran.stderr.replace("\n", " ")

@@ -93,7 +93,8 @@ def test_of_several_crews_one_has_to_be_named(project: Path):
     (project / "pyproject.toml").write_text('[tool.crewai]\ntype = "crew"\n')
     (project / "other.py").write_text("from crewai import Crew\n\nother = Crew()\n")
     with pytest.raises(
-        RunError, match="^no crew or flow given, and this directory defines `other:other`, `teams_of_test:crew`:"
+        RunError,
+        match="^no crew or flow given, and this directory defines `other:other`, `teams_of_test:crew`: pass one",
     ):
         project_target()
 

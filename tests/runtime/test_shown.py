@@ -4,9 +4,11 @@ import re
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel
 
 from crewgraph import ConditionalTask, Crew, ScriptedLLM
 from crewgraph.errors import CompileError
+from crewgraph.flow import Flow, listen, persist, start
 
 from .parts import agent, crew, task
 
@@ -35,7 +37,7 @@ def test_a_crew_is_drawn_as_it_runs():
     ]
 
 
-@pytest.mark.parametrize("shown", ["crew", "graph", "output", "task output", "costs"])
+@pytest.mark.parametrize("shown", ["crew", "graph", "output", "task output", "costs", "history", "diff"])
 def test_what_a_notebook_shows_is_escaped_and_loads_nothing(shown: str):
     made = brief()
     if shown == "graph":
@@ -47,6 +49,8 @@ def test_what_a_notebook_shows_is_escaped_and_loads_nothing(shown: str):
             "output": output,
             "task output": output.tasks_output[0],
             "costs": output.costs,
+            "history": made.history(output.thread_id),
+            "diff": made.diff(output, output),
         }
         html = values[shown]._repr_html_()  # pyright: ignore[reportPrivateUsage]
     assert not ELSEWHERE.search(html)
@@ -58,7 +62,7 @@ def test_what_a_notebook_shows_is_escaped_and_loads_nothing(shown: str):
 def test_the_output_of_a_crew_shows_what_each_task_took():
     html = brief().kickoff({"topic": "tides"})._repr_html_()  # pyright: ignore[reportPrivateUsage]
     titles, *rows, total = re.findall(r"<tr>(.*?)</tr>", html)
-    assert re.findall(r">([^<]+)</th>", titles) == ["task", "agent", "requests", "tokens", "USD"]
+    assert re.findall(r">([^<]+)</th>", titles) == ["task", "agent", "status", "requests", "tokens", "USD"]
     assert [re.findall(r">([^<]*)</td>", row)[0] for row in rows] == [
         "market_research",
         "competitors",
@@ -66,7 +70,93 @@ def test_the_output_of_a_crew_shows_what_each_task_took():
         "review",
         "report",
     ]
-    assert re.findall(r">([^<]*)</td>", total)[:3] == ["total", "", "5"]
+    assert re.findall(r">([^<]*)</td>", total)[:4] == ["total", "", "", "5"]
+
+
+def cells(html: str) -> list[list[str]]:
+    return [re.findall(r">([^<]*)</t[dh]>", row) for row in re.findall(r"<tr>(.*?)</tr>", html)]
+
+
+def test_the_output_of_a_crew_shows_which_tasks_were_skipped():
+    writer = agent(ScriptedLLM(["facts", "a report"]), "Writer")
+    check = ConditionalTask(lambda _: False, name="check", description="d", expected_output="e", agent=writer)
+    html = crew(task("research", writer), check, task("report", writer)).kickoff()._repr_html_()  # pyright: ignore[reportPrivateUsage]
+    assert [row[:3] for row in cells(html)[1:-1]] == [
+        ["research", "Writer", "done"],
+        ["check", "Writer", "skipped"],
+        ["report", "Writer", "done"],
+    ]
+
+
+def test_the_history_of_a_crew_is_shown_as_a_table_of_its_tasks():
+    writer = agent(ScriptedLLM(["facts", TimeoutError("no answer"), "a report"]), "Writer", max_retry_limit=0)
+    made = crew(task("research", writer), task("report", writer))
+    with pytest.raises(TimeoutError):
+        made.kickoff(thread_id="shown")
+    html = made.history("shown")._repr_html_()  # pyright: ignore[reportPrivateUsage]
+    assert [row[:5] for row in cells(html)] == [
+        ["step", "task", "agent", "status", "output"],
+        ["0", "", "", "started", ""],
+        ["1", "research", "Writer", "done", "facts"],
+        ["", "report", "", "next", ""],
+    ]
+    assert re.fullmatch(r"\d+ ms|\d+\.\d s", cells(html)[2][-1])
+    made.resume("shown")
+    writer.llm = ScriptedLLM(["another report"])
+    other = made.fork("report", thread_id="shown")
+    assert [line.split()[:4] for line in str(made.history(other.thread_id)).splitlines()] == [
+        ["step", "task", "agent", "status"],
+        ["0", "research", "Writer", "reused"],
+        ["1", "report", "Writer", "done"],
+    ]
+
+
+class Review(BaseModel):
+    rounds: int = 0
+
+
+@persist
+class Reviewed(Flow[Review]):
+    @start()
+    def draft(self):
+        self.state.rounds += 1
+        return "<draft>"
+
+    @listen(draft)
+    def publish(self):
+        return "published"
+
+
+def test_the_history_of_a_flow_is_shown_as_a_table_of_its_methods():
+    flow = Reviewed()
+    flow.kickoff()
+    html = flow.history()._repr_html_()  # pyright: ignore[reportPrivateUsage]
+    assert [row[:5] for row in cells(html)] == [
+        ["step", "method", "output", "changes of the state", "next"],
+        ["0", "(start)", "", "rounds=0", "draft"],
+        ["1", "draft", "&lt;draft&gt;", "rounds=1", "publish"],
+        ["2", "publish", "published", "", ""],
+    ]
+
+
+def test_a_run_that_waits_shows_what_it_asks():
+    clerk = agent(ScriptedLLM(["a <draft>"]), "Clerk")
+    waiting = crew(task("write", clerk, human_input=True), name="desk").kickoff()
+    html = waiting._repr_html_()  # pyright: ignore[reportPrivateUsage]
+    assert "Crew desk waits for an answer" in html and "a &lt;draft&gt;" in html
+
+
+def test_costs_are_a_table_at_the_prompt_and_in_print():
+    costs = brief().kickoff({"topic": "tides"}).costs
+    assert repr(costs) == str(costs)
+    assert str(costs).startswith("task ") and "\ntotal " in str(costs)
+
+
+def test_one_task_is_described_in_the_singular():
+    writer = agent(ScriptedLLM([]), "Writer")
+    one, two = crew(task("a", writer)), crew(task("a", writer), task("b", writer))
+    described = [re.findall(r"<desc[^>]*>(.*?)</desc>", made._repr_html_()) for made in (one, two)]  # pyright: ignore[reportPrivateUsage]
+    assert described == [["1 task."], ["2 tasks and 1 edge between them, from left to right."]]
 
 
 def test_a_crew_is_plotted_to_a_page_of_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

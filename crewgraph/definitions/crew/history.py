@@ -1,12 +1,14 @@
 """Time travel in the runs of a crew: history, fork, replay and diff, with the classes that describe steps and differences."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from crewgraph.definitions.checkpoints import ForkVerb
+from crewgraph.definitions.html import html_section, html_table
 from crewgraph.definitions.run_options import Inputs
+from crewgraph.definitions.step_table import StepTable, format_seconds_between, one_line
 from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.lazy import lazy
 from crewgraph.text import shorten
@@ -29,13 +31,14 @@ else:
     aread_crew_history = lazy("crewgraph.runtime.runs.crew_history:aread_crew_history")
     read_crew_history = lazy("crewgraph.runtime.runs.crew_history:read_crew_history")
 
-__all__ = ["CrewHistory", "CrewStep", "RunDiff", "TaskDiff", "TaskStatus"]
+__all__ = ["CrewHistory", "CrewStep", "CrewSteps", "RunDiff", "TaskDiff", "TaskStatus"]
 
 
 TaskStatus = Literal["same", "changed", "only a", "only b"]
 """`same` or `changed`: how the outputs of both runs compare. `only a`, `only b`: only one run did the task."""
 
 _WIDTH = 60
+_MAX_OUTPUT = 400
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,6 +133,26 @@ class RunDiff:
                 ]
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                task.task,
+                f"{task.status}{_details(task)}",
+                "" if task.a is None else shorten(task.a.raw, _MAX_OUTPUT),
+                "" if task.b is None or task.status == "same" else shorten(task.b.raw, _MAX_OUTPUT),
+            )
+            for task in self.tasks
+        ]
+        changed = [
+            f"input {name}: {shorten(repr(a), _WIDTH)} → {shorten(repr(b), _WIDTH)}"
+            for name, (a, b) in self.inputs.items()
+        ]
+        table = html_table(("task", "status", "first run", "second run"), rows, texts=4)
+        return html_section(f"{self.a} → {self.b}", "\n".join(changed), table)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
+
 
 def _result(output: TaskOutput) -> object:
     return output.raw, output.pydantic, output.json_dict
@@ -194,10 +217,40 @@ class CrewStep:
     """At the first step of a fork or a replay: the thread id of the original run."""
 
 
+class CrewSteps(StepTable[CrewStep]):
+    """The steps of a crew's run, oldest first; `print` and notebooks show them as a table of the tasks."""
+
+    _columns: ClassVar = ("step", "task", "agent", "status", "output", "tokens", "time")
+
+    def _rows(self) -> Iterator[tuple[str, ...]]:
+        before: datetime | None = None
+        for step in self:
+            if not step.tasks:
+                yield str(step.number), "", "", "started", one_line(_format_inputs(step.inputs)), "", ""
+            for place, task in enumerate(step.tasks):
+                output = step.outputs[task]
+                yield (
+                    "" if place else str(step.number),
+                    task,
+                    one_line(output.agent),
+                    "reused" if step.forked_from else "skipped" if output.was_skipped else "done",
+                    one_line(output.raw),
+                    f"{output.usage.total_tokens:,}",
+                    format_seconds_between(before, step.created_at),
+                )
+            before = step.created_at
+        for task in self[-1].next if self else ():
+            yield "", task, "", "next", "", "", ""
+
+
+def _format_inputs(inputs: Inputs) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in inputs.items())
+
+
 class CrewHistory:
     """Methods on the stored runs of a crew."""
 
-    def history(self, thread_id: str | None = None, *, checkpointer: "Checkpointer" = None) -> list[CrewStep]:
+    def history(self, thread_id: str | None = None, *, checkpointer: "Checkpointer" = None) -> CrewSteps:
         """Return the steps of a stored run, oldest first.
 
         Args:
@@ -210,7 +263,7 @@ class CrewHistory:
         """
         return read_crew_history(cast("Crew", self), thread_id, checkpointer)
 
-    async def ahistory(self, thread_id: str | None = None, *, checkpointer: "Checkpointer" = None) -> list[CrewStep]:
+    async def ahistory(self, thread_id: str | None = None, *, checkpointer: "Checkpointer" = None) -> CrewSteps:
         """Return the steps of a stored run, on the current event loop; see `history`."""
         return await aread_crew_history(cast("Crew", self), thread_id, checkpointer)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from crewgraph.definitions.html import html_section
 from crewgraph.definitions.task.output import CrewOutput
 from crewgraph.schema import PlainMapping
 from crewgraph.text import shorten
@@ -43,6 +44,8 @@ class CrewQuestion:
     """The id of the question within the run."""
 
     kind: QuestionKind
+    """What is asked for: "feedback" on an output, "approval" of a tool call, or the answer to a "question" of a tool."""
+
     text: str
     """The text of the question."""
 
@@ -105,10 +108,16 @@ class PendingCrew(CrewOutput):
 
     def __str__(self) -> str:
         questions = "; ".join(question.told() for question in self.questions)
+        return f"crew `{self.crew}` waits for an answer: {questions}. {self._how_to_answer()}"
+
+    def _how_to_answer(self) -> str:
         example = "..." if len(self.questions) == 1 else f"{{{self.questions[0].id!r}: ..., ...}}"
-        return (
-            f"crew `{self.crew}` waits for an answer: {questions}. Answer with `resume({self.thread_id!r}, {example})`."
-        )
+        return f"Answer with `resume({self.thread_id!r}, {example})`."
+
+    def _repr_html_(self) -> str:
+        lines = [*(question.told() for question in self.questions), self._how_to_answer()]
+        table = self._tasks_table() if self.tasks_output else ""
+        return html_section(f"Crew {self.crew} waits for an answer", "\n".join(lines), table)
 
 
 def format_questions(questions: Sequence[CrewQuestion]) -> str:
@@ -138,10 +147,14 @@ class RunInfo:
     """The name that the run is stored under; pass it to `resume`."""
 
     kind: Literal["crew", "flow"]
+    """What ran."""
+
     name: str
     """The name of the crew or flow."""
 
     status: RunStatus
+    """Whether it is "working", "waiting" (for an answer), "failed", "abandoned" (its process ended first) or "done"."""
+
     last: str | None
     """The method or task that completed last; None if none has."""
 

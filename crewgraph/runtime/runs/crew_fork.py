@@ -27,7 +27,7 @@ from crewgraph.errors import DefinitionError, RunError
 from crewgraph.llm.structure import read_structure
 from crewgraph.runtime.crew.kickoff import CrewRun, plain_inputs, validate_inputs
 from crewgraph.runtime.crew.results import task_index
-from crewgraph.runtime.execution import ReadState
+from crewgraph.runtime.execution import ReadState, interruptible
 from crewgraph.runtime.run_target import own_place
 from crewgraph.runtime.runs.crew_history import restore_output
 from crewgraph.runtime.runs.index import latest_run
@@ -136,12 +136,14 @@ class ForkRequest:
 
 def fork_crew(crew: Crew, request: ForkRequest) -> CrewOutput:
     """Run a fork; see `Crew.fork`."""
-    return drive(_fork(crew, request))
+    with interruptible():
+        return drive(_fork(crew, request))
 
 
 async def afork_crew(crew: Crew, request: ForkRequest) -> CrewOutput:
     """Run a fork on this event loop; see `Crew.fork`."""
-    return await adrive(_fork(crew, request))
+    with interruptible():
+        return await adrive(_fork(crew, request))
 
 
 def _fork(crew: Crew, request: ForkRequest) -> Program[CrewOutput]:

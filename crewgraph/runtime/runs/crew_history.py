@@ -11,7 +11,7 @@ from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.compiler.task.binding import bind_tasks
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.definitions.crew.crew import Crew
-from crewgraph.definitions.crew.history import CrewStep, RunDiff, TaskDiff
+from crewgraph.definitions.crew.history import CrewStep, CrewSteps, RunDiff, TaskDiff
 from crewgraph.definitions.run_options import Checkpointer, Inputs
 from crewgraph.definitions.task.output import CrewOutput, TaskOutput
 from crewgraph.errors import StorageError
@@ -36,22 +36,22 @@ Models = Mapping[str, type[BaseModel] | None]
 """The models of the tasks' structured outputs, by channel; None for text."""
 
 
-def read_crew_history(crew: Crew, thread_id: str | None, checkpointer: Checkpointer) -> list[CrewStep]:
+def read_crew_history(crew: Crew, thread_id: str | None, checkpointer: Checkpointer) -> CrewSteps:
     """Return the steps of a run; see `Crew.history`."""
     return drive(_history(crew, thread_id, checkpointer))
 
 
-async def aread_crew_history(crew: Crew, thread_id: str | None, checkpointer: Checkpointer) -> list[CrewStep]:
+async def aread_crew_history(crew: Crew, thread_id: str | None, checkpointer: Checkpointer) -> CrewSteps:
     """Return the steps of a run; see `Crew.history`."""
     return await adrive(_history(crew, thread_id, checkpointer))
 
 
-def _history(crew: Crew, thread_id: str | None, checkpointer: Checkpointer) -> Program[list[CrewStep]]:
+def _history(crew: Crew, thread_id: str | None, checkpointer: Checkpointer) -> Program[CrewSteps]:
     saver = saver_of(crew, checkpointer)
     if thread_id is None:
         thread_id = yield from latest_run(crew, saver)
     past = yield from read_past(saver, str(thread_id), crew)
-    return list(crew_steps(past, output_models(crew)))
+    return CrewSteps(crew_steps(past, output_models(crew)))
 
 
 def output_models(crew: Crew) -> Models:

@@ -14,8 +14,9 @@ from crewgraph.core.journal import Record, appended_in
 from crewgraph.core.operations import Operation, Program, Saving, adrive, drive
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.state import with_inputs
-from crewgraph.definitions.flow.step import FlowStep
+from crewgraph.definitions.flow.step import FlowStep, FlowSteps
 from crewgraph.errors import RunError
+from crewgraph.runtime.execution import interruptible
 from crewgraph.runtime.flow.kickoff import claimed_run, compile_flow, execute_flow, metadata_of, unknown_run
 from crewgraph.runtime.run_target import own_saver
 from crewgraph.runtime.runs.metadata import checkpoint_id_of, has_single_node, lineage
@@ -38,31 +39,33 @@ class _ReadHistory(Operation):
         return [state async for state in self.graph.aget_state_history(self.config)]  # pyright: ignore[reportArgumentType]
 
 
-def read_flow_history(flow: "Flow[Any]", flow_id: str | None) -> list[FlowStep]:
+def read_flow_history(flow: "Flow[Any]", flow_id: str | None) -> FlowSteps:
     """Return the steps of a run; see `Flow.history`."""
     return drive(flow_steps(flow, flow_id))
 
 
-async def aread_flow_history(flow: "Flow[Any]", flow_id: str | None) -> list[FlowStep]:
+async def aread_flow_history(flow: "Flow[Any]", flow_id: str | None) -> FlowSteps:
     """Return the steps of a run; see `Flow.history`."""
     return await adrive(flow_steps(flow, flow_id))
 
 
 def fork_flow(flow: "Flow[Any]", step: FlowStep, state: Mapping[str, object] | None) -> Any:
     """Run a fork; see `Flow.fork`."""
-    return drive(fork_program(flow, step, state))
+    with interruptible():
+        return drive(fork_program(flow, step, state))
 
 
 async def afork_flow(flow: "Flow[Any]", step: FlowStep, state: Mapping[str, object] | None) -> Any:
     """Run a fork on this event loop; see `Flow.fork`."""
-    return await adrive(fork_program(flow, step, state))
+    with interruptible():
+        return await adrive(fork_program(flow, step, state))
 
 
 def _graph(flow: "Flow") -> FlowGraph:
     return compile_flow(flow, checkpointer=checkpointer_for(own_saver(flow)))
 
 
-def flow_steps(flow: "Flow[Any]", flow_id: str | None) -> Program[list[FlowStep]]:
+def flow_steps(flow: "Flow[Any]", flow_id: str | None) -> Program[FlowSteps]:
     """Return the steps of a run; see `Flow.history`."""
     graph, thread_id = _graph(flow), flow_id or flow.flow_id
     states = yield _ReadHistory(graph, thread_id)
@@ -77,7 +80,7 @@ def flow_steps(flow: "Flow[Any]", flow_id: str | None) -> Program[list[FlowStep]
             checkpoint = yield Saving(graph.checkpointer, "get_tuple", state.config)
             until = _progress_marker(following.values) if following else None
             moments += _moments_after(graph, moments[-1], appended_in(checkpoint.pending_writes or ()), until)
-    return list(_steps(run, thread_id, moments))
+    return FlowSteps(_steps(run, thread_id, moments))
 
 
 class _Moment(NamedTuple):
