@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 # Processes that tests start would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo install test test-all installations lint types format docs kills parity coverage bench clean
+.PHONY: help demo install test test-all installations lint types format docs kills parity coverage notebooks reference bench clean
 
 help:  ## what can be made here
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -39,7 +39,7 @@ installations:  ## install what each page says in an empty environment, and run 
 
 docs: export NO_MKDOCS_2_WARNING = 1
 docs: $(VENV)/.installed  ## the documentation as a site, in build/site
-	$(BIN)/python -m mkdocs build --quiet
+	$(BIN)/python -m mkdocs build --strict
 
 lint: $(VENV)/.installed  ## ruff and the room contracts
 	$(BIN)/ruff check .
@@ -65,6 +65,12 @@ parity: $(VENV)/.installed  ## programs played on both CrewAIs and here, compare
 coverage: $(VENV)/.installed  ## how much of CrewAI's public surface is here: docs/coverage.md
 	PYTHONPATH=tests:compat:. $(BIN)/python -m surface.reexports
 	PYTHONPATH=tests:compat:. $(BIN)/python -m surface.coverage --write
+
+notebooks: $(VENV)/.installed  ## the notebooks with the outputs that they give: make notebooks [ARGS=first_crew]
+	PYTHONPATH=tests:compat:. $(BIN)/python -m docs.notebooks $(ARGS)
+
+reference: $(VENV)/.installed  ## write the page of the command line from the commands' help
+	$(BIN)/python docs/site/command_line.py
 
 bench: $(VENV)/.installed  ## the benchmarks; peers in environments of their own
 	$(BIN)/python -m benchmarks.run

@@ -16,6 +16,7 @@ EXTENSIONS: Final[dict[str, str]] = {
     "serve.app": "crewgraph.contrib.serve.app:serve_app",
     "serve.postgres": "crewgraph.contrib.serve.postgres:opened_postgres",
     "serve.records": "crewgraph.contrib.serve.records:opened_records",
+    "serve.worker": "crewgraph.contrib.serve.working:WorkerRuns",
     "skills": "crewgraph.contrib.skills.capability:SkillsCapability",
     "skills.read": "crewgraph.contrib.skills.discovery:merged_skills",
     "conversations": "crewgraph.contrib.conversations.conversation:Conversation",

@@ -1,10 +1,12 @@
 """Text helpers: filling placeholders, naming nodes, truncating, printing, and extracting JSON from model output."""
 
+import hashlib
 import json
 import re
 import unicodedata
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import Enum
 from typing import Any
 
@@ -14,7 +16,10 @@ __all__ = [
     "extract_json",
     "fill",
     "fill_path",
+    "format_duration",
+    "former_model_name",
     "json_text",
+    "model_name",
     "placeholders",
     "printable",
     "printable_line",
@@ -138,6 +143,51 @@ def slug(text: str, *, taken: Collection[str] = ()) -> str:
     return name
 
 
+_HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_QUOTES = re.compile("['\"`\u2018\u2019\u201c\u201d]")
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
+_MODEL_NAME_LIMIT = 64
+
+
+def model_name(title: str) -> str:
+    """Return the name of a tool for models: "Read a file's content" and "ReadAFilesContent" become `read_a_files_content`.
+
+    All providers accept it: 1 to 64 of a-z, 0-9 and `_`. Accents and quotes are removed. If letters of other scripts are
+    lost, or the name is truncated, a short hash of the title keeps different titles apart.
+    """
+    plain = _without_accents(title)
+    name = _NOT_IN_NAMES.sub("_", _HUMPS.sub("_", _QUOTES.sub("", plain)).lower()).strip("_")
+    if _is_whole(name, plain):
+        return name
+    if plain.isascii() and name:
+        return _with_digits(name, hashlib.sha256(name.encode()).hexdigest()[:8])  # as CrewAI shortens it
+    return _with_hash(name, title)
+
+
+def former_model_name(title: str) -> str:
+    """Return the name that models used in earlier versions, with capitals and `-`: records of their calls hold it."""
+    plain = _without_accents(title)
+    name = re.sub(r"[^A-Za-z0-9_-]+", "_", plain).strip("_")
+    return name if _is_whole(name, plain) else _with_hash(name, title)
+
+
+def _without_accents(title: str) -> str:
+    return "".join(char for char in unicodedata.normalize("NFKD", title) if not unicodedata.combining(char))
+
+
+def _is_whole(name: str, plain: str) -> bool:
+    lost = any(char.isalnum() and not char.isascii() for char in plain)
+    return not lost and 0 < len(name) <= _MODEL_NAME_LIMIT
+
+
+def _with_hash(name: str, title: str) -> str:
+    return _with_digits(name, hashlib.blake2b(title.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest())
+
+
+def _with_digits(name: str, digits: str) -> str:
+    return f"{name[: _MODEL_NAME_LIMIT - 9].rstrip('_') or 'tool'}_{digits}"
+
+
 def _truncate_name(name: str, limit: int) -> str:
     if len(name) <= limit:
         return name
@@ -177,6 +227,17 @@ def shorten(text: str, limit: int) -> str:
 
 def _truncation_mark(left_out: int) -> str:
     return f"… [{left_out} characters more]"
+
+
+def format_duration(duration: timedelta) -> str:
+    """Format a duration for people: `40 ms`, `3.2 s`, `2 min 05 s`."""
+    seconds = duration.total_seconds()
+    if seconds < 0.9995:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02} s"
 
 
 # ---------------------------------------------------------------- what is shown

@@ -32,7 +32,7 @@ BROAD_EXCEPTS = {
     "crewgraph/compiler/agent/kickoff.py",  # the failure is told, then raised again
     "crewgraph/contrib/evaluation/agents.py",  # told, and the other sides of the work are judged
     "crewgraph/contrib/evaluation/experiment.py",  # told with the case, and the other cases are run
-    "crewgraph/contrib/serve/running.py",  # the failure is logged, kept with the run and told to its readers
+    "crewgraph/contrib/serve/execution.py",  # the failure is logged, kept with the run and told to its readers
     "crewgraph/contrib/queue/worker.py",  # the failure is noted with the job, then raised again
     "crewgraph/hooks/registry.py",  # a hook that fails is logged, and the run goes on
     "crewgraph/runtime/run_hooks.py",  # hooks are told of the failure, then it is raised again

@@ -37,8 +37,7 @@ from crewgraph.observe.event_lines import truncate_block, truncate_line
 from crewgraph.project.env_file import _parse_line  # pyright: ignore[reportPrivateUsage]
 from crewgraph.prompts.book import fill_placeholders
 from crewgraph.schema import _parameter_descriptions  # pyright: ignore[reportPrivateUsage]
-from crewgraph.text import extract_json, fill, fill_path, placeholders, printable, slug
-from crewgraph.tools.structured import model_name
+from crewgraph.text import extract_json, fill, fill_path, model_name, placeholders, printable, slug
 
 # Python's own parser of regular expressions: what a pattern is made of, to write the texts that suit it worst.
 parser: Any = importlib.import_module("re._parser")

@@ -87,6 +87,11 @@ class Recorded(Effect):
         """The digest of the request, the same in every process."""
         raise NotImplementedError
 
+    @property
+    def former_key(self) -> str | None:
+        """The digest that earlier versions gave the request, if it differs: their records are answers, too."""
+        return None
+
     def perform(self, config: RunnableConfig) -> Any:
         """Do it; the result is plain data."""
         raise NotImplementedError
@@ -105,6 +110,9 @@ class ModelCall(Recorded):
     transcript: Transcript
     tools: tuple[ToolSpec, ...] = ()
     stop: tuple[str, ...] = ()
+    former: Callable[[], "ModelCall"] | None = None
+    """Returns the request as earlier versions made it, if that differs."""
+
     stage: str = kind  # pyright: ignore[reportIncompatibleMethodOverride]
     length: int = field(init=False)
     """The number of messages in the transcript when the request was made."""
@@ -118,6 +126,10 @@ class ModelCall(Recorded):
 
     def key(self) -> str:
         return digest(self.kind, self.model.identity, self.tools, self.stop, self.transcript.digest(self.length))
+
+    @property
+    def former_key(self) -> str | None:
+        return None if self.former is None else self.former().key()
 
     def perform(self, config: RunnableConfig) -> Any:
         return self.model.complete(self.transcript.messages, self.tools, self.stop, config)
@@ -134,6 +146,11 @@ class ToolCall(Recorded):
     asks: ClassVar[bool] = True
     tool: Tool
     args: PlainDict
+    former_name: str = ""
+    """The name that earlier versions gave the tool, if it differs."""
+
+    configure: Callable[[RunnableConfig], RunnableConfig] | None = None
+    """Adds to the config of the call what the tool reads there."""
 
     @property
     def once(self) -> bool:
@@ -150,11 +167,15 @@ class ToolCall(Recorded):
     def key(self) -> str:
         return digest(self.kind, self.tool.name, self.args)
 
+    @property
+    def former_key(self) -> str | None:
+        return digest(self.kind, self.former_name, self.args) if self.former_name else None
+
     def perform(self, config: RunnableConfig) -> Any:
-        return self.tool.run(self.args, config)
+        return self.tool.run(self.args, config if self.configure is None else self.configure(config))
 
     async def aperform(self, config: RunnableConfig) -> Any:
-        return await self.tool.arun(self.args, config)
+        return await self.tool.arun(self.args, config if self.configure is None else self.configure(config))
 
 
 @dataclass(kw_only=True, eq=False)
@@ -280,6 +301,9 @@ class Ask(Recorded):
     answered: Callable[[object], object] | None = None
     """Called with the answer, once."""
 
+    former: object = None
+    """The question as earlier versions asked it, if that differs."""
+
     payload: PlainDict | None = None
     """Shown beside a question that is a dict; no part of what identifies it."""
 
@@ -295,6 +319,10 @@ class Ask(Recorded):
 
     def key(self) -> str:
         return digest(self.kind, self.question)
+
+    @property
+    def former_key(self) -> str | None:
+        return None if self.former is None else digest(self.kind, self.former)
 
     def perform(self, config: RunnableConfig) -> Any:
         with set_config_context(config) as context:

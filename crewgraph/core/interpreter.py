@@ -229,6 +229,8 @@ def _ask(ask: Ask, frame: _Frame, here: str) -> Program[object]:
             f"{_question_text(ask)}: nobody is there to answer, and the run is not checkpointed, so it cannot wait. "
             "Run it with a checkpointer (a crew without `checkpointer=False`, a graph with a checkpointer), or in a terminal."
         )
+    if journal.was_started_formerly(here, ask):  # a person may have been shown it, and answers by its id
+        ask = replace(ask, question=ask.former, former=None)
     name = question_id(journal.place.task, here, ask.key())
     answer = yield from journal.filed(name)
     record = {"value": answer["value"]} if answer else (yield from _interrupt(ask, frame, here, name))

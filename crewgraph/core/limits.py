@@ -47,6 +47,9 @@ class Meter:
         self.around = around
         self.at = 0.0
         """Seconds from the start of the run to the end of the last counted part."""
+        self.model: str | None = None if around is None else around.model
+        """The name of the model that the innermost run was given for all agents; None for their own."""
+
         self._usage = UsageCounter()
 
     @property

@@ -18,6 +18,7 @@ from langgraph._internal._runnable import RunnableSeq
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.pregel import Pregel
 from langgraph.pregel._write import ChannelWrite, ChannelWriteTupleEntry
+from langgraph.runtime import Runtime
 from langgraph.types import Interrupt
 
 from crewgraph.core.replay import is_traced
@@ -43,6 +44,7 @@ __all__ = [
     "named_run",
     "node_name",
     "place_of",
+    "shared_runtime",
     "trace_on_demand",
     "untraced",
     "with_answers",
@@ -55,6 +57,7 @@ _DURABILITY = "__pregel_durability"
 _TASK = "__pregel_task_id"
 _RESUMING = "__pregel_resuming"
 _SCRATCHPAD = "__pregel_scratchpad"
+_RUNTIME = "__pregel_runtime"
 _CALL = "__pregel_call"
 _SEND = "__pregel_send"
 _RESUME = "__resume__"
@@ -94,6 +97,12 @@ class Place:
 
     above: tuple[RunnableConfig, ...]
     """The addresses of that checkpoint and those of the parent graphs, outermost first."""
+
+
+def shared_runtime(config: RunnableConfig) -> PlainDict:
+    """Return what a config holds under `configurable` so that a run of its own shares context and store of the run around it."""
+    runtime: Runtime[Any] | None = (config.get("configurable") or {}).get(_RUNTIME)
+    return {} if runtime is None else {_RUNTIME: Runtime(context=runtime.context, store=runtime.store)}
 
 
 def place_of(config: RunnableConfig) -> Place:

@@ -269,7 +269,8 @@ class Definition(RedactedModel):
     """The identity of this object; generated, cannot be passed."""
 
     config: dict[str, Any] | None = None
-    """Values for fields that are not passed as keywords, as in a YAML file."""
+    """Values for fields that are not passed as keywords, as in a YAML file:
+    `Agent(config={"role": "Writer", ...}, max_iter=3)`."""
 
     security_config: SecurityConfig = Field(default_factory=SecurityConfig)
     """The fingerprint that identifies the definition in audits."""

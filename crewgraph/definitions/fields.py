@@ -381,13 +381,16 @@ class MemoryFields(BaseModel):
     """The configuration that `external_memory` is created from if memory is on: `{"provider": "mem0", "config": {...}}`."""
 
     embedder: Any = None
-    """The embedder of the memories and the knowledge that are created."""
+    """The embedder of the memories and the knowledge that are created:
+    `{"provider": "openai", "config": {"model_name": "text-embedding-3-small"}}`, a function, or LangChain's `Embeddings`. None
+    takes the local one, which needs no key."""
 
     knowledge: KnowledgeField = None
     """The knowledge of all agents; built from `knowledge_sources` if not given."""
 
     knowledge_sources: KnowledgeSourcesField = None
-    """The sources of that knowledge: sources, texts, `Path`s, LangChain retrievers, loaders and documents."""
+    """The sources of that knowledge: sources, texts, `Path`s, LangChain retrievers, loaders and documents, such as
+    `["The mill closes at noon.", Path("opening_hours.pdf")]`."""
 
 
 def code_execution_tools(mode: str, where: str) -> list[BaseTool]:

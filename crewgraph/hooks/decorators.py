@@ -11,9 +11,10 @@ from functools import partial, update_wrapper, wraps
 from typing import Any, Protocol, TypeVar, overload, runtime_checkable
 
 from crewgraph.hooks.llm_hooks import LLMCallHookContext
-from crewgraph.hooks.points import InterceptionPoint, tool_key
+from crewgraph.hooks.points import InterceptionPoint
 from crewgraph.hooks.registry import HookFn, register
 from crewgraph.hooks.tool_hooks import ToolCallHookContext
+from crewgraph.text import model_name
 
 __all__ = [
     "AfterLLMCallHook",
@@ -165,11 +166,11 @@ def only_for(hook: HookFn, agents: list[str] | None, tools: list[str] | None) ->
     """Limit a hook to some agents and tools; without limits, return the hook itself."""
     if not agents and not tools:
         return hook
-    called = {tool_key(name) for name in tools or ()}
+    called = {model_name(name) for name in tools or ()}
 
     @wraps(hook)
     def filtered(ctx: Any) -> Any:
-        if called and tool_key(str(getattr(ctx, "tool_name", None) or "")) not in called:
+        if called and model_name(str(getattr(ctx, "tool_name", None) or "")) not in called:
             return None
         return hook(ctx) if not agents or _role(ctx) in agents else None
 

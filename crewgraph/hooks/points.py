@@ -1,8 +1,6 @@
 """Interception points: where hooks are called, the contexts they get, and how a hook aborts an operation."""
 
-import re
 import sys
-import unicodedata
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
@@ -23,7 +21,6 @@ __all__ = [
     "LegacyHookBlocked",
     "OutputContext",
     "StepContext",
-    "tool_key",
 ]
 
 
@@ -150,15 +147,6 @@ class StepContext(InterceptionContext):
 
     step_name: str | None = None
     output: Any = None
-
-
-_HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-
-
-def tool_key(name: str) -> str:
-    """Normalize a tool name to lower case, digits and `_`: "Tide Table", "tide-table" and "TideTable" become `tide_table`."""
-    plain = "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c))
-    return re.sub(r"[^a-z0-9]+", "_", _HUMPS.sub("_", plain).lower()).strip("_")
 
 
 class Asking:

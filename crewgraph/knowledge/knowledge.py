@@ -151,10 +151,11 @@ class Knowledge(RedactedModel):
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     sources: list[Any] = Field(default_factory=list[Any])
-    """Sources, texts, `Path`s, LangChain retrievers, loaders and documents."""
+    """Sources, texts, `Path`s, LangChain retrievers, loaders and documents, such as
+    `["The mill closes at noon.", Path("prices.csv")]`."""
 
     storage: Any = None
-    """A `BaseKnowledgeStorage`, a LangGraph store with an index, or the path of a folder."""
+    """A `BaseKnowledgeStorage`, a LangGraph store with an index, or the path of a folder; None for the storage folder."""
 
     embedder: Any = None
     """The embedder: `{"provider": ..., "config": {...}}`, a function, LangChain's `Embeddings`; None for the local one."""
@@ -182,6 +183,7 @@ class Knowledge(RedactedModel):
         return as_sources(value or ())
 
     def model_post_init(self, context: object, /) -> None:
+        """Open the storage; pydantic calls this after validation."""
         super().model_post_init(context)
         if not isinstance(self.storage, BaseKnowledgeStorage):
             store = self.storage

@@ -166,7 +166,7 @@ class KnowledgeConfig(BaseModel):
     """The number of passages an agent gets, and their minimum similarity to the task."""
 
     results_limit: int = Field(default=5, ge=1)
-    """The maximum number of passages from its own knowledge, and as many from its crew's."""
+    """The maximum number of passages from the agent's own knowledge, and as many from that of its crew."""
 
     score_threshold: float = Field(default=0.6, ge=0, le=1)
     """The minimum score: 0.5 is unrelated, 1 is identical."""

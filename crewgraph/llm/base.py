@@ -104,16 +104,25 @@ class BaseLLM(Profile):
     """
 
     is_litellm: bool = False
+    """Always False: LiteLLM is not used."""
+
     model: str = ""
+    """The name of the model, for traces, prices and the context window."""
 
     temperature: float | None = None
+    """How much answers vary: 0 takes the most likely words, higher values more unusual ones. None leaves it to the provider."""
+
     api_key: str | None = None
+    """The API key of the provider."""
+
     base_url: str | None = None
+    """The address of the API, such as `"http://localhost:8000/v1"`."""
+
     timeout: float | None = None
     """Seconds to wait for an answer."""
 
     stop: list[str]
-    """Stop sequences."""
+    """Texts at which the model stops to generate, such as `["Observation:"]`; they are not part of the answer."""
 
     additional_params: PlainDict
     """Keyword arguments that the constructor does not know."""

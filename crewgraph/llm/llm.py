@@ -139,11 +139,23 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
     changed between requests. The name is "provider/model", or the bare name of a well-known model.
     """
 
+    model: str
+    """The name of the model: `"openai/gpt-4o"`, or `"gpt-4o"` where the provider is well known."""
+
+    temperature: float | None
+    """How much answers vary: 0 takes the most likely words, higher values more unusual ones. None leaves it to the provider."""
+
+    base_url: str | None
+    """The address of the API, such as `"http://localhost:8000/v1"`. None takes the provider's variable, else its own address."""
+
+    stream: bool | None
+    """Whether answers arrive in chunks, each of them an `LLMStreamChunkEvent`."""
+
     timeout: float | None
     """Seconds to wait for an answer."""
 
     top_p: float | None
-    """Nucleus sampling: the probability mass to sample from."""
+    """Nucleus sampling: the probability mass to sample from, from 0 to 1. None leaves it to the provider."""
 
     n: int | None
     """Completions per request; only the first is used."""
@@ -155,19 +167,19 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
     """Maximum number of generated tokens."""
 
     presence_penalty: float | None
-    """Penalty for tokens that already occurred."""
+    """Penalty for tokens that already occurred, from -2 to 2."""
 
     frequency_penalty: float | None
-    """Penalty for tokens by how often they occurred."""
+    """Penalty for tokens by how often they occurred, from -2 to 2."""
 
     logit_bias: dict[int, float] | None
-    """Bias by token id."""
+    """What to add to the likelihood of tokens, by token id: `{50256: -100}` forbids one."""
 
     response_format: type[BaseModel] | PlainDict | None
-    """A pydantic model, of which answers are instances, or OpenAI's dict such as {"type": "json_object"}."""
+    """A pydantic model, of which answers are instances, or OpenAI's dict such as `{"type": "json_object"}`."""
 
     seed: int | None
-    """Seed for reproducible sampling."""
+    """Seed for reproducible sampling, where the provider supports it."""
 
     logprobs: int | None
     """Whether to return log probabilities."""
@@ -179,7 +191,7 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
     """Alias of `base_url`, the address of the API."""
 
     api_version: str | None
-    """API version of Azure OpenAI."""
+    """API version of Azure OpenAI, such as `"2024-10-21"`. None takes AZURE_API_VERSION, else OPENAI_API_VERSION."""
 
     callbacks: list[Any] | None
     """LangChain callback handlers for every request."""
@@ -188,7 +200,8 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
     """How much effort a reasoning model spends."""
 
     fallbacks: Sequence[Any] = ()
-    """Models to try, in this order, when a request fails; each may be anything that `llm=` accepts."""
+    """Models to try, in this order, when a request fails; each may be anything that `llm=` accepts:
+    `fallbacks=["anthropic/claude-sonnet-4-5", "ollama/llama3.1"]`."""
 
     interceptor: BaseInterceptor[Any, Any] | None = None
     """Intercepts httpx requests and responses; only for providers with OpenAI's protocol."""

@@ -32,12 +32,26 @@ class Profile(ABC):
     """The kind of model: "base", or the name of the provider."""
 
     top_p: float | None = None
+    """Nucleus sampling: the probability mass to sample from, from 0 to 1. None leaves it to the provider."""
+
     max_tokens: int | float | None = None
+    """Maximum number of generated tokens per answer. None leaves it to the provider."""
+
     stream: bool | None = None
+    """Whether the answer arrives in chunks, each of them an event."""
+
     seed: int | None = None
+    """Seed for reproducible sampling, where the provider supports it."""
+
     frequency_penalty: float | None = None
+    """Penalty for tokens by how often they occurred, from -2 to 2."""
+
     presence_penalty: float | None = None
+    """Penalty for tokens that already occurred, from -2 to 2."""
+
     n: int | None = None
+    """Completions per request; only the first is used."""
+
     prefer_upload: bool = False
     """Has no effect: files are sent inline, never uploaded."""
 

@@ -332,15 +332,17 @@ class ResponsesMixin:
     """Adds OpenAI's Responses API to a model: `LLM(..., api="responses")`."""
 
     additional_params: dict[str, object]
+    """Keywords that the constructor does not know; they are sent to the provider with each request."""
+
     _responses: Responses | None = None
 
-    api = ProviderSetting("completions", "Which of OpenAI's APIs to use: completions or responses.")
+    api = ProviderSetting("completions", 'Which of OpenAI\'s APIs to use: "completions" or "responses".')
     instructions = ProviderSetting[str | None](None, "Instructions to the model, in addition to the conversation.")
     store = ProviderSetting[bool | None](None, "Whether OpenAI stores the responses.")
     previous_response_id = ProviderSetting[str | None](None, "The id of the response that the first request continues.")
     include = ProviderSetting[list[str] | None](None, "Additional data to include in responses.")
     builtin_tools = ProviderSetting[list[Any] | None](
-        None, "OpenAI's built-in tools: names, or dicts in the API's format."
+        None, "OpenAI's built-in tools: names, such as `[\"web_search\"]`, or dicts in the API's format."
     )
     parse_tool_outputs = ProviderSetting(default=False, about="Whether `call` returns a `ResponsesAPIResult`.")
     auto_chain = ProviderSetting(default=False, about="Whether each request continues the previous response.")

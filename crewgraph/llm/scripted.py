@@ -62,7 +62,22 @@ class ScriptedLLM(BaseLLM):
     """
 
     requests: list[ScriptedRequest]
-    """The requests so far, in order."""
+    """The requests so far, in order; `model.requests[0].text` is all that the first one said."""
+
+    script: Script
+    """The answers, in the order of requests, or the function that gives them."""
+
+    native_tools: bool
+    """Whether tool calls are native; otherwise they are written in the text protocol."""
+
+    delay: float
+    """Seconds before each answer."""
+
+    repeat_last: bool
+    """Whether the last entry is repeated once the script has run out."""
+
+    stream: bool | None
+    """Whether answers are streamed word by word."""
 
     def __init__(
         self,

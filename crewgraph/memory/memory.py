@@ -677,12 +677,13 @@ class Memory(MemoryWrites, MemoryConfig):
     """
 
     storage: Any = Field(default=None, validate_default=True)
-    """A path, a LangGraph store with semantic search, or a `StorageBackend`; None for the storage folder, where
-    each project has its own records.
+    """A path (`"./memory"`), a LangGraph store with semantic search (`InMemoryStore(index=...)`), or a `StorageBackend`; None for
+    the storage folder, where each project has its own records.
     """
 
     embedder: Any = None
-    """The embedder; None for the local one, which needs no key. Ignored for a LangGraph store."""
+    """The embedder: `{"provider": "openai", "config": {"model_name": "text-embedding-3-small"}}`, a function, or LangChain's
+    `Embeddings`; None for the local one, which needs no key. Ignored for a LangGraph store."""
 
     query_analysis_threshold: int = Field(default=200, ge=0)
     """Queries of at least this many characters are analyzed by the model."""
@@ -691,7 +692,7 @@ class Memory(MemoryWrites, MemoryConfig):
     """Whether writes are disabled: `remember` does nothing, `forget` is refused."""
 
     root_scope: str | None = None
-    """The scope that all others are below."""
+    """The scope that all others are below, such as `"/customers/42"`; None for the top."""
 
     _records: Any = PrivateAttr(default=None)
     _book: Book | None = PrivateAttr(default=None)

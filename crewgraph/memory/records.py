@@ -42,16 +42,16 @@ class MemoryRecord(BaseModel):
     """The text."""
 
     scope: str = "/"
-    """The path of its scope."""
+    """The path of the record's scope: `"/customers/42"`."""
 
     categories: list[str] = Field(default_factory=list[str])
-    """Its topics."""
+    """The topics of the record: `["people", "harbour"]`."""
 
     metadata: Metadata = Field(default_factory=Metadata)
-    """Further JSON data."""
+    """Further JSON data: `{"page": 3}`."""
 
     importance: float = Field(default=0.5, ge=0, le=1)
-    """From 0 to 1."""
+    """How important the record is, from 0 to 1."""
 
     created_at: datetime = Field(default_factory=utc_now)
     """When it was first saved, in UTC, without a zone."""
@@ -60,20 +60,20 @@ class MemoryRecord(BaseModel):
     """When it was last saved or changed, in UTC, without a zone."""
 
     embedding: list[float] | None = Field(default=None, exclude=True, repr=False)
-    """Its vector, for custom storages; None elsewhere."""
+    """The vector of the text, for custom storages; None elsewhere."""
 
     source: str | None = None
-    """Where it comes from."""
+    """Where the record comes from, such as the role of an agent."""
 
     private: bool = False
-    """Whether only its source recalls it."""
+    """Whether the record is recalled only for its source."""
 
 
 class MemoryMatch(BaseModel):
     """A recalled memory."""
 
     record: MemoryRecord
-    """The record."""
+    """The recalled record."""
 
     score: float
     """The weighted sum of its similarity to the query, its age and its importance."""
@@ -134,16 +134,16 @@ class MemoryConfig(RedactedModel):
     """Weights and thresholds of a memory."""
 
     recency_weight: float = Field(default=0.3, ge=0, le=1)
-    """The weight of a record's age."""
+    """The weight of a record's age in its score; `MemoryMatch.score` is the weighted sum."""
 
     semantic_weight: float = Field(default=0.5, ge=0, le=1)
-    """The weight of its similarity to the query."""
+    """The weight of a record's similarity to the query in its score."""
 
     importance_weight: float = Field(default=0.2, ge=0, le=1)
-    """The weight of its importance."""
+    """The weight of a record's importance in its score."""
 
     recency_half_life_days: int = Field(default=30, ge=1)
-    """The number of days after which age counts half."""
+    """The number of days after which the part of the score that age gives has halved."""
 
     consolidation_threshold: float = Field(default=0.85, ge=0, le=1)
     """The minimum similarity for asking the model whether to merge two records."""
@@ -158,19 +158,19 @@ class MemoryConfig(RedactedModel):
     """The importance if neither the program nor a model sets one."""
 
     confidence_threshold_high: float = Field(default=0.8, ge=0, le=1)
-    """A best score from here on needs no further search."""
+    """A deep recall whose best score reaches this value searches no further."""
 
     confidence_threshold_low: float = Field(default=0.5, ge=0, le=1)
-    """Below this best score, the model suggests further queries."""
+    """A deep recall whose best score is below this value has the model suggest further queries."""
 
     complex_query_threshold: float = Field(default=0.7, ge=0, le=1)
-    """The same for a query that the model called complex."""
+    """Takes the place of `confidence_threshold_low` for a query that the model called complex."""
 
     exploration_budget: int = Field(default=1, ge=0)
-    """The maximum number of such further searches."""
+    """The maximum number of further searches in a deep recall; 0 lets the model suggest none."""
 
     recall_oversample_factor: int = Field(default=2, ge=1)
-    """The factor between the number of searched records and the requested number."""
+    """How many times as many records are searched for as were requested, before scores are computed."""
 
     query_analysis_threshold: int = Field(default=250, ge=0)
     """Queries of at least this many characters are analyzed by the model."""

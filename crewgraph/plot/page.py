@@ -87,8 +87,14 @@ def describe_node(node: Node) -> str:
 
 
 def _describe_picture(picture: Picture) -> str:
-    noun = "methods" if picture.noun == "flow" else "tasks"
-    return f"{len(picture.nodes)} {noun} and {len(picture.edges)} edges between them, from left to right."
+    nodes = _count(len(picture.nodes), "method" if picture.noun == "flow" else "task")
+    if not picture.edges:
+        return f"{nodes}."
+    return f"{nodes} and {_count(len(picture.edges), 'edge')} between them, from left to right."
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _arrow(kind: str, uid: str) -> str:

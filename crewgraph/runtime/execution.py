@@ -19,6 +19,7 @@ from crewgraph.core.cancellation import Cancellation
 from crewgraph.core.interruption import is_interrupted
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.operations import Operation, Program
+from crewgraph.core.pregel import shared_runtime
 from crewgraph.core.resources import RunResources
 from crewgraph.errors import RunError
 from crewgraph.events.bus import crewai_event_bus
@@ -198,6 +199,9 @@ class Run(Operation):
         channels: Sequence[str] | None = None,
         resources: RunResources | None = None,
     ) -> None:
+        around = var_child_runnable_config.get()
+        if detached and around is not None:
+            config = {**config, "configurable": {**shared_runtime(around), **(config.get("configurable") or {})}}
         self.graph, self.graph_input, self.config, self.detached = graph, graph_input, config, detached
         self._resources = resources
         self.retention = retention

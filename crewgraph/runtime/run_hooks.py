@@ -28,6 +28,7 @@ from crewgraph.hooks.points import (
 from crewgraph.hooks.registry import adispatch, dispatch, has_hooks
 from crewgraph.lazy import lazy
 from crewgraph.runtime.console import agent_console, crew_console, crew_log, flow_console
+from crewgraph.runtime.live_view import live_view
 from crewgraph.runtime.run_target import RunPlace
 from crewgraph.schema import PlainDict
 
@@ -180,7 +181,11 @@ def crew_observers(
         inputs: its inputs.
         origin: the snapshot that it continues from; None for a run that begins.
     """
-    observers: list[RunObserver | None] = [crew_console(crew), crew_log(crew)]
+    observers: list[RunObserver | None] = [
+        live_view(crew, tasks, inputs),
+        crew_console(crew),
+        crew_log(crew),
+    ]
     if crew.checkpoint or any([agent.checkpoint for agent in _agents(crew)]):
         observers.append(extension("snapshots.crew_observer")(crew, place, tasks, inputs, origin))
     return [observer for observer in observers if observer is not None]

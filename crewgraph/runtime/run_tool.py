@@ -14,9 +14,8 @@ from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.errors import RunError
 from crewgraph.schema import PlainDict
-from crewgraph.text import shorten
+from crewgraph.text import model_name, shorten
 from crewgraph.tools.results import observation
-from crewgraph.tools.structured import model_name
 
 __all__ = ["crew_tool", "flow_tool"]
 

@@ -19,9 +19,11 @@ from crewgraph.core.replay import is_traced
 from crewgraph.errors import DefinitionError, ToolFailed
 from crewgraph.lazy import lazy
 from crewgraph.schema import JsonSchema, PlainDict, call_arguments, validated
+from crewgraph.text import former_model_name
 from crewgraph.tools.arguments import Refusal, read_arguments
 from crewgraph.tools.base import BaseTool, Tool, approval_of, keep_always, tool
 from crewgraph.tools.failure import ReportedFailure, ToolFailure
+from crewgraph.tools.injected import InjectedArguments
 from crewgraph.tools.langchain import arguments_of, is_async_only, is_langchain_tool, wants_call_id
 from crewgraph.tools.results import Rendered, is_blocks, observation, render_blocks
 from crewgraph.tools.structured import (
@@ -143,10 +145,18 @@ class AdaptedTool(ABC):
         """The name given by the author."""
         self.spec: ToolSpec = tool_spec(self.title, str(source.description), schema)
         """The tool as models see it."""
+        former_name = former_model_name(self.title)
+        self.former_name = "" if former_name == self.spec["name"] else former_name
+        """The name that models used in earlier versions, empty if it is the same."""
         self.result_as_answer = result_as_answer
         """Whether the result becomes the agent's final answer."""
         self.once = bool(getattr(source, "once", False))
         """Whether a call must not be repeated if a crash leaves its outcome unknown."""
+
+    @property
+    def reads_state(self) -> bool:
+        """Whether it reads the agent's state, a store or the run's context, so that equal arguments are not all it knows."""
+        return False
 
     @property
     def cache_function(self) -> Callable[..., bool] | None:
@@ -282,23 +292,33 @@ class _LangChainTool(AdaptedTool):
         super().__init__(source, arguments_of(source), bool(getattr(source, "return_direct", False)))
         self._is_async_only, self._wants_call_id = is_async_only(source), wants_call_id(source)
         self._is_async = getattr(source, "coroutine", None) is not None or _overrides_arun(source)
+        self._injected = InjectedArguments.of(source)
+
+    @property
+    def reads_state(self) -> bool:
+        return self._injected is not None
 
     def run(self, args: PlainDict, config: "RunnableConfig") -> object:
         if self._is_async_only:
             return wait_for(self.arun(args, config))
-        return self._unwrap(self.source.invoke(self._invoke_input(args), config))
+        return self._unwrap(self.source.invoke(self._invoke_input(args, config), config))
 
     async def arun(self, args: PlainDict, config: "RunnableConfig") -> object:
         if self._is_async:
-            return self._unwrap(await self.source.ainvoke(self._invoke_input(args), config))
-        work = partial(self.source.invoke, self._invoke_input(args), config)
+            return self._unwrap(await self.source.ainvoke(self._invoke_input(args, config), config))
+        work = partial(self.source.invoke, self._invoke_input(args, config), config)
         return self._unwrap(await in_thread(work))
 
-    def _invoke_input(self, args: PlainDict) -> dict[str, object]:
+    def _invoke_input(self, args: PlainDict, config: "RunnableConfig") -> dict[str, object]:
         """Return the input for LangChain: a whole tool call if the tool needs the id of its call."""
+        if not self._wants_call_id and self._injected is None:
+            return args
+        call_id = f"call_{digest([self.title, args])}"
+        if self._injected is not None:
+            args = self._injected.added_to(args, self.title, call_id, config)
         if not self._wants_call_id:
             return args
-        return {"type": "tool_call", "name": self.title, "args": args, "id": f"call_{digest([self.title, args])}"}
+        return {"type": "tool_call", "name": self.title, "args": args, "id": call_id}
 
     def _unwrap(self, returned: Any) -> object:
         return self._plain(returned.content if self._wants_call_id and hasattr(returned, "content") else returned)

@@ -111,9 +111,16 @@ class EnvVar(BaseModel):
     """An environment variable that a tool needs."""
 
     name: str
+    """Its name: `"SEARCH_KEY"`."""
+
     description: str
+    """What it is for."""
+
     required: bool = True
+    """Whether the tool cannot work without it."""
+
     default: str | None = None
+    """The value where it is not set."""
 
 
 class _FromSignature(BaseModel):
@@ -140,10 +147,10 @@ class BaseTool(RedactedModel, ABC, metaclass=ToolType):
     """What the tool does and when to use it, for the model; `prompt_text` renders it together with the arguments."""
 
     env_vars: list[EnvVar] = Field(default_factory=list[EnvVar])
-    """Environment variables that the tool needs."""
+    """Environment variables that the tool needs: `[EnvVar(name="SEARCH_KEY", description="The key of the search service")]`."""
 
     args_schema: type[BaseModel] = _FromSignature
-    """The arguments; derived from the signature of `_run` if not set."""
+    """A pydantic model of the arguments; derived from the signature of `_run` if not set."""
 
     result_schema: type[BaseModel] | None = None
     """The type of results, which models see as JSON; taken from the annotation of `_run` if that is a pydantic model."""
@@ -152,7 +159,8 @@ class BaseTool(RedactedModel, ABC, metaclass=ToolType):
     """Has no effect; accepted for compatibility."""
 
     cache_function: Callable[..., bool] = keep_always
-    """Called with the arguments and the result; returns whether the result may be cached."""
+    """Called with the arguments and the result; returns whether the result may be cached:
+    `lambda arguments, result: result != "unknown"`."""
 
     result_as_answer: bool = False
     """Whether the result becomes the agent's final answer."""
@@ -167,10 +175,12 @@ class BaseTool(RedactedModel, ABC, metaclass=ToolType):
     """Whether a call must never be repeated: if a crash leaves its outcome unknown, it is reported instead of retried."""
 
     require_approval: bool | Callable[..., Any] = False
-    """Whether a person has to approve each call by an agent, or a function that decides this from the arguments, a dict."""
+    """Whether a person has to approve each call by an agent, or a function that decides this from the arguments, a dict:
+    `lambda arguments: arguments["euros"] > 100`."""
 
     tool_failure_policy: ToolFailurePolicy | None = None
-    """How failures affect the task; None for the policy of the task, the agent or the crew."""
+    """What happens when the tool fails: "ignore", "warn" (the failure is listed in the output) or "raise" (the task fails); None
+    for the policy of the task, the agent or the crew."""
 
     @field_validator("max_usage_count")
     @classmethod

@@ -1,10 +1,7 @@
-"""`CrewStructuredTool`, a tool made of a function; names of tools for models, and usage limits."""
+"""`CrewStructuredTool`, a tool made of a function; tools as models see them, and usage limits."""
 
-import hashlib
 import inspect
 import json
-import re
-import unicodedata
 from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import Any, Protocol, TypeVar, cast
@@ -27,7 +24,7 @@ from crewgraph.schema import (
     schema_outline,
     validated,
 )
-from crewgraph.text import shorten
+from crewgraph.text import model_name, shorten
 from crewgraph.tools.failure import ToolFailurePolicy
 from crewgraph.tools.results import result_schema_of, result_text
 
@@ -40,30 +37,12 @@ __all__ = [
     "claim_use",
     "find_tool",
     "keyword_names",
-    "model_name",
     "prompt_text",
     "tool_spec",
 ]
 
 
 _T = TypeVar("_T")
-_MAX_LENGTH = 64
-_INVALID = re.compile(r"[^A-Za-z0-9_-]+")
-
-
-def model_name(title: str) -> str:
-    """Return a tool name that all providers accept: 1 to 64 of a-z, A-Z, 0-9, `_` and `-`.
-
-    Accents are removed. If letters of other scripts are lost, or the name is truncated, a short hash of the title keeps
-    different titles apart.
-    """
-    ascii_title = "".join(char for char in unicodedata.normalize("NFKD", title) if not unicodedata.combining(char))
-    name = _INVALID.sub("_", ascii_title).strip("_")
-    is_whole = not any(char.isalnum() and not char.isascii() for char in ascii_title) and 0 < len(name) <= _MAX_LENGTH
-    if is_whole:
-        return name
-    digits = hashlib.blake2b(title.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
-    return f"{name[: _MAX_LENGTH - 9].rstrip('_') or 'tool'}_{digits}"
 
 
 def find_tool(written: str, tools: Mapping[str, _T]) -> _T | None:

@@ -2,11 +2,13 @@
 
 import asyncio
 import importlib
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import processes
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
@@ -238,3 +240,28 @@ def test_a_parent_runs_its_flow_again_from_the_beginning_in_each_run(mode: Mode)
     builder.add_edge(START, "flow")
     graph = builder.compile(checkpointer=InMemorySaver())
     assert [mode.invoke(graph, {"inputs": {}}, at(name))["output"] for name in ("a", "a", "b")] == [1, 1, 1]
+
+
+UNKEPT = """
+from blockbuster import BlockBuster
+
+from crewgraph.flow import Flow, human_feedback, start
+
+
+class Draft(Flow):
+    @start()
+    @human_feedback("Good?")
+    def write(self):
+        return "a draft"
+
+
+BlockBuster().activate()  # as LangGraph's development server does
+Draft().compile().invoke({"inputs": {}})
+"""
+
+
+def test_a_question_of_a_run_without_a_thread_says_that_it_cannot_wait(tmp_path: Path):
+    program = tmp_path / "program.py"
+    program.write_text(UNKEPT)
+    done = processes.run([sys.executable, str(program)], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    assert "RunError: method `write` asks `Good?`, and there is nobody at a terminal." in done.stderr

@@ -33,7 +33,7 @@ FOLDER = "@FOLDER@"
 """Stands in texts for the folder that a case was made in."""
 
 _PRAGMAS = ("application_id", "user_version", "auto_vacuum")
-_SKIPPED = (".db-wal", ".db-shm", ".lock", ".py", ".pyc", "ledger")
+_SKIPPED = (".db-claims", ".db-wal", ".db-shm", ".lock", ".py", ".pyc", "ledger")
 
 
 def _crew_at_task() -> None:
@@ -66,6 +66,18 @@ def _finished() -> None:
 
 def _once() -> None:
     program.mailing().kickoff(thread_id="golden")
+
+
+def _bank(*, native: bool) -> Callable[[], None]:
+    def run() -> None:
+        program.bank(native=native).kickoff(thread_id="golden")
+
+    return run
+
+
+def _bank_once() -> None:
+    program.bank(native=True).kickoff(thread_id="golden")
+    program.bank(native=True).resume("golden", True)
 
 
 def _flow(kind: type["Flow[Any]"]) -> Callable[[], None]:
@@ -149,6 +161,11 @@ CASES: dict[str, tuple[Callable[[], None], str | None]] = {
     "waiting_upstream": (_waiting_upstream, None),
     "finished": (_finished, None),
     "once": (_once, "tool send_mail ada@example.org"),
+    "titled_native": (_bank(native=True), "model SEARCH done"),
+    "titled_text": (_bank(native=False), "model SEARCH done"),
+    "titled_waiting_native": (_bank(native=True), None),
+    "titled_waiting_text": (_bank(native=False), None),
+    "titled_once": (_bank_once, "tool Mail-Report ada@example.org"),
     "crew_plan": (_crew_plan, "model FIRST"),
     "agent_plan": (_agent_plan, "model works on"),
     "agent_plan_in_steps": (_agent_plan_in_steps, "model observes"),

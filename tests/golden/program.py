@@ -157,6 +157,52 @@ def mailing() -> Crew:
     )
 
 
+@tool("Look It Up")
+def look_it_up(what: str) -> str:
+    """Look a thing up."""
+    noted(f"tool Look It Up {what}")
+    return "it is deep"
+
+
+@tool("Transfer Money", require_approval=True)
+def transfer_money(to: str, euros: int) -> str:
+    """Transfer money."""
+    noted(f"tool Transfer Money {to} {euros}")
+    return "transferred"
+
+
+@tool("Mail-Report", once=True)
+def mail_report(to: str) -> str:
+    """Send the report by mail."""
+    noted(f"tool Mail-Report {to}")
+    return "sent"
+
+
+def bank(*, native: bool) -> Crew:
+    """A task for each of three tools with titles: one that may be called again, one that asks first, one to call once."""
+    uses = {
+        "SEARCH": ToolUse("Look It Up", {"what": "sea"}),
+        "PAY": ToolUse("Transfer Money", {"to": "Anna", "euros": 900}),
+        "MAIL": ToolUse("Mail-Report", {"to": "ada@example.org"}),
+    }
+
+    def act(messages: Any) -> Any:
+        everything = str(messages)
+        work = next(word for word in uses if f"{word} now" in everything)
+        is_done = any(word in everything for word in ("it is deep", "transferred", "'sent'", ": sent"))
+        noted(f"model {work}{' done' if is_done else ''}")
+        return "Final Answer: done" if is_done else uses[work]
+
+    model = ScriptedLLM(act, model="gpt-4o-mini", native_tools=native)
+    tools = [look_it_up, transfer_money, mail_report]
+    worker = Agent(role="Clerk", goal="Know", backstory="Exact.", llm=model, tools=tools)
+    tasks = [
+        Task(name=work.lower(), description=f"{work} now", expected_output="A word", agent=worker, context=[])
+        for work in uses
+    ]
+    return Crew(name="bank", agents=[worker], tasks=tasks)
+
+
 def planned_by_the_crew() -> Crew:
     """A crew that plans its tasks first."""
     plans = [{"task_number": 1, "plan": ["Look up."]}, {"task_number": 2, "plan": ["Look down."]}]

@@ -344,3 +344,30 @@ def test_outputs_of_tasks_are_read(unpack: Unpack):
     assert (written["output"], written["inputs"]) == ({"raw": "high"}, {"what": "tide"})
     outputs = KickoffTaskOutputsSQLiteStorage().load()
     assert [(one["task_index"], one["output"]["raw"]) for one in outputs] == [(0, "high"), (1, "low")]
+
+
+BANK = ["model SEARCH done", "model PAY", "tool Transfer Money Anna 900", "model PAY done", "model MAIL"]
+
+
+@pytest.mark.parametrize("form", ["native", "text"])
+def test_tools_that_models_now_call_by_another_name_are_not_called_again(mode: Mode, unpack: Unpack, form: str):
+    unpack(f"titled_{form}")
+    bank = program.bank(native=form == "native")
+    waiting = resume(mode, bank, "golden")
+    assert (waiting.questions[0].tool, ledger()) == ("transfer_money", BANK[:2])
+
+
+@pytest.mark.parametrize("form", ["native", "text"])
+def test_an_approval_asked_under_the_former_name_of_a_tool_is_given(mode: Mode, unpack: Unpack, form: str):
+    unpack(f"titled_waiting_{form}")
+    bank = program.bank(native=form == "native")
+    question = bank.pending()[0].questions[0]
+    assert resume(mode, bank, "golden", {question.id: True}).raw == "done"
+    assert ledger() == [*BANK[2:], "tool Mail-Report ada@example.org", "model MAIL done"]
+
+
+def test_a_tool_started_under_its_former_name_is_not_called_again(unpack: Unpack):
+    unpack("titled_once")
+    with pytest.raises(ToolFailed, match="`mail_report` was started before a crash"):
+        program.bank(native=True).resume("golden")
+    assert ledger() == []

@@ -19,7 +19,7 @@ from hooks.pilots import TideTable, act, crew_of, fin
 
 
 def pilots(table: Any) -> tuple[ScriptedLLM, Crew]:
-    llm = ScriptedLLM([act("Tide_table", harbour="Brest"), fin("done")])
+    llm = ScriptedLLM([act("tide_table", harbour="Brest"), fin("done")])
     return llm, crew_of(llm, table)
 
 
@@ -37,7 +37,7 @@ def test_arguments_changed_in_place_are_what_the_tool_gets(mode: Mode):
 
 def test_a_hook_may_give_the_argument_that_the_model_forgot(mode: Mode):
     register_before_tool_call_hook(lambda ctx: ctx.tool_input.setdefault("harbour", "Brest") and None)
-    crew = crew_of(ScriptedLLM([act("Tide_table"), fin("done")]), table := TideTable())
+    crew = crew_of(ScriptedLLM([act("tide_table"), fin("done")]), table := TideTable())
     mode.kickoff(crew)
     assert table.looked_up == ["Brest"]
 
@@ -79,7 +79,7 @@ def test_a_blocked_tool_is_not_called_and_the_model_is_told(mode: Mode):
 
         result = mode.kickoff(crew)
     assert table.looked_up == []
-    assert told[0] is not None and told[0].startswith("`Tide_table` was not called: a hook has blocked it")
+    assert told[0] is not None and told[0].startswith("`tide_table` was not called: a hook has blocked it")
     assert told[0] in llm.requests[-1].text
     assert finished == told
     assert (result.tool_failures, crew.tasks[0].tools_errors) == ([], 0)
@@ -100,7 +100,7 @@ def test_tools_that_run_beside_each_other_each_have_their_hooks(mode: Mode):
     seen: list[str] = []
     register_before_tool_call_hook(lambda ctx: seen.append(ctx.tool_input["harbour"]))
     llm = ScriptedLLM(
-        [[ToolUse("Tide_table", {"harbour": one}) for one in ("Brest", "Calais")], "done"], native_tools=True
+        [[ToolUse("tide_table", {"harbour": one}) for one in ("Brest", "Calais")], "done"], native_tools=True
     )
     mode.kickoff(crew_of(llm, table := TideTable()))
     assert sorted(seen) == sorted(table.looked_up) == ["Brest", "Calais"]
@@ -142,7 +142,7 @@ def test_an_argument_that_was_hooked_before_a_crash_is_answered_from_the_record(
         ctx.tool_input["harbour"] = "Calais"
 
     table = TideTable()
-    broken = ScriptedLLM([act("Tide_table", harbour="Brest"), *[ConnectionError("gone")] * 3])
+    broken = ScriptedLLM([act("tide_table", harbour="Brest"), *[ConnectionError("gone")] * 3])
     with pytest.raises(ConnectionError):
         mode.kickoff(crew_of(broken, table), thread_id="t")
     llm = ScriptedLLM([fin("done")])

@@ -17,8 +17,8 @@ def test_an_agent_remembers_and_searches(mode: Mode):
     memory = Memory(embedder=words)
     model = ScriptedLLM(
         [
-            ToolUse("Save_to_memory", {"contents": ["The ferry leaves at nine"]}),
-            ToolUse("Search_memory", {"queries": ["ferry", "the ferry"]}),
+            ToolUse("save_to_memory", {"contents": ["The ferry leaves at nine"]}),
+            ToolUse("search_memory", {"queries": ["ferry", "the ferry"]}),
             "Thought: done\nFinal Answer: at nine",
         ]
     )
@@ -34,27 +34,27 @@ def test_an_agent_remembers_and_searches(mode: Mode):
 def test_models_with_native_calls_are_offered_the_tools_of_a_memory(mode: Mode, whose: str, granularity: str):
     memory = Memory(embedder=words, llm=False)
     memory.remember("The ferry leaves at nine")
-    uses = [ToolUse("Save_to_memory", {"contents": ["Marc left"]}), ToolUse("Search_memory", {"queries": ["Marc"]})]
+    uses = [ToolUse("save_to_memory", {"contents": ["Marc left"]}), ToolUse("search_memory", {"queries": ["Marc"]})]
     model = ScriptedLLM([*uses, "at nine", '{"memories": []}'], native_tools=True)
     agent = Agent(role="Pilot", goal="g", backstory="b", llm=model, memory=memory if whose == "agent" else None)
     task = Task(description="When?", expected_output="A time", agent=agent)
     crew = Crew(agents=[agent], tasks=[task], memory=memory if whose == "crew" else False)
     assert mode.kickoff(crew, granularity=granularity).raw == "at nine"
-    assert [tool["function"]["name"] for tool in model.requests[0].tools] == ["Search_memory", "Save_to_memory"]
+    assert [tool["function"]["name"] for tool in model.requests[0].tools] == ["search_memory", "save_to_memory"]
     assert "- Marc left (score " in model.requests[2].text
     assert "Marc left" in {record.content for record in memory.list_records()}
 
 
 def test_an_agents_own_tools_keep_their_names(mode: Mode):
-    @tool("Search_memory")
+    @tool("search_memory")
     def own(queries: list[str]) -> str:
         """Search."""
         return "of the user's own tool"
 
-    model = ScriptedLLM([ToolUse("Search_memory", {"queries": ["x"]}), "done", '{"memories": []}'], native_tools=True)
+    model = ScriptedLLM([ToolUse("search_memory", {"queries": ["x"]}), "done", '{"memories": []}'], native_tools=True)
     agent = Agent(role="Pilot", goal="g", backstory="b", llm=model, memory=Memory(read_only=True), tools=[own])
     mode.kickoff(Crew(agents=[agent], tasks=[Task(description="d", expected_output="e", agent=agent)]))
-    assert [tool["function"]["name"] for tool in model.requests[0].tools] == ["Search_memory"]
+    assert [tool["function"]["name"] for tool in model.requests[0].tools] == ["search_memory"]
     assert "of the user's own tool" in model.requests[1].text
 
 

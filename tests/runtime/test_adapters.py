@@ -178,7 +178,7 @@ def test_tools_become_langchains(mode: Mode):
     assert [one.name for one in adapter.tools()] == ["deep", "theirs", "plain", "structured"]
     said = [mode.run(one.invoke, one.ainvoke, {"place": "bay"}) for one in adapter.converted_tools]
     assert said == ["bay: 7 m", "bay", "bay", "bay"]
-    assert BaseToolAdapter.sanitize_tool_name("Search the web") == "Search_the_web"
+    assert BaseToolAdapter.sanitize_tool_name("Search the web") == "search_the_web"
 
 
 def test_a_converter_tells_of_the_structure():

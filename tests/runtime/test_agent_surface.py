@@ -98,7 +98,7 @@ Row = Callable[[Seen], Any]
 
 
 def _code(seen: Seen) -> bool:
-    worker = agent(ScriptedLLM([ToolUse("Code_Interpreter", {"code": "print(6 * 7)"}), "x"]), allow_code_execution=True)
+    worker = agent(ScriptedLLM([ToolUse("code_interpreter", {"code": "print(6 * 7)"}), "x"]), allow_code_execution=True)
     seen.ran(worker)
     names = [tool.name for tool in worker.get_code_execution_tools()]
     assert len(names) == 1 and "Code" in names[0]
@@ -154,8 +154,8 @@ def _again(seen: Seen) -> bool:
 
 def _seeing(seen: Seen) -> bool:
     (tool,) = agent(ScriptedLLM([])).get_multimodal_tools()
-    offered = "Add_image_to_content"
-    assert tool.name.replace(" ", "_") == offered
+    offered = "add_image_to_content"
+    assert tool.spec["name"] == offered
     return offered in seen.told(multimodal=True)[0] and offered not in seen.told()[0]
 
 

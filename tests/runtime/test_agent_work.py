@@ -15,7 +15,7 @@ from modes import Mode
 from servers.openai_api import Answer, OpenAIServer, Request, call, calls, error, text
 from until import LIMITS, Held
 
-from crewgraph import Crew, ScriptedLLM
+from crewgraph import LLM, Crew, ScriptedLLM
 from crewgraph.events import (
     AgentReasoningCompletedEvent,
     AgentReasoningFailedEvent,
@@ -256,14 +256,14 @@ def picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def test_images_are_shown_behind_the_results_of_a_native_models_tools(mode: Mode, picture: str):
     wanted = calls(
-        ("Add_image_to_content", {"image_url": "a.png", "action": "Which colour?"}),
+        ("add_image_to_content", {"image_url": "a.png", "action": "Which colour?"}),
         ("fetch", {"name": "b"}),
-        ("Add_image_to_content", {"image_url": "https://h/b.png"}),
+        ("add_image_to_content", {"image_url": "https://h/b.png"}),
     )
     with OpenAIServer([wanted, "blue"]) as server:
         made = crew(task("a", agent(served(server.url), multimodal=True, tools=[fetch])))
         assert mode.kickoff(made).raw == "blue"
-        assert [one["function"]["name"] for one in server.bodies[0]["tools"]] == ["fetch", "Add_image_to_content"]
+        assert [one["function"]["name"] for one in server.bodies[0]["tools"]] == ["fetch", "add_image_to_content"]
         sent = server.bodies[1]["messages"]
         assert [one["role"] for one in sent] == ["system", "user", "assistant", "tool", "tool", "tool", "user"]
         assert sent[3]["content"] == "Here is the image."
@@ -308,19 +308,26 @@ def test_an_image_is_not_read_again_when_the_run_is_resumed(mode: Mode, picture:
     assert picture in str(model.requests[-1].messages)
 
 
+def test_a_model_that_sees_images_is_offered_no_tool_for_them(mode: Mode):
+    with OpenAIServer(["blue"]) as server:
+        model = LLM("openai/gpt-4o", base_url=server.url, api_key="key")
+        assert mode.kickoff(crew(task("a", agent(model, multimodal=True, tools=[fetch])))).raw == "blue"
+        assert [one["function"]["name"] for one in server.bodies[0]["tools"]] == ["fetch"]
+
+
 def test_the_tool_comes_once_and_goes_with_the_wish_for_it(mode: Mode):
     model = ScriptedLLM(lambda _: "Final Answer: x")
     worker = agent(model, multimodal=True)
     worker.tools = list(worker.get_multimodal_tools())
     made = crew(task("a", worker))
     mode.kickoff(made)
-    assert model.requests[-1].text.count("Add_image_to_content: ") == 1
+    assert model.requests[-1].text.count("add_image_to_content: ") == 1
     worker.tools = []
     mode.kickoff(made)
-    assert "Add_image_to_content: " in model.requests[-1].text
+    assert "add_image_to_content: " in model.requests[-1].text
     worker.multimodal = False
     mode.kickoff(made)
-    assert "Add_image_to_content: " not in model.requests[-1].text
+    assert "add_image_to_content: " not in model.requests[-1].text
 
 
 # ---------------------------------------------------------------------------------------------------- streaming

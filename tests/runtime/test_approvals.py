@@ -57,17 +57,17 @@ def observed(llm: ScriptedLLM) -> str:
     return str(llm.requests[-1].messages[-1]["content"]).removeprefix("Observation: ")
 
 
-ANNA = ToolUse("Send_mail", {"to": "anna"})
+ANNA = ToolUse("send_mail", {"to": "anna"})
 
 
 @pytest.mark.parametrize("native", [False, True])
 def test_a_call_waits_until_a_person_allows_these_very_arguments(mode: Mode, native: bool):
     made, llm = mailing(ANNA, native=native)
     question = asked(mode.kickoff(made, thread_id="t"))
-    assert (question.kind, question.tool, question.args) == ("approval", "Send_mail", {"to": "anna"})
-    assert question.told() == "agent `worker` in task `post` asks whether it may call `Send_mail(to='anna')`"
+    assert (question.kind, question.tool, question.args) == ("approval", "send_mail", {"to": "anna"})
+    assert question.told() == "agent `worker` in task `post` asks whether it may call `send_mail(to='anna')`"
     assert question.text == (
-        'worker wants to use the tool Send_mail with these arguments:\n\n{\n  "to": "anna"\n}\n\n'
+        'worker wants to use the tool send_mail with these arguments:\n\n{\n  "to": "anna"\n}\n\n'
         "May it? yes, no and why not, or other arguments as a JSON object."
     )
     assert sent == []
@@ -124,7 +124,7 @@ def test_what_allows_nothing_and_refuses_nothing_is_asked_again(mode: Mode, answ
 
 
 def test_an_approval_is_for_its_arguments_alone(mode: Mode):
-    made, _ = mailing(ANNA, ToolUse("Send_mail", {"to": "bert"}))
+    made, _ = mailing(ANNA, ToolUse("send_mail", {"to": "bert"}))
     mode.kickoff(made, thread_id="t")
     assert asked(mode.resume(made, "t", answer=True)).args == {"to": "bert"}
     assert sent == [("anna", 1)]
@@ -133,7 +133,7 @@ def test_an_approval_is_for_its_arguments_alone(mode: Mode):
 
 
 def test_calls_of_one_reply_are_asked_for_one_after_the_other_before_any_is_made(mode: Mode):
-    calls = [ToolUse("Send_mail", {"to": name}) for name in ("anna", "bert", "cleo")]
+    calls = [ToolUse("send_mail", {"to": name}) for name in ("anna", "bert", "cleo")]
     made, llm = mailing(calls, native=True)
     mode.kickoff(made, thread_id="t")
     assert asked(mode.resume(made, "t", answer="yes")).args == {"to": "bert"}
@@ -163,7 +163,7 @@ def careless(args: dict[str, Any]) -> bool:
 
 @pytest.mark.parametrize("rule", [many, amany])
 def test_a_function_says_which_calls_are_to_be_allowed(mode: Mode, rule: Callable[..., Any]):
-    calls = [ToolUse("Send_mail", {"to": "anna", "copies": n}) for n in (2, 3)]
+    calls = [ToolUse("send_mail", {"to": "anna", "copies": n}) for n in (2, 3)]
     made, _ = mailing(*calls, tools=[mailer(rule)])
     assert asked(mode.kickoff(made, thread_id="t")).args == {"to": "anna", "copies": 3}
     assert sent == [("anna", 2)]
@@ -174,7 +174,7 @@ def test_a_function_says_which_calls_are_to_be_allowed(mode: Mode, rule: Callabl
 def test_a_function_that_fails_means_that_somebody_is_asked(mode: Mode, caplog: pytest.LogCaptureFixture):
     made, _ = mailing(ANNA, tools=[mailer(careless)])
     assert asked(mode.kickoff(made, thread_id="t")).args == {"to": "anna"}
-    assert "`require_approval` of the tool `Send_mail` failed, so a person is asked: KeyError" in caplog.text
+    assert "`require_approval` of the tool `send_mail` failed, so a person is asked: KeyError" in caplog.text
 
 
 @pytest.mark.parametrize("cache", [True, False])
@@ -210,7 +210,7 @@ def to_anna(args: dict[str, Any]) -> bool:
 
 
 def of_langchain(**metadata: Any) -> StructuredTool:
-    return StructuredTool.from_function(_send, name="Send_mail", description="Send a mail.", metadata=metadata or None)
+    return StructuredTool.from_function(_send, name="send_mail", description="Send a mail.", metadata=metadata or None)
 
 
 KINDS: dict[str, Callable[[], Any]] = {
@@ -239,7 +239,7 @@ def test_tools_of_langchain_without_the_word_need_none(mode: Mode):
 
 def test_a_wish_that_is_none_is_refused(mode: Mode):
     made, _ = mailing(ANNA, tools=[of_langchain(require_approval="sometimes")])
-    with pytest.raises(DefinitionError, match="`require_approval` of the tool `Send_mail` is 'sometimes'"):
+    with pytest.raises(DefinitionError, match="`require_approval` of the tool `send_mail` is 'sometimes'"):
         mode.kickoff(made)
 
 
@@ -248,7 +248,7 @@ def test_who_works_in_a_way_of_their_own_cannot_be_given_such_a_tool(mode: Mode)
         return "x"
 
     worker = agent(ScriptedLLM([]), tools=[mailer()], agent_executor=does)
-    with pytest.raises(CompileError, match="nobody could approve the calls of `Send_mail`"):
+    with pytest.raises(CompileError, match="nobody could approve the calls of `send_mail`"):
         mode.kickoff(crew(task("a", worker)))
 
 
@@ -278,7 +278,7 @@ def test_an_agent_on_its_own_asks_the_graph_around_it(mode: Mode):
     graph.add_edge(START, "worker")
     compiled = graph.compile(checkpointer=InMemorySaver())
     question = mode.invoke(compiled, {"said": ""}, AT)["__interrupt__"][0]
-    assert (question.value["task"], question.value["tool"]) == (None, "Send_mail")
+    assert (question.value["task"], question.value["tool"]) == (None, "send_mail")
     assert mode.invoke(compiled, Command(resume={question.id: True}), AT)["said"] == "done"
     assert (sent, len(llm.requests)) == ([("anna", 1)], 2)
 
@@ -314,7 +314,7 @@ def test_an_answer_is_never_used_for_other_arguments_than_it_was_given_for(mode:
     saver = InMemorySaver()
 
     def post(to: str, backstory: str) -> Any:
-        llm = ScriptedLLM([ToolUse("Send_mail", {"to": to}), "done"])
+        llm = ScriptedLLM([ToolUse("send_mail", {"to": to}), "done"])
         return mode.compile(crew(task("post", agent(llm, tools=[mailer()], backstory=backstory))), checkpointer=saver)
 
     first = mode.invoke(post("anna", "kind"), {"inputs": {}}, AT)["__interrupt__"][0]
@@ -327,7 +327,7 @@ def test_an_answer_is_never_used_for_other_arguments_than_it_was_given_for(mode:
 
 def test_the_same_with_an_answer_given_to_the_crew(mode: Mode, storage: Path):
     def post(to: str, backstory: str) -> Crew:
-        llm = ScriptedLLM([ToolUse("Send_mail", {"to": to}), "done"])
+        llm = ScriptedLLM([ToolUse("send_mail", {"to": to}), "done"])
         return crew(task("post", agent(llm, tools=[mailer()], backstory=backstory)), name="desk")
 
     mode.kickoff(post("anna", "kind"), thread_id="t")

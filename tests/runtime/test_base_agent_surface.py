@@ -140,7 +140,7 @@ def _adapted(seen: Seen) -> bool:
 
 def _delegating(seen: Seen) -> bool:
     other = seen.made(role="Diver")
-    offered = "Delegate_work_to_coworker"
+    offered = "delegate_work_to_coworker"
     names = [tool.name for tool in seen.made().get_delegation_tools([other])]
     assert names == ["Delegate work to coworker", "Ask question to coworker"]
     return offered in seen.at_work(other, allow_delegation=True) and offered not in seen.at_work(other)

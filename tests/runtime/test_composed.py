@@ -126,7 +126,7 @@ class Report(Flow[Request]):
 
 def test_a_flow_is_a_tool_with_its_state_and_parameters_as_arguments(mode: Mode):
     made = Report().as_tool()
-    assert (made.name, made.description) == ("Report", "Write a report.")
+    assert (made.name, made.description) == ("report", "Write a report.")
     schema: Any = made.tool_call_schema
     assert {name: field["type"] for name, field in schema["properties"].items()} == {
         "topic": "string",
@@ -134,7 +134,7 @@ def test_a_flow_is_a_tool_with_its_state_and_parameters_as_arguments(mode: Mode)
         "tone": "string",
     }
     assert schema["required"] == ["tone"]
-    calls = [{"name": "Report", "args": {"topic": topic, "tone": "dry"}, "id": topic} for topic in ("rain", "snow")]
+    calls = [{"name": "report", "args": {"topic": topic, "tone": "dry"}, "id": topic} for topic in ("rain", "snow")]
     done = mode.invoke(assistant([made], *calls), ASK)
     assert [message.content for message in done["messages"][2:4]] == [
         "dry: rain in 100 words",

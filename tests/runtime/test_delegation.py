@@ -30,7 +30,7 @@ from crewgraph.tools import tool
 from .parts import agent, asked, task
 
 DELEGATE, ASK = "Delegate work to coworker", "Ask question to coworker"
-NAMED = "Delegate_work_to_coworker"
+NAMED = "delegate_work_to_coworker"
 """What models call it by."""
 
 
@@ -231,8 +231,8 @@ def test_events_say_who_works_on_what(mode: Mode):
     assert [one for one in told if not one.endswith("asks")] == [
         "agent Lead on do report",
         "agent Senior Writer on x",
-        f"Lead used {DELEGATE}: written",
-        f"Lead could not use {DELEGATE}",
+        "Lead used delegate_work_to_coworker: written",
+        "Lead could not use delegate_work_to_coworker",
     ]
     assert [one for one in told if one.endswith("asks")].count("Senior Writer asks") == 1
 

@@ -17,7 +17,7 @@ from crewgraph.tools import tool
 from .parts import agent, asked
 
 DELEGATE = "Delegate work to coworker"
-NAMED = "Delegate_work_to_coworker"
+NAMED = "delegate_work_to_coworker"
 
 
 def handed(work: str, coworker: str) -> ToolUse:

@@ -513,7 +513,7 @@ ENDS = [
 def test_somebody_at_a_terminal_is_asked_there(end: str, kept: str):
     program = "import asyncio\ncrew = Crew(agents=[worker], tasks=[task])\n" + end.replace("CHECKPOINTER", kept)
     printed = at_terminal(program, b"perhaps\nyes\nshorter\n\n")
-    asked = '[draft] worker wants to use the tool Send with these arguments:\n\n{\n  "to": "a"\n}\n'
+    asked = '[draft] worker wants to use the tool send with these arguments:\n\n{\n  "to": "a"\n}\n'
     assert printed.count(asked) == 2
     assert "'perhaps' cannot be taken" in printed
     assert "This is the result so far:\nfirst" in printed and "This is the result so far:\nsecond" in printed

@@ -23,6 +23,17 @@ def crew():
     clerk = Agent(role="Clerk", goal="g", backstory="b", llm=llms[sys.argv[2]], max_retry_limit=0)
     return Crew(name="desk", agents=[clerk], tasks=[Task(name="mail", description="d", expected_output="e", agent=clerk)])
 
+def finished():
+    own, llms[sys.argv[2]] = llms[sys.argv[2]], ScriptedLLM(["done"])
+    thread = crew().kickoff().thread_id
+    llms[sys.argv[2]] = own
+    return thread
+
+def replayed():
+    finished()
+    again = crew()
+    return again.replay("mail")
+
 class Office(Flow):
     @start()
     def work(self):
@@ -33,6 +44,8 @@ runs = {
     "akickoff": lambda: asyncio.run(crew().akickoff(thread_id="t")),
     "each": lambda: crew().kickoff_for_each([{}]),
     "flow": lambda: Office().kickoff(),
+    "fork": lambda: crew().fork("mail", thread_id=finished()),
+    "replay": lambda: replayed(),
 }
 runs[sys.argv[1]]()
 """
@@ -49,7 +62,7 @@ def failed(tmp_path: Path, *arguments: str, **environment: str) -> list[str]:
     return done.stderr.splitlines()
 
 
-@pytest.mark.parametrize("run", ["kickoff", "akickoff", "each", "flow"])
+@pytest.mark.parametrize("run", ["kickoff", "akickoff", "each", "flow", "fork", "replay"])
 @pytest.mark.parametrize(("llm", "says"), [("key", "wrong key"), ("code", "ConnectionError: the provider is down")])
 def test_a_failed_run_shows_the_users_code_the_error_and_its_place(run: str, llm: str, says: str, tmp_path: Path):
     lines = failed(tmp_path, run, llm)

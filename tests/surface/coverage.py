@@ -159,16 +159,21 @@ def report() -> str:
 
 
 _TOLD = """\
-# Coverage of CrewAI's surface
+# Which names of CrewAI are here
 
-Counted name by name from the public modules of two releases, written by `make coverage` and held by a test.
+`crewgraph check .` tells which names your project uses, and whether they are here. This page counts all names in the public
+modules of two releases of CrewAI. `make coverage` writes it, and a test compares it with the code.
 
-- **work**: `from crewai... import name` gives a working object, the same one wherever CrewAI has the same one. Names that a
-  module merely imports from another one count, too: they are found there.
-- **absent with a reason**: the import fails, and says why and what to do instead.
-- **missing**: neither. Each of them stands in `tests/surface/gaps.toml`, with why.
-- **fields and methods**: fields (with their defaults), methods (with the names of their parameters) and properties of the
-  classes that are here; **as theirs** is the share that is there and agrees. The others stand in the same file.
+| column | counts |
+|---|---|
+| names | names in the modules of this area, with those that a module only imports from another |
+| work | names for which `from crewai... import name` gives a working object |
+| absent with a reason | names whose `ImportError` says why they are not here, and what to use instead |
+| missing | names that are neither; `tests/surface/gaps.toml` says why |
+| fields and methods | fields, methods and properties of the classes that are here |
+| as theirs | the share of these with CrewAI's default or parameters; the others are in `tests/surface/gaps.toml` |
+
+A name that is here may still behave differently: see [differences](differences.md).
 """
 
 

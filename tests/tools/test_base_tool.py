@@ -81,7 +81,7 @@ def test_a_tool_keeps_its_description_and_renders_it_for_models():
     assert search.description == "Finds pages."
     assert search.description_updated is False
     assert search.spec == {
-        "name": "Search_the_web",
+        "name": "search_the_web",
         "description": "Finds pages.",
         "parameters": {
             "type": "object",
@@ -90,7 +90,7 @@ def test_a_tool_keeps_its_description_and_renders_it_for_models():
         },
     }
     assert search.prompt_text == (
-        'Search_the_web: Finds pages.\nArguments: {\n  "query": string\n  "limit": integer  // default 3\n}'
+        'search_the_web: Finds pages.\nArguments: {\n  "query": string\n  "limit": integer  // default 3\n}'
     )
     assert Weather().prompt_text == 'weather: Tells the weather.\nArguments: {\n  "city": string  // the city\n}'
 

@@ -33,7 +33,7 @@ def test_it_has_crewais_name_and_arguments():
     assert tool.name == "Add image to content"
     assert list(tool.spec["parameters"]["properties"]) == ["image_url", "action"]
     assert tool.spec["parameters"]["required"] == ["image_url"]
-    assert tool.spec["name"] == "Add_image_to_content"
+    assert tool.spec["name"] == "add_image_to_content"
 
 
 def test_it_returns_a_message_with_the_question_and_the_image():

@@ -72,12 +72,12 @@ def test_a_result_without_a_schema_is_a_text_or_json():
 
 def test_a_tool_has_a_type_and_a_formatted_description():
     assert Till().tool_type == f"{__name__}.Till"
-    assert Till().formatted_description.startswith("Till_till: The price of a fruit.")
+    assert Till().formatted_description.startswith("till_till: The price of a fruit.")
     assert Till().to_structured_tool().formatted_description == Till().formatted_description
 
 
 def test_a_tool_may_format_its_results_for_the_model(mode: Mode):
-    llm = ScriptedLLM([ToolUse("sign", {"fruit": "fig"}), ToolUse("Till_till", {"fruit": "fig"}), "done"])
+    llm = ScriptedLLM([ToolUse("sign", {"fruit": "fig"}), ToolUse("till_till", {"fruit": "fig"}), "done"])
     agent = Agent(role="A", goal="G", backstory="B", llm=llm, tools=[Sign(), Till()])
     crew = Crew(agents=[agent], tasks=[Task(description="Do", expected_output="It", agent=agent)])
     mode.kickoff(crew)

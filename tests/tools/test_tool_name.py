@@ -4,16 +4,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crewgraph.tools.structured import find_tool, model_name
+from crewgraph.text import model_name
+from crewgraph.tools.structured import find_tool
 
 
 @pytest.mark.parametrize(
     ("title", "name"),
     [
         ("search", "search"),
-        ("Search the web!", "Search_the_web"),
-        ("Résumé-reader", "Resume-reader"),
+        ("Search the web!", "search_the_web"),
+        ("MySearchTool", "my_search_tool"),
+        ("HTTPServer", "http_server"),
+        ("Read a file's content", "read_a_files_content"),
+        ("Foo\u2019s \u201cbar\u201d", "foos_bar"),
+        ("Résumé-reader", "resume_reader"),
         ("a.b/c", "a_b_c"),
+        ("__init__", "init"),
+        ("Tool (v2)", "tool_v2"),
     ],
 )
 def test_a_title_becomes_a_name_that_every_provider_takes(title: str, name: str):
@@ -29,7 +36,9 @@ def test_titles_that_lose_letters_stay_different():
 
 @given(st.text())
 def test_every_name_is_valid(title: str):
-    assert re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", model_name(title))
+    name = model_name(title)
+    assert re.fullmatch(r"[a-z0-9_]{1,64}", name)
+    assert model_name(name) == name
 
 
 def test_a_tool_is_found_by_what_a_model_writes():

@@ -126,7 +126,7 @@ def test_every_kind_of_tool_works_sync_and_async(source: Any, result: str, mode:
 def test_an_adapted_tool_is_a_tool_of_the_core():
     adapted: protocols.Tool = as_tool(Repeat(once=True))
     guarded: protocols.Tool = GuardedTool(as_tool(Repeat()))
-    assert (adapted.name, adapted.once) == ("Repeat_it", True)
+    assert (adapted.name, adapted.once) == ("repeat_it", True)
     assert guarded.spec["parameters"]["required"] == ["text"]
     assert as_tool(as_tool(shout)).spec == {
         "name": "shout",
@@ -152,12 +152,12 @@ def test_other_values_are_rejected(value: Any, text: str):
 def test_two_tools_with_one_name_are_refused_and_one_given_twice_is_not():
     repeat = Repeat()
     assert list(as_tools([repeat, shout, repeat, plain_function, plain_function])) == [
-        "Repeat_it",
+        "repeat_it",
         "shout",
         "plain_function",
     ]
     with pytest.raises(
-        DefinitionError, match=r"`Repeat_it`: `Repeat it` \(.*\.Repeat\) and `Repeat.it` \(.*\.Repeat\)"
+        DefinitionError, match=r"`repeat_it`: `Repeat it` \(.*\.Repeat\) and `Repeat.it` \(.*\.Repeat\)"
     ):
         as_tools([repeat, Repeat(name="Repeat.it")])
 
@@ -189,11 +189,11 @@ class Unspeakable(Exception):
 @pytest.mark.parametrize(
     ("error", "text"),
     [
-        (ValueError("bad {x.__class__}"), "`Repeat_it` failed: ValueError: bad {x.__class__}"),
-        (KeyError(), "`Repeat_it` failed: KeyError"),
-        (StopIteration("end"), "`Repeat_it` failed: RuntimeError: StopIteration was raised: end"),
-        (Unspeakable(), "`Repeat_it` failed: Unspeakable: (its text cannot be had: RuntimeError)"),
-        (NotImplementedError("later"), "`Repeat_it` failed: NotImplementedError: later"),
+        (ValueError("bad {x.__class__}"), "`repeat_it` failed: ValueError: bad {x.__class__}"),
+        (KeyError(), "`repeat_it` failed: KeyError"),
+        (StopIteration("end"), "`repeat_it` failed: RuntimeError: StopIteration was raised: end"),
+        (Unspeakable(), "`repeat_it` failed: Unspeakable: (its text cannot be had: RuntimeError)"),
+        (NotImplementedError("later"), "`repeat_it` failed: NotImplementedError: later"),
     ],
 )
 def test_a_failing_tool_is_reported_to_the_model_and_logged(
@@ -266,7 +266,7 @@ def test_a_validator_that_fails_in_its_own_way_is_a_refusal():
             raise KeyError(value)
 
     guarded = GuardedTool(as_tool(Repeat(args_schema=Picky)))
-    assert guarded.prepare({"text": "x"}) == Refusal("`Repeat_it` failed: KeyError: 'x'")
+    assert guarded.prepare({"text": "x"}) == Refusal("`repeat_it` failed: KeyError: 'x'")
 
 
 def test_a_reached_usage_limit_is_an_observation(mode: Mode):
@@ -467,7 +467,7 @@ def test_a_tool_for_langchain_keeps_its_name_schema_and_nested_arguments():
             return " ".join(stop["city"] for stop in stops)
 
     converted = Plan(result_as_answer=True).to_langchain()
-    assert (converted.name, converted.description, converted.return_direct) == ("Plan_a_trip", "Plans.", True)
+    assert (converted.name, converted.description, converted.return_direct) == ("plan_a_trip", "Plans.", True)
     assert converted.invoke({"stops": [{"city": "Oslo"}]}) == "Oslo"
     assert as_tool(Plan()).run({"stops": [{"city": "Oslo"}]}, {}) == "Oslo"
 

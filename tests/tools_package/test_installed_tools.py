@@ -39,7 +39,7 @@ def document(folder: Path, kind: str) -> str:
 def test_a_tool_of_the_package_is_a_tool_of_crewgraph(tools: Any):
     made = tools.FileReadTool()
     assert isinstance(made, BaseTool)
-    assert as_tool(made).name == "Read_a_file_s_content"
+    assert as_tool(made).name == "read_a_files_content"
 
 
 def test_a_file_is_read(mode: Mode, tools: Any, files: Path):

@@ -14,15 +14,20 @@ from crewgraph.definitions.agent.agent import Agent, BaseAgent
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.task.task import Task
 from crewgraph.deprecations import user_stacklevel
+from crewgraph.llm.capabilities import input_modalities
 from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
 from crewgraph.text import slug
 from crewgraph.tools.adapt import as_tool
 from crewgraph.tools.code import is_code_interpreter
+from crewgraph.tools.injected import InjectionFailed
 from crewgraph.tools.mcp.tool import overriding_resolver
 from crewgraph.tools.use import GuardedTool
 
 __all__ = ["AgentBinding", "bind_agent", "capability_tools", "granted_tools", "guarded_tools"]
+
+_PASSING = (InjectionFailed, JournalError)
+"""What ends the task where a tool raises it: no model can do anything about it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +114,11 @@ def capability_tools(
     """
     tools: list[object] = []
     if isinstance(agent, Agent):
-        tools += agent.get_multimodal_tools() if agent.multimodal else []
+        tools += (
+            agent.get_multimodal_tools()
+            if agent.multimodal and "image" not in input_modalities([agent.llm], "")
+            else []
+        )
         if agent.allow_code_execution and not any(map(is_code_interpreter, user_tools)):
             tools += agent.get_code_execution_tools()
     tools = [tool for tool in tools if not any(isinstance(other, type(tool)) for other in user_tools)]
@@ -129,7 +138,7 @@ def guarded_tools(sources: Sequence[object], adapted: dict[int, GuardedTool], wh
     tools: dict[str, GuardedTool] = {}
     for source in sources:
         if id(source) not in adapted:
-            adapted[id(source)] = GuardedTool(as_tool(source), passing=(JournalError,))
+            adapted[id(source)] = GuardedTool(as_tool(source), passing=_PASSING)
         tool = adapted[id(source)]
         if tools.get(tool.name, tool) is not tool:
             tool = _numbered(tool, tools, where)
@@ -145,4 +154,4 @@ def _numbered(tool: GuardedTool, tools: Mapping[str, GuardedTool], where: str) -
         "Rename one of them, so that the model knows which is which.",
         stacklevel=user_stacklevel(),
     )
-    return GuardedTool(tool.tool.named(name), passing=(JournalError,))
+    return GuardedTool(tool.tool.named(name), passing=_PASSING)

@@ -42,7 +42,7 @@ def with_cache(tool: GuardedTool, agent: BaseAgent, crew: Crew | None) -> "Guard
 
 def is_cacheable(tool: "GuardedTool | CachedTool", agent: BaseAgent, crew: Crew | None) -> bool:
     """Whether there is a cache for a tool, and neither the agent, the crew nor the tool disables it."""
-    if tool.once or not agent.cache or (crew is not None and not crew.cache):
+    if tool.once or tool.tool.reads_state or not agent.cache or (crew is not None and not crew.cache):
         return False
     return crew is not None or configured_cache_handler(agent, crew) is not None
 

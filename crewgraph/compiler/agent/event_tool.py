@@ -21,7 +21,7 @@ from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.task.task import Task
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.tool import ToolUsageErrorEvent, ToolUsageFinishedEvent, ToolUsageStartedEvent
-from crewgraph.hooks.points import HookAborted, InterceptionPoint, tool_key
+from crewgraph.hooks.points import HookAborted, InterceptionPoint
 from crewgraph.hooks.registry import adispatch, dispatch, hooks_at
 from crewgraph.hooks.tool_hooks import ToolCallHookContext, after_tool_call_reducer, before_tool_call_reducer
 from crewgraph.schema import PlainDict
@@ -73,7 +73,7 @@ class FailingTool:
         """Return a record of the failure and its call; None if the failure is ignored."""
         if self.policy is ToolFailurePolicy.IGNORE:
             return None
-        return record_of(ToolFailure.model_validate(failure), tool_key(self.name), args, self.agent, self.task)
+        return record_of(ToolFailure.model_validate(failure), self.name, args, self.agent, self.task)
 
     def report(self, args: PlainDict | str, failure: dict[str, object]) -> None:
         """Emit the event of the failure, unless it is ignored."""
@@ -160,9 +160,7 @@ class ToolHooks:
     def _context(self, args: PlainDict, result: str | None = None, raw: object = None) -> ToolCallHookContext:
         source = self.tool.source
         tool = source.to_structured_tool() if isinstance(source, BaseTool) else source
-        return ToolCallHookContext(
-            tool_key(self.tool.name), deepcopy(args), tool, self.agent, self.task, self.crew, result, raw
-        )
+        return ToolCallHookContext(self.tool.name, deepcopy(args), tool, self.agent, self.task, self.crew, result, raw)
 
     def _use_of(self, args: PlainDict, context: ToolCallHookContext) -> HookedToolUse:
         changed = plain(context.tool_input)
@@ -204,6 +202,16 @@ class EventTool:
         return self.tool.once
 
     @property
+    def former_name(self) -> str:
+        """The name that models used in earlier versions, empty if it is the same."""
+        return self.tool.tool.former_name
+
+    @property
+    def reads_state(self) -> bool:
+        """Whether it reads the agent's state, a store or the run's context."""
+        return self.tool.tool.reads_state
+
+    @property
     def require_approval(self) -> bool | Callable[..., object]:
         """Whether calls need a person's approval, or a function that decides by the arguments."""
         return self.tool.tool.require_approval
@@ -223,7 +231,7 @@ class EventTool:
 
     def effect(self, args: PlainDict) -> Effect:
         """Return the effect of calling the tool with these arguments."""
-        return ToolCall(tool=self, args=args)
+        return ToolCall(tool=self, args=args, former_name=self.tool.tool.former_name)
 
     def run(self, args: PlainDict, config: "RunnableConfig") -> ToolOutcome:
         started, hooks = self.report_start(args), self.hooks
@@ -326,7 +334,7 @@ class EventTool:
 
     def _event_fields(self, args: PlainDict) -> dict[str, Any]:
         return {
-            "tool_name": self.tool.tool.title,
+            "tool_name": self.name,
             "tool_args": args,
             "tool_class": type(self.tool.tool.source).__name__,
             "agent": self.agent,

@@ -12,6 +12,7 @@ from inspect import isbuiltin
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from crewgraph.compiler.agent.binding import AgentBinding
+from crewgraph.compiler.agent.models import llm_of
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.messages import Message
 from crewgraph.definitions.agent.last_run import AgentFinish
@@ -77,8 +78,14 @@ def has_terminal() -> bool:
 
 
 def _is_input_replaced() -> bool:
+    if isbuiltin(builtins.input) or builtins.input.__module__ == _BLOCKING_GUARD:
+        return False
     # A kernel knows whether its frontend lets people type; without one (`nbconvert`), asking would be an error.
-    return not isbuiltin(builtins.input) and getattr(getattr(builtins.input, "__self__", None), "_allow_stdin", True)
+    return getattr(getattr(builtins.input, "__self__", None), "_allow_stdin", True)
+
+
+_BLOCKING_GUARD = "blockbuster.blockbuster"
+"""The module that wraps `input` in LangGraph's development server, to find blocking calls; nobody can type there."""
 
 
 def ask_at_terminal(prompt: str) -> str:
@@ -263,7 +270,7 @@ class WorkInReview:
     def __init__(self, binding: AgentBinding, task: Task, messages: Sequence[Message]) -> None:
         self._binding = binding
         self.task, self.crew, self.agent = task, binding.crew, binding.agent
-        self.llm: Any = binding.agent.llm
+        self.llm: Any = llm_of(binding.agent)
         self.messages: list[Any] = openai_messages(messages)
         self.ask_for_human_input = bool(task.human_input)
 

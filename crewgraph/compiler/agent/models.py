@@ -43,6 +43,7 @@ __all__ = [
     "controllers_of",
     "first_llm",
     "isolated_tool_cache",
+    "llm_of",
     "model_of",
     "structured_model_of",
 ]
@@ -116,6 +117,12 @@ def structured_model_of(
     """Return a model like that of `model_of` that answers with a structure in its own way; None if it has none."""
     model = structured_model(as_model(llm), structure)
     return None if model is None else _wrapped(model, controllers_of(agent, crew), llm, agent, task, crew)
+
+
+def llm_of(agent: BaseAgent) -> object:
+    """Return the model of an agent in the current run: the one that the run was given for all agents, else its own."""
+    meter = METER.get()
+    return agent.llm if meter is None else meter.model or agent.llm
 
 
 def model_of(llm: object, agent: BaseAgent, task: Task | None, crew: Crew | None) -> Model:

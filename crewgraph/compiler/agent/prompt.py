@@ -78,7 +78,12 @@ class Opening:
 
     @property
     def _texts(self) -> dict[str, str]:
-        return {"role": self.briefing.role, "goal": self.briefing.goal, "backstory": self.briefing.backstory}
+        briefing = self.briefing
+        return {
+            "role": briefing.role.rstrip(),
+            "goal": briefing.goal.rstrip(),
+            "backstory": briefing.backstory.rstrip(),
+        }
 
     @property
     def _system_text(self) -> str:
@@ -196,7 +201,7 @@ class AgentConversation:
 
     @property
     def _texts(self) -> dict[str, str]:
-        return {field: self.agent.written(field) for field in ("role", "goal", "backstory")}
+        return {field: self.agent.written(field).rstrip() for field in ("role", "goal", "backstory")}
 
     @property
     def _system_text(self) -> str:

@@ -6,16 +6,18 @@ read are repaired by `function_calling_llm`, where there is one.
 
 import dataclasses
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol, cast
 
+from langchain_core.messages import convert_to_messages
 from pydantic import BaseModel
 
 from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.compiler.agent.dialogue import Dialogue, is_too_long
 from crewgraph.compiler.agent.inbox import read_inbox_reply
+from crewgraph.compiler.agent.models import llm_of
 from crewgraph.compiler.agent.people import APPROVAL, Asker
 from crewgraph.compiler.agent.protocol import (
     Action,
@@ -28,20 +30,32 @@ from crewgraph.compiler.agent.protocol import (
 )
 from crewgraph.compiler.agent.toolbox import PreparedCall, PreparedTool, Toolbox, ToolOutcome
 from crewgraph.core.digests import Transcript
-from crewgraph.core.effects import Body, Call, Effect, EffectFailed, ModelCall, Notify, OutcomeUnknown, Together
+from crewgraph.core.effects import (
+    Body,
+    Call,
+    Effect,
+    EffectFailed,
+    ModelCall,
+    Notify,
+    OutcomeUnknown,
+    Together,
+    ToolCall,
+)
 from crewgraph.core.messages import Content, Message, Reply, ToolSpec
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
 from crewgraph.errors import OutputInvalid, ToolFailed
 from crewgraph.llm.capabilities import context_window_of
+from crewgraph.llm.conversation import openai_messages
 from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.llm.structure import reply_structure
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
 from crewgraph.redaction import redacted_logger
-from crewgraph.schema import PlainDict
+from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import extract_json
 from crewgraph.tools.arguments import Refusal
+from crewgraph.tools.injected import with_agent_state
 from crewgraph.tools.structured import prompt_text
 
 __all__ = [
@@ -92,8 +106,18 @@ def _request_approval(call: PreparedCall, asker: Asker) -> Body[RequestedCall]:
     tool, rejection = call.tool, None
     while True:
         args_json = json.dumps(call.args, ensure_ascii=False, indent=2)
-        question = asker.book.slice("asking_approval", agent=asker.agent, tool=tool.name, args=args_json)
-        reply = yield asker.ask(APPROVAL, question, "tools", tool=tool.name, args=call.args, refused=rejection)
+        ask, former = (
+            asker.ask(
+                APPROVAL,
+                asker.book.slice("asking_approval", agent=asker.agent, tool=name, args=args_json),
+                "tools",
+                tool=name,
+                args=call.args,
+                refused=rejection,
+            )
+            for name in (tool.name, tool.former_name)
+        )
+        reply = yield replace(ask, former=former.question if tool.former_name else None)
         verdict = _parse_verdict(read_inbox_reply(reply, tool.name))
         if verdict is True:
             return RequestedCall(call)
@@ -247,6 +271,9 @@ class ReActContext:
     asker: Asker
     """Asks people for approval."""
 
+    inputs: PlainMapping = field(default_factory=dict[str, object])
+    """The inputs of the run."""
+
     step_callback: Callable[..., object] | None = None
     counts: dict[str, int] = field(default_factory=dict[str, int])
     """Number of tool calls ("used") and of failed ones ("errors")."""
@@ -273,7 +300,7 @@ class ReActContext:
 
     def window(self) -> int:
         """Return the size of the model's context window, in tokens."""
-        return context_window_of(self.binding.agent.llm, self.model.name)
+        return context_window_of(llm_of(self.binding.agent), self.model.name)
 
     def ask(self, transcript: Transcript) -> Body[Reply]:
         """Request a reply outside of the conversation."""
@@ -383,9 +410,14 @@ def _complete(
     context: ReActContext, transcript: Transcript, specs: tuple[ToolSpec, ...], stop: tuple[str, ...]
 ) -> Body[Reply]:
     """Request a reply, retrying failures that have not been retried at a lower level."""
+    former = None
+    if context.tools.former_specs is not None:
+        former = partial(_former_request, context, transcript, specs, stop)
     while True:
         try:
-            reply: Reply = yield ModelCall(model=context.model, transcript=transcript, tools=specs, stop=stop)
+            reply: Reply = yield ModelCall(
+                model=context.model, transcript=transcript, tools=specs, stop=stop, former=former
+            )
         except EffectFailed as failure:
             if context.retries_left < 1 or failure.package.startswith(_RETRIES_HANDLED_BY):
                 raise
@@ -393,6 +425,22 @@ def _complete(
         else:
             context.usage.answered(context.model, reply)
             return reply
+
+
+def _former_request(
+    context: ReActContext, transcript: Transcript, specs: tuple[ToolSpec, ...], stop: tuple[str, ...]
+) -> ModelCall:
+    """Return a request under the names that tools had in earlier versions, whose records hold its answer."""
+    tools, messages = context.tools, [message.copy() for message in transcript.messages]
+    for message in messages:
+        if isinstance(content := message["content"], str):
+            message["content"] = tools.in_former_names(content)
+    return ModelCall(
+        model=context.model,
+        transcript=Transcript(messages),
+        tools=(tools.former_specs or specs) if specs else (),
+        stop=stop,
+    )
 
 
 def _request_correction(context: ReActContext, dialogue: Dialogue, malformed: Malformed) -> None:
@@ -409,9 +457,10 @@ def _run_actions(
     requests: list[RequestedCall] = []
     for action in actions.actions:
         requests.append((yield from _resolve_action(context, action)))
-    results = iter(
-        (yield from _run_calls(context, [request.call.effect for request in requests if request.call is not None]))
-    )
+    calls = [request.call.effect for request in requests if request.call is not None]
+    if context.tools.reads_state:
+        calls = _with_state(context, dialogue, calls)
+    results = iter((yield from _run_calls(context, calls)))
     outcomes = [request.outcome or _note_changed_args(context, request, next(results)) for request in requests]
     yield from _record_failures(context, actions, requests, outcomes)
     _append_results(dialogue, reply, actions, outcomes)
@@ -483,6 +532,17 @@ def _prepare_call(context: ReActContext, action: Action) -> Body[PreparedCall | 
         return prepared
     repaired = yield from repair_arguments(action, tool, prepared["text"], model, context.book, context.usage)
     return repaired or prepared
+
+
+def _with_state(context: ReActContext, dialogue: Dialogue, effects: Sequence[Effect]) -> list[Effect]:
+    """Return calls of tools that find the state of the agent: the conversation so far, and the inputs of the run."""
+    inputs, messages = dict(context.inputs), tuple(dialogue.transcript.messages)
+
+    def state() -> PlainDict:
+        return {**inputs, "inputs": inputs, "messages": convert_to_messages(openai_messages(messages))}
+
+    configure = partial(with_agent_state, state=state)
+    return [replace(effect, configure=configure) if isinstance(effect, ToolCall) else effect for effect in effects]
 
 
 def _run_calls(context: ReActContext, calls: list[Effect]) -> Body[list[ToolOutcome]]:

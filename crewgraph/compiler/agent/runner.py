@@ -36,7 +36,7 @@ from crewgraph.definitions.placeholders import split_at_slot
 from crewgraph.errors import TimeLimitReached
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.overrides import override_of
-from crewgraph.schema import PlainDict
+from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import extract_json
 from crewgraph.tools.failure import ToolFailureRecord
 from crewgraph.tools.memory import RecallMemoryTool, RememberTool
@@ -66,8 +66,9 @@ class AgentRunner:
         report: AgentReport,
         usage: UsageLedger,
         structure: type[BaseModel] | None = None,
+        inputs: PlainMapping | None = None,
     ) -> None:
-        self.resources, self._structure = resources, structure
+        self.resources, self._structure, self._inputs = resources, structure, inputs or {}
         self._binding, self._agent, self._task = resources.binding, resources.agent, resources.task
         self._book, self._role, self._report, self._usage = resources.book, role, report, usage
         self._knowledge: str | None = None
@@ -336,6 +337,7 @@ class AgentRunner:
             usage=self._usage,
             observer=self,
             asker=self.asker,
+            inputs=self._inputs,
             step_callback=self._step_callback,
             counts=self._report.counts,
             retries_left=agent.max_retry_limit if agent else 0,

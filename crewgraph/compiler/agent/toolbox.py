@@ -1,7 +1,7 @@
 """The tools of an agent as the loop uses them: listed for the model, looked up by name, their arguments validated."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NotRequired, Protocol, TypedDict
@@ -40,6 +40,16 @@ class ToolOutcome(TypedDict):
 
 class PreparedTool(Tool, Protocol):
     """A tool that validates the arguments a model wrote; its results are `ToolOutcome`s."""
+
+    @property
+    def former_name(self) -> str:
+        """The name that models used in earlier versions, empty if it is the same."""
+        ...
+
+    @property
+    def reads_state(self) -> bool:
+        """Whether it reads the agent's state, a store or the run's context."""
+        ...
 
     @property
     def require_approval(self) -> bool | Callable[..., object]:
@@ -95,7 +105,27 @@ class Toolbox:
     @cached_property
     def described(self) -> str:
         """Names, descriptions and arguments of the tools, for prompts."""
-        return "\n\n".join(prompt_text(spec) for spec in self.specs)
+        return _described(self.specs)
+
+    @cached_property
+    def former_specs(self) -> tuple[ToolSpec, ...] | None:
+        """The specs under the names of earlier versions; None if they are the same."""
+        for tool in self._tools.values():
+            if tool.former_name:
+                return tuple({**tool.spec, "name": tool.former_name or tool.name} for tool in self._tools.values())
+        return None
+
+    @cached_property
+    def reads_state(self) -> bool:
+        """Whether any of them reads the agent's state, a store or the run's context."""
+        return any(tool.reads_state for tool in self._tools.values())
+
+    def in_former_names(self, text: str) -> str:
+        """Return a text of a prompt as earlier versions wrote it."""
+        specs = self.former_specs or self.specs
+        return text.replace(self.described, _described(specs)).replace(
+            self.listed, ", ".join(spec["name"] for spec in specs)
+        )
 
     def prepare_call(self, name: str, raw_args: PlainDict | str) -> PreparedCall | ToolOutcome:
         """Return the call that a model requested, or the outcome that tells the model why there is none."""
@@ -113,6 +143,10 @@ class Toolbox:
             return self._tools[name]
         plain = _plain_name(name)
         return next((tool for candidate, tool in self._tools.items() if _plain_name(candidate) == plain), None)
+
+
+def _described(specs: Iterable[ToolSpec]) -> str:
+    return "\n\n".join(prompt_text(spec) for spec in specs)
 
 
 def _failed_outcome(text: str, reason: ToolFailureReason, code: str | None = None) -> ToolOutcome:

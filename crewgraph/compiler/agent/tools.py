@@ -14,7 +14,7 @@ from crewgraph.compiler.agent.executor import Executor, create_executor, may_hav
 from crewgraph.compiler.agent.external_tools import load_external_tools
 from crewgraph.compiler.agent.files import NO_FILES, AvailableFiles
 from crewgraph.compiler.agent.memory_calls import Memories, memories_of
-from crewgraph.compiler.agent.models import structured_model_of
+from crewgraph.compiler.agent.models import llm_of, structured_model_of
 from crewgraph.compiler.agent.react_graph import react_graph
 from crewgraph.compiler.agent.toolbox import PreparedTool, Toolbox
 from crewgraph.core.effects import Body, Call
@@ -162,7 +162,7 @@ class AgentResources:
     @cached_property
     def model(self) -> Model:
         """The agent's model."""
-        return self.model_for(self.agent.llm)
+        return self.model_for(llm_of(self.agent))
 
     def model_for(self, llm: object) -> Model:
         """Return a model that works on behalf of this agent."""
@@ -181,7 +181,7 @@ class AgentResources:
     def converter_llm(self) -> object:
         """The same model, as the user gave it."""
         llm = self._function_calling_llm
-        return self.agent.llm if llm is None else llm
+        return llm_of(self.agent) if llm is None else llm
 
     @property
     def converter_override(self) -> Callable[..., object] | None:
@@ -247,7 +247,7 @@ class AgentResources:
         files = extension("files")
         if self.executor is not None:
             return files(records=self.file_records)
-        sight = input_modalities(self.agent.llm, self.model.name)
+        sight = input_modalities(llm_of(self.agent), self.model.name)
         return files(records=self.file_records, sight=sight, tool=slug("read_file", taken=set(tools)))
 
     def _as_event_tools(

@@ -232,6 +232,9 @@ class Granularity:
     after: tuple[str, ...] = ()
     """Nodes to interrupt after."""
 
+    context_schema: type[Any] | None = None
+    """The context that runs may be given."""
+
     channels: Mapping[str, object] = field(default_factory=dict[str, object])
     """Channels beside the inputs and those of tasks, with their types."""
 
@@ -313,6 +316,7 @@ def crew_graph(
             "CrewInput", [INPUTS], {name: form.channels[name] for name in form.channels if name == MESSAGES}
         ),
         output_schema=schema("CrewResult", outputs, form.channels),
+        context_schema=form.context_schema,
     )
     if planning is None:
         wire_sequential(graph, tasks, form.node)

@@ -31,8 +31,12 @@ class CrewInput:
     conversed: str | None = None
     """The placeholder that takes the last message of a conversation; None if the graph takes part in none."""
 
-    def read(self, value: object) -> object:
+    def read(self, value: object, defaults: PlainMapping) -> object:
         """Return an input as the graph takes it: `{"topic": "rain"}` is `{"inputs": {"topic": "rain"}}`.
+
+        Args:
+            value: what the caller gave.
+            defaults: values of placeholders for which it has none.
 
         Raises:
             RunError: It has keys that nothing reads.
@@ -49,8 +53,9 @@ class CrewInput:
             )
         inputs: object = given.get(INPUTS, {}) if is_state else given
         if isinstance(inputs, Mapping):
-            self._check_complete(cast("PlainMapping", inputs))
-        return given if is_state else {INPUTS: given}
+            inputs = {**defaults, **cast("PlainMapping", inputs)}
+            self._check_complete(inputs)
+        return {**given, INPUTS: inputs} if is_state else {INPUTS: inputs}
 
     def with_last_message(self, value: object) -> object:
         """Return an input with the last message of its conversation among the inputs, if the graph takes part in one.

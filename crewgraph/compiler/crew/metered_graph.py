@@ -15,6 +15,7 @@ from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 
+from crewgraph.compiler.crew.context import CrewRunContext, read_context
 from crewgraph.compiler.crew.inputs import CrewInput
 from crewgraph.core.draining import ActiveNodes
 from crewgraph.core.limits import METER, Meter, Place, Stopped, metering
@@ -45,12 +46,21 @@ class RunMeter(ActiveNodes):
         resumed: whether the run may continue one from an earlier process.
         thread: the thread id; None if the run has no thread of its own.
         checkpointed: whether the run is checkpointed.
+        context: what the run was given beside its input; its limits count instead of the crew's.
     """
 
     def __init__(
-        self, crew: Crew, parent: Meter | None, *, resumed: bool, thread: str | None, checkpointed: bool
+        self,
+        crew: Crew,
+        parent: Meter | None,
+        *,
+        resumed: bool,
+        thread: str | None,
+        checkpointed: bool,
+        context: CrewRunContext | None = None,
     ) -> None:
         super().__init__(parent)
+        self.context, self.model = context, None if context is None else context.model
         for name in BUDGETS:
             validate_budget(name, getattr(crew, name))  # may have changed since the crew was created
         self.crew, self.resumed, self.thread, self.checkpointed = crew, resumed, thread, checkpointed
@@ -70,7 +80,8 @@ class RunMeter(ActiveNodes):
 
     @property
     def deadline(self) -> float | None:
-        seconds, outer = self.crew.max_seconds, None if self.around is None else self.around.deadline
+        seconds = self.crew.max_seconds if self.context is None else self.limit("max_seconds")
+        outer = None if self.around is None else self.around.deadline
         if seconds is None:
             return outer
         own_deadline = self._started_at + seconds - self._seconds_before
@@ -92,7 +103,7 @@ class RunMeter(ActiveNodes):
     def add(self, used: Iterable[Any]) -> None:
         entries = list(used)
         super().add(entries)
-        if self.crew.max_tokens is None and self.crew.max_cost is None:
+        if self.context is None and self.crew.max_tokens is None and self.crew.max_cost is None:
             return
         for _, model, tokens in entries:
             is_silent = tokens.get("successful_requests") and not tokens.get("total_tokens")
@@ -106,14 +117,19 @@ class RunMeter(ActiveNodes):
 
     def check(self, model: str | None) -> None:
         crew = self.crew
-        if crew.max_tokens is None and crew.max_cost is None and crew.max_seconds is None:
+        if self.context is None and crew.max_tokens is None and crew.max_cost is None and crew.max_seconds is None:
             return
-        if crew.max_cost is not None:
+        if self.limit("max_cost") is not None:
             self._check_prices(model)
         for budget in BUDGETS:
-            limit = getattr(crew, budget)
+            limit = self.limit(budget)
             if limit is not None and self.spent(budget) >= limit:
                 raise Stopped(self, partial(self._exceeded, budget, limit))
+
+    def limit(self, budget: str) -> float | None:
+        """Return a limit of the run: that of its context, else the crew's."""
+        given: float | None = None if self.context is None else getattr(self.context, budget)
+        return getattr(self.crew, budget) if given is None else given
 
     def error_of(self, stop: Stopped) -> BaseException:
         """Return what the run raises for a limit that was reached: its own error, or the same for an enclosing run's."""
@@ -272,7 +288,7 @@ class MeteredGraph(InlineGraph):
         Raises:
             BudgetExceeded: the run has used up a budget of the crew.
         """
-        input, meter = self._opened(input, config)
+        input, meter = self._opened(input, config, kwargs.get("context"))
         config = config if self.run_name is None else named_run(config, self.run_name)
         steps = cast("Any", super().stream(input, config, **kwargs))
         try:
@@ -297,7 +313,7 @@ class MeteredGraph(InlineGraph):
         Raises:
             BudgetExceeded: the run has used up a budget of the crew.
         """
-        input, meter = self._opened(input, config)
+        input, meter = self._opened(input, config, kwargs.get("context"))
         config = config if self.run_name is None else named_run(config, self.run_name)
         steps = cast("Any", super().astream(input, config, **kwargs))
         try:
@@ -316,13 +332,21 @@ class MeteredGraph(InlineGraph):
             with metering(meter):
                 await steps.aclose()
 
-    def _opened(self, input: object, config: RunnableConfig | None) -> tuple[object, RunMeter]:
+    def _opened(self, input: object, config: RunnableConfig | None, context: object = None) -> tuple[object, RunMeter]:
         """Return the input as the nodes take it, and the meter of the run."""
         parent, current = var_child_runnable_config.get() or {}, config or {}
         place = place_of({"configurable": {**parent.get("configurable", {}), **current.get("configurable", {})}})
         stored = place.saver is not None if self.checkpointer in (None, True) else self.checkpointer is not False
+        # Another schema is the caller's own, for its tools; a node of a larger graph is not the one that it was given to.
+        own = (
+            read_context(context) if cast("object", self.context_schema) is CrewRunContext and not place.task else None
+        )
         if self.input_form is not None:  # a node of a larger graph is given that graph's state
-            input = self.input_form.with_last_message(input) if place.task else self.input_form.read(input)
+            input = (
+                self.input_form.with_last_message(input)
+                if place.task
+                else self.input_form.read(input, {} if own is None else own.inputs)
+            )
         is_resumed = input is None or isinstance(input, Command) or place.again
         meter = RunMeter(
             self.crew,
@@ -330,6 +354,7 @@ class MeteredGraph(InlineGraph):
             resumed=is_resumed,
             thread=place.thread or None if stored and not place.task else None,
             checkpointed=stored,
+            context=own,
         )
         return cast("object", input), meter
 

@@ -189,6 +189,7 @@ class FlowForm:
         checkpointer: Any = None,
         store: object = None,
         name: str | None = None,
+        context_schema: type[Any] | None = None,
         **options: object,
     ) -> "FlowGraph":
         """Return the graph of a flow.
@@ -198,6 +199,7 @@ class FlowForm:
             checkpointer: where its runs are kept.
             store: a LangGraph store for its methods.
             name: its name as a node and in traces; None for that of the flow.
+            context_schema: the context that its runs may be given.
             options: other arguments of LangGraph's `compile`.
 
         Raises:
@@ -212,6 +214,7 @@ class FlowForm:
         base = _compiled(self.base.builder, **options) if options else self.base
         shown_name = node_name(flow.flow_name if name is None else name)
         fields = {**vars(base), "checkpointer": checkpointer, "store": store, "name": shown_name}
+        fields["context_schema"] = context_schema
         return FlowGraph(flow=flow, form=self, run_name=f"Flow: {flow.flow_name}" if name is None else name, **fields)
 
 

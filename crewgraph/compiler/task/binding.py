@@ -204,7 +204,7 @@ def _title(task: Task) -> str:
 
 def _user_tools(task: Task, agent: BaseAgent) -> list[object]:
     """Return the tools for a task: its own, else those of the agent it is meant for, whoever works on it, else the worker's."""
-    return task.tools or getattr(task.agent, "tools", None) or agent.tools or []
+    return (task.tools and task.own_tools) or getattr(task.agent, "tools", None) or agent.tools or []
 
 
 def _context(task: Task, earlier: Sequence[Task], bindings: Sequence[TaskBinding]) -> tuple[str | Task, ...]:

@@ -60,7 +60,7 @@ class TaskRunner:
         depth: int = 0,
     ) -> None:
         self.resources = AgentResources(assignment, book, assignment.task, briefing.files, self._with_delegation)
-        self.agent = AgentRunner(self.resources, briefing.role, report, usage, structure_of(assignment.task))
+        self.agent = AgentRunner(self.resources, briefing.role, report, usage, structure_of(assignment.task), inputs)
         self._inputs, self._depth, self._usage, self._book = inputs or {}, depth, usage, book
         self._assignment, self._briefing, self._task, self._report = assignment, briefing, assignment.task, report
         self._definition, self._crew = assignment.agent, assignment.crew

@@ -16,6 +16,8 @@ from crewgraph.contrib.declared.actions import (
 from crewgraph.contrib.declared.config import DeclarationModel, plain_model
 from crewgraph.contrib.declared.names import reference_of
 from crewgraph.definitions.flow.method import AndCondition, Condition, FlowCondition, OrCondition
+from crewgraph.definitions.flow.persistence import FlowPersistence
+from crewgraph.runtime.flow.persistence import SQLiteFlowPersistence
 from crewgraph.schema import Metadata, PlainDict
 
 __all__ = [
@@ -70,9 +72,12 @@ class FlowPersistenceDefinition(DeclarationModel):
     def _serialize_persistence(self, backend: Any) -> object:
         if backend is None or isinstance(backend, str | dict):
             return backend  # pyright: ignore[reportUnknownVariableType]
-        path = getattr(backend, "db_path", None)
-        fields = {"persistence_type": backend.persistence_type} if hasattr(backend, "persistence_type") else {}
-        return {**fields, **({"db_path": str(path)} if path is not None else {"ref": reference_of(type(backend))})}
+        if not isinstance(backend, FlowPersistence):
+            return {"ref": reference_of(type(backend))}
+        arguments = backend.model_dump(mode="json", exclude_unset=True)
+        is_ours = isinstance(backend, SQLiteFlowPersistence)
+        reference = {} if is_ours else {"ref": reference_of(type(backend))}
+        return {"persistence_type": backend.persistence_type, **reference, **arguments}
 
 
 def _call(action: Any) -> object:

@@ -12,10 +12,9 @@ from crewgraph.definitions.fields import CallbackField
 from crewgraph.errors import DefinitionError
 from crewgraph.prompts.book import english
 from crewgraph.schema import PlainDict, model_outline
-from crewgraph.text import extract_json
+from crewgraph.text import extract_json, model_name
 from crewgraph.tools.adapt import as_tool
 from crewgraph.tools.langchain import as_langchain_tool
-from crewgraph.tools.structured import model_name
 
 if TYPE_CHECKING:
     from crewgraph.definitions.task.task import Task

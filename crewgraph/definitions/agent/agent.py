@@ -56,10 +56,10 @@ class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, AgentCheckpoints, LastR
     _text_fields: ClassVar[tuple[str, ...]] = ("role", "goal", "backstory")
 
     role: str
-    """The agent's job title. May hold `{placeholders}`."""
+    """The agent's job title, by which it is named everywhere: `"Senior {topic} researcher"`. May hold `{placeholders}`."""
 
     goal: str
-    """What the agent tries to achieve. May hold `{placeholders}`."""
+    """What the agent tries to achieve: `"Find what is new about {topic}"`. May hold `{placeholders}`."""
 
     backstory: str
     """The agent's experience and character. May hold `{placeholders}`."""
@@ -74,23 +74,24 @@ class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, AgentCheckpoints, LastR
     """Maximum model requests per minute, over all of the agent's runs; further requests wait. None sets no limit."""
 
     allow_delegation: bool = False
-    """Whether the agent may delegate work to other agents of its crew."""
+    """Whether the agent gets tools to delegate work to other agents of its crew, and to ask them."""
 
     allowed_agents: list[Any] | None = None
-    """The agents it may delegate to, as roles or agents; None allows all."""
+    """The agents it may delegate to, as roles or agents: `["Researcher", editor]`. None allows all."""
 
     tools: ToolsField = Field(default_factory=list[Any])
-    """The tools it may use: crewgraph tools, LangChain tools, or functions with a docstring."""
+    """The tools it may use: crewgraph tools, LangChain tools, or functions with a docstring. A task's own tools replace them."""
 
     max_iter: int = 25
     """Maximum model requests per task. The agent must then answer with what it has; 0 or less makes it answer at once."""
 
     agent_executor: Any = None
-    """Does the agent's work in place of the loop of model and tools: a LangChain runnable, a compiled graph or a function."""
+    """Does the agent's work in place of the loop of model and tools: a LangChain runnable, a compiled graph or a function,
+    such as `create_agent(model, tools)`."""
 
     llm: ModelOrDefaultField = None
-    """The model: a name, an `LLM`, a LangChain chat model, or an object with `call(messages)`. A name is converted to an `LLM`;
-    None takes the model that the environment names, if it names one yet."""
+    """The model: a name (`"openai/gpt-4o"`), an `LLM`, a LangChain chat model, or an object with `call(messages)`. A name becomes
+    an `LLM`; None takes the model that the environment names, if it names one yet."""
 
     i18n: I18N = Field(default_factory=I18N)
     """The texts of the agent's prompts; those of the crew if it has no `prompt_file`."""
@@ -111,13 +112,16 @@ class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, AgentCheckpoints, LastR
     """The agent's knowledge; built from `knowledge_sources` if not given."""
 
     knowledge_sources: KnowledgeSourcesField = None
-    """The sources of that knowledge: sources, texts, `Path`s, LangChain retrievers, loaders and documents."""
+    """The sources of that knowledge: sources, texts, `Path`s, LangChain retrievers, loaders and documents, such as
+    `["The mill closes at noon.", Path("opening_hours.pdf")]`."""
 
     knowledge_storage: Any = None
-    """Where it is stored: a `BaseKnowledgeStorage`, a LangGraph store with an index, or the path of a folder."""
+    """Where the agent's knowledge is stored: a `BaseKnowledgeStorage`, a LangGraph store with an index, or the path of a folder;
+    None for the storage folder."""
 
     knowledge_config: KnowledgeConfigField = None
-    """How the knowledge of the agent and its crew is searched: a `KnowledgeConfig`, or its fields as a dict."""
+    """How the knowledge of the agent and its crew is searched: a `KnowledgeConfig`, or its fields as a dict, such as
+    `{"results_limit": 5, "score_threshold": 0.4}`."""
 
     callbacks: list[Callable[..., Any]] = Field(default_factory=list[Callable[..., Any]])
     """Has no effect, as in CrewAI; use `step_callback`."""
@@ -129,11 +133,12 @@ class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, AgentCheckpoints, LastR
     """Applications of CrewAI's hosted platform: rejected, unless the class overrides `get_platform_tools`."""
 
     mcps: MCPServersField = None
-    """MCP servers whose tools the agent may use: addresses (`...#tool` for a single tool), server objects,
-    or their fields as dicts."""
+    """MCP servers whose tools the agent may use: addresses (`"https://tools.example/mcp"`, with `#search` at the end for the tool
+    `search` alone), server objects, or their fields as dicts: `{"command": "python", "args": ["server.py"]}`."""
 
     a2a: RemoteAgentsField = None
-    """Remote agents it may delegate to: an `A2AClientConfig`, or a list of them."""
+    """Remote agents it may delegate to: an `A2AClientConfig`, or a list of them, such as
+    `[A2AClientConfig(endpoint="https://agents.example")]`."""
 
     memory: MemoryField = None
     """The agent's memory: None uses the crew's, False none, a `Memory` that one. True uses the crew's, or a memory of the agent's
@@ -220,6 +225,7 @@ class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, AgentCheckpoints, LastR
 
     @property
     def called(self) -> str:
+        """The label in messages, such as "agent `Writer`"."""
         return f"agent `{self.template('role')}`"
 
     def __repr__(self) -> str:
@@ -235,7 +241,7 @@ class Agent(BaseAgent):
     """Maximum seconds per task, after which the task fails with `TimeLimitReached`. None sets no limit."""
 
     step_callback: CallbackField = None
-    """A function called after each step with an `AgentAction` or an `AgentFinish`."""
+    """A function called after each step with an `AgentAction` or an `AgentFinish`: `step_callback=print`."""
 
     use_system_prompt: bool | None = True
     """Whether prompts have a system message; set False for models without a system role."""
@@ -244,10 +250,11 @@ class Agent(BaseAgent):
     """The model that parses tool arguments and structured outputs; None uses `llm`."""
 
     system_template: str | None = None
-    """A template of the system message, with `{{ .System }}`. Together with `prompt_template` it becomes a single message."""
+    """A template of the system message, such as `"<|system|>{{ .System }}"`. Together with `prompt_template` it becomes a single
+    message."""
 
     prompt_template: str | None = None
-    """A template of the task's message, containing `{{ .Prompt }}`."""
+    """A template of the task's message, such as `"<|user|>{{ .Prompt }}"`."""
 
     response_template: str | None = None
     """A template of answers: the text before `{{ .Response }}` ends the task's message, the text after it ends an answer."""
@@ -268,7 +275,7 @@ class Agent(BaseAgent):
     """Whether conversations that exceed the model's context window are condensed; else `ContextLengthExceeded` is raised."""
 
     max_retry_limit: int = 2
-    """How often a failed task is retried."""
+    """How often a task that failed is tried again."""
 
     multimodal: bool = False
     """Whether the agent gets a tool for viewing images; its model must support images."""
@@ -277,7 +284,7 @@ class Agent(BaseAgent):
     """Whether the prompt contains the date on which the task starts."""
 
     date_format: str = "%Y-%m-%d"
-    """The format of that date, as for `strftime`."""
+    """The format of that date, as for `strftime`: `"%d %B %Y"` gives "01 May 2030"."""
 
     reasoning: bool = False
     """Whether the agent plans a task before it works on it."""
@@ -290,10 +297,12 @@ class Agent(BaseAgent):
     never revised."""
 
     planning_config: PlanningConfig | None = None
-    """How the agent plans and executes the steps; setting it implies `planning`."""
+    """How the agent plans and executes the steps, such as `PlanningConfig(reasoning_effort="high", max_steps=5)`; setting it
+    implies `planning`."""
 
     embedder: Any = None
-    """The embedder of the agent's knowledge."""
+    """The embedder of the agent's knowledge: `{"provider": "openai", "config": {"model_name": "text-embedding-3-small"}}`, a
+    function, or LangChain's `Embeddings`. None takes the crew's, else the local one, which needs no key."""
 
     agent_knowledge_context: str | None = None
     """What was retrieved from the agent's knowledge for the last task."""
@@ -302,13 +311,14 @@ class Agent(BaseAgent):
     """What was retrieved from the crew's knowledge for the last task."""
 
     knowledge_search_query: str | None = None
-    """The last query to its knowledge."""
+    """The last query to the agent's knowledge."""
 
     from_repository: str | None = None
     """The name of an agent in a hosted repository; not supported."""
 
     guardrail: Any = None
-    """Checks answers of `kickoff`: a function `(output) -> (accepted, result or reason)`, or a text that a model judges by."""
+    """Checks answers of `kickoff`: a function of the output that returns `(True, result)` or `(False, reason)`, such as
+    `lambda output: (len(output.raw) < 500, output.raw)`, or a text that a model judges by."""
 
     guardrail_max_retries: int = 3
     """Maximum number of retries after the guardrail rejects an answer."""

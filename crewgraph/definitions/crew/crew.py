@@ -66,10 +66,15 @@ class Crew(CrewAbilities, CrewCheckpoints, MemoryFields, SkillFields):
     """The tasks, in the order in which they run."""
 
     process: Process = Process.sequential
-    """How the tasks are assigned: `sequential` or `hierarchical`."""
+    """Who does the tasks: with `Process.sequential` the agent of each task, with `Process.hierarchical` a manager that delegates
+    them."""
 
     verbose: VerboseField = False
     """Whether progress is printed to the console. Numbers are CrewAI's former levels: 0 is off."""
+
+    live_view: bool | None = None
+    """Whether a notebook shows a table of the tasks that is updated while the crew runs; None shows it if the crew is `verbose`.
+    Without effect outside of notebooks."""
 
     streaming: bool = Field(default=False, alias="stream")
     """Set as `stream=`: whether `kickoff` returns a `CrewStreamingOutput`, an iterator of chunks, instead of the output."""
@@ -81,7 +86,7 @@ class Crew(CrewAbilities, CrewCheckpoints, MemoryFields, SkillFields):
     """Caches tool results; pass one to share the cache between crews: a `CacheHandler`, or an object with `read` and `add`."""
 
     manager_llm: Any = None
-    """The manager's model, in the hierarchical process."""
+    """The manager's model, in the hierarchical process: anything that an agent accepts as `llm`, such as `"openai/gpt-4o"`."""
 
     manager_agent: AgentField | None = None
     """The manager, in the hierarchical process: an agent, or the role of one of `agents`, who then only manages. After a run with
@@ -100,7 +105,7 @@ class Crew(CrewAbilities, CrewCheckpoints, MemoryFields, SkillFields):
     """Whether a planner writes a plan for each task before the tasks run."""
 
     planning_llm: Any = None
-    """The planner's model."""
+    """The planner's model; None uses that of the first agent that has one."""
 
     planning_tasks: list[Task] = Field(default_factory=list[Task])
     """The planner's tasks."""
@@ -109,13 +114,14 @@ class Crew(CrewAbilities, CrewCheckpoints, MemoryFields, SkillFields):
     """The model of `chat` and `conversation`; None uses the first agent's."""
 
     step_callback: CallbackField = None
-    """A function called after each step of each agent with an `AgentAction` or an `AgentFinish`."""
+    """A function called after each step of each agent with an `AgentAction` or an `AgentFinish`, for agents without one."""
 
     task_callback: CallbackField = None
-    """A function called with the `TaskOutput` of each task."""
+    """A function called with the `TaskOutput` of each task: `task_callback=lambda output: print(output.raw)`."""
 
     before_kickoff_callbacks: list[Callable[..., Any]] = Field(default_factory=list[Callable[..., Any]])
-    """Functions of the inputs, called before each run; the return value replaces the inputs."""
+    """Functions of the inputs, called before each run; the return value replaces the inputs:
+    `[lambda inputs: {**inputs, "year": 2030}]`."""
 
     after_kickoff_callbacks: list[Callable[..., Any]] = Field(default_factory=list[Callable[..., Any]])
     """Functions of the output, called after each run; the return value replaces the output."""
@@ -136,7 +142,7 @@ class Crew(CrewAbilities, CrewCheckpoints, MemoryFields, SkillFields):
     """An `RPMController` that requests wait for in addition to `max_rpm`; pass one to share it between crews."""
 
     prompt_file: str | None = None
-    """A JSON file of texts that replace the built-in prompts."""
+    """A JSON file of texts that replace the built-in prompts: `{"slices": {"role_playing": "You are {role}. {goal}"}}`."""
 
     i18n: I18N = Field(default_factory=I18N)
     """The prompt texts, including those of `prompt_file`."""
@@ -184,7 +190,8 @@ class Crew(CrewAbilities, CrewCheckpoints, MemoryFields, SkillFields):
     """The flow in whose method the crew was created."""
 
     checkpointer: Any = Field(default=None, exclude=True, repr=False)
-    """Where runs are stored: a LangGraph checkpointer, False for nowhere, None for the default database."""
+    """Where runs are stored: a LangGraph checkpointer, such as `SqliteCheckpointer("runs.db")`; False for nowhere, None for the
+    default database."""
 
     keep_history: KeepHistory = Field(default="all", exclude=True)
     """How many checkpoints of a run are retained: "all", "latest", or the number of latest ones. Resuming needs only the latest.

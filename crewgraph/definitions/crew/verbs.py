@@ -369,6 +369,7 @@ class CrewVerbs:
         interrupt_after: Sequence[str] = (),
         name: str | None = None,
         messages: bool | str = False,
+        context_schema: type[Any] | None = None,
     ) -> "CompiledStateGraph[Any]":
         """Compile the crew to a LangGraph graph: a node per task, with the state `{"inputs": {...}, <task>: <output>}`.
 
@@ -386,6 +387,8 @@ class CrewVerbs:
             messages: Whether the graph takes part in a conversation, as supervisors and chat clients expect it: the last human
                 message in `messages` is the value of the crew's only placeholder, or of the named one, and the result is added
                 to them.
+            context_schema: The schema of LangGraph's `context`, for tools that read `runtime.context`; None for `CrewRunContext`,
+                by which a caller or an assistant chooses `model`, `inputs`, `max_tokens`, `max_cost` and `max_seconds`.
 
         Raises:
             CompileError: The crew uses a feature that cannot be compiled, or a node to interrupt at does not exist.
@@ -400,6 +403,7 @@ class CrewVerbs:
             interrupt_after=interrupt_after,
             name=name,
             messages=messages,
+            context_schema=context_schema,
         )
 
     def as_tool(self, name: str | None = None, description: str | None = None) -> "StructuredTool":

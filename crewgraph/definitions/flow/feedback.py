@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from crewgraph.definitions.flow.method import ensure_metadata, mark_uncalled
+from crewgraph.definitions.html import html_section
 from crewgraph.errors import DefinitionError
 from crewgraph.schema import Metadata, PlainDict
 
@@ -249,6 +250,10 @@ class PendingFlow:
     def __str__(self) -> str:
         questions = "; ".join(question.told() for question in self.questions)
         return f"flow `{self.flow}` waits for an answer: {questions}. Answer with `resume({self.flow_id!r}, ...)`."
+
+    def _repr_html_(self) -> str:
+        lines = [*(question.told() for question in self.questions), f"Answer with `resume({self.flow_id!r}, ...)`."]
+        return html_section(f"Flow {self.flow} waits for an answer", "\n".join(lines))
 
 
 @runtime_checkable

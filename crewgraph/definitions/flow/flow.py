@@ -64,13 +64,14 @@ class Flow(
     """
 
     initial_state: Any = None
-    """The state that runs start with (copied), or its class."""
+    """The state that runs start with, which is copied, or its class: `initial_state = Report`, or `{"topic": "rain"}`. None takes
+    the class in `Flow[Report]`, else a dict."""
 
     name: str | None = None
     """The flow's name; None uses the name of the class."""
 
     max_method_calls: int = 100
-    """Maximum number of executions of one method per run."""
+    """Maximum number of executions of one method per run, after which the run fails with `FlowLoopError`."""
 
     granularity: Literal["method", "flow"] = "method"
     """The nodes of the graph: one per method; or a single one, for runs of tens of thousands of executions, which then have a
@@ -125,17 +126,17 @@ class Flow(
         """Create a flow. None leaves a setting as the class has it.
 
         Args:
-            initial_state: See the field.
+            initial_state: The state that runs start with, or its class.
             persistence: A backend that the state is saved to after every method.
             tracing: No effect: LangSmith's environment variables turn tracing on.
-            suppress_flow_events: See the field.
-            checkpointer: See the field.
-            keep_history: See the field.
-            stream: See the field `streaming`.
-            verbose: See the field.
-            memory: See the field.
-            checkpoint: See the field.
-            input_provider: See the field.
+            suppress_flow_events: Whether to emit no events.
+            checkpointer: Where runs are stored: a LangGraph checkpointer, True or False.
+            keep_history: How many checkpoints of a run are kept: "all", "latest", or a number.
+            stream: Whether `kickoff` returns an iterator of chunks; the field is `streaming`.
+            verbose: Whether progress is printed to the console.
+            memory: What `remember` and `recall` of the flow use.
+            checkpoint: Whether runs make checkpoints from which another process can continue.
+            input_provider: Answers questions of `self.ask`.
             values: Values for fields of the state.
 
         Raises:

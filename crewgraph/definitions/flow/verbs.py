@@ -9,7 +9,7 @@ from crewgraph.core.loops.bridge import call
 from crewgraph.definitions.checkpoints import CheckpointSettings, ForkVerb
 from crewgraph.definitions.crew.pending import RunFilter, RunInfo, WantedStatus
 from crewgraph.definitions.flow.feedback import PendingFeedbackContext, PendingFlow
-from crewgraph.definitions.flow.step import FlowStep
+from crewgraph.definitions.flow.step import FlowStep, FlowSteps
 from crewgraph.definitions.run_options import FlowRunOptions, Inputs, thread_of
 from crewgraph.errors import RunError
 from crewgraph.events.frames import AsyncStreamSession, StreamSession
@@ -372,6 +372,7 @@ class FlowVerbs(FlowDrawings):
         store: object = None,
         granularity: str | None = None,
         name: str | None = None,
+        context_schema: type[Any] | None = None,
         **options: object,
     ) -> "CompiledStateGraph[Any]":
         """Compile the flow to a LangGraph graph.
@@ -381,6 +382,8 @@ class FlowVerbs(FlowDrawings):
             store: A LangGraph store for the methods.
             granularity: "method" for a node per method, "flow" for a single node; None uses that of the flow.
             name: The graph's name, as a node of another graph and in traces; None for that of the flow.
+            context_schema: The schema of LangGraph's `context`, which methods read as `get_runtime().context` and tools as
+                `runtime.context`.
             options: Other arguments of LangGraph's `compile`, such as `interrupt_before`.
 
         Raises:
@@ -388,7 +391,13 @@ class FlowVerbs(FlowDrawings):
             CompileError: The granularity is unknown, or has no node to interrupt at.
         """
         return compile_flow(
-            cast("Flow", self), granularity, checkpointer=checkpointer, store=store, name=name, **options
+            cast("Flow", self),
+            granularity,
+            checkpointer=checkpointer,
+            store=store,
+            name=name,
+            context_schema=context_schema,
+            **options,
         )
 
     def as_tool(self, name: str | None = None, description: str | None = None) -> "StructuredTool":
@@ -440,7 +449,7 @@ class FlowVerbs(FlowDrawings):
         """Return the stored runs that wait for an answer, on the current event loop; see `pending`."""
         return await apending(cast("Flow", self))
 
-    def history(self, flow_id: str | None = None) -> list[FlowStep]:
+    def history(self, flow_id: str | None = None) -> FlowSteps:
         """Return the steps of a stored run, oldest first.
 
         Args:
@@ -451,7 +460,7 @@ class FlowVerbs(FlowDrawings):
         """
         return read_flow_history(cast("Flow", self), flow_id)
 
-    async def ahistory(self, flow_id: str | None = None) -> list[FlowStep]:
+    async def ahistory(self, flow_id: str | None = None) -> FlowSteps:
         """Return the steps of a stored run, on the current event loop; see `history`."""
         return await aread_flow_history(cast("Flow", self), flow_id)
 

@@ -212,6 +212,11 @@ class TaskOutput(LegacyOutput):
         return bool(self.tool_failures)
 
     @property
+    def was_skipped(self) -> bool:
+        """Whether the task was skipped, as its condition did not apply: there is no text, and no model was asked."""
+        return not self.raw and not self.usage.successful_requests
+
+    @property
     def cost(self) -> float | None:
         """Cost in USD, by the prices of `crewgraph.llm.prices`; None if a price or the token usage is unknown."""
         if self.usage.successful_requests and not self.usage_by_model:
@@ -377,10 +382,15 @@ class CrewOutput(LegacyOutput):
         return Costs(row for output in self._all_outputs for row in output.costs)
 
     def _repr_html_(self) -> str:
+        title = "Result" if self.thread_id is None else f"Result of thread {self.thread_id}"
+        return html_section(title, self.raw, self._tasks_table())
+
+    def _tasks_table(self) -> str:
         rows = [
             (
                 output.name or shorten(output.description, 60),
                 output.agent,
+                "skipped" if output.was_skipped else "done",
                 f"{output.usage.successful_requests:,}",
                 f"{output.usage.total_tokens:,}",
                 "?" if output.cost is None else f"{output.cost:,.6f}",
@@ -389,10 +399,8 @@ class CrewOutput(LegacyOutput):
         ]
         total = "?" if self.cost is None else f"{self.cost:,.6f}"
         usage = self.token_usage
-        rows.append(("total", "", f"{usage.successful_requests:,}", f"{usage.total_tokens:,}", total))
-        table = html_table(("task", "agent", "requests", "tokens", "USD"), rows, texts=2)
-        title = "Result" if self.thread_id is None else f"Result of thread {self.thread_id}"
-        return html_section(title, self.raw, table)
+        rows.append(("total", "", "", f"{usage.successful_requests:,}", f"{usage.total_tokens:,}", total))
+        return html_table(("task", "agent", "status", "requests", "tokens", "USD"), rows, texts=3)
 
     @property
     def _all_outputs(self) -> list[TaskOutput]:

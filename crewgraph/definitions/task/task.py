@@ -3,10 +3,11 @@
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from operator import is_
 from pathlib import PurePosixPath
 from typing import Any, ClassVar, Self, final
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, PrivateAttr, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from crewgraph.definitions.agent.agent import BaseAgent
@@ -73,31 +74,33 @@ class Task(TaskVerbs, TemplatedDefinition):
     """The task's name in graphs, traces and messages; None derives it from the description."""
 
     description: str
-    """What the agent has to do. May hold `{placeholders}`."""
+    """What the agent has to do: `"Write a poem about {topic}"`. May hold `{placeholders}`, which `inputs` of a run fill."""
 
     expected_output: str
-    """What the result should look like. May hold `{placeholders}`."""
+    """What the result should look like: `"Four lines that rhyme"`. May hold `{placeholders}`."""
 
     agent: AgentField | None = None
     """The agent that does the task, or any object with `execute_task`; optional in hierarchical crews."""
 
     context: Sequence["Task"] | None | NotSpecified = NOT_SPECIFIED
-    """The tasks whose outputs go into the prompt: those listed; none for `[]` or None; all earlier ones if not given."""
+    """The tasks whose outputs go into the prompt: those listed, such as `[research, interview]`; none for `[]` or None; all
+    earlier ones if not given."""
 
     async_execution: bool | None = False
     """Whether the task runs concurrently with the tasks around it."""
 
     output_json: OutputModelField = None
-    """A pydantic model to validate the result with; the result is a dict (`output.json_dict`)."""
+    """A pydantic model to validate the result with; the result is a dict: `output.json_dict["title"]`."""
 
     output_pydantic: OutputModelField = None
-    """A pydantic model to return the result as (`output.pydantic`)."""
+    """A pydantic model to return the result as: `output.pydantic.title`."""
 
     response_model: OutputModelField = None
     """A pydantic model whose JSON the result text must be; `output.pydantic` stays None."""
 
     output_file: str | None = None
-    """The file the result is written to, a path below the working directory. May hold `{placeholders}`."""
+    """The file the result is written to, a path below the working directory: `"reports/{topic}.md"`. May hold
+    `{placeholders}`."""
 
     create_directory: bool | None = True
     """Whether missing folders of `output_file` are created."""
@@ -106,31 +109,36 @@ class Task(TaskVerbs, TemplatedDefinition):
     """The output of the last run."""
 
     tools: ToolsField = Field(default_factory=list[Any])
-    """The tools for this task, in place of the agent's."""
+    """The tools for this task, in place of the agent's; without any, it shows those of its agent."""
+
+    _agent_tools: tuple[list[Any], tuple[Any, ...]] = PrivateAttr(default=([], ()))
+    """The list in `tools` that shows those of its agent, and what was in it."""
 
     input_files: FilesField = Field(default_factory=dict[str, Any])
-    """Input files by name, read when the task starts."""
+    """Input files by name, read when the task starts: `{"plan": "plan.pdf"}`."""
 
     callback: CallbackField = None
-    """A function called with the `TaskOutput`, sync or async."""
+    """A function called with the `TaskOutput`, sync or async: `callback=lambda output: print(output.raw)`."""
 
     callbacks: list[CallbackField] = Field(default_factory=list[Any])
     """More callbacks, called after `callback` in this order."""
 
     human_input: bool | None = False
-    """Whether a person reviews the result."""
+    """Whether a person reviews the result: at a terminal at once, elsewhere the run waits and `crew.resume` takes the answer."""
 
     markdown: bool | None = False
     """Whether the agent is asked for Markdown."""
 
     converter_cls: Any = None
-    """A subclass of `Converter` that extracts the structured output if the answer itself holds none that is valid."""
+    """A subclass of `Converter` that extracts the structured output if the answer itself holds none that is valid:
+    `converter_cls=InvoiceConverter`."""
 
     guardrail: Any = None
-    """Checks the output: a function `(output) -> (accepted, result or reason)`, or a text that a model judges by."""
+    """Checks the output: a function of the `TaskOutput` that returns `(True, result)` or `(False, reason)`, such as
+    `lambda output: ("rain" in output.raw, output.raw)`, or a text that a model judges by: `"It names its sources."`"""
 
     guardrails: Any = None
-    """Several guardrails, run in order; takes precedence over `guardrail`."""
+    """Several guardrails, run in order, such as `[has_sources, "It is polite."]`; takes precedence over `guardrail`."""
 
     max_retries: int | None = None
     """Deprecated name of `guardrail_max_retries`."""
@@ -142,7 +150,8 @@ class Task(TaskVerbs, TemplatedDefinition):
     """Maximum seconds for the task; takes precedence over the agent's limit."""
 
     allow_crewai_trigger_context: bool | None = None
-    """Whether the prompt contains the payload that triggered the run."""
+    """Whether the prompt contains the payload that triggered the run, the input `crewai_trigger_payload`; None: if it is the
+    crew's first task."""
 
     prompt_context: str | None = None
     """The context of the last run, as text."""
@@ -205,6 +214,7 @@ class Task(TaskVerbs, TemplatedDefinition):
 
     @property
     def called(self) -> str:
+        """The label in messages, such as "task `write a poem`"."""
         text = self.name or " ".join(self.description.split())
         return f"task `{text if len(text) <= 60 else text[:57] + '...'}`"
 
@@ -221,13 +231,12 @@ class Task(TaskVerbs, TemplatedDefinition):
         overrides: dict[str, object] = {
             "agent": next((agent for agent in agents if agent.template("role") == role), None)
         }
+        without = _RUN_FIELDS if self.own_tools else {*_RUN_FIELDS, "tools"}
         if isinstance(self.context, (list, tuple)):
             overrides["context"] = [
                 task_mapping.get(str(other.id)) or task_mapping.get(other.key) or other for other in self.context
             ]
-        copied = self._copy_with(
-            without=_RUN_FIELDS, **overrides, **{field: self.template(field) for field in _TEMPLATES}
-        )
+        copied = self._copy_with(without=without, **overrides, **{field: self.template(field) for field in _TEMPLATES})
         copied.max_retries = self.max_retries
         return copied
 
@@ -318,6 +327,21 @@ class Task(TaskVerbs, TemplatedDefinition):
             self.guardrail_max_retries = 0
         return self
 
+    @model_validator(mode="after")
+    def _show_agent_tools(self) -> Self:
+        if not self.tools and self.agent is not None and self.agent.tools:
+            # Not an assignment: the field counts as not set, and the tools have been validated by the agent.
+            vars(self)["tools"] = shown = [*self.agent.tools]
+            self._agent_tools = shown, tuple(shown)
+        return self
+
+    @property
+    def own_tools(self) -> list[Any]:
+        """The tools given to the task itself; empty if `tools` shows those that its agent had."""
+        tools, (shown, as_shown) = self.tools or [], self._agent_tools
+        is_untouched = tools is shown and len(tools) == len(as_shown) and all(map(is_, tools, as_shown))
+        return [] if is_untouched else tools
+
     def __repr__(self) -> str:
         return redact_text(
             f"{type(self).__name__}(description={self.description}, expected_output={self.expected_output})"
@@ -330,7 +354,7 @@ class ConditionalTask(Task):
     """A task that runs only if its condition accepts the output of the task before it."""
 
     condition: Callable[[TaskOutput], bool] | None = None
-    """A function of the previous task's output that returns whether to run this task."""
+    """A function of the previous task's output that returns whether to run this task: `lambda output: "storm" in output.raw`."""
 
     def __init__(self, condition: Callable[[TaskOutput], bool] | None = None, **fields: object) -> None:
         super().__init__(condition=condition, **fields)  # pyright: ignore[reportCallIssue]

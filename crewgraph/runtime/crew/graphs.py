@@ -6,6 +6,7 @@ from typing import Any
 
 from langgraph.graph.state import CompiledStateGraph
 
+from crewgraph.compiler.crew.context import CrewRunContext
 from crewgraph.compiler.crew.graph import Granularity, crew_graph
 from crewgraph.compiler.crew.inputs import crew_input
 from crewgraph.compiler.crew.metered_graph import metered
@@ -48,6 +49,7 @@ def compile_crew(
     interrupt_after: Sequence[str] = (),
     name: str | None = None,
     messages: bool | str = False,
+    context_schema: type[Any] | None = None,
 ) -> Graph:
     """Compile a crew to a graph for the caller; see `Crew.compile`."""
     check_crew(crew)
@@ -61,6 +63,7 @@ def compile_crew(
         before=tuple(interrupt_before),
         after=tuple(interrupt_after),
         channels=channels,
+        context_schema=context_schema or CrewRunContext,
     )
     graph = crew_graph(crew, tasks, form)
     compiled = graph.compile(

@@ -47,10 +47,15 @@ class SQLiteFlowPersistence(FlowPersistence):
         StorageError: the file cannot be made or opened.
     """
 
+    db_path: str = ""
+    """The file."""
+
     def __init__(self, db_path: str | Path | None = None, **more: object) -> None:
         if str(db_path) == ":memory:":
             raise DefinitionError("`db_path` is `:memory:`, which ends with each connection; give the path of a file.")
-        self.db_path = str(db_path) if db_path is not None else str(storage_dir() / _NAME)
+        self.db_path: str = str(db_path) if db_path is not None else str(storage_dir() / _NAME)
+        """The file."""
+
         self.init_db()
 
     def __repr__(self) -> str:

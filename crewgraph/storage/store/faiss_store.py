@@ -84,6 +84,7 @@ class FaissStore(Closeable, BaseStore):
     """
 
     supports_ttl = True
+    """That entries may expire, for LangGraph."""
 
     def __init__(
         self,
@@ -113,6 +114,8 @@ class FaissStore(Closeable, BaseStore):
             ValueError: `synchronous` is not one of SQLite's settings.
         """
         self.ttl_config = ttl
+        """When entries expire, as it was given."""
+
         self._embedder = store_embedder(embedder, index)
         self._fields = self._embedder.fields if self._embedder else ()
         self._database = Database(os.fspath(path), synchronous=synchronous, timeout=busy_timeout, schema=STORE_SCHEMA)

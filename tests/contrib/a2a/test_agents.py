@@ -209,7 +209,7 @@ def test_a_run_goes_on_without_one_that_may_be_missing(mode: Mode, caplog: pytes
         agent = sailor([missing, A2AClientConfig(endpoint=server.url)], "alone")
         assert mode.kickoff(crew(task("a", agent))).raw == "alone"
     assert "works without a remote agent" in caplog.text
-    assert agent.llm.requests[0].text.count("Ask_Harbour_Office") > 0
+    assert agent.llm.requests[0].text.count("ask_harbour_office") > 0
 
 
 def test_other_hosts_are_not_followed():

@@ -21,7 +21,7 @@ from crewgraph import Agent, Crew, ScriptedLLM
 from crewgraph.contrib.declared.flow import FlowDeclaration
 from crewgraph.errors import DefinitionError, ExpressionError, FlowLoopError, ScriptRefused
 from crewgraph.flow import Flow, MethodFinished, PendingFlow, and_, human_feedback, listen, or_, persist, router, start
-from crewgraph.flow.persistence import SQLiteFlowPersistence
+from crewgraph.flow.persistence import FlowPersistence, SQLiteFlowPersistence
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 from . import declared_parts
@@ -279,6 +279,38 @@ def test_states_are_saved_where_the_file_says(mode: Mode, tmp_path: Path):
     assert saved == {"id": trip.flow_id, "port": "Cork"}
     with pytest.raises(DefinitionError, match="names no backend"):
         flow_of({"a": act}, persist={"enabled": True, "persistence": {"persistence_type": "Cloud"}})
+
+
+class Shelf(FlowPersistence):
+    """A backend with a field."""
+
+    room: str = "hall"
+
+    def init_db(self) -> None: ...
+
+    def save_state(self, flow_uuid: str, method_name: str, state_data: object) -> None: ...
+
+    def load_state(self, flow_uuid: str) -> dict[str, Any] | None: ...
+
+
+def test_a_definition_holds_the_class_and_the_fields_of_a_backend(tmp_path: Path):
+    path = str(tmp_path / "states.db")
+    for backend, written in (
+        (SQLiteFlowPersistence(path), {"persistence_type": "SQLiteFlowPersistence", "db_path": path}),
+        (Shelf(room="attic"), {"persistence_type": "Shelf", "ref": f"{__name__}:Shelf", "room": "attic"}),
+    ):
+
+        @persist(backend)
+        class Trip(Flow[dict[str, Any]]):
+            @start()
+            def go(self) -> int:
+                return 1
+
+        declared = Trip.flow_definition()
+        plain = declared.to_dict()
+        assert plain["persist"]["persistence"] == written
+        read = FlowDeclaration.from_declaration(contents=plain)
+        assert read.to_dict()["persist"]["persistence"] == written
 
 
 @pytest.mark.parametrize(

@@ -196,7 +196,7 @@ _DIGITS = 8
 def sanitize_tool_name(name: str, max_length: int = 64) -> str:
     """Return a tool name as CrewAI shows it to models: lowercase letters and digits joined by `_`.
 
-    Agents of crewgraph call tools by `crewgraph.tools.structured.model_name`, which keeps capitals.
+    Agents of crewgraph call tools by `crewgraph.text.model_name`, which also keeps names of other scripts apart.
 
     Args:
         name: the tool's name.

@@ -1,0 +1,121 @@
+"""What LangGraph injects into tools, for the LangChain tools of agents: `InjectedState`, `InjectedStore` and `ToolRuntime`."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self, get_origin
+
+from pydantic import BaseModel
+
+from crewgraph.errors import RunError
+from crewgraph.lazy import lazy
+from crewgraph.schema import PlainDict
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+    from langchain_core.runnables.config import set_config_context
+    from langgraph.prebuilt import ToolRuntime
+    from langgraph.runtime import Runtime, get_runtime
+else:
+    set_config_context = lazy("langchain_core.runnables.config:set_config_context")
+    ToolRuntime = lazy("langgraph.prebuilt:ToolRuntime")
+    get_runtime = lazy("langgraph.runtime:get_runtime")
+
+__all__ = ["InjectedArguments", "InjectionFailed", "with_agent_state"]
+
+_STATE = "__crewgraph_agent_state"
+"""Where the config of a call holds the function that returns the agent's state."""
+
+
+class InjectionFailed(RunError):
+    """A tool asks for a part of the state or for a store that the run does not have."""
+
+
+def with_agent_state(config: "RunnableConfig", state: Callable[[], PlainDict]) -> "RunnableConfig":
+    """Return a config for a tool's call that holds the state of the agent."""
+    return {**config, "configurable": {**(config.get("configurable") or {}), _STATE: state}}
+
+
+@dataclass(frozen=True)
+class InjectedArguments:
+    """The parameters of a tool that are filled by the run, not by the model."""
+
+    states: Mapping[str, str | None]
+    """Parameters for the state, with the key of the part that they want; None for all of it."""
+
+    stores: tuple[str, ...]
+    runtimes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, tool: object) -> "Self | None":
+        """Return those of a LangChain tool; None if it has none."""
+        schema = getattr(tool, "args_schema", None)
+        if not (isinstance(schema, type) and issubclass(schema, BaseModel)):
+            return None
+        states: dict[str, str | None] = {}
+        stores: list[str] = []
+        runtimes: list[str] = []
+        for name, field in schema.model_fields.items():
+            if _is_named(get_origin(field.annotation) or field.annotation, "ToolRuntime"):
+                runtimes.append(name)
+            for item in field.metadata:
+                kind: object = item if isinstance(item, type) else type(item)
+                if _is_named(kind, "InjectedState"):
+                    states[name] = None if isinstance(item, type) else item.field
+                elif _is_named(kind, "InjectedStore"):
+                    stores.append(name)
+        return cls(states, tuple(stores), tuple(runtimes)) if states or stores or runtimes else None
+
+    def added_to(self, args: PlainDict, tool: str, call_id: str, config: "RunnableConfig") -> PlainDict:
+        """Return the arguments of a call with those that the run fills in.
+
+        Args:
+            args: what the model wrote.
+            tool: the name of the tool, for messages.
+            call_id: the id of the call.
+            config: the config of the call.
+
+        Raises:
+            InjectionFailed: the run does not have what the tool asks for.
+        """
+        configurable = {**(config.get("configurable") or {})}
+        state: PlainDict = configurable.pop(_STATE, dict)()
+        with set_config_context(config) as context:
+            runtime: Runtime[Any] = context.run(get_runtime)
+        store = runtime.store
+        added: PlainDict = {name: _part(state, key, tool) for name, key in self.states.items()}
+        if self.stores and store is None:
+            raise InjectionFailed(
+                f"the tool `{tool}` asks for the graph's store, and this run has none. Give it one: `crew.compile(store=...)`, "
+                "or the store of the graph around the crew."
+            )
+        added |= dict.fromkeys(self.stores, store)
+        if self.runtimes:
+            whole = ToolRuntime(
+                state=state,
+                context=runtime.context,
+                config={**config, "configurable": configurable},
+                stream_writer=runtime.stream_writer,
+                tool_call_id=call_id,
+                store=store,
+            )
+            added |= dict.fromkeys(self.runtimes, whole)
+        return {**args, **added}
+
+
+def _is_named(kind: object, name: str) -> bool:
+    """Return whether a class is the one of LangGraph with a name, which need not be imported to know."""
+    return isinstance(kind, type) and any(
+        base.__name__ == name and base.__module__.startswith("langgraph.") for base in kind.__mro__
+    )
+
+
+def _part(state: PlainDict, key: str | None, tool: str) -> object:
+    if key is None:
+        return state
+    if key not in state:
+        has = ", ".join(f"`{name}`" for name in state) or "nothing"
+        raise InjectionFailed(
+            f"the tool `{tool}` asks for `{key}` of the state, which has {has}. An agent's state is its `messages`, and the "
+            "inputs of the run by their names and as `inputs`."
+        )
+    return state[key]

@@ -1,0 +1,125 @@
+"""A compiled crew takes a context beside its input: the model of all agents, inputs and limits, as assistants keep them."""
+
+import re
+from typing import Any
+
+import pytest
+from langchain_core.tools import tool as langchain_tool
+from langgraph.graph import START, StateGraph
+from langgraph.prebuilt import ToolRuntime
+from langgraph.runtime import get_runtime
+from modes import Mode
+from servers.openai_api import OpenAIServer
+from typing_extensions import TypedDict
+
+from crewgraph import Crew, ScriptedLLM, ToolUse
+from crewgraph.compiler.crew.context import CrewRunContext
+from crewgraph.errors import BudgetExceeded, RunError
+from crewgraph.flow import Flow, start
+
+from .parts import agent, crew, task
+
+
+class Said(TypedDict):
+    """The state of a graph around a crew."""
+
+    said: str
+
+
+class User(TypedDict):
+    """The context of that graph."""
+
+    user: str
+
+
+def report(model: Any, **more: Any) -> Crew:
+    return crew(task("report", agent(model), description="Report on {topic} in {tone} words"), **more)
+
+
+def test_inputs_of_the_context_are_defaults(mode: Mode):
+    model = ScriptedLLM(lambda _: "Final Answer: done")
+    graph = report(model).compile()
+    mode.invoke(graph, {"topic": "rain"}, context={"inputs": {"tone": "dry", "topic": "snow"}})
+    assert "Report on rain in dry words" in model.requests[-1].text
+
+
+def test_the_model_of_the_context_is_that_of_all_agents(mode: Mode, monkeypatch: pytest.MonkeyPatch):
+    own = ScriptedLLM([])
+    with OpenAIServer(["done"]) as server:
+        monkeypatch.setenv("OPENAI_API_KEY", "key")
+        monkeypatch.setenv("OPENAI_API_BASE", server.url)
+        given = {"model": "openai/gpt-4o-mini", "inputs": {"tone": "dry"}}
+        state = mode.invoke(report(own).compile(), {"topic": "rain"}, context=given)
+        assert (state["output"], server.bodies[0]["model"], own.requests) == ("done", "gpt-4o-mini", [])
+
+
+def test_a_limit_of_the_context_counts_instead_of_the_crews(mode: Mode):
+    model = ScriptedLLM(lambda _: "Final Answer: x", usage={"prompt_tokens": 900, "total_tokens": 900})
+    first, second = task("first", agent(model)), task("second", agent(model))
+    graph = crew(first, second, max_tokens=100_000).compile()
+    with pytest.raises(BudgetExceeded, match="900 tokens are spent, and its `max_tokens` is 500 tokens"):
+        mode.invoke(graph, {}, context={"max_tokens": 500})
+    mode.invoke(graph, {}, context={"max_seconds": 60})
+
+
+def test_an_unknown_key_or_value_is_refused_by_name(mode: Mode):
+    graph = report(ScriptedLLM([])).compile()
+    for context, message in (
+        ({"modle": "x"}, "`modle`: Extra inputs are not permitted. It may have `model`, `inputs`"),
+        ({"max_tokens": -1}, "`max_tokens`: Input should be greater than 0"),
+        (["x"], "the context of a crew is a dict"),
+    ):
+        with pytest.raises(RunError, match=re.escape(message)):
+            mode.invoke(graph, {"topic": "rain", "tone": "dry"}, context=context)
+
+
+def test_the_schema_says_what_an_assistant_may_choose():
+    schema = report(ScriptedLLM([])).compile().get_context_jsonschema()
+    assert schema is not None
+    assert list(schema["properties"]) == list(CrewRunContext.model_fields)
+    assert all("description" in field for field in schema["properties"].values())
+
+
+def test_a_crew_within_another_graph_leaves_that_graphs_context_alone(mode: Mode):
+    inner = crew(task("inner", agent(ScriptedLLM(lambda _: "Final Answer: done")))).compile()
+
+    def ask(state: Said) -> Said:
+        return {"said": inner.invoke({})["output"]}
+
+    outer = StateGraph(Said, context_schema=User)
+    outer.add_node("crew", ask)
+    outer.add_edge(START, "crew")
+    assert mode.invoke(outer.compile(), {"said": ""}, context={"user": "Ines"})["said"] == "done"
+
+
+SEEN: list[str] = []
+
+
+@langchain_tool
+def whoami(runtime: ToolRuntime[Any, Any]) -> str:
+    """Say who asks."""
+    SEEN.append(f"tool {runtime.context['user']}")
+    return "known"
+
+
+class Desk(Flow[dict[str, Any]]):
+    """Methods that run beside each other, one of which kicks a crew off."""
+
+    @start()
+    def greet(self) -> None:
+        SEEN.append(f"method {get_runtime(User).context['user']}")
+
+    @start()
+    async def work(self) -> str:
+        SEEN.append(f"async method {get_runtime(User).context['user']}")
+        clerk = agent(ScriptedLLM([ToolUse("whoami", {}), "Final Answer: done"]), tools=[whoami])
+        return (await crew(task("who", clerk)).akickoff()).raw
+
+
+@pytest.mark.parametrize("granularity", ["method", "flow"])
+def test_methods_and_the_tools_of_their_crews_read_the_context_of_a_flow(mode: Mode, granularity: str):
+    SEEN.clear()
+    graph = Desk().compile(context_schema=User, granularity=granularity)
+    assert list((graph.get_context_jsonschema() or {})["properties"]) == ["user"]
+    mode.invoke(graph, {"inputs": {}}, context={"user": "Ines"})
+    assert sorted(SEEN) == ["async method Ines", "method Ines", "tool Ines"]
