@@ -8,12 +8,13 @@ the counters must be advanced for it. `saving.py` holds what concerns LangGraph'
 import asyncio
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import Context, copy_context
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
-from langchain_core.runnables.config import ensure_config, set_config_context
+from langchain_core.runnables.config import ensure_config, set_config_context, var_child_runnable_config
 from langgraph._internal._runnable import RunnableSeq
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.pregel import Pregel
@@ -313,22 +314,46 @@ class _Untraced(Runnable[Any, Any]):
 
     def invoke(self, input: object, config: RunnableConfig | None = None, **kwargs: object) -> Any:
         config = _without_run(ensure_config() if config is None else config)
-        with set_config_context(config) as context:
+        with _ConfigContext(config) as context:
             value = context.run(self._first.invoke, input, config, **kwargs)
         for writer in self._writers:
-            value = writer.invoke(value, config)
+            if type(writer) is ChannelWrite:
+                writer._write(value, config)  # pyright: ignore[reportPrivateUsage]
+            else:
+                value = writer.invoke(value, config)
         return value
 
     async def ainvoke(self, input: object, config: RunnableConfig | None = None, **kwargs: object) -> Any:
         config = _without_run(ensure_config() if config is None else config)
-        with set_config_context(config) as context:
+        with _ConfigContext(config) as context:
             value = await asyncio.create_task(self._awaited(input, config, kwargs), context=context)
         for writer in self._writers:
-            value = await writer.ainvoke(value, config)
+            if type(writer) is ChannelWrite:
+                writer._write(value, config)  # pyright: ignore[reportPrivateUsage]
+            else:
+                value = await writer.ainvoke(value, config)
         return value
 
     async def _awaited(self, input: object, config: RunnableConfig, given: PlainDict) -> object:
         return await self._first.ainvoke(input, config, **given)
+
+
+class _ConfigContext:
+    """Makes a config the current one for code that runs in a context of its own: `set_config_context`, cheaper where untraced."""
+
+    def __init__(self, config: RunnableConfig) -> None:
+        self._traced = set_config_context(config) if is_traced(config) else None
+        self._config = config
+
+    def __enter__(self) -> Context:
+        if self._traced is not None:
+            return self._traced.__enter__()
+        context = copy_context()
+        context.run(var_child_runnable_config.set, self._config)
+        return context
+
+    def __exit__(self, *failure: Any) -> bool | None:
+        return None if self._traced is None else self._traced.__exit__(*failure)
 
 
 def _without_run(config: RunnableConfig) -> RunnableConfig:

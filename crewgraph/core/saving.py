@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import ExitStack, closing
 from functools import cached_property
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkable
 
 from langchain_core.runnables import RunnableConfig
@@ -39,6 +39,7 @@ from crewgraph.core.checkpoint_ids import move_past
 from crewgraph.core.claims import CLAIM, ClaimKeeper, ThreadClaim, claim_in
 from crewgraph.core.interruption import PATIENCE, end_with_main_thread
 from crewgraph.core.pregel import trace_on_demand
+from crewgraph.core.supersteps import NodeRunner, StepsOnDemand, with_globals
 from crewgraph.schema import PlainMapping
 
 __all__ = ["InlineGraph", "InlineSaver", "Save", "supported"]
@@ -178,15 +179,15 @@ class _PoolOnDemand(BackgroundExecutor):
                 claim.close_after(left)
 
 
-class _SyncLoop(_Saves, SyncPregelLoop):  # pyright: ignore[reportIncompatibleVariableOverride]
+class _SyncLoop(_Saves, StepsOnDemand, SyncPregelLoop):  # pyright: ignore[reportIncompatibleVariableOverride]
     def __enter__(self) -> Any:
-        if not self.checkpointer:
-            return _enter(self)
-        claim = None if self.is_nested else _claim_in(self.config, self.checkpointer)
+        claim = None if self.is_nested or not self.checkpointer else _claim_in(self.config, self.checkpointer)
         try:
-            if (address := self._latest()) is not None:
+            if self.checkpointer and (address := self._latest()) is not None:
                 _move_past(self.checkpointer.get_tuple(address))
             entered = _enter(self)
+            if self.hand_input_on() and self.checkpointer and self.durability == "sync":
+                self._put_checkpoint_fut.result()
         except BaseException:
             self.stack.__exit__(
                 *sys.exc_info()
@@ -227,18 +228,19 @@ class _SyncLoop(_Saves, SyncPregelLoop):  # pyright: ignore[reportIncompatibleVa
         return _SAVED
 
 
-class _AsyncLoop(_Saves, AsyncPregelLoop):  # pyright: ignore[reportIncompatibleVariableOverride]
+class _AsyncLoop(_Saves, StepsOnDemand, AsyncPregelLoop):  # pyright: ignore[reportIncompatibleVariableOverride]
     _last: "asyncio.Future[None] | None" = None
 
     async def __aenter__(self) -> Any:
-        if not self.checkpointer:
-            return await super().__aenter__()
-        claim = None if self.is_nested else _claim_in(self.config, self.checkpointer)
+        claim = None if self.is_nested or not self.checkpointer else _claim_in(self.config, self.checkpointer)
         try:
-            if (address := self._latest()) is not None:
+            if self.checkpointer and (address := self._latest()) is not None:
                 _move_past(await self.checkpointer.aget_tuple(address))
             entered = await super().__aenter__()
+            if self.hand_input_on() and self.checkpointer and self.durability == "sync":
+                await cast("asyncio.Future[None]", self._put_checkpoint_fut)
         except BaseException:
+            await self.stack.__aexit__(*sys.exc_info())
             if claim is not None:
                 claim.close()
             raise
@@ -323,14 +325,6 @@ def _executor(submit: _Submit) -> Any:
     return cast("Any", submit).__self__
 
 
-def _with_global(method: Any, module: ModuleType, name: str, value: type[Any]) -> Any:
-    """Return a method of LangGraph's whose global `name` is another class."""
-    names = {**vars(module), name: value}
-    made = FunctionType(method.__code__, names, method.__name__, method.__defaults__, method.__closure__)
-    made.__kwdefaults__ = method.__kwdefaults__
-    return made
-
-
 _STREAM: Any = cast("Any", Pregel).stream
 _ASTREAM: Any = cast("Any", Pregel).astream
 _PUT = ("self", "prev", "delta_write_futs", "config", "checkpoint", "metadata", "new_versions")
@@ -356,10 +350,12 @@ def _is_as_expected() -> bool:
 supported = _is_as_expected()
 """Whether runs save inline with the installed LangGraph."""
 
-_inline_stream = _with_global(_STREAM, main, "SyncPregelLoop", _SyncLoop) if supported else None
-_inline_astream = _with_global(_ASTREAM, main, "AsyncPregelLoop", _AsyncLoop) if supported else None
+_inline_stream = with_globals(_STREAM, main, SyncPregelLoop=_SyncLoop, PregelRunner=NodeRunner) if supported else None
+_inline_astream = (
+    with_globals(_ASTREAM, main, AsyncPregelLoop=_AsyncLoop, PregelRunner=NodeRunner) if supported else None
+)
 _enter = (
-    _with_global(SyncPregelLoop.__enter__, _loop, "BackgroundExecutor", _PoolOnDemand)
+    with_globals(SyncPregelLoop.__enter__, _loop, BackgroundExecutor=_PoolOnDemand)
     if supported
     else SyncPregelLoop.__enter__
 )

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cache
 from typing import NamedTuple
 
 from crewgraph.errors import CrewgraphError
@@ -213,7 +214,12 @@ class UnemittedEvent:
 
 def unemitted_event(event_type: type[BaseEvent], fields: Mapping[str, object]) -> UnemittedEvent:
     """Return the stand-in for an event of a class with these fields."""
-    return UnemittedEvent(event_type.model_fields["type"].default, task_id_of(fields))
+    return UnemittedEvent(_type_of(event_type), task_id_of(fields))
+
+
+@cache
+def _type_of(event_type: type[BaseEvent]) -> str:
+    return event_type.model_fields["type"].default
 
 
 Scopes = tuple[tuple[str, str], ...]
@@ -352,16 +358,17 @@ def _restore(lineage: Lineage, counters: _RunCounters | None, run: str | None) -
     _RUN.set(run)
 
 
-@contextmanager
-def running() -> Generator[None]:
-    """Enclose a run of a crew or flow: give it an id unless it is inside another run, and restore the lineage at its end."""
-    outer, lineage = _RUN.get(), current_lineage()
-    _RUN.set(outer or new_id())
-    try:
-        yield
-    finally:
-        set_lineage(lineage)
-        _RUN.set(outer)
+class running:
+    """Encloses a run of a crew or flow: gives it an id unless it is inside another run, and restores the lineage at its end."""
+
+    def __enter__(self) -> None:
+        self._outer, self._lineage = _RUN.get(), current_lineage()
+        if self._outer is None:
+            _RUN.set(new_id())
+
+    def __exit__(self, *failure: object) -> None:
+        set_lineage(self._lineage)
+        _RUN.set(self._outer)
 
 
 def run_id() -> str | None:

@@ -1,0 +1,315 @@
+"""LangGraph's supersteps, without what a step of a plain graph does not need.
+
+Each step pays for things that few graphs use. Some are left out where the result is the same:
+
+- *The step of the input.* The node `__start__` only hands a graph's input to its channels. Its writes are made and applied as
+  the graph begins, without a task, a config and a runner for it. The rows of the checkpointer are the same.
+- *Telling channels of a step.* After each step LangGraph tells all channels that were not written into, although those of a
+  state ignore it: a run of a thousand tasks spends most of its time there. Here those are told that may change.
+- *Attempts.* A node without retry policy and timeout runs without the bookkeeping of attempts. What it raises is given to
+  LangGraph's own function, which decides.
+- *Checkpoints that nobody stores.*
+
+The methods are LangGraph's with other globals (`with_globals`). `tests/core/test_supersteps.py` holds what this relies on;
+where the installed LangGraph does not have it, that part is LangGraph's own.
+"""
+
+import inspect
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any, cast
+
+from langchain_core.runnables import Runnable, RunnableConfig
+from langgraph.channels.base import BaseChannel
+from langgraph.channels.ephemeral_value import EphemeralValue
+from langgraph.channels.last_value import LastValue
+from langgraph.constants import START
+from langgraph.errors import InvalidUpdateError
+from langgraph.pregel import _algo, _loop, _retry, _runner
+from langgraph.pregel._write import ChannelWrite
+from langgraph.runtime import ExecutionInfo, Runtime
+from langgraph.types import PregelExecutableTask
+
+if TYPE_CHECKING:
+    from langgraph.pregel._loop import PregelLoop
+    from langgraph.pregel._runner import PregelRunner
+else:
+    PregelLoop, PregelRunner = _loop.PregelLoop, _runner.PregelRunner
+
+__all__ = [
+    "NodeRunner",
+    "StepChannels",
+    "StepsOnDemand",
+    "supports_direct_input",
+    "supports_single_attempts",
+    "supports_step_channels",
+    "supports_unsaved_steps",
+    "with_globals",
+]
+
+_PULL = "__pregel_pull"
+_RUNTIME = "__pregel_runtime"
+_SEND = "__pregel_send"
+_WATCHED = frozenset(("checkpoints", "tasks", "debug"))
+"""Stream modes that show the step of the input."""
+
+
+def with_globals(method: Any, module: ModuleType, **values: object) -> Any:
+    """Return a function of LangGraph's for which some globals of its module are other objects."""
+    names = {**vars(module), **values}
+    made = FunctionType(method.__code__, names, method.__name__, method.__defaults__, method.__closure__)
+    made.__kwdefaults__ = method.__kwdefaults__
+    return made
+
+
+def _uses(method: object, module: ModuleType, name: str, *parameters: str) -> bool:
+    """Whether a function of LangGraph's refers to a function of its module that takes these parameters."""
+    used = vars(module).get(name)
+    return (
+        isinstance(method, FunctionType)
+        and name in method.__code__.co_names
+        and callable(used)
+        and tuple(inspect.signature(used).parameters) == parameters
+    )
+
+
+def _field_names(record: type[Any]) -> set[str]:
+    return {field.name for field in fields(record)}
+
+
+_TASK_FIELDS = {
+    *("name", "input", "proc", "writes", "config", "triggers", "retry_policy", "cache_key", "id", "path", "writers"),
+    *("subgraphs", "timeout"),
+}
+
+supports_step_channels = _uses(
+    PregelLoop.after_tick,
+    _loop,
+    "apply_writes",
+    "checkpoint",
+    "channels",
+    "tasks",
+    "get_next_version",
+    "trigger_to_nodes",
+)
+"""Whether the installed LangGraph lets channels that ignore steps be left out."""
+
+supports_single_attempts = (
+    _uses(PregelRunner.tick, _runner, "run_with_retry", "task", "retry_policy", "configurable")
+    and _uses(PregelRunner.atick, _runner, "arun_with_retry", "task", "retry_policy", "stream", "configurable")
+    and {"node_first_attempt_time", "node_attempt"} <= _field_names(ExecutionInfo)
+    and "execution_info" in _field_names(Runtime)
+    and _field_names(PregelExecutableTask) == _TASK_FIELDS
+)
+"""Whether nodes of the installed LangGraph can run without its bookkeeping of attempts."""
+
+supports_direct_input = (
+    _field_names(PregelExecutableTask) == _TASK_FIELDS
+    and {"for_execution", "updated_channels", "trigger_to_nodes"}
+    <= set(inspect.signature(cast("Any", _algo).prepare_next_tasks).parameters)
+    and tuple(inspect.signature(PregelLoop.put_writes).parameters) == ("self", "task_id", "writes", "cached")
+    and tuple(inspect.signature(ChannelWrite._write).parameters) == ("self", "input", "config")  # pyright: ignore[reportPrivateUsage]
+)
+"""Whether the input of the installed LangGraph's graphs can be handed on without a step of its own."""
+
+
+supports_unsaved_steps = tuple(inspect.signature(PregelLoop._put_checkpoint).parameters) == ("self", "metadata")  # pyright: ignore[reportPrivateUsage]
+"""Whether steps of the installed LangGraph that nobody saves can do without a checkpoint."""
+
+
+class StepChannels(dict[str, BaseChannel[Any, Any, Any]]):
+    """A graph's channels, which knows those that a step can change without a write.
+
+    `LastValue` ignores a step, and an `EphemeralValue` is emptied by the first step that does not write into it. So the channels
+    to tell are those that the step before has changed, and all of other kinds.
+    """
+
+    def __init__(self, channels: Mapping[str, BaseChannel[Any, Any, Any]]) -> None:
+        super().__init__(channels)
+        self._others = [name for name, channel in channels.items() if type(channel) not in (LastValue, EphemeralValue)]
+        self._noticing = _Noticing(channels)
+
+    def apply_writes(self, *args: Any) -> set[str]:
+        """Apply the writes of a step as LangGraph's function does; `args` are its arguments behind the channels."""
+        checkpoint, *others = args
+        updated = _algo.apply_writes(checkpoint, self._noticing, *others)
+        self._noticing.names = (*self._others, *updated.difference(self._others))
+        return updated
+
+
+class _Noticing(dict[str, BaseChannel[Any, Any, Any]]):
+    """All channels by name; iterating names those to tell of a step."""
+
+    names: Sequence[str] | None = None
+    """None before the first step: a checkpoint does not say which channels the step before it has changed."""
+
+    def __iter__(self) -> Iterator[str]:
+        return super().__iter__() if self.names is None else iter(self.names)
+
+
+def _apply_writes(checkpoint: Any, channels: Any, *args: Any) -> set[str]:
+    if isinstance(channels, StepChannels):
+        return channels.apply_writes(checkpoint, *args)
+    return _algo.apply_writes(checkpoint, channels, *args)
+
+
+class StepsOnDemand(PregelLoop):
+    """The part of LangGraph's loop that is replaced; the loops of `saving.py` have it before LangGraph's."""
+
+    if supports_step_channels:
+        after_tick = with_globals(PregelLoop.after_tick, _loop, apply_writes=_apply_writes)
+
+    def _first(self, *, input_keys: str | Sequence[str], updated_channels: set[str] | None) -> set[str] | None:
+        updated = super()._first(input_keys=input_keys, updated_channels=updated_channels)
+        if supports_step_channels:
+            self.channels = StepChannels(cast("Mapping[str, BaseChannel[Any, Any, Any]]", self.channels))
+        return updated
+
+    def _put_checkpoint(self, metadata: Any) -> None:
+        if self.checkpointer or not supports_unsaved_steps or metadata is self.checkpoint_metadata:
+            super()._put_checkpoint(metadata)
+        else:  # nobody will read it; the ids of nodes hold the number of the step
+            metadata["step"] = self.step
+            metadata["parents"] = {}
+            self.checkpoint_metadata = metadata
+            self.step += 1
+
+    def hand_input_on(self) -> bool:
+        """Make the step of the input, which only hands it to the channels. False if it has to be run as the others are."""
+        if not supports_direct_input or self.updated_channels != {START} or not self._can_hand_input_on():
+            return False
+        writes: deque[tuple[str, Any]] = deque()
+        config: RunnableConfig = {"configurable": {_SEND: writes.extend}}
+        start: Any = self.nodes[START]
+        value: object = cast("Any", self.channels[START]).get()
+        try:
+            for writer in start.flat_writers:
+                writer._write(value, config)
+        except InvalidUpdateError:
+            return False  # the node meets it again, and LangGraph says where
+        task = self._input_task(writes)
+        if not writes or task is None:
+            return False
+        self.tasks = {task.id: task}
+        if self.checkpointer:
+            self.put_writes(task.id, cast("Any", writes))
+        self.after_tick()
+        return True
+
+    def _input_task(self, writes: deque[tuple[str, Any]]) -> PregelExecutableTask | None:
+        """Return the task of the input's step, with its id if that is stored; None if other tasks are due."""
+        node, task_id, path = self.nodes[START], START, (_PULL, START)
+        if self.checkpointer:
+            tasks = _algo.prepare_next_tasks(
+                self.checkpoint,
+                self.checkpoint_pending_writes,
+                self.nodes,
+                self.channels,
+                self.managed,
+                self.config,
+                self.step,
+                self.stop,
+                for_execution=False,
+                trigger_to_nodes=self.trigger_to_nodes,
+                updated_channels=self.updated_channels,
+            )
+            if [task.name for task in tasks.values()] != [START]:
+                return None
+            (task_id,) = tasks
+        proc = cast("Runnable[Any, Any]", node.node)
+        config: RunnableConfig = {"tags": [*(node.tags or ())]}
+        return PregelExecutableTask(START, None, proc, writes, config, (START,), (), None, task_id, path)
+
+    def _can_hand_input_on(self) -> bool:
+        """Whether nobody sees the step, nothing is left of an earlier one, and the node does nothing but write."""
+        node: Any = self.nodes.get(START)
+        stream = self.stream
+        return (
+            node is not None
+            and node.mapper is None
+            and node.channels == START
+            and [*self.trigger_to_nodes.get(START, ())] == [START]
+            and all(type(writer) is ChannelWrite for writer in node.flat_writers)
+            and (stream is None or _WATCHED.isdisjoint(stream.modes))
+            and not self.checkpoint_pending_writes
+            and not self.is_replaying
+            and self.cache_policy is None
+            and self.step <= self.stop
+            and not (self.control is not None and self.control.drain_requested)
+        )
+
+
+class _Raising(Runnable[Any, Any]):
+    """A node in the state in which an attempt has left it: its writes are made, and it raises."""
+
+    def __init__(self, task: PregelExecutableTask, error: BaseException) -> None:
+        self._task, self._writes = task, [*task.writes]
+        self._errors = [error]
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        self._task.writes.extend(self._writes)
+        error = self._errors.pop()
+        try:
+            raise error.with_traceback(error.__traceback__ and error.__traceback__.tb_next)
+        finally:
+            del error  # else the frame that holds it would be held by it
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        return self.invoke(input, config)
+
+
+def _config_of_attempt(task: PregelExecutableTask, configurable: Mapping[str, Any] | None) -> RunnableConfig | None:
+    """Return the config for the only attempt of a task; None if LangGraph has to count attempts or time."""
+    place: dict[str, Any] = {**(task.config.get("configurable") or {}), **(configurable or {})}
+    runtime = place.get(_RUNTIME)
+    if task.timeout is not None or not isinstance(runtime, Runtime) or runtime.execution_info is None:
+        return None
+    info = replace(runtime.execution_info, node_first_attempt_time=time.time(), node_attempt=1)
+    place[_RUNTIME] = replace(cast("Runtime[Any]", runtime), execution_info=info)
+    return {**task.config, "configurable": place}
+
+
+_run_with_retry: Any = _retry.run_with_retry
+_arun_with_retry: Any = _retry.arun_with_retry
+
+
+def _run_once(
+    task: PregelExecutableTask, retry_policy: Sequence[Any] | None, configurable: dict[str, Any] | None = None
+) -> Any:
+    config = None if task.retry_policy or retry_policy else _config_of_attempt(task, configurable)
+    if config is None:
+        return _run_with_retry(task, retry_policy, configurable)
+    task.writes.clear()
+    try:
+        return cast("Any", task.proc).invoke(task.input, config)
+    except BaseException as error:  # noqa: BLE001 - raised by LangGraph's own function, if it does not handle it
+        failed = replace(task, proc=_Raising(task, error))
+    return _run_with_retry(failed, retry_policy, configurable)
+
+
+async def _arun_once(
+    task: PregelExecutableTask,
+    retry_policy: Sequence[Any] | None,
+    stream: bool = False,
+    configurable: dict[str, Any] | None = None,
+) -> Any:
+    config = None if stream or task.retry_policy or retry_policy else _config_of_attempt(task, configurable)
+    if config is None:
+        return await _arun_with_retry(task, retry_policy, stream, configurable)
+    task.writes.clear()
+    try:
+        return await cast("Any", task.proc).ainvoke(task.input, config)
+    except BaseException as error:  # noqa: BLE001 - raised by LangGraph's own function, if it does not handle it
+        failed = replace(task, proc=_Raising(task, error))
+    return await _arun_with_retry(failed, retry_policy, stream, configurable)
+
+
+class NodeRunner(PregelRunner):
+    """LangGraph's runner of nodes, for which a plain node has one attempt."""
+
+    if supports_single_attempts:
+        tick = with_globals(PregelRunner.tick, _runner, run_with_retry=_run_once)
+        atick = with_globals(PregelRunner.atick, _runner, arun_with_retry=_arun_once)
