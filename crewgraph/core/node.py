@@ -1,6 +1,6 @@
 """A body as a node of a LangGraph graph, for invoke and ainvoke alike."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -12,8 +12,12 @@ from crewgraph.core.interpreter import run_body
 from crewgraph.core.journal import Journal, with_spent
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.resources import closing_resources, enclosing_resources
+from crewgraph.schema import Metadata, PlainDict
 
-__all__ = ["BodyNode"]
+__all__ = ["PROGRESS", "BodyChain", "BodyNode"]
+
+PROGRESS = "crewgraph_progress"
+"""The key in `configurable` of a dict that receives what each body of a `BodyChain` wrote, for runs that end before the last."""
 
 
 class BodyNode(Runnable[Any, Any]):
@@ -64,3 +68,30 @@ class BodyNode(Runnable[Any, Any]):
         journal = Journal(config, stored=self._stored)
         update = yield from run_body(self._body(input), journal)
         return with_spent(update, journal.spent.record_fields) if self._seals else update
+
+
+class BodyChain(BodyNode):
+    """Runs the bodies of some nodes one after another, each with what those before it wrote, and returns all that they wrote.
+
+    A step of the graph costs more than a short body does. Where nobody stores or watches a run, nobody sees its steps.
+
+    Args:
+        name: the node's name.
+        links: the nodes, and the metadata of their runs.
+    """
+
+    def __init__(self, name: str, links: Sequence[tuple[BodyNode, Metadata]]) -> None:
+        super().__init__(name, links[0][0]._body, stored=False)
+        self._links = links
+
+    def _update(self, input: Any, config: RunnableConfig) -> Program[object]:
+        state: PlainDict = dict(input)
+        around: PlainDict = dict(config.get("metadata") or {})
+        written: PlainDict = (config.get("configurable") or {}).get(PROGRESS, {})
+        step: int = around.get("langgraph_step", 1)
+        for number, (node, metadata) in enumerate(self._links):
+            of_node = {**around, **metadata, "langgraph_node": node.name, "langgraph_step": step + number}
+            update: Any = yield from node._update(state, {**config, "metadata": of_node})
+            state.update(update)
+            written.update(update)
+        return dict(written)

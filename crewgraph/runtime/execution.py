@@ -8,7 +8,12 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from langchain_core.runnables import RunnableConfig
-from langchain_core.runnables.config import ensure_config, merge_configs, var_child_runnable_config
+from langchain_core.runnables.config import (
+    ensure_config,
+    get_callback_manager_for_config,
+    merge_configs,
+    var_child_runnable_config,
+)
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.config import get_stream_writer
 from langgraph.graph.state import CompiledStateGraph
@@ -18,6 +23,7 @@ from crewgraph.compiler.task.events import NOTES, RunNotes
 from crewgraph.core.cancellation import Cancellation
 from crewgraph.core.interruption import is_interrupted
 from crewgraph.core.loops.bridge import acall, call
+from crewgraph.core.node import PROGRESS
 from crewgraph.core.operations import Operation, Program
 from crewgraph.core.pregel import shared_runtime
 from crewgraph.core.resources import RunResources
@@ -39,6 +45,7 @@ __all__ = [
     "configured",
     "interruptible",
     "interruption",
+    "is_watched",
     "require_async_methods",
     "with_run_config",
 ]
@@ -136,6 +143,13 @@ def configured(config: RunnableConfig | None, program: Program[T]) -> Program[T]
             reply, step = error, program.throw
 
 
+def is_watched() -> bool:
+    """Whether anybody sees the steps of a run that begins here: a callback handler, a trace, a reader of the stream around it."""
+    if SINKS.get() or RUN_CONFIG.get() is not None:
+        return True
+    return bool(get_callback_manager_for_config(ensure_config()).handlers)
+
+
 def with_run_config(own: RunnableConfig) -> RunnableConfig:
     """Return the config of a run's graph with what the caller of the run gave, if anything."""
     given = RUN_CONFIG.get()
@@ -182,7 +196,8 @@ class Run(Operation):
 
     Updates are collected as they arrive, because reading the whole state after each step would slow steps down with the
     number of tasks. A run inside a node that runs again (`again`) may be partly done; that part is in its first values.
-    `channels` are the channels to collect, if not the graph's output.
+    `channels` are the channels to collect, if not the graph's output. `together` says that tasks may share a node, which then
+    hands over what each wrote.
     """
 
     def __init__(
@@ -198,10 +213,14 @@ class Run(Operation):
         retention: Retention | None = None,
         channels: Sequence[str] | None = None,
         resources: RunResources | None = None,
+        together: bool = False,
     ) -> None:
         around = var_child_runnable_config.get()
         if detached and around is not None:
             config = {**config, "configurable": {**shared_runtime(around), **(config.get("configurable") or {})}}
+        self.written: dict[str, object] = {}
+        if together:
+            config = {**config, "configurable": {**(config.get("configurable") or {}), PROGRESS: self.written}}
         self.graph, self.graph_input, self.config, self.detached = graph, graph_input, config, detached
         self._resources = resources
         self.retention = retention
@@ -212,7 +231,6 @@ class Run(Operation):
         if durability is not None:
             self.options["durability"] = durability
         self.notes = notes
-        self.written: dict[str, object] = {}
         self.questions: list[Interrupt] = []
         self._place: tuple[str, ...] | None = None
         self._cancellation = Cancellation()

@@ -16,7 +16,7 @@ from crewgraph.compiler.task.binding import TaskBinding, bind_tasks
 from crewgraph.compiler.task.body import skipped_output, task_body
 from crewgraph.compiler.task.steps import STAGES, step_graph
 from crewgraph.core.loops.bridge import acall, call
-from crewgraph.core.node import BodyNode
+from crewgraph.core.node import BodyChain, BodyNode
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.crew.process import Process
 from crewgraph.definitions.crew.validation import title, validate_crew
@@ -85,6 +85,16 @@ def parallel_group(tasks: Sequence[TaskBinding], position: int) -> Sequence[Task
         while end < len(tasks) and tasks[end].task.async_execution:
             end += 1
     return tasks[position:end]
+
+
+_TOGETHER = "all tasks"  # the space keeps it apart from names of tasks
+
+
+def _simply_follow(tasks: Sequence[TaskBinding]) -> bool:
+    """Whether there are several tasks, and each runs when the one before it has ended, whatever came of it."""
+    return len(tasks) > 1 and not any(
+        bound.task.async_execution or isinstance(bound.task, ConditionalTask) for bound in tasks
+    )
 
 
 def node_task(node: str) -> str:
@@ -238,6 +248,9 @@ class Granularity:
     channels: Mapping[str, object] = field(default_factory=dict[str, object])
     """Channels beside the inputs and those of tasks, with their types."""
 
+    together: bool = False
+    """Whether tasks that simply follow each other share a node, for runs whose steps nobody stores or watches."""
+
     def node(self, assignment: TaskBinding, sources: Sequence[str]) -> Any:
         """Return the node of a task that reads some channels."""
         if self.granularity == "step":
@@ -250,6 +263,10 @@ class Granularity:
             )
         body = partial(task_body, assignment)
         return BodyNode(assignment.slug, body, stored=self.stored, seals=True, traced=_traced_update)
+
+    def chain(self, tasks: Sequence[TaskBinding]) -> Any:
+        """Return the node of tasks that simply follow each other."""
+        return BodyChain(_TOGETHER, [(self.node(assignment, ()), task_metadata(assignment)) for assignment in tasks])
 
     def planning(self, planning: TaskBinding, tasks: Sequence[TaskBinding]) -> Any:
         """Return the node that makes the plan; it has no steps."""
@@ -318,7 +335,11 @@ def crew_graph(
         output_schema=schema("CrewResult", outputs, form.channels),
         context_schema=form.context_schema,
     )
-    if planning is None:
+    if planning is None and form.together and _simply_follow(tasks):
+        graph.add_node(_TOGETHER, form.chain(tasks), input_schema=schema(_TOGETHER, [INPUTS]))
+        graph.add_edge(START, _TOGETHER)
+        graph.add_edge(_TOGETHER, END)
+    elif planning is None:
         wire_sequential(graph, tasks, form.node)
     else:
         node = form.planning(planning, tasks)

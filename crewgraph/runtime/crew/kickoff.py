@@ -61,6 +61,7 @@ from crewgraph.runtime.execution import (
     configured,
     interruptible,
     interruption,
+    is_watched,
     with_run_config,
 )
 from crewgraph.runtime.run_hooks import (
@@ -161,7 +162,7 @@ def _start(
     resources: RunResources,
 ) -> Program[CrewOutput]:
     try:
-        run, prepared = yield from _prepare(crew, inputs, options, resources)
+        run, prepared = yield from _prepare(crew, inputs, options, resources, is_streamed=audience is not None)
     except GraphBubbleUp:
         raise
     except BaseException as error:  # listeners get a start event for every end event
@@ -186,6 +187,8 @@ def _prepare(
     inputs: Inputs | None,
     options: RunOptions,
     resources: RunResources,
+    *,
+    is_streamed: bool,
 ) -> "Program[tuple[CrewRun, dict[str, object]]]":
     """Return the run, and its inputs after the `before_kickoff` functions and hooks."""
     values, files = split_files(validate_inputs(inputs or {}))
@@ -195,7 +198,13 @@ def _prepare(
     values = plain_inputs(validate_inputs((yield from run_entry_hooks(crew, values))))
     _warn_of_open_placeholders(crew, values)
     values |= yield from recorded_files(files)
-    run = CrewRun(crew, run_place(crew, options.thread_id, options.checkpointer), options.granularity, resources)
+    run = CrewRun(
+        crew,
+        run_place(crew, options.thread_id, options.checkpointer),
+        options.granularity,
+        resources,
+        watched=is_streamed or len(crew.tasks) < 2 or is_watched(),  # one task has one step
+    )
     run.check_inputs(values)
     if run.place.checkpointer:
         yield from run.claim_thread()
@@ -317,11 +326,15 @@ def plain_inputs(inputs: Inputs) -> dict[str, object]:
 class CrewRun:
     """A run before its start: the graph and where it is stored."""
 
-    def __init__(self, crew: Crew, place: RunPlace, granularity: str, resources: RunResources) -> None:
+    def __init__(
+        self, crew: Crew, place: RunPlace, granularity: str, resources: RunResources, *, watched: bool = True
+    ) -> None:
         self.crew, self.granularity, self.resources = crew, granularity, resources
-        compiled = graph_of(crew, place.checkpointer, granularity)
+        self._together = place.checkpointer is False and granularity == "task" and not watched
+        compiled = graph_of(crew, place.checkpointer, granularity, together=self._together)
         self.place = place_to_ask(place, compiled.tasks)
         if self.place is not place:
+            self._together = False
             place, compiled = self.place, graph_of(crew, self.place.checkpointer, granularity)
         self.graph, self.tasks, self.planning = compiled.graph, compiled.tasks, compiled.planning
         bindings = {id(work.agent): work for work in self.steps}.values()
@@ -456,6 +469,7 @@ class CrewRun:
                 retention=retention,
                 channels=None if self.planning is None else [self.planning.slug, *self.graph.output_channels],
                 resources=self.resources,
+                together=self._together,
             )
             written = run.written
             return run
