@@ -257,7 +257,9 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
     ) -> CheckpointRows:
         new = self._codec.encode_checkpoint(config, checkpoint, metadata)
         changed = self._codec.values(checkpoint, new_versions)
-        return CheckpointRows(new, changed, lambda: self._codec.values(checkpoint, checkpoint["channel_values"]))
+        return CheckpointRows(
+            new, changed, lambda: self._codec.values(checkpoint, checkpoint["channel_values"]), new_versions
+        )
 
     def _encode_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, object]], task_id: str, task_path: str = ""

@@ -5,7 +5,7 @@
 
 import sqlite3
 import time
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from crewgraph.core.checkpoint_ids import move_past
@@ -88,6 +88,9 @@ class CheckpointRows(NamedTuple):
 
     all_values: Callable[[], Mapping[str, Typed]]
     """All of its values, for where the parent is not stored."""
+
+    likely: Collection[str]
+    """The channels that the saver was told to have changed since its parent."""
 
     @property
     def key(self) -> Key:
@@ -199,14 +202,21 @@ class Threads:
         for rows in saves:
             if isinstance(rows, WriteRows):
                 self.values.append(connection, no, rows.key.id, rows.task, rows.path, rows.writes)
-            elif not self._save(connection, no, rows.new, rows.changed):
-                self._save(connection, no, rows.new, rows.all_values())
+            elif not self._save(connection, no, rows.new, rows.changed, rows.likely):
+                self._save(connection, no, rows.new, rows.all_values(), rows.likely)
 
-    def _save(self, connection: sqlite3.Connection, no: int, new: NewCheckpoint, values: Mapping[str, Typed]) -> bool:
+    def _save(
+        self,
+        connection: sqlite3.Connection,
+        no: int,
+        new: NewCheckpoint,
+        values: Mapping[str, Typed],
+        likely: Collection[str],
+    ) -> bool:
         id, parent = new.key.id, new.parent
         base = None if parent is None else self.chains.load_link(connection, no, parent)
         versions = EMPTY if base is None else base.versions
-        difference = versions.diff(new.channels, new.seen)
+        difference = versions.diff(new.channels, new.seen, likely)
         filled = [channel for channel in difference.channels if channel in new.filled]
         if not all(channel in values for channel in filled):
             return False

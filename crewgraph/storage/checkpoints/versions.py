@@ -9,6 +9,7 @@ import json
 import sqlite3
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import NamedTuple, TypeVar
 
 from crewgraph.storage.checkpoints.schema import damaged_checkpoints
@@ -85,9 +86,21 @@ class Versions(NamedTuple):
         """Encode as JSON, as the difference from no versions."""
         return Difference(*self).to_json()
 
-    def diff(self, channels: Mapping[str, Version], seen: Mapping[str, Mapping[str, Version]]) -> Difference:
-        """The difference of a child from these versions, without the ids of its values."""
-        new_channels, new_seen = _changed(channels, self.channels), _changed(seen, self.seen)
+    def diff(
+        self,
+        channels: Mapping[str, Version],
+        seen: Mapping[str, Mapping[str, Version]],
+        likely: Iterable[str] = (),
+    ) -> Difference:
+        """The difference of a child from these versions, without the ids of its values.
+
+        Args:
+            channels: the child's versions by channel.
+            seen: what nodes have seen at the child.
+            likely: channels that have probably changed; if no others have, they need not all be looked at one by one.
+        """
+        new_channels = _changed(channels, self.channels, likely)
+        new_seen = _changed(seen, self.seen, islice(reversed(seen), 1))  # a node that runs first is the last in the dict
         return Difference(
             new_channels,
             {node: dict(versions) for node, versions in new_seen.items()},
@@ -116,9 +129,12 @@ EMPTY = Versions({}, {}, {})
 """The versions before the first checkpoint."""
 
 
-def _changed(new: Mapping[str, _T], old: Mapping[str, _T]) -> dict[str, _T]:
+def _changed(new: Mapping[str, _T], old: Mapping[str, _T], likely: Iterable[str]) -> dict[str, _T]:
     if not old:
         return dict(new)
+    changed = {key: new[key] for key in likely if key in new and old.get(key) != new[key]}
+    if {**old, **changed} == new:  # a comparison of dicts takes a tenth of the time of one of their items in turn
+        return changed
     return {key: value for key, value in new.items() if old.get(key) != value}
 
 
