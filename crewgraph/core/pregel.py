@@ -8,13 +8,12 @@ the counters must be advanced for it. `saving.py` holds what concerns LangGraph'
 import asyncio
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextvars import Context, copy_context
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
-from langchain_core.runnables.config import ensure_config, set_config_context, var_child_runnable_config
+from langchain_core.runnables.config import ensure_config
 from langgraph._internal._runnable import RunnableSeq
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.pregel import Pregel
@@ -23,6 +22,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Interrupt
 
 from crewgraph.core.replay import is_traced
+from crewgraph.core.tracing import ConfigContext
 from crewgraph.schema import PlainDict, PlainMapping
 
 if TYPE_CHECKING:
@@ -314,7 +314,7 @@ class _Untraced(Runnable[Any, Any]):
 
     def invoke(self, input: object, config: RunnableConfig | None = None, **kwargs: object) -> Any:
         config = _without_run(ensure_config() if config is None else config)
-        with _ConfigContext(config) as context:
+        with ConfigContext(config) as context:
             value = context.run(self._first.invoke, input, config, **kwargs)
         for writer in self._writers:
             if type(writer) is ChannelWrite:
@@ -325,7 +325,7 @@ class _Untraced(Runnable[Any, Any]):
 
     async def ainvoke(self, input: object, config: RunnableConfig | None = None, **kwargs: object) -> Any:
         config = _without_run(ensure_config() if config is None else config)
-        with _ConfigContext(config) as context:
+        with ConfigContext(config) as context:
             value = await asyncio.create_task(self._awaited(input, config, kwargs), context=context)
         for writer in self._writers:
             if type(writer) is ChannelWrite:
@@ -336,24 +336,6 @@ class _Untraced(Runnable[Any, Any]):
 
     async def _awaited(self, input: object, config: RunnableConfig, given: PlainDict) -> object:
         return await self._first.ainvoke(input, config, **given)
-
-
-class _ConfigContext:
-    """Makes a config the current one for code that runs in a context of its own: `set_config_context`, cheaper where untraced."""
-
-    def __init__(self, config: RunnableConfig) -> None:
-        self._traced = set_config_context(config) if is_traced(config) else None
-        self._config = config
-
-    def __enter__(self) -> Context:
-        if self._traced is not None:
-            return self._traced.__enter__()
-        context = copy_context()
-        context.run(var_child_runnable_config.set, self._config)
-        return context
-
-    def __exit__(self, *failure: Any) -> bool | None:
-        return None if self._traced is None else self._traced.__exit__(*failure)
 
 
 def _without_run(config: RunnableConfig) -> RunnableConfig:

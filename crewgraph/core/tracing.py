@@ -6,6 +6,7 @@ a parallel task failed, the time is up or the reader of a stream left. LangChain
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -20,12 +21,15 @@ from langchain_core.runnables.config import (
     get_async_callback_manager_for_config,
     get_callback_manager_for_config,
     patch_config,
+    set_config_context,
+    var_child_runnable_config,
 )
 
+from crewgraph.core.replay import is_traced
 from crewgraph.lazy import lazy
 from crewgraph.schema import PlainDict
 
-__all__ = ["Documents", "aretrieved", "aspanned", "closing_runs", "retrieved", "spanned"]
+__all__ = ["ConfigContext", "Documents", "aretrieved", "aspanned", "closing_runs", "retrieved", "spanned"]
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
@@ -34,6 +38,24 @@ else:
 
 Documents = Callable[[Any], Sequence[tuple[str, PlainDict]]]
 """Converts what a search returned into the texts, with metadata, that the trace shows."""
+
+
+class ConfigContext:
+    """Makes a config the current one for code that runs in a context of its own: `set_config_context`, cheaper where untraced."""
+
+    def __init__(self, config: RunnableConfig) -> None:
+        self._traced = set_config_context(config) if is_traced(config) else None
+        self._config = config
+
+    def __enter__(self) -> Context:
+        if self._traced is not None:
+            return self._traced.__enter__()
+        context = copy_context()
+        context.run(var_child_runnable_config.set, self._config)
+        return context
+
+    def __exit__(self, *failure: Any) -> bool | None:
+        return None if self._traced is None else self._traced.__exit__(*failure)
 
 
 def spanned(name: str, trace_input: Any, config: RunnableConfig, work: Callable[[RunnableConfig], object]) -> object:

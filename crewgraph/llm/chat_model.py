@@ -76,15 +76,18 @@ class ChatModel:
         self._base, kwargs = _base_of(source)
         self._stop = list(dict.fromkeys([*stop, *(kwargs.get("stop") or _own_stop(self._base))]))
         self._names = [_name_of(model) for model in _models_of(source)]
+        self._name_attribute = _name_attribute(self._base)
         self._takes_stop = supports_stop_words(self.name) and getattr(self._base, "use_responses_api", None) is not True
-        self._bindings: dict[tuple[str, bool], Any] = {}
+        self._bindings: dict[tuple[str, bool], tuple[Any, PlainDict]] = {}
+        self._latest: tuple[Sequence[ToolSpec], bool, tuple[Any, PlainDict]] | None = None
         self._structured: dict[type[BaseModel], ChatModel | None] = {}
         self._identity: PlainMapping | None = None
 
     @property
     def name(self) -> str:
         """The name of the model at its provider."""
-        return _name_of(self._base)
+        attribute = self._name_attribute  # pydantic takes long to say that there is none
+        return self._names[0] if attribute is None else getattr(self._base, attribute, None) or _name_of(self._base)
 
     @property
     def identity(self) -> PlainMapping:
@@ -151,10 +154,10 @@ class ChatModel:
         request = self._watched_request(messages, tools, stop) if WATCHERS else None
         if request is not None and (reply := answer_of_watcher(request)) is not None:
             return reply
-        runnable = self._runnable_for(tools)
-        with ProviderErrors(self.name):
+        name, (runnable, bound) = self.name, self._runnable_for(tools)
+        with ProviderErrors(name):
             answer = runnable.invoke(
-                _message_cache.convert(expanded(messages)), self._run_config(config), **self._stop_keywords(stop)
+                _message_cache.convert(expanded(messages)), _named(config, name), **bound, **self._stop_keywords(stop)
             )
         reply = self._reply(answer, stop, structured=not tools)
         return reply if request is None else self._told(request, reply)
@@ -170,10 +173,13 @@ class ChatModel:
         request = self._watched_request(messages, tools, stop) if WATCHERS else None
         if request is not None and (reply := answer_of_watcher(request)) is not None:
             return reply
-        runnable = self._runnable_for(tools, across_loops=True)
-        with ProviderErrors(self.name):
+        name, (runnable, bound) = self.name, self._runnable_for(tools, across_loops=True)
+        with ProviderErrors(name):
             answer = await runnable.ainvoke(
-                _message_cache.convert(await aexpanded(messages)), self._run_config(config), **self._stop_keywords(stop)
+                _message_cache.convert(await aexpanded(messages)),
+                _named(config, name),
+                **bound,
+                **self._stop_keywords(stop),
             )
         reply = self._reply(answer, stop, structured=not tools)
         return reply if request is None else self._told(request, reply)
@@ -187,11 +193,16 @@ class ChatModel:
         tell_watchers(request, reply)
         return reply
 
-    def _run_config(self, config: "RunnableConfig") -> "RunnableConfig":
-        run_config: RunnableConfig = {**config, "run_name": self.name}  # traces show the model, not its class
-        return run_config
+    def _runnable_for(self, tools: Sequence[ToolSpec], *, across_loops: bool = False) -> tuple[Any, PlainDict]:
+        """Return the model with tools, and keywords to call it with."""
+        latest = self._latest
+        if latest is not None and latest[0] is tools and latest[1] is across_loops:  # of the same agent loop
+            return latest[2]
+        prepared = self._prepared(tools, across_loops)
+        self._latest = (tools, across_loops, prepared) if isinstance(tools, tuple) else None
+        return prepared
 
-    def _runnable_for(self, tools: Sequence[ToolSpec], *, across_loops: bool = False) -> Any:
+    def _prepared(self, tools: Sequence[ToolSpec], across_loops: bool) -> tuple[Any, PlainDict]:
         key = (json.dumps(tools, sort_keys=True, default=str) if tools else "", across_loops)
         if key not in self._bindings:
             if len(self._bindings) >= _CACHED_BINDINGS:
@@ -199,7 +210,7 @@ class ChatModel:
             source = _map_model(self.source, with_streamed_usage)
             source = _map_model(source, across_event_loops) if across_loops else source
             source = _map_model(source, with_plain_requests)
-            self._bindings[key] = self._bind(source, tools)
+            self._bindings[key] = _unbound(self._bind(source, tools))
         return self._bindings[key]
 
     def _bind(self, source: Any, tools: Sequence[ToolSpec]) -> Any:
@@ -231,6 +242,26 @@ class ChatModel:
         return {**reply, "content": cut_at(reply["content"], stop_words)} if stop_words else reply
 
 
+def _named(config: "RunnableConfig", name: str) -> "RunnableConfig":
+    run_config: RunnableConfig = {**config, "run_name": name}  # traces show the model, not its class
+    return run_config
+
+
+def _unbound(runnable: Any) -> tuple[Any, PlainDict]:
+    """Return what a binding binds keywords to, and the keywords: without it, no config has to be merged for a request."""
+    kind: Any = load("langchain_core.runnables.base").RunnableBindingBase
+    own: Any = type(runnable)
+    if isinstance(runnable, kind) and all(getattr(own, name) is getattr(kind, name) for name in _BINDING_METHODS):
+        binding: Any = runnable
+        if not binding.config and not binding.config_factories:
+            inner, keywords = _unbound(binding.bound)
+            return inner, {**keywords, **binding.kwargs}
+    return runnable, {}
+
+
+_BINDING_METHODS = ("invoke", "ainvoke", "_merge_configs")
+
+
 def _base_of(source: Any) -> tuple[object, PlainDict]:
     """Return the model at the end of a Runnable, and the keywords bound on the way."""
     runnables = load("langchain_core.runnables")
@@ -260,10 +291,18 @@ def _models_of(source: Any) -> list[object]:
 
 
 def _name_of(model: object) -> str:
+    attribute = _name_attribute(model)
+    if attribute is not None:
+        return getattr(model, attribute)
+    return str(getattr(model, "_llm_type", None) or type(model).__name__)
+
+
+def _name_attribute(model: object) -> str | None:
+    """Return the attribute of a model that holds its name, if it has one."""
     for attribute in ("model_name", "model", "model_id", "deployment_name", "azure_deployment"):
         if isinstance(name := getattr(model, attribute, None), str) and name:
-            return name
-    return str(getattr(model, "_llm_type", None) or type(model).__name__)
+            return attribute
+    return None
 
 
 def _answering_model(answer: object, names: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 
 from crewgraph.core.limits import ASKING, METER, check_limits
-from crewgraph.core.messages import Message, Reply, ToolSpec
+from crewgraph.core.messages import Message, Reply, ToolRequest, ToolSpec
 from crewgraph.core.plain import plain
 from crewgraph.core.protocols import Model
 from crewgraph.events.base import new_id
@@ -222,9 +222,34 @@ class EventModel(ModelWrapper[Model]):
 def _plain_reply(reply: Reply) -> Reply:
     """Return a reply as plain data: lone surrogates (half of an emoji) can be neither stored nor sent."""
     content = reply["content"]
-    if type(content) is str and content.isascii() and not reply["tool_calls"] and not reply["extra"]:
-        return reply if "hooked" not in reply else cast(Reply, plain(reply))
+    if (
+        type(content) is str
+        and content.isascii()
+        and not reply["extra"]
+        and "hooked" not in reply
+        and all(map(_is_ascii, reply["tool_calls"]))
+    ):
+        return reply
     return cast(Reply, plain(reply))
+
+
+def _is_ascii(call: ToolRequest) -> bool:
+    """Whether a tool call is plain data already: its arguments are ASCII texts, truth values and small numbers."""
+    args = call["args"]
+    if isinstance(args, str):
+        return args.isascii()
+    return all(
+        name.isascii()
+        and (
+            (type(value) is str and value.isascii())
+            or type(value) is bool
+            or (type(value) is int and abs(value) < _SMALL)
+        )
+        for name, value in args.items()
+    )
+
+
+_SMALL = 1 << 62
 
 
 def _event_settings(identity: Mapping[str, object]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
-from typing import Self
+from typing import Self, cast
 
 from pydantic import BaseModel
 
@@ -10,7 +10,7 @@ from crewgraph.core.messages import Reply, Usage
 from crewgraph.core.protocols import Model
 from crewgraph.core.usage import UsageCounter, UsageEntry, request_entry
 from crewgraph.llm.conversation import get_field
-from crewgraph.schema import trusted
+from crewgraph.schema import PlainDict, trusted
 
 __all__ = ["LEDGERS", "UsageLedger", "UsageMetrics", "plain_usage", "read_langchain_usage", "read_usage", "total"]
 
@@ -127,6 +127,8 @@ def read_usage(reported: object) -> Usage | None:
     Returns:
         The usage, or None if no known name is present.
     """
+    if reported is None:
+        return None
     prompt, completion = _number(reported, _PROMPT), _number(reported, _COMPLETION)
     total = _number(reported, _TOTAL)
     if prompt is None and completion is None and total is None:
@@ -143,7 +145,7 @@ def read_usage(reported: object) -> Usage | None:
 
 def read_langchain_usage(reported: object) -> Usage | None:
     """Parse the `usage_metadata` of a message; one from LangChain's cache, whose `total_cost` is 0, used nothing."""
-    if get_field(reported, "total_cost") != 0:
+    if reported is None or get_field(reported, "total_cost") != 0:
         return read_usage(reported)
     nothing = read_usage({"prompt_tokens": 0})
     return nothing and {**nothing, "from_cache": True}
@@ -151,9 +153,12 @@ def read_langchain_usage(reported: object) -> Usage | None:
 
 def _number(reported: object, paths: _Paths) -> int | None:
     for path in paths:
-        value = reported
+        value: object = reported
         for name in path:
-            value = get_field(value, name)
+            # Most are dicts, and most names are missing.
+            value = cast("PlainDict", value).get(name) if type(value) is dict else get_field(value, name)
+            if value is None:
+                break
         if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0:
             return int(value)
     return None

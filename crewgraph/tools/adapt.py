@@ -49,7 +49,10 @@ if TYPE_CHECKING:
         patch_config,
         set_config_context,
     )
+
+    from crewgraph.core.tracing import ConfigContext
 else:
+    ConfigContext = lazy("crewgraph.core.tracing:ConfigContext")
     get_async_callback_manager_for_config = lazy(
         "langchain_core.runnables.config:get_async_callback_manager_for_config"
     )
@@ -70,7 +73,7 @@ def traced(spec: ToolSpec, args: PlainDict, config: "RunnableConfig", work: Call
         work: Executes the call in the given context, in which models and graphs are children of the run.
     """
     if not is_traced(config):
-        with set_config_context(config) as context:
+        with ConfigContext(config) as context:
             return work(context)
     steps = _steps(get_callback_manager_for_config(config), spec, args, config, work)
     reply = None
@@ -86,7 +89,7 @@ async def atraced(
 ) -> Any:
     """Async version of `traced`."""
     if not is_traced(config):
-        with set_config_context(config) as context:
+        with ConfigContext(config) as context:
             return await work(context)
     steps = _steps(get_async_callback_manager_for_config(config), spec, args, config, work)
     send: Callable[[Any], Any] = steps.send

@@ -9,7 +9,6 @@ import json
 import sqlite3
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from itertools import islice
 from typing import NamedTuple, TypeVar
 
 from crewgraph.storage.checkpoints.schema import damaged_checkpoints
@@ -100,7 +99,7 @@ class Versions(NamedTuple):
             likely: channels that have probably changed; if no others have, they need not all be looked at one by one.
         """
         new_channels = _changed(channels, self.channels, likely)
-        new_seen = _changed(seen, self.seen, islice(reversed(seen), 1))  # a node that runs first is the last in the dict
+        new_seen = _changed(seen, self.seen, list(seen)[-1:])  # a node that runs first is the last in the dict
         return Difference(
             new_channels,
             {node: dict(versions) for node, versions in new_seen.items()},
