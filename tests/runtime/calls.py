@@ -78,12 +78,12 @@ def crew_of(number: int) -> Crew:
 
 @pytest.mark.parametrize(
     ("tasks", "stored", "own", "bound"),
-    [(1, False, 655, 1260), (1, True, 935, 2000), (100, False, 393, 440), (100, True, 555, 1470)],
+    [(1, False, 655, 1250), (1, True, 935, 1830), (100, False, 393, 470), (100, True, 555, 1150)],
     ids=["one, not stored", "one, stored", "of a hundred, not stored", "of a hundred, stored"],
 )
 def test_a_task_costs_what_it_uses(tmp_path: Path, tasks: int, stored: bool, own: int, bound: int):
     crew = crew_of(tasks)
-    checkpointer = SqliteCheckpointer(tmp_path / "runs.db") if stored else False
+    checkpointer: Any = SqliteCheckpointer(tmp_path / "runs.db") if stored else False
     for _ in range(2):
         crew.kickoff(checkpointer=checkpointer)
     counted = [
@@ -102,7 +102,7 @@ def test_the_way_to_the_request_is_short():
     own_calls(lambda: crew.kickoff(checkpointer=False), into=calls)
     way = calls[: reached[0]]
     counted = (len(way), len(set(way)), len({file for file, _ in way}))
-    assert all(number <= bound for number, bound in zip(counted, (410, 300, 80), strict=True))
+    assert all(number <= bound for number, bound in zip(counted, (430, 315, 83), strict=True))
 
 
 def test_a_tool_cycle_costs_what_it_uses():
@@ -120,7 +120,7 @@ def test_a_tool_cycle_costs_what_it_uses():
         crew.kickoff(checkpointer=False)
 
     run()
-    assert len(own_calls(run)) / cycles <= 292
+    assert len(own_calls(run)) / cycles <= 300
 
 
 def test_a_method_of_a_flow_costs_what_it_uses():
@@ -133,4 +133,4 @@ def test_a_method_of_a_flow_costs_what_it_uses():
     chain: Any = type("Chain", (Flow,), methods)
     for _ in range(2):
         chain().kickoff(checkpointer=False)
-    assert len(own_calls(lambda: chain().kickoff(checkpointer=False))) / len(methods) <= 134
+    assert len(own_calls(lambda: chain().kickoff(checkpointer=False))) / len(methods) <= 146
