@@ -1,6 +1,7 @@
 """Texts of models, documents and templates are read in linear time: every regular expression, and the functions around them."""
 
 import ast
+import gc
 import importlib
 import pkgutil
 import re
@@ -82,6 +83,7 @@ def cpu(work: Callable[[], object], limit: float) -> float:
     def stop(*_: object) -> None:
         raise Stopped
 
+    gc.disable()  # its callbacks would swallow what `stop` raises
     before = signal.signal(signal.SIGVTALRM, stop)
     start = time.thread_time()
     signal.setitimer(signal.ITIMER_VIRTUAL, limit)
@@ -93,6 +95,7 @@ def cpu(work: Callable[[], object], limit: float) -> float:
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
+        gc.enable()
 
 
 @dataclass(frozen=True)
