@@ -2,6 +2,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 CORES  ?= auto
 BIN    := $(VENV)/bin
+INSTALL ?= $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 # Processes that tests start would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -14,13 +15,13 @@ help:  ## what can be made here
 # A stamp, so that a second `make test` does not install again.
 $(VENV)/.installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --no-deps crewai-tools  # and no crewai
+	$(INSTALL) -c constraints.txt -e '.[dev]'
+	$(INSTALL) -c constraints.txt --no-deps crewai-tools  # and no crewai
 	touch $@
 
 $(VENV)/.demo-installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	$(INSTALL) -c constraints.txt -e .
 	touch $@
 
 install: $(VENV)/.installed  ## make the virtual environment with everything the tests need

@@ -3,12 +3,14 @@
 
     .ci/installations.py [NAME]...     all of them and a created crew, or those named, as in `mcp create-flow`
 
-Needs Python and an index with crewgraph's dependencies; crewgraph itself comes from this checkout. Exits with 1 if an
-installation does not work, or if a page has a `pip install` that nothing here tries.
+Needs Python and an index with crewgraph's dependencies; crewgraph itself comes from this checkout. README's own command asks the
+index; the other commands take their packages from a folder that is filled from the index once, which also has crewgraph. Exits
+with 1 if an installation does not work, or if a page has a `pip install` that nothing here tries.
 """
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -25,10 +27,16 @@ from servers.openai_api import OpenAIServer
 
 PROGRAMS = Path(__file__).parent / "programs"
 BASE = "pip install ."
-"""How README installs crewgraph; the commands of the pages add to it."""
+"""How README installs crewgraph; what a page says of an extra adds to it."""
+
+PLAIN = "plain"
+"""README's installation, the one that asks the index itself."""
 
 _COMMAND = re.compile(r"pip install (?:-\S+ )*(?:\"[^\"\n]+\"|'[^'\n]+'|[^\s`\"'#)]+)")
 """A command in a page, with its options and the first thing that it installs."""
+
+_EXTRAS = re.compile(r"(?:crewgraph|\.)\[([\w,-]+)\]")
+"""The extras of crewgraph in such a command."""
 
 _OURS = re.compile(r"crewgraph\[|crewai-tools|['\"]?\.(\[|$|\s)")
 """What concerns crewgraph in such a command."""
@@ -47,7 +55,7 @@ class Installation:
 
 
 INSTALLATIONS = {
-    "plain": Installation("README.md", (BASE,), ("crewgraph run crew.py", "crewgraph check crew.py")),
+    PLAIN: Installation("README.md", (BASE,), ("crewgraph run crew.py", "crewgraph check crew.py")),
     "crewai-tools": Installation(
         "docs/crewai-tools.md",
         ("pip install --no-deps crewai-tools", 'pip install "crewgraph[crewai-tools]"'),
@@ -94,23 +102,49 @@ class Failed(Exception):
     """An installation does not work."""
 
 
+@dataclass(frozen=True)
+class Stock:
+    """What all installations share."""
+
+    pip: Path
+    """An environment with nothing but pip in it."""
+
+    wheels: Path
+    """crewgraph, whatever the tried commands install, and what builds and tests a created project."""
+
+
 def main(names: list[str]) -> int:
     """Try the installations; return the exit code."""
     failed = unknown_commands() if not names else []
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        failed += filter(None, pool.map(tried, names or ["create-crew", *INSTALLATIONS]))
+    with tempfile.TemporaryDirectory() as temporary, ThreadPoolExecutor(os.cpu_count()) as pool:
+        stock = Stock(Path(temporary) / "pip", Path(temporary) / "wheels")
+        venv.create(stock.pip, with_pip=True)
+        plain = [pool.submit(tried, PLAIN, stock)] if PLAIN in names or not names else []
+        fetch_wheels(stock)
+        others = [name for name in names or ("create-crew", *INSTALLATIONS) if name != PLAIN]
+        attempts = plain + [pool.submit(tried, name, stock) for name in others]
+        failed += filter(None, [attempt.result() for attempt in attempts])
     print("\n\n".join(failed) or "Every installation works.")
     return 1 if failed else 0
 
 
-def tried(name: str) -> str:
+def fetch_wheels(stock: Stock) -> None:
+    """Fill the folder of wheels from the index: the newest of each that go together."""
+    extras = {extra for one in INSTALLATIONS.values() for said in one.said for extra in _EXTRAS.findall(said)}
+    wanted = f'".[{",".join(sorted(set(",".join(extras).split(","))))}]" "hatchling>=1.25" "editables" "pytest>=8"'
+    environment = {**_variables(), "PATH": f"{stock.pip / 'bin'}:{_variables()['PATH']}"}
+    for packages in (wanted, "--no-deps crewai-tools"):
+        run(f"pip wheel --wheel-dir {stock.wheels} {packages}", ROOT, environment)
+
+
+def tried(name: str, stock: Stock) -> str:
     """Try an installation; return what is wrong with it, nothing if it works."""
     started, problem = time.monotonic(), ""
     try:
         if name.startswith("create-"):
-            try_created(name.removeprefix("create-"))
+            try_created(name.removeprefix("create-"), stock)
         else:
-            try_installation(INSTALLATIONS[name])
+            try_installation(name, stock)
     except Failed as error:
         problem = f"{name}: {error}"
     print(f"{name}: {time.monotonic() - started:.0f} s", flush=True)
@@ -136,12 +170,13 @@ def _says(text: str, said: str) -> bool:
     return said in text or said.removeprefix("pip install ") in text
 
 
-def try_installation(installation: Installation) -> None:
+def try_installation(name: str, stock: Stock) -> None:
     """Install what a page says, and run its programs."""
+    installation = INSTALLATIONS[name]
     with tempfile.TemporaryDirectory() as temporary, OpenAIServer(answer) as server:
-        environment = make_environment(Path(temporary))
-        for said in dict.fromkeys((BASE, *installation.said)):
-            run(said, ROOT, environment)
+        environment = make_environment(Path(temporary), stock)
+        for said in installation.said:
+            run(said, ROOT, environment if name == PLAIN else from_wheels(environment, stock))
         folder = Path(temporary) / "work"
         folder.mkdir()
         for program in PROGRAMS.iterdir():
@@ -150,10 +185,10 @@ def try_installation(installation: Installation) -> None:
             run(command, folder, with_model(environment, server.url))
 
 
-def try_created(kind: str) -> None:
+def try_created(kind: str, stock: Stock) -> None:
     """Create a project of a kind, and follow the steps that its README names, with a crewgraph that no index has."""
     with tempfile.TemporaryDirectory() as temporary, OpenAIServer(answer) as server:
-        environment = make_environment(Path(temporary))
+        environment = from_wheels(make_environment(Path(temporary), stock), stock)
         run(BASE, ROOT, environment)
         run(f"crewgraph create {kind} Harbour-{kind}", Path(temporary), environment)
         folder = Path(temporary) / f"harbour_{kind}"
@@ -169,17 +204,28 @@ def answer(_request: object) -> str:
     return "Final Answer: high tide at noon"
 
 
-def make_environment(folder: Path) -> dict[str, str]:
-    """Create an empty virtual environment; return the variables of a shell in it."""
-    venv.create(folder / "venv", with_pip=True)
+def make_environment(folder: Path, stock: Stock) -> dict[str, str]:
+    """Create an empty virtual environment, with pip; return the variables of a shell in it."""
+    environment = folder / "venv"
+    venv.create(environment, symlinks=True)
+    for packages in stock.pip.glob("lib/*/site-packages"):  # what `venv` would unpack and compile each time
+        shutil.copytree(packages, environment / packages.relative_to(stock.pip), dirs_exist_ok=True)
+    pip = environment / "bin" / "pip"
+    pip.write_text((stock.pip / "bin" / "pip").read_text("utf-8").replace(str(stock.pip), str(environment)), "utf-8")
+    pip.chmod(0o755)
     return {
         **_variables(),
-        "PATH": f"{folder / 'venv' / 'bin'}:{_variables()['PATH']}",
-        "VIRTUAL_ENV": str(folder / "venv"),
+        "PATH": f"{environment / 'bin'}:{_variables()['PATH']}",
+        "VIRTUAL_ENV": str(environment),
         "CREWGRAPH_STORAGE_DIR": str(folder / "storage"),
         "CHECKOUT": str(ROOT),
-        "PIP_NO_COMPILE": "1",  # most of what is installed is never imported here
+        "PIP_NO_COMPILE": "0",  # that is: do not. Most of what is installed is never imported here
     }
+
+
+def from_wheels(environment: dict[str, str], stock: Stock) -> dict[str, str]:
+    """Return the variables with pip taking everything from the folder of wheels."""
+    return {**environment, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(stock.wheels)}
 
 
 def outside_environment(environment: dict[str, str]) -> dict[str, str]:
@@ -187,8 +233,11 @@ def outside_environment(environment: dict[str, str]) -> dict[str, str]:
     return {**environment, "PATH": _variables()["PATH"]}
 
 
+_NOT_PASSED_ON = ("PYTHONPATH", "VIRTUAL_ENV", "PYTHONDONTWRITEBYTECODE")
+
+
 def _variables() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    return {name: value for name, value in os.environ.items() if name not in _NOT_PASSED_ON}
 
 
 def with_model(environment: dict[str, str], url: str) -> dict[str, str]:

@@ -40,11 +40,16 @@ def _end() -> None:
     while not _main_thread_has_ended():
         time.sleep(_PAUSE)
     time.sleep(_GRACE)
+    while not _only_runs_are_left():  # this thread is a daemon: it ends with the others
+        time.sleep(_PAUSE)
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(_STATUS)
+
+
+def _only_runs_are_left() -> bool:
     left = [thread for thread in threading.enumerate() if not thread.daemon and thread is not threading.main_thread()]
-    if left and all(thread.name.startswith(_OWN) for thread in left):
-        for stream in (sys.stdout, sys.stderr):
-            stream.flush()
-        os._exit(_STATUS)
+    return bool(left) and all(thread.name.startswith(_OWN) for thread in left)
 
 
 def _main_thread_has_ended() -> bool:

@@ -172,8 +172,8 @@ class _PoolOnDemand(BackgroundExecutor):
             task.cancel()
         left = wait(tasks, PATIENCE).not_done
         self.executor.shutdown(wait=False, cancel_futures=True)
+        end_with_main_thread()  # also where no task is left: Ctrl-C while a thread starts leaves one that nobody knows
         if left:
-            end_with_main_thread()
             claim = claim_in(self._config)
             if claim is not None:
                 claim.close_after(left)

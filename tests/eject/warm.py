@@ -5,9 +5,11 @@ line that answers says how it ended. So a program costs what it does itself, not
 """
 
 import contextlib
+import gc
 import importlib
 import json
 import os
+import pkgutil
 import signal
 import sys
 import time
@@ -27,7 +29,10 @@ def main() -> None:
     sys.path.insert(0, str(Path(__file__).parent))
     work = importlib.import_module(sys.argv[1])
     sys.path.pop(0)
+    _preload()
     _rehearse()
+    gc.collect()
+    gc.freeze()
     for line in sys.stdin:
         job: dict[str, Any] = json.loads(line)
         child = os.fork()
@@ -35,6 +40,15 @@ def main() -> None:
             _do(work, job)
         sys.stdout.write(f"{_end(child)}\n")
         sys.stdout.flush()
+
+
+def _preload() -> None:
+    """Load all of crewgraph where the jobs have it: its commands load what they need late."""
+    for name in ("crewgraph", "crewgraph_compat"):
+        if name in sys.modules:
+            for module in pkgutil.walk_packages(sys.modules[name].__path__, f"{name}."):
+                if ".templates" not in module.name and not module.name.endswith(("__main__", "pytest_plugin")):
+                    importlib.import_module(module.name)
 
 
 def _rehearse() -> None:

@@ -1,6 +1,7 @@
 """What the workers of the tests run: three tasks, each with one call of a tool, which leaves a line in a file.
 
-A line is `THREAD TASK PID TIME`; the file is `OFFICE_LOG`, and a call takes `OFFICE_SECONDS`.
+A line is `THREAD TASK PID TIME`; the file is `OFFICE_LOG`, and a call takes `OFFICE_SECONDS`, and as long as there is a file
+of that name that ends in `.held`.
 """
 
 import os
@@ -23,6 +24,8 @@ def stamp(key: str, task: str) -> str:
     with open(os.environ["OFFICE_LOG"], "a") as log:
         log.write(f"{key} {task} {os.getpid()} {time.time():.3f}\n")
     time.sleep(float(os.environ.get("OFFICE_SECONDS", "0.2")))
+    while os.path.exists(f"{os.environ['OFFICE_LOG']}.held"):
+        time.sleep(0.005)
     return f"stamped {task}"
 
 

@@ -55,22 +55,25 @@ def test_the_runs_of_a_killed_worker_are_finished_by_another(queue: Queue, worke
 def test_a_living_worker_that_loses_its_job_still_makes_the_run_alone(queue: Queue, workers: Workers):
     """The engine takes a slow worker for dead. The second one finds the thread busy, and must not report success."""
     (job,) = _enqueue(queue, "a")
-    workers.start("--stalled-after", "0", seconds=1.5)
-    until(lambda: workers.effects().get("a"))
-    workers.start("--stalled-after", "0", seconds=1.5)
+    with workers.held():
+        workers.start("--stalled-after", "0")
+        until(lambda: workers.effects().get("a"))
+        workers.start("--stalled-after", "0")
+        until(lambda: "is being run by" in workers.output(0) + workers.output(1))
+        assert job.status() != "done"
     assert job.result(60).raw == "third of a"
     assert workers.effects()["a"] == list(TASKS)
     assert len(set(workers.pids("a"))) == 1
-    until(lambda: "is being run by" in workers.output(0) + workers.output(1))
 
 
 def test_a_living_worker_that_loses_its_job_and_then_dies_leaves_it_to_the_other(queue: Queue, workers: Workers):
     (job,) = _enqueue(queue, "a")
-    first = workers.start("--stalled-after", "0", seconds=1.0)
-    until(lambda: workers.effects().get("a"))
-    workers.start("--stalled-after", "0", seconds=0.1)
-    until(lambda: "is being run by" in workers.output(1))
-    first.kill()
+    with workers.held():
+        first = workers.start("--stalled-after", "0")
+        until(lambda: workers.effects().get("a"))
+        workers.start("--stalled-after", "0", seconds=0.1)
+        until(lambda: "is being run by" in workers.output(1))
+        first.kill()
     assert job.result(60).raw == "third of a"
     assert made_once(workers.effects()["a"])
     assert len(set(workers.pids("a"))) == 2

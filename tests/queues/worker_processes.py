@@ -4,6 +4,8 @@ import itertools
 import os
 import subprocess
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import processes
@@ -38,6 +40,14 @@ class Workers:
             started = processes.Popen(command, cwd=self._folder, env=environment, stderr=errors, text=True)
         self.running.append(started)
         return started
+
+    @contextmanager
+    def held(self) -> Generator[None]:
+        """Within it, no call of a tool ends."""
+        held = Path(f"{self.log}.held")
+        held.touch()
+        yield
+        held.unlink()
 
     def output(self, number: int = 0) -> str:
         return (self._folder / f"worker-{number}").read_text()

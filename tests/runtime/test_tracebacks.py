@@ -1,10 +1,10 @@
 """What a program prints when a run fails: the place in the user's code, the error, the task, and how to resume."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
+import processes
 import pytest
 from servers.openai_api import OpenAIServer, error
 
@@ -55,7 +55,7 @@ def failed(tmp_path: Path, *arguments: str, **environment: str) -> list[str]:
     (tmp_path / "program.py").write_text(PROGRAM)
     with OpenAIServer([error(401, "wrong key", code="invalid_api_key")] * 9) as server:
         env = {**os.environ, "OPENAI_API_KEY": "none", "OPENAI_BASE_URL": server.url, **environment}
-        done = subprocess.run(
+        done = processes.run(
             [sys.executable, "program.py", *arguments], capture_output=True, text=True, cwd=tmp_path, env=env
         )
     assert done.returncode == 1

@@ -18,6 +18,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from psycopg import Connection, connect
 from psycopg.errors import InsufficientPrivilege
 from servers.postgres import Postgres
+from until import until
 
 from crewgraph.errors import StorageError, ThreadBusy
 from crewgraph.storage.checkpoints import SqliteCheckpointer
@@ -193,12 +194,13 @@ def claims_of(postgres: Postgres, **options: str) -> PostgresClaims:
 
 
 def cut_off(server: "Connection[Any]") -> None:
-    server.execute(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'crewgraph claims%' "
+    """End the connections of all claims; whoever had one of them may make a new one before this returns."""
+    ended = server.execute(
+        "SELECT pid, pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'crewgraph claims%' "
         "AND pid != pg_backend_pid()"
-    )
-    while server.execute("SELECT 1 FROM pg_stat_activity WHERE application_name LIKE 'crewgraph claims%'").fetchone():
-        time.sleep(0.01)
+    ).fetchall()
+    pids = [pid for pid, _ in ended]
+    until(lambda: not server.execute("SELECT 1 FROM pg_stat_activity WHERE pid = ANY(%s)", (pids,)).fetchone())
 
 
 def test_a_claim_on_postgres_ends_with_its_connection(postgres: Postgres, server: "Connection[Any]"):

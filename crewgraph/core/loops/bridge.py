@@ -26,6 +26,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _MANY = 10_000
+_LOOK = 1.0  # seconds: a Ctrl-C that comes as a loop begins to wait for events is noticed with the next event only
 
 
 class TimeIsUp(Exception):
@@ -85,20 +86,21 @@ async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwar
 async def _ended(work: "asyncio.Future[T]", underway: Underway) -> T:
     """Wait for a thread that works for an effect, whether the run is cancelled or not."""
     underway.threads += 1
-    patience = None
+    deadline = None
     try:
         while not work.done():
             try:
-                await asyncio.wait([work], timeout=patience)
+                await asyncio.wait([work], timeout=_LOOK)
             except asyncio.CancelledError:
                 if underway.is_given_up:
                     raise
                 underway.is_delayed = True
             if is_interrupted() and not work.done():
-                if patience is not None:  # it is over
+                if deadline is None:
+                    deadline = time.monotonic() + PATIENCE
+                elif time.monotonic() >= deadline:
                     end_with_main_thread()
                     raise asyncio.CancelledError
-                patience = PATIENCE
         return work.result()
     finally:
         underway.threads -= 1
