@@ -109,7 +109,7 @@ class Slow:
 
 
 def slowest(work: Callable[[str], object], families: Iterable[tuple[str, Callable[[int], str]]]) -> Slow | None:
-    """The first family of texts on which the time does not grow with the length; None if all were read in time, a long one too."""
+    """The first family of texts on which the time grows faster than the length; None if all were read in time, long ones, too."""
     worst, worst_family = 0.0, None
     for name, text_of in families:
         text = text_of(SHORT)
