@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from pydantic import BaseModel
 
@@ -16,7 +16,7 @@ from crewgraph.compiler.agent.executor import run_executor
 from crewgraph.compiler.agent.knowledge import KnowledgeQuery, has_knowledge, query_knowledge
 from crewgraph.compiler.agent.memory import Recollection
 from crewgraph.compiler.agent.memory_calls import MemoryUser
-from crewgraph.compiler.agent.models import controllers_of
+from crewgraph.compiler.agent.models import controllers_of, llm_of, structured_model_of
 from crewgraph.compiler.agent.people import Asker
 from crewgraph.compiler.agent.plan.execution import PlanExecution, PlanOutcome, execute_plan, plan_notes
 from crewgraph.compiler.agent.plan.planner import AgentPlan, Planner, make_plan
@@ -245,7 +245,12 @@ class AgentRunner:
             config=config,
             planner=planner,
             new_context=lambda: replace(
-                self._react_context(), max_iter=config.max_step_iterations, usage=UsageLedger(), counts={}
+                self._react_context(),
+                max_iter=config.max_step_iterations,
+                usage=UsageLedger(),
+                counts={},
+                structure=None,
+                structured_model=None,
             ),
             system_prompt=agent_system_prompt(
                 texts,
@@ -314,7 +319,7 @@ class AgentRunner:
             source, tool if found_tool is None else found_tool.name, self._agent, self._task, self._binding.crew
         )
         parsed = extract_json(args) if isinstance(args, str) else args
-        args = args if parsed is None else parsed
+        args = cast("PlainDict", parsed) if isinstance(parsed, dict) else args
         record = failing.record(args, failure)
         if record is None:
             return
@@ -344,9 +349,18 @@ class AgentRunner:
             may_condense=(agent is None or agent.respect_context_window)
             and (crew is None or crew.respect_context_window),
             structure=self._structure,
+            structured_model=None if self._structure is None else self._structured_model(self._structure),
             argument_model=lambda: resources.converter_model,
             stop=tuple(filter(None, [split_at_slot(template, "Response")[1]])) if template else (),
         )
+
+
+    def _structured_model(self, structure: type[BaseModel]) -> Model | None:
+        """Return the model that answers with a structure; None where tools may be called first, or a converter is given."""
+        resources = self.resources
+        if resources.tools or getattr(self._task, "converter_cls", None) or resources.converter_override:
+            return None
+        return structured_model_of(llm_of(self._agent), structure, self._agent, self._task, self._binding.crew)
 
 
 def _format_now(date_format: str) -> str:
