@@ -367,7 +367,7 @@ def as_tool(value: Any) -> AdaptedTool:
 
 
 def _tool_of_mock(mock: Any) -> BaseTool:
-    """Return a tool that calls a mock of one (`MagicMock(spec=BaseTool)`), whose own attributes are inventions unless they were set."""
+    """Return a tool that calls a mock of one, such as `MagicMock(spec=BaseTool)`."""
 
     def answer(**arguments: Any) -> object:
         returned = mock.run(**arguments)

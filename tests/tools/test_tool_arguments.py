@@ -135,7 +135,7 @@ SEARCH = (
             "{query: x",
             f'`search` was not used: the arguments must be a JSON object, not "{{query: x". {SEARCH}',
         ),
-        (only, {"a": 1, "b": 2}, "`only` was not used: there is no argument `b`. It takes: {\n  \"a\": integer\n}"),
+        (only, {"a": 1, "b": 2}, '`only` was not used: there is no argument `b`. It takes: {\n  "a": integer\n}'),
     ],
 )
 def test_refusals_name_every_problem(source: Any, written: Any, text: str):

@@ -15,7 +15,7 @@ from langchain_core.messages import convert_to_messages
 from pydantic import BaseModel
 
 from crewgraph.compiler.agent.binding import AgentBinding
-from crewgraph.compiler.agent.dialogue import Dialogue, is_too_long
+from crewgraph.compiler.agent.dialogue import Dialogue, is_refused, is_too_long
 from crewgraph.compiler.agent.inbox import read_inbox_reply
 from crewgraph.compiler.agent.models import llm_of
 from crewgraph.compiler.agent.people import APPROVAL, Asker
@@ -211,12 +211,6 @@ def repair_arguments(
     return None if args is None or isinstance(args, Refusal) else PreparedCall(tool, args)
 
 
-_REFUSED_REQUESTS = (
-    *("BadRequestError", "InvalidRequestError", "UnprocessableEntityError", "ValidationException", "InvalidArgument"),
-    *("ClientError", "ChatGoogleGenerativeAIError", "HTTPStatusError", "NotImplementedError", "UnreadableAnswer"),
-)
-"""The ends of the names of what clients raise for a request that the server does not understand."""
-
 _MAX_EMPTY_REPLIES = 2
 _MAX_CONDENSATIONS = 12
 """How many requests may fail because the conversation is too long, each after condensing it further."""
@@ -389,7 +383,7 @@ def _request_reply(
         try:
             reply = yield from _complete(context, model, dialogue.transcript, specs, stop)
         except EffectFailed as failure:
-            if context.structured_model is not None and failure.type_name.endswith(_REFUSED_REQUESTS):
+            if context.structured_model is not None and is_refused(failure):
                 context.structured_model = None  # not every server knows response formats, or all of a schema
                 continue
             if not (context.may_condense and is_too_long(failure)):
@@ -428,9 +422,7 @@ def _complete(
         former = partial(_former_request, context, transcript, specs, stop)
     while True:
         try:
-            reply: Reply = yield ModelCall(
-                model=model, transcript=transcript, tools=specs, stop=stop, former=former
-            )
+            reply: Reply = yield ModelCall(model=model, transcript=transcript, tools=specs, stop=stop, former=former)
         except EffectFailed as failure:
             if context.retries_left < 1 or failure.package.startswith(_RETRIES_HANDLED_BY):
                 raise
@@ -443,7 +435,7 @@ def _complete(
 def _former_request(
     context: ReActContext, transcript: Transcript, specs: tuple[ToolSpec, ...], stop: tuple[str, ...]
 ) -> ModelCall:
-    """Return a request as earlier versions made it, whose records hold its answer: under the former names of tools, for a text."""
+    """Return a request as earlier versions made it, whose records hold its answer: for a text, with former names of tools."""
     tools, messages = context.tools, [message.copy() for message in transcript.messages]
     for message in messages:
         if isinstance(content := message["content"], str):

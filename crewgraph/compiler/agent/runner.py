@@ -16,7 +16,7 @@ from crewgraph.compiler.agent.executor import run_executor
 from crewgraph.compiler.agent.knowledge import KnowledgeQuery, has_knowledge, query_knowledge
 from crewgraph.compiler.agent.memory import Recollection
 from crewgraph.compiler.agent.memory_calls import MemoryUser
-from crewgraph.compiler.agent.models import controllers_of, llm_of, structured_model_of
+from crewgraph.compiler.agent.models import controllers_of
 from crewgraph.compiler.agent.people import Asker
 from crewgraph.compiler.agent.plan.execution import PlanExecution, PlanOutcome, execute_plan, plan_notes
 from crewgraph.compiler.agent.plan.planner import AgentPlan, Planner, make_plan
@@ -34,6 +34,7 @@ from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
 from crewgraph.definitions.agent.planning import PlanningConfig, TodoList
 from crewgraph.definitions.placeholders import split_at_slot
 from crewgraph.errors import TimeLimitReached
+from crewgraph.llm.structure import structured_model
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.overrides import override_of
 from crewgraph.schema import PlainDict, PlainMapping
@@ -354,13 +355,12 @@ class AgentRunner:
             stop=tuple(filter(None, [split_at_slot(template, "Response")[1]])) if template else (),
         )
 
-
     def _structured_model(self, structure: type[BaseModel]) -> Model | None:
         """Return the model that answers with a structure; None where tools may be called first, or a converter is given."""
         resources = self.resources
         if resources.tools or getattr(self._task, "converter_cls", None) or resources.converter_override:
             return None
-        return structured_model_of(llm_of(self._agent), structure, self._agent, self._task, self._binding.crew)
+        return structured_model(resources.model, structure)
 
 
 def _format_now(date_format: str) -> str:

@@ -327,7 +327,9 @@ def _bound(run: FlowRun, method: FlowMethod) -> Callable[..., Any]:
     flow, name = run.flow, method.name
     patched = vars(flow).get(name)
     if patched is None and inspect.getattr_static(type(flow), name, method.func) is not method.func:
-        written = not (flow.topology().is_declared or flow.conversational)  # else its methods are no attributes of the class
+        written = not (
+            flow.topology().is_declared or flow.conversational
+        )  # else its methods are no attributes of the class
         patched = getattr(flow, name) if written else None
     return patched if callable(patched) else MethodType(method.func, flow)
 
