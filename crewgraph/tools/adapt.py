@@ -353,7 +353,8 @@ def as_tool(value: Any) -> AdaptedTool:
     if isinstance(value, AdaptedTool):
         return value
     if isinstance(value, (BaseTool, CrewStructuredTool)):
-        is_real = issubclass(type(value), (BaseTool, CrewStructuredTool))
+        kind: type[Any] = type(value)
+        is_real = issubclass(kind, (BaseTool, CrewStructuredTool))
         return _FunctionTool(value) if is_real else _FunctionTool(_tool_of_mock(value), mock=value)
     if is_langchain_tool(value):
         return _LangChainTool(value)
@@ -374,7 +375,8 @@ def _tool_of_mock(mock: Any) -> BaseTool:
         is_invented = type(returned).__module__ == _MOCKS
         return mock._run(**arguments) if is_invented else returned
 
-    schema = vars(mock).get("args_schema", _AnyArguments)
+    own = cast("dict[str, Any]", vars(mock))
+    schema = cast("type[BaseModel]", own.get("args_schema", _AnyArguments))
     return Tool(name=str(mock.name), description=str(mock.description), args_schema=schema, func=answer)
 
 

@@ -46,7 +46,8 @@ def format_names(server: OpenAIServer) -> list[str | None]:
 @pytest.mark.parametrize("field", ["output_pydantic", "output_json", "response_model"])
 def test_a_task_without_tools_asks_for_the_structure_with_the_work(serve: Serve, mode: Mode, field: str):
     server = serve(['{"metres": 7}'])
-    result = measure(mode, llm_at(server), **{"output_pydantic": None, field: Depth})
+    wanted: dict[str, Any] = {"output_pydantic": None, field: Depth}
+    result = measure(mode, llm_at(server), **wanted)
     assert (result.raw, format_names(server)) == ('{"metres":7}', ["Depth"])
     assert server.bodies[0]["response_format"]["json_schema"]["schema"]["properties"] == {
         "metres": {"title": "Metres", "type": "integer"}
@@ -81,8 +82,11 @@ def test_with_a_converter_the_work_is_free(serve: Serve, mode: Mode):
 
 
 def test_a_refused_answer_is_asked_for_with_the_structure_again(serve: Serve, mode: Mode):
+    def is_deep(output: Any) -> tuple[bool, Any]:
+        return output.pydantic.metres == 8, output
+
     server = serve(['{"metres": 7}', '{"metres": 8}'])
-    result = measure(mode, llm_at(server), guardrail=lambda output: (output.pydantic.metres == 8, output))
+    result = measure(mode, llm_at(server), guardrail=is_deep)
     assert (result.pydantic, format_names(server)) == (Depth(metres=8), ["Depth"] * 2)
 
 
