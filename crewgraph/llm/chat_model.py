@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
+from pydantic_core import PydanticSerializationError
 
 from crewgraph.core.files import aexpanded, expanded
 from crewgraph.core.messages import Message, Reply, ToolRequest, ToolSpec, Usage
@@ -235,7 +236,7 @@ class ChatModel:
         if len(self._names) > 1 and (answered_by := _answering_model(message, self._names)) != self.name:
             reply["model"] = answered_by
         if structured and isinstance(self._response_format, type):
-            reply = _structured_reply(reply)
+            reply = _structured_reply(reply, self._response_format)
         if self._on_answer is not None:
             self._on_answer(message, reply["usage"])
         stop_words = [*self._stop, *stop]  # not every server that takes them keeps to them
@@ -459,9 +460,28 @@ def _request(call: PlainMapping, number: int) -> ToolRequest:
     }
 
 
-def _structured_reply(reply: Reply) -> Reply:
+def _structured_reply(reply: Reply, structure: type[BaseModel]) -> Reply:
     """Return a structured answer as JSON text; some providers send it as the arguments of a tool call."""
     if reply["tool_calls"] and not text_of(reply["content"]).strip():
         args = reply["tool_calls"][0]["args"]
         reply = {**reply, "content": args if isinstance(args, str) else json.dumps(args, ensure_ascii=False)}
-    return {**reply, "tool_calls": []}
+    content = reply["content"]
+    return {
+        **reply,
+        "content": _as_dumped(content, structure) if isinstance(content, str) else content,
+        "tool_calls": [],
+    }
+
+
+def _as_dumped(text: str, structure: type[BaseModel]) -> str:
+    """Return JSON as pydantic writes it; as it is where it does not fit, or where a field would be lost."""
+    try:
+        instance = structure.model_validate_json(text)
+        dumped = instance.model_dump_json(by_alias=True)
+        lossless = structure.model_validate_json(dumped) == instance
+    except (PydanticSerializationError, RecursionError, ValidationError):
+        return text
+    written, kept = json.loads(text), json.loads(dumped)
+    if isinstance(written, dict) and not cast("PlainDict", written).keys() <= kept.keys():
+        return text
+    return dumped if lossless else text

@@ -1,8 +1,12 @@
 """Base class of models that wrap another model."""
 
-from typing import Generic, TypeVar
+from dataclasses import replace
+from typing import Any, Generic, Self, TypeVar, cast
+
+from pydantic import BaseModel
 
 from crewgraph.core.protocols import Model
+from crewgraph.llm.structure import structured_model
 from crewgraph.schema import PlainMapping
 
 __all__ = ["ModelWrapper"]
@@ -12,7 +16,7 @@ M = TypeVar("M", bound=Model)
 
 
 class ModelWrapper(Generic[M]):
-    """Delegates name, identity and protocol to the wrapped model."""
+    """Delegates name, identity and protocol to the wrapped model; subclasses are dataclasses."""
 
     model: M
 
@@ -30,3 +34,8 @@ class ModelWrapper(Generic[M]):
     def native_tools(self) -> bool:
         """Whether the model supports native tool calls."""
         return self.model.native_tools
+
+    def for_structure(self, structure: type[BaseModel]) -> Self | None:
+        """Return a copy around a model that answers with an instance of a pydantic model; None if it cannot."""
+        model = structured_model(self.model, structure)
+        return None if model is None else cast("Self", replace(cast("Any", self), model=model))

@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, aclosing, contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import (
@@ -246,12 +246,12 @@ class Run(Operation):
         self._detach_config()
         try:
             with self._sharing():
-                async for streamed in self.graph.astream(
-                    self.graph_input, self.config, **self._options(custom=write_outer is not None)
-                ):
-                    self._gather(streamed, write_outer)
-                    if (trim := self._due()) is not None:
-                        await trim.arun()
+                options = self._options(custom=write_outer is not None)
+                async with aclosing(cast("Any", self.graph.astream(self.graph_input, self.config, **options))) as steps:
+                    async for streamed in steps:
+                        self._gather(streamed, write_outer)
+                        if (trim := self._due()) is not None:
+                            await trim.arun()
         finally:
             var_child_runnable_config.set(before)
             NOTES.reset(notes)

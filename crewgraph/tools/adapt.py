@@ -61,6 +61,11 @@ else:
     set_config_context = lazy("langchain_core.runnables.config:set_config_context")
 
 _Steps = Generator[Any, Any, Any]
+_MOCKS = "unittest.mock"
+
+
+class _AnyArguments(BaseModel, extra="allow"):
+    """The arguments of a mock of a tool."""
 
 
 def traced(spec: ToolSpec, args: PlainDict, config: "RunnableConfig", work: Callable[[Context], Any]) -> Any:
@@ -231,8 +236,9 @@ class AdaptedTool(ABC):
 class _FunctionTool(AdaptedTool):
     """A `BaseTool` or `CrewStructuredTool`: calls its function inside a traced run."""
 
-    def __init__(self, source: BaseTool | CrewStructuredTool) -> None:
+    def __init__(self, source: BaseTool | CrewStructuredTool, mock: object = None) -> None:
         super().__init__(source, source.args_schema, source.result_as_answer)
+        self._mock = mock
         self._model = source.args_schema
         self._counter: UsageCounted = source
         self._afunction: Callable[..., Any] | None = None
@@ -263,6 +269,8 @@ class _FunctionTool(AdaptedTool):
 
     @property
     def origin(self) -> object:
+        if self._mock is not None:
+            return self._mock
         return self.source._origin if isinstance(self.source, BaseTool) else self.source  # pyright: ignore[reportPrivateUsage]
 
     def shown(self, result: Any) -> Rendered:
@@ -348,7 +356,9 @@ def as_tool(value: Any) -> AdaptedTool:
     if isinstance(value, AdaptedTool):
         return value
     if isinstance(value, (BaseTool, CrewStructuredTool)):
-        return _FunctionTool(value)
+        kind: type[Any] = type(value)
+        is_real = issubclass(kind, (BaseTool, CrewStructuredTool))
+        return _FunctionTool(value) if is_real else _FunctionTool(_tool_of_mock(value), mock=value)
     if is_langchain_tool(value):
         return _LangChainTool(value)
     if inspect.isroutine(value):
@@ -358,6 +368,19 @@ def as_tool(value: Any) -> AdaptedTool:
         f"{value!r} is not a tool.{hint} Tools are: an instance of a subclass of `crewgraph.tools.BaseTool`, "
         f"a function with `@tool`, a `CrewStructuredTool`, a LangChain tool, a function with a docstring."
     )
+
+
+def _tool_of_mock(mock: Any) -> BaseTool:
+    """Return a tool that calls a mock of one, such as `MagicMock(spec=BaseTool)`."""
+
+    def answer(**arguments: Any) -> object:
+        returned = mock.run(**arguments)
+        is_invented = type(returned).__module__ == _MOCKS
+        return mock._run(**arguments) if is_invented else returned
+
+    own = cast("dict[str, Any]", vars(mock))
+    schema = cast("type[BaseModel]", own.get("args_schema", _AnyArguments))
+    return Tool(name=str(mock.name), description=str(mock.description), args_schema=schema, func=answer)
 
 
 def as_tools(values: Iterable[object]) -> dict[str, AdaptedTool]:

@@ -9,10 +9,13 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from crewgraph.core.messages import ToolSpec
+from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict, PlainMapping, schema_outline, validated
 from crewgraph.text import extract_json, shorten
 
-__all__ = ["Refusal", "read_arguments"]
+__all__ = ["Refusal", "read_arguments", "refuse_unknown"]
+
+_log = redacted_logger("crewgraph")
 
 _QUOTED_CHARACTERS = 200
 """Maximum number of characters of an invalid value that are quoted."""
@@ -33,6 +36,7 @@ def read_arguments(
 
     Text is parsed as JSON or as a Python literal; for a tool with a single argument, other text is that argument.
     Numbers instead of strings, JSON text instead of lists and objects, and null for optional arguments are repaired.
+    Arguments that the tool does not have are left out, unless another one is missing or its schema forbids them.
 
     Args:
         spec: The tool as the model sees it.
@@ -45,14 +49,24 @@ def read_arguments(
     arguments = _read(spec["parameters"], written)
     if isinstance(arguments, Refusal):
         return _refusal(spec, [arguments.text])
-    if problems := _name_errors(spec["parameters"], arguments):
-        return _refusal(spec, problems)
+    missing, unknown = _missing(spec["parameters"], arguments), _unknown(spec["parameters"], arguments)
+    if missing or (unknown and spec["parameters"].get("additionalProperties") is False):
+        return _refusal(spec, [*missing, *(f"there is no argument `{name}`" for name in unknown)])
+    if unknown:
+        _log.warning("a call of `%s` left out what it does not take: `%s`", spec["name"], "`, `".join(unknown))
+        arguments = {name: value for name, value in arguments.items() if name not in unknown}
     if not isinstance(schema, type):
         return arguments
     if errors := _validation_errors(schema, arguments):
         arguments = _repaired(arguments, errors, spec["parameters"].get("required", []))
         errors = _validation_errors(schema, arguments)
     return _refusal(spec, [_describe(error) for error in errors]) if errors else arguments
+
+
+def refuse_unknown(spec: ToolSpec, arguments: PlainMapping) -> Refusal | None:
+    """Return a refusal of arguments that a tool does not have, for a person's, who is to know; None if it has all of them."""
+    problems = [f"there is no argument `{name}`" for name in _unknown(spec["parameters"], arguments)]
+    return _refusal(spec, problems) if problems else None
 
 
 def _read(parameters: Mapping[str, object], written: object) -> dict[str, object] | Refusal:
@@ -99,15 +113,13 @@ def _sole_argument(parameters: Mapping[str, Any], value: Any, text: str | None =
     return {candidates[0]: value}
 
 
-def _name_errors(parameters: Mapping[str, Any], arguments: PlainMapping) -> list[str]:
-    known = parameters.get("properties", {})
-    additional = parameters.get("additionalProperties", False)
-    unknown = [] if additional is True or isinstance(additional, dict) else [n for n in arguments if n not in known]
-    missing = [name for name in parameters.get("required", []) if name not in arguments]
-    return [
-        *(f"the argument `{name}` is missing" for name in missing),
-        *(f"there is no argument `{name}`" for name in unknown),
-    ]
+def _missing(parameters: Mapping[str, Any], arguments: PlainMapping) -> list[str]:
+    return [f"the argument `{name}` is missing" for name in parameters.get("required", []) if name not in arguments]
+
+
+def _unknown(parameters: Mapping[str, Any], arguments: PlainMapping) -> list[str]:
+    known, additional = parameters.get("properties", {}), parameters.get("additionalProperties", False)
+    return [] if additional is True or isinstance(additional, dict) else [n for n in arguments if n not in known]
 
 
 def _validation_errors(schema: type[BaseModel], arguments: dict[str, object]) -> list[ErrorDetails]:

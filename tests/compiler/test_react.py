@@ -9,7 +9,7 @@ from crewgraph import ScriptedLLM, Task, ToolUse
 from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
 from crewgraph.errors import OutputInvalid
 from crewgraph.prompts.book import english
-from crewgraph.tools import BaseTool
+from crewgraph.tools import BaseTool, tool
 
 BOOK = english()
 
@@ -146,6 +146,26 @@ def test_invalid_arguments_are_reported_to_the_model_and_nothing_is_called():
     observation = played.messages()[-1][1]
     assert observation.startswith("Observation: ")
     assert "`folder`" in observation
+
+
+@pytest.mark.parametrize("written", ["[3]", "[]", "3", "null", '"a"'])
+def test_arguments_that_are_no_object_are_reported_to_the_model(written: str):
+    @tool
+    def add(a: int, b: int) -> int:
+        """Add."""
+        return a + b
+
+    played = play_task(clerk_task(f"Action: add\nAction Input: {written}", "Final Answer: sorry", tools=[add]))
+    assert answered(played) == "sorry"
+    assert played.messages()[-1][1].startswith("Observation: `add` was not used: ")
+    (failure,) = played.result["tool_failures"]
+    assert failure["tool_args"] == written
+
+
+def test_an_argument_that_a_tool_does_not_have_is_left_out():
+    played = play_task(clerk_task(ToolUse("count", {"folder": "/a", "depth": 3}), "Final Answer: 7"))
+    assert played.effects == ["scope", "model", "tools", "model"]
+    assert played.messages()[-1] == ("user", "Observation: 7 in /a")
 
 
 def test_a_failing_tool_is_reported_to_the_model():

@@ -17,7 +17,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
 from pydantic import BaseModel, Field, PrivateAttr, ValidationError
 
-from crewgraph.errors import DefinitionError, StorageError
+from crewgraph.errors import DefinitionError, RunError, StorageError
 from crewgraph.flow import Flow, HumanFeedbackPending, PendingFlow, human_feedback, listen, persist, start
 from crewgraph.flow.persistence import FlowPersistence, PendingFeedbackContext, SQLiteFlowPersistence
 from crewgraph.storage.checkpoints import SqliteCheckpointer
@@ -612,6 +612,33 @@ def test_a_waiting_run_is_restored_from_its_backend_alone(mode: Mode, tmp_path: 
     assert shelf.load_pending_feedback(flow.flow_id) is None
     with SqliteCheckpointer(tmp_path / "here.db") as saver, pytest.raises(DefinitionError, match="waits for an answer"):
         Reviewing.from_pending(flow.flow_id, shelf, checkpointer=saver)  # it has been answered elsewhere
+
+
+def test_of_two_containers_that_restore_a_waiting_run_one_answers(mode: Mode, tmp_path: Path):
+    """Each has the backend's file and checkpoints of its own."""
+    shelf = SQLiteFlowPersistence(tmp_path / "states.db")
+    with SqliteCheckpointer(tmp_path / "here.db") as saver:
+        kickoff(mode, flow := Reviewing(persistence=shelf, checkpointer=saver))
+    with SqliteCheckpointer(tmp_path / "one.db") as one, SqliteCheckpointer(tmp_path / "two.db") as two:
+        first = Reviewing.from_pending(flow.flow_id, shelf, checkpointer=one)
+        second = Reviewing.from_pending(flow.flow_id, shelf, checkpointer=two)
+        assert mode.run(first.resume, first.aresume, "sold") == ("a cod, fresh", "sold", 4)
+        with pytest.raises(RunError, match="has been answered elsewhere, where the run goes on"):
+            mode.run(second.resume, second.aresume, "kept")
+    with SqliteCheckpointer(tmp_path / "here.db") as saver:  # where it was asked
+        again = Reviewing(persistence=shelf, checkpointer=saver)
+        with pytest.raises(RunError, match="has been answered elsewhere"):
+            mode.run(again.resume, again.aresume, flow.flow_id, "kept")
+
+
+def test_who_has_taken_a_question_may_take_it_again_after_a_crash(tmp_path: Path):
+    shelf = SQLiteFlowPersistence(tmp_path / "states.db")
+    context = PendingFeedbackContext("f", "F", method_name="m", method_output="o", message="Good?")
+    shelf.save_pending_feedback("f", context, {})
+    assert [shelf.take_pending_feedback("f", taker) for taker in ("one", "one", "two")] == [True, True, False]
+    shelf.save_pending_feedback("f", context, {})
+    assert shelf.take_pending_feedback("f", "two")
+    assert shelf.take_pending_feedback("g", "one")  # a question that was never saved
 
 
 def test_a_provider_is_not_asked_again_when_its_run_is_restored(mode: Mode, tmp_path: Path):

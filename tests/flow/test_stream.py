@@ -704,3 +704,33 @@ def test_a_method_of_a_flow_begins_once_although_somebody_reads(mode: Mode):
         list(told(mode, Both()))
     begun = [event.method_name for event in events if isinstance(event, MethodExecutionStartedEvent)]
     assert sorted(begun) == ["end", "moon", "sea"]
+
+
+def test_a_reader_who_leaves_has_waited_for_the_run_when_the_stream_is_closed(granularity: str):
+    """Closing the stream closes the graph below it; left to the garbage collector, that went on beside whatever came next."""
+    ended: list[str] = []
+
+    class Slow(Flow[dict[str, Any]]):
+        @start()
+        async def first(self) -> None:
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                await asyncio.sleep(0.05)  # what it has to tidy up
+                ended.append("first")
+                raise
+
+        @start()
+        def second(self) -> None:
+            return None
+
+    async def left() -> list[str]:
+        items = Slow().astream()
+        async for item in items:
+            if item.kind == "method_finished":
+                break
+        await items.aclose()
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        return [str(task.get_coro()) for task in others]
+
+    assert (asyncio.run(left()), ended) == ([], ["first"])

@@ -110,6 +110,7 @@ def test_other_arguments_are_used_and_the_model_is_told(mode: Mode, answer: Any)
         ("", "'' cannot be taken"),
         (7, "7 cannot be taken"),
         ({"args": {"to": "bert", "copies": "many"}}, "copies"),
+        ({"args": {"to": "bert", "number": 2}}, "there is no argument `number`"),
         ('{"to": ', "cannot be taken"),
         ({"args": {"to": "bert"}, "approved": False}, "cannot be taken"),
     ],

@@ -10,7 +10,8 @@ from modes import Mode
 from pydantic import BaseModel
 from servers.openai_api import OpenAIServer, Script, call, error
 
-from crewgraph import LLM, Agent, BaseLLM, Crew, CrewOutput, Task
+from crewgraph import LLM, Agent, BaseLLM, Converter, Crew, CrewOutput, Task
+from crewgraph.definitions.stream import Token
 from crewgraph.tools import tool
 
 Serve = Callable[[Script | None], OpenAIServer]
@@ -36,15 +37,71 @@ def llm_at(server: OpenAIServer) -> LLM:
     return LLM("openai/test", base_url=server.url, api_key="k", max_retries=0)
 
 
-def test_a_text_is_converted_with_the_response_format_of_the_model(serve: Serve, mode: Mode):
-    server = serve(["Final Answer: seven metres", '{"metres": 7}'])
-    assert measure(mode, llm_at(server)).pydantic == Depth(metres=7)
-    first, second = server.bodies
-    assert "response_format" not in first
-    assert second["response_format"]["json_schema"]["schema"]["properties"] == {
+def format_names(server: OpenAIServer) -> list[str | None]:
+    """The names of the response formats that requests asked for."""
+    formats = [body.get("response_format") for body in server.bodies]
+    return [None if given is None else given["json_schema"]["name"] for given in formats]
+
+
+@pytest.mark.parametrize("field", ["output_pydantic", "output_json", "response_model"])
+def test_a_task_without_tools_asks_for_the_structure_with_the_work(serve: Serve, mode: Mode, field: str):
+    server = serve(['{"metres": 7}'])
+    wanted: dict[str, Any] = {"output_pydantic": None, field: Depth}
+    result = measure(mode, llm_at(server), **wanted)
+    assert (result.raw, format_names(server)) == ('{"metres":7}', ["Depth"])
+    assert server.bodies[0]["response_format"]["json_schema"]["schema"]["properties"] == {
         "metres": {"title": "Metres", "type": "integer"}
     }
-    assert second["response_format"]["json_schema"]["name"] == "Depth"
+
+
+def test_a_server_that_does_not_keep_to_the_format_is_asked_once_more(serve: Serve, mode: Mode):
+    server = serve(["Final Answer: seven metres", '{"metres": 7}'])
+    result = measure(mode, llm_at(server))
+    assert (result.pydantic, result.raw, format_names(server)) == (Depth(metres=7), "seven metres", ["Depth"] * 2)
+
+
+def test_with_tools_the_work_is_free_and_the_answer_is_converted(serve: Serve, mode: Mode):
+    @tool
+    def sounding() -> str:
+        """Sound the depth."""
+        return "7"
+
+    server = serve([call("sounding", {}), "seven metres", '{"metres": 7}'])
+    assert measure(mode, llm_at(server), tools=[sounding]).pydantic == Depth(metres=7)
+    assert format_names(server) == [None, None, "Depth"]
+
+
+def test_with_a_converter_the_work_is_free(serve: Serve, mode: Mode):
+    class FromWords(Converter):
+        def to_pydantic(self, current_attempt: int = 1) -> Any:
+            return Depth(metres=len(self.text))
+
+    server = serve(["Final Answer: seven"])
+    assert measure(mode, llm_at(server), converter_cls=FromWords).pydantic == Depth(metres=5)
+    assert format_names(server) == [None]
+
+
+def test_a_refused_answer_is_asked_for_with_the_structure_again(serve: Serve, mode: Mode):
+    def is_deep(output: Any) -> tuple[bool, Any]:
+        return output.pydantic.metres == 8, output
+
+    server = serve(['{"metres": 7}', '{"metres": 8}'])
+    result = measure(mode, llm_at(server), guardrail=is_deep)
+    assert (result.pydantic, format_names(server)) == (Depth(metres=8), ["Depth"] * 2)
+
+
+def test_the_pieces_of_a_structured_answer_are_streamed(serve: Serve, mode: Mode):
+    server = serve(['{"metres": 7}'])
+    agent = Agent(role="Surveyor", goal="Measure", backstory="Careful.", llm=llm_at(server))
+    task = Task(description="How deep?", expected_output="A depth", agent=agent, output_pydantic=Depth)
+    pieces = [item.text for item in mode.told(Crew(agents=[agent], tasks=[task])) if isinstance(item, Token)]
+    assert "".join(pieces) == '{"metres": 7}'
+    assert (format_names(server), server.bodies[0]["stream"]) == (["Depth"], True)
+
+
+def test_a_field_that_the_structure_does_not_have_stays_in_the_text(serve: Serve, mode: Mode):
+    result = measure(mode, llm_at(serve(['{"metres": 7, "ground": "sand"}'])))
+    assert (result.pydantic, result.raw) == (Depth(metres=7), '{"metres": 7, "ground": "sand"}')
 
 
 def test_a_langchain_model_is_asked_through_its_own_structured_output(serve: Serve, mode: Mode):
@@ -88,9 +145,17 @@ def test_a_tool_with_the_name_of_the_structure_is_still_called(serve: Serve, mod
 
 
 def test_a_server_that_refuses_the_format_is_asked_for_text(serve: Serve, mode: Mode):
-    server = serve(["Final Answer: seven metres", error(400, "no response_format here"), '{"metres": 7}'])
+    refusal = error(400, "no response_format here")
+    server = serve([refusal, "Final Answer: seven metres", refusal, '{"metres": 7}'])
     assert measure(mode, llm_at(server)).pydantic == Depth(metres=7)
-    assert "response_format" in server.bodies[1] and "response_format" not in server.bodies[2]
+    assert format_names(server) == ["Depth", None, "Depth", None]
+
+
+def test_other_errors_are_told_at_once(serve: Serve, mode: Mode):
+    server = serve([error(401), '{"metres": 7}'])
+    with pytest.raises(Exception, match="401"):
+        measure(mode, llm_at(server))
+    assert len(server.requests) == 1
 
 
 def test_a_field_that_is_missing_says_why_and_names_the_task(serve: Serve, mode: Mode):
@@ -130,4 +195,4 @@ def test_an_own_model_with_the_parameter_is_given_the_structure(mode: Mode):
 
     asked: list[Any] = []
     assert measure(mode, Own("own")).pydantic == Depth(metres=7)
-    assert asked == [None, Depth]
+    assert asked == [Depth]

@@ -8,6 +8,7 @@ from pydantic import BaseModel
 from crewgraph.tools import tool
 from crewgraph.tools.adapt import as_tool
 from crewgraph.tools.arguments import Refusal
+from crewgraph.tools.structured import CrewStructuredTool
 
 
 class Item(BaseModel):
@@ -39,6 +40,17 @@ def ping() -> str:
     return "pong"
 
 
+class Only(BaseModel, extra="forbid"):
+    a: int
+
+
+def only_a(a: int) -> int:
+    return a
+
+
+only = CrewStructuredTool.from_function(only_a, name="only", description="Take one.", args_schema=Only)
+
+
 @tool
 def anything(**options: Any) -> Any:
     """Take anything."""
@@ -67,6 +79,9 @@ def anything(**options: Any) -> Any:
         (ping, None, {}),
         (ping, "{}", {}),
         (anything, {"a": 1}, {"a": 1}),
+        (search, {"query": "x", "colour": "red"}, {"query": "x"}),
+        (search, '{"query": "x", "colour": "red", "limit": 4}', {"query": "x", "limit": 4}),
+        (ping, {"a": 1}, {}),
     ],
 )
 def test_arguments_are_parsed_as_models_write_them(source: Any, written: Any, arguments: dict[str, Any]):
@@ -120,11 +135,16 @@ SEARCH = (
             "{query: x",
             f'`search` was not used: the arguments must be a JSON object, not "{{query: x". {SEARCH}',
         ),
-        (ping, {"a": 1}, "`ping` was not used: there is no argument `a`. It takes: no arguments"),
+        (only, {"a": 1, "b": 2}, '`only` was not used: there is no argument `b`. It takes: {\n  "a": integer\n}'),
     ],
 )
 def test_refusals_name_every_problem(source: Any, written: Any, text: str):
     assert as_tool(source).prepare(written) == Refusal(text)
+
+
+def test_an_argument_that_a_tool_does_not_have_is_left_out_and_logged(caplog: pytest.LogCaptureFixture):
+    assert as_tool(search).prepare({"query": "x", "colour": "red", "size": 3}) == {"query": "x"}
+    assert caplog.messages == ["a call of `search` left out what it does not take: `colour`, `size`"]
 
 
 @given(st.text() | st.dictionaries(st.text(), st.text() | st.integers() | st.none()) | st.integers() | st.none())

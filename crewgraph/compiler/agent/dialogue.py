@@ -11,7 +11,7 @@ from crewgraph.llm.conversation import plain_messages
 from crewgraph.prompts.book import Book
 from crewgraph.text import shorten
 
-__all__ = ["Condenser", "Dialogue", "is_too_long"]
+__all__ = ["Condenser", "Dialogue", "is_refused", "is_too_long"]
 
 
 _MIN_LENGTH = 200
@@ -19,6 +19,13 @@ _MIN_LENGTH = 200
 
 _CHARACTERS_PER_TOKEN = 2
 """Low enough for a part and its instructions to fit the context window in most languages."""
+
+
+_REFUSED_REQUESTS = (
+    *("BadRequestError", "InvalidRequestError", "UnprocessableEntityError", "ValidationException", "InvalidArgument"),
+    *("ClientError", "ChatGoogleGenerativeAIError", "HTTPStatusError", "NotImplementedError", "UnreadableAnswer"),
+)
+"""The ends of the names of what clients raise for a request that the server does not understand."""
 
 
 class Condenser(Protocol):
@@ -38,6 +45,11 @@ class Condenser(Protocol):
 def is_too_long(failure: EffectFailed) -> bool:
     """Return whether a request failed because the conversation exceeds the context window."""
     return failure.type_name == "ContextLengthExceeded"
+
+
+def is_refused(failure: EffectFailed) -> bool:
+    """Return whether a request failed because the server does not understand it, such as its response format."""
+    return failure.type_name.endswith(_REFUSED_REQUESTS)
 
 
 class Dialogue:

@@ -10,8 +10,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from pydantic import BaseModel
-
 from crewgraph.core.limits import METER, Meter, check_limits
 from crewgraph.core.messages import Message, Reply, ToolSpec
 from crewgraph.core.protocols import Model
@@ -28,7 +26,6 @@ from crewgraph.llm.hooks import HookedModel
 from crewgraph.llm.rate_limit import RPMController, await_slot, wait_for_slot
 from crewgraph.llm.resolve import as_model
 from crewgraph.llm.retry import RetryingModel
-from crewgraph.llm.structure import structured_model
 from crewgraph.llm.wrapper import ModelWrapper
 from crewgraph.tools.cache import CacheHandler
 
@@ -45,7 +42,6 @@ __all__ = [
     "isolated_tool_cache",
     "llm_of",
     "model_of",
-    "structured_model_of",
 ]
 
 
@@ -109,14 +105,6 @@ def isolated_tool_cache(crew: Crew) -> Generator[None]:
         yield
     finally:
         _isolated.reset(token)
-
-
-def structured_model_of(
-    llm: object, structure: type[BaseModel], agent: BaseAgent, task: Task | None, crew: Crew | None
-) -> Model | None:
-    """Return a model like that of `model_of` that answers with a structure in its own way; None if it has none."""
-    model = structured_model(as_model(llm), structure)
-    return None if model is None else _wrapped(model, controllers_of(agent, crew), llm, agent, task, crew)
 
 
 def llm_of(agent: BaseAgent) -> object:

@@ -15,7 +15,7 @@ from langchain_core.messages import convert_to_messages
 from pydantic import BaseModel
 
 from crewgraph.compiler.agent.binding import AgentBinding
-from crewgraph.compiler.agent.dialogue import Dialogue, is_too_long
+from crewgraph.compiler.agent.dialogue import Dialogue, is_refused, is_too_long
 from crewgraph.compiler.agent.inbox import read_inbox_reply
 from crewgraph.compiler.agent.models import llm_of
 from crewgraph.compiler.agent.people import APPROVAL, Asker
@@ -54,7 +54,7 @@ from crewgraph.prompts.book import Book
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import extract_json
-from crewgraph.tools.arguments import Refusal
+from crewgraph.tools.arguments import Refusal, refuse_unknown
 from crewgraph.tools.injected import with_agent_state
 from crewgraph.tools.structured import prompt_text
 
@@ -122,7 +122,7 @@ def _request_approval(call: PreparedCall, asker: Asker) -> Body[RequestedCall]:
         if verdict is True:
             return RequestedCall(call)
         if isinstance(verdict, dict):
-            args = tool.prepare(verdict)
+            args = refuse_unknown(tool.spec, verdict) or tool.prepare(verdict)
             if not isinstance(args, Refusal):
                 return RequestedCall(PreparedCall(tool, args), changed=args != call.args)
             rejection = args.text
@@ -287,6 +287,9 @@ class ReActContext:
     structure: type[BaseModel] | None = None
     """The structure that the answer is asked to have."""
 
+    structured_model: Model | None = None
+    """The same model, answering with that structure in its own way; None if the answer is a text at first."""
+
     argument_model: Callable[[], Model | None] | None = None
     """Returns the model that repairs arguments which a tool cannot read, or None; called when it is needed."""
 
@@ -304,7 +307,7 @@ class ReActContext:
 
     def ask(self, transcript: Transcript) -> Body[Reply]:
         """Request a reply outside of the conversation."""
-        return _complete(self, transcript, (), ())
+        return _complete(self, self.model, transcript, (), ())
 
 
 def react_loop(context: ReActContext, dialogue: Dialogue) -> Body[str]:
@@ -376,9 +379,13 @@ def _request_reply(
     """Request the next reply, condensing the conversation if it is too long."""
     condensations = 0
     while True:
+        model = context.structured_model or context.model
         try:
-            reply = yield from _complete(context, dialogue.transcript, specs, stop)
+            reply = yield from _complete(context, model, dialogue.transcript, specs, stop)
         except EffectFailed as failure:
+            if context.structured_model is not None and is_refused(failure):
+                context.structured_model = None  # not every server knows response formats, or all of a schema
+                continue
             if not (context.may_condense and is_too_long(failure)):
                 raise
             condensations += 1
@@ -407,30 +414,28 @@ def _condense(context: ReActContext, dialogue: Dialogue, cause: EffectFailed) ->
 
 
 def _complete(
-    context: ReActContext, transcript: Transcript, specs: tuple[ToolSpec, ...], stop: tuple[str, ...]
+    context: ReActContext, model: Model, transcript: Transcript, specs: tuple[ToolSpec, ...], stop: tuple[str, ...]
 ) -> Body[Reply]:
     """Request a reply, retrying failures that have not been retried at a lower level."""
     former = None
-    if context.tools.former_specs is not None:
+    if context.tools.former_specs is not None or model is not context.model:
         former = partial(_former_request, context, transcript, specs, stop)
     while True:
         try:
-            reply: Reply = yield ModelCall(
-                model=context.model, transcript=transcript, tools=specs, stop=stop, former=former
-            )
+            reply: Reply = yield ModelCall(model=model, transcript=transcript, tools=specs, stop=stop, former=former)
         except EffectFailed as failure:
             if context.retries_left < 1 or failure.package.startswith(_RETRIES_HANDLED_BY):
                 raise
             context.retries_left -= 1
         else:
-            context.usage.answered(context.model, reply)
+            context.usage.answered(model, reply)
             return reply
 
 
 def _former_request(
     context: ReActContext, transcript: Transcript, specs: tuple[ToolSpec, ...], stop: tuple[str, ...]
 ) -> ModelCall:
-    """Return a request under the names that tools had in earlier versions, whose records hold its answer."""
+    """Return a request as earlier versions made it, whose records hold its answer: for a text, with former names of tools."""
     tools, messages = context.tools, [message.copy() for message in transcript.messages]
     for message in messages:
         if isinstance(content := message["content"], str):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from pydantic import BaseModel
 
@@ -34,6 +34,7 @@ from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
 from crewgraph.definitions.agent.planning import PlanningConfig, TodoList
 from crewgraph.definitions.placeholders import split_at_slot
 from crewgraph.errors import TimeLimitReached
+from crewgraph.llm.structure import structured_model
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.overrides import override_of
 from crewgraph.schema import PlainDict, PlainMapping
@@ -245,7 +246,12 @@ class AgentRunner:
             config=config,
             planner=planner,
             new_context=lambda: replace(
-                self._react_context(), max_iter=config.max_step_iterations, usage=UsageLedger(), counts={}
+                self._react_context(),
+                max_iter=config.max_step_iterations,
+                usage=UsageLedger(),
+                counts={},
+                structure=None,
+                structured_model=None,
             ),
             system_prompt=agent_system_prompt(
                 texts,
@@ -314,7 +320,7 @@ class AgentRunner:
             source, tool if found_tool is None else found_tool.name, self._agent, self._task, self._binding.crew
         )
         parsed = extract_json(args) if isinstance(args, str) else args
-        args = args if parsed is None else parsed
+        args = cast("PlainDict", parsed) if isinstance(parsed, dict) else args
         record = failing.record(args, failure)
         if record is None:
             return
@@ -344,9 +350,17 @@ class AgentRunner:
             may_condense=(agent is None or agent.respect_context_window)
             and (crew is None or crew.respect_context_window),
             structure=self._structure,
+            structured_model=None if self._structure is None else self._structured_model(self._structure),
             argument_model=lambda: resources.converter_model,
             stop=tuple(filter(None, [split_at_slot(template, "Response")[1]])) if template else (),
         )
+
+    def _structured_model(self, structure: type[BaseModel]) -> Model | None:
+        """Return the model that answers with a structure; None where tools may be called first, or a converter is given."""
+        resources = self.resources
+        if resources.tools or getattr(self._task, "converter_cls", None) or resources.converter_override:
+            return None
+        return structured_model(resources.model, structure)
 
 
 def _format_now(date_format: str) -> str:

@@ -14,7 +14,7 @@ from crewgraph.compiler.agent.executor import Executor, create_executor, may_hav
 from crewgraph.compiler.agent.external_tools import load_external_tools
 from crewgraph.compiler.agent.files import NO_FILES, AvailableFiles
 from crewgraph.compiler.agent.memory_calls import Memories, memories_of
-from crewgraph.compiler.agent.models import llm_of, structured_model_of
+from crewgraph.compiler.agent.models import llm_of
 from crewgraph.compiler.agent.react_graph import react_graph
 from crewgraph.compiler.agent.toolbox import PreparedTool, Toolbox
 from crewgraph.core.effects import Body, Call
@@ -25,6 +25,7 @@ from crewgraph.definitions.task.task import Task
 from crewgraph.errors import CompileError
 from crewgraph.extensions import extension
 from crewgraph.llm.capabilities import input_modalities
+from crewgraph.llm.structure import structured_model
 from crewgraph.memory.memory import MemoryReads
 from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
@@ -175,7 +176,7 @@ class AgentResources:
 
     def structured_converter(self, structure: type[BaseModel]) -> Model | None:
         """Return the same model, answering with a structure in its own way; None if it has none."""
-        return structured_model_of(self.converter_llm, structure, self.agent, self.task, self.crew)
+        return structured_model(self.converter, structure)
 
     @property
     def converter_llm(self) -> object:

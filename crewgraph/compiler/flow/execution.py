@@ -5,6 +5,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MethodType
 from typing import Any, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -282,6 +283,7 @@ def execution_work(
     method = run.plan.methods[execution["method"]]
     running = run.running[name] = Running(run, name, method.name)
     hooked = HookedMethod(run.flow, method.name)
+    function = _bound(run, method)
 
     def work() -> object:
         def inside() -> object:
@@ -291,7 +293,7 @@ def execution_work(
                     value = _pending_feedback(running, method)
                     if value is None:
                         final_args, final_keywords = hooked.before(args, keywords)
-                        value = hooked.after(method.func(run.flow, *final_args, **final_keywords))
+                        value = hooked.after(function(*final_args, **final_keywords))
                 return _with_feedback(running, method, value)
             finally:
                 RUNNING.reset(token)
@@ -308,7 +310,7 @@ def execution_work(
                     value = _pending_feedback(running, method)
                     if value is None:
                         final_args, final_keywords = await hooked.abefore(args, keywords)
-                        value = await hooked.aafter(await method.func(run.flow, *final_args, **final_keywords))
+                        value = await hooked.aafter(await function(*final_args, **final_keywords))
                 return value if method.feedback is None else await in_thread(_with_feedback, running, method, value)
             finally:
                 RUNNING.reset(token)
@@ -317,7 +319,19 @@ def execution_work(
         run.ended.append(name)
         return value
 
-    return awork if method.is_async else work
+    return awork if inspect.iscoroutinefunction(function) else work
+
+
+def _bound(run: FlowRun, method: FlowMethod) -> Callable[..., Any]:
+    """Return the function of a method, bound to the flow; a patch of the object or of its class is called in its place."""
+    flow, name = run.flow, method.name
+    patched = vars(flow).get(name)
+    if patched is None and inspect.getattr_static(type(flow), name, method.func) is not method.func:
+        written = not (
+            flow.topology().is_declared or flow.conversational
+        )  # else its methods are no attributes of the class
+        patched = getattr(flow, name) if written else None
+    return patched if callable(patched) else MethodType(method.func, flow)
 
 
 def _trigger_value(run: FlowRun, execution: Execution) -> object:

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Annotated, Any, cast
 from uuid import uuid4
@@ -276,8 +277,9 @@ class FlowGraph(ShownAsFlow, InlineGraph):
     async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
         """Async face of `stream`; see LangGraph."""
         input, config = self._opened(input, config)
-        async for part in super().astream(input, config, **kwargs):
-            yield part
+        async with aclosing(cast("Any", super().astream(input, config, **kwargs))) as parts:
+            async for part in parts:
+                yield part
 
     def _opened(self, value: Any, config: RunnableConfig | None) -> tuple[Any, RunnableConfig]:
         """Return the input of the run, and a config that holds its live state."""

@@ -104,7 +104,7 @@ class WaitNode(FlowNode):
             )
         landed = yield from wait_for_first(run, progress)
         if landed is None:
-            return Command(update=answer_update(run, question_update(run)), goto=WAIT)
+            return Command(update=answer_update(run, question_update(run, config)), goto=WAIT)
         return _committed(run, state, landed)
 
 

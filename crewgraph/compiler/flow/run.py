@@ -25,7 +25,7 @@ from crewgraph.definitions.run_options import Inputs
 from crewgraph.errors import StorageError
 from crewgraph.events.lineage import Lineage
 from crewgraph.llm.usage import UsageLedger
-from crewgraph.schema import PlainDict
+from crewgraph.schema import PlainDict, PlainMapping
 
 __all__ = ["FlowRun"]
 
@@ -77,6 +77,9 @@ class FlowRun:
         self.parked: dict[str, PlainDict] = {}
         """The pending questions, by id."""
 
+        self.saved_questions: frozenset[str] = frozenset()
+        """The questions that backends were given before, by id; by method where the run is restored from one."""
+
         self.cancellation = Cancellation()
 
         self.claim: ThreadClaim | None = None
@@ -122,6 +125,10 @@ class FlowRun:
     def may_ask_here(self) -> bool:
         """Whether people may be asked at a terminal. A graph that somebody else runs and stores leaves its questions pending."""
         return self.is_shown or not self.stored
+
+    def has_saved(self, question: PlainMapping) -> bool:
+        """Return whether a backend was given a question before."""
+        return not self.saved_questions.isdisjoint((question["id"], question["method"]))
 
     @property
     def name(self) -> str:

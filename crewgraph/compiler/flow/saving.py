@@ -7,11 +7,11 @@ from typing import Any, cast
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.definitions.flow.feedback import FEEDBACK_SUFFIX, PendingFeedbackContext
 from crewgraph.definitions.flow.flow import Flow
-from crewgraph.errors import StorageError
+from crewgraph.errors import RunError, StorageError
 from crewgraph.schema import PlainDict
 from crewgraph.text import printable_line, storable_id
 
-__all__ = ["backends_of", "clear_pending", "load_state", "save_pending", "save_state"]
+__all__ = ["backends_of", "load_state", "save_pending", "save_state", "take_pending"]
 
 
 def backends_of(flow: "Flow") -> list[Any]:
@@ -79,7 +79,7 @@ def save_pending(run: FlowRun) -> None:
     for backend in backends_of(run.flow):
         save = getattr(backend, "save_pending_feedback", None)
         for question in run.parked.values():
-            if save is None or not question["id"].endswith(FEEDBACK_SUFFIX):
+            if save is None or not question["id"].endswith(FEEDBACK_SUFFIX) or run.has_saved(question):
                 continue
             context = PendingFeedbackContext(
                 flow_id=run.flow_id,
@@ -95,17 +95,30 @@ def save_pending(run: FlowRun) -> None:
                 save(run.flow_id, context, _state_of(run))
 
 
-def clear_pending(run: FlowRun) -> None:
+def take_pending(run: FlowRun, taker: str) -> None:
     """Notify the backends that the feedback was given.
 
+    Args:
+        run: the run.
+        taker: what takes the answer, the same after a crash; a run that was restored elsewhere has another one.
+
     Raises:
+        RunError: it was given to the same run elsewhere.
         StorageError: a backend failed.
     """
     for backend in backends_of(run.flow):
-        clear = getattr(backend, "clear_pending_feedback", None)
-        if clear is not None:
-            with _storage_errors(backend, f"the answered question of flow `{run.name}` could not be cleared"):
+        take, clear = (getattr(backend, f"{verb}_pending_feedback", None) for verb in ("take", "clear"))
+        is_first: object = True
+        with _storage_errors(backend, f"the answered question of flow `{run.name}` could not be cleared"):
+            if take is not None:
+                is_first = take(run.flow_id, taker)
+            elif clear is not None:
                 clear(run.flow_id)
+        if is_first is False:
+            raise RunError(
+                f"the question of run `{run.flow_id}` of flow `{run.name}` has been answered elsewhere, where the run goes on; "
+                "this answer is not used"
+            )
 
 
 def _state_of(run: FlowRun) -> Any:

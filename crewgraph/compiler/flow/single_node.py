@@ -70,7 +70,7 @@ class WholeNode(FlowNode):
             merge_changes(batch.changed, left.get("state") or {})
             return Command(update={**update, **left, "state": batch.changed}, goto=WHOLE)
         if batch.is_empty and batch.progress["inflight"]:
-            return Command(update=update | answer_update(run, question_update(run)), goto=WHOLE)
+            return Command(update=update | answer_update(run, question_update(run, config)), goto=WHOLE)
         return Command(update=update, goto=WHOLE if batch.progress["inflight"] else ())
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from langchain_core.runnables import RunnableConfig
 from langgraph.types import interrupt
 
 from crewgraph.compiler.flow.algebra import GraphUpdate, Progress, labels_of, next_progress
@@ -11,8 +12,9 @@ from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.running import Parked
-from crewgraph.compiler.flow.saving import clear_pending, save_pending, save_state
+from crewgraph.compiler.flow.saving import save_pending, save_state, take_pending
 from crewgraph.compiler.flow.scheduler import MethodEnd
+from crewgraph.core.pregel import place_of
 from crewgraph.definitions.flow.checkpoints import run_extension
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult
 
@@ -92,11 +94,11 @@ def park_update(run: FlowRun, parked_method: Parked) -> GraphUpdate:
     return update
 
 
-def question_update(run: FlowRun) -> Any:
+def question_update(run: FlowRun, config: RunnableConfig) -> Any:
     """Put the questions that the run waits for to the graph around; what is answered."""
     save_pending(run)
     answers = interrupt({"questions": list(run.parked.values())})
-    clear_pending(run)
+    take_pending(run, place_of(config).task)
     return answers
 
 

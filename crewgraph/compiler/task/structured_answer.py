@@ -1,16 +1,18 @@
-"""Requests for structured replies, repeated when a reply cannot be parsed."""
+"""Requests for structured replies, made in the model's own way where it has one, and repeated when a reply cannot be parsed."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Generic, TypeVar
 
 from pydantic import BaseModel
 
+from crewgraph.compiler.agent.dialogue import is_refused
 from crewgraph.compiler.agent.protocol import final_text
 from crewgraph.core.digests import Transcript
-from crewgraph.core.effects import Body, ModelCall
+from crewgraph.core.effects import Body, EffectFailed, ModelCall
 from crewgraph.core.messages import Message, Reply
 from crewgraph.core.protocols import Model
-from crewgraph.llm.structure import read_structure
+from crewgraph.llm.structure import read_structure, structured_model
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
 
@@ -56,9 +58,16 @@ def request_structured(
         stage: the step of a task that the requests belong to.
     """
     transcript = Transcript(messages)
-    text, problem = "", ""
+    text, problem, structured = "", "", structured_model(model, schema)
     for _ in range(attempts):
-        reply: Reply = yield ModelCall(model=model, transcript=transcript, stage=stage)
+        request = ModelCall(model=model, transcript=transcript, stage=stage)
+        try:
+            reply: Reply = yield _in_its_own_way(request, structured)
+        except EffectFailed as failure:
+            if structured is None or not is_refused(failure):
+                raise
+            structured = None  # not every server knows response formats
+            reply = yield request
         usage.answered(model, reply)
         text = final_text(reply)
         value, problem = read_structure(text, schema)
@@ -68,3 +77,8 @@ def request_structured(
             transcript.add({"role": "assistant", "content": text})
         transcript.add({"role": "user", "content": book.slice("conversion_again", error=problem)})
     return StructuredReply(None, text, problem)
+
+
+def _in_its_own_way(request: ModelCall, structured: Model | None) -> ModelCall:
+    """Return a request to the model that gives structures, if there is one; earlier versions asked for a text."""
+    return request if structured is None else replace(request, model=structured, former=partial(replace, request))

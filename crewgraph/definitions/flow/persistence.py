@@ -114,6 +114,18 @@ class FlowPersistence(RedactedModel, ABC):
     def clear_pending_feedback(self, flow_uuid: str) -> None:
         """Delete the question of a run, which has been answered."""
 
+    def take_pending_feedback(self, flow_uuid: str, taker: str) -> bool:
+        """Delete the question of a run, which has been answered; return whether nobody else had taken it before.
+
+        The base class cannot tell, and returns True. Backends that several processes share should decide in one transaction.
+
+        Args:
+            flow_uuid: the `id` of the state.
+            taker: names the run that takes the answer; it may take it again, after a crash.
+        """
+        self.clear_pending_feedback(flow_uuid)
+        return True
+
 
 def _default_of(attribute: ModelPrivateAttr) -> object:
     factory: Any = attribute.default_factory

@@ -403,6 +403,7 @@ def _resume(graph: FlowGraph, run: FlowRun, flow_id: str, feedback: object) -> P
         return flow_questions(run, questions)
     _check_answers(flow, flow_id, questions, feedback)
     answer = run.recorded_value(feedback, "the answer")
+    run.saved_questions = frozenset(questions)
     return (yield from execute_flow(graph, run, Command(resume=answer), flow_id))
 
 
@@ -656,7 +657,7 @@ def _pending_of_backend(
             "have"
         )
     run = FlowRun(flow, graph.plan, flow.restored_state({**state, "id": flow_id}), {"id": flow_id}, stored=True)
-    run.restored = {context.method_name: context}
+    run.restored, run.saved_questions = {context.method_name: context}, frozenset({context.method_name})
     suppressed, flow.suppress_flow_events = flow.suppress_flow_events, True  # they were emitted when it was asked
     try:
         return (yield from execute_flow(graph, run, {"id": flow_id}, flow_id))

@@ -29,6 +29,7 @@ CREATE TABLE IF NOT EXISTS saved_states (
 CREATE TABLE IF NOT EXISTS waiting_questions (
     flow TEXT PRIMARY KEY, question TEXT NOT NULL, state TEXT NOT NULL
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS answered_questions (flow TEXT PRIMARY KEY, taker TEXT NOT NULL) WITHOUT ROWID;
 """
 
 
@@ -95,6 +96,7 @@ class SQLiteFlowPersistence(FlowPersistence):
         """Note that somebody is to look at an output, and save the state."""
         self.save_state(flow_uuid, context.method_name, state_data)
         with self._connected() as connection:
+            connection.execute("DELETE FROM answered_questions WHERE flow = ?", (flow_uuid,))
             connection.execute(
                 "INSERT OR REPLACE INTO waiting_questions (flow, question, state) VALUES (?, ?, ?)",
                 (flow_uuid, _to_json(context.to_dict(), flow_uuid), _to_json(state_data, flow_uuid)),
@@ -111,6 +113,16 @@ class SQLiteFlowPersistence(FlowPersistence):
         """Forget the question: it has been answered."""
         with self._connected() as connection:
             connection.execute("DELETE FROM waiting_questions WHERE flow = ?", (flow_uuid,))
+
+    def take_pending_feedback(self, flow_uuid: str, taker: str) -> bool:
+        """Forget the question; return whether nobody else had answered it before."""
+        with self._connected() as connection:
+            deleted = connection.execute("DELETE FROM waiting_questions WHERE flow = ?", (flow_uuid,)).rowcount
+            if deleted:
+                connection.execute("INSERT OR REPLACE INTO answered_questions VALUES (?, ?)", (flow_uuid, taker))
+                return True
+            row = connection.execute("SELECT taker FROM answered_questions WHERE flow = ?", (flow_uuid,)).fetchone()
+        return row is None or row[0] == taker
 
     @contextmanager
     def _connected(self) -> Generator[sqlite3.Connection]:

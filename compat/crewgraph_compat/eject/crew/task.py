@@ -206,14 +206,18 @@ class TaskWriter:
         words = (self._model, system)
         if not self.assignment.task.human_input:
             return lambda more: limited(
-                parts.answer(role, (*words, f"{prompt}{more}"), tools, agent.max_iter, "config"), agent, parts
+                parts.answer(role, (*words, f"{prompt}{more}"), tools, agent.max_iter, "config", self._structure),
+                agent,
+                parts,
             )
         if isinstance(agent, Agent) and agent.max_execution_time:
             why = "its agent has a time limit, and a person is asked, who takes what time it takes"
             parts.refusals.add(self.where, why)
         parts.sheet.use("langgraph.func", "task")
         reviewed = parts.pieces.name("reviewed")
-        called, _, asks = parts.answer(role, (*words, f"{prompt}\0"), tools, agent.max_iter).partition("(")
+        called, _, asks = parts.answer(
+            role, (*words, f"{prompt}\0"), tools, agent.max_iter, structure=self._structure
+        ).partition("(")
         # Answers from before an interrupt are not requested again when the node is run again.
         return lambda said: f"{reviewed}(lambda said: task({called})({asks.replace(chr(0), f'{said} + said')}.result())"
 

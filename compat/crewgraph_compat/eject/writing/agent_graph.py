@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Mapping
 
-__all__ = ["ANSWERED", "RUN_AGENT", "AgentGraph"]
+__all__ = ["ANSWERED", "RUN_AGENT", "STRUCTURED", "AgentGraph"]
 
 ANSWERED = '''
 def $replied(
@@ -26,6 +26,19 @@ _PLAIN = '''
 def $answered(model: BaseChatModel, system: str, task: str, config: RunnableConfig | None = None) -> str:
     """Return the answer of a model."""
     return str($replied(model, [$opening], config).text).strip()
+'''
+
+STRUCTURED = '''
+def $structured(
+    model: BaseChatModel, kind: type[BaseModel], system: str, task: str, config: RunnableConfig | None = None
+) -> str:
+    """Return the answer of a model that is asked for a structure, as JSON; as it is if it is something else."""
+    asking = model.with_structured_output(kind.model_json_schema(), include_raw=True)
+    asked: dict[str, Any] = cast("Any", asking.invoke([$opening], config))
+    try:
+        return kind.model_validate(asked["parsed"]).model_dump_json()
+    except ValidationError:
+        return str(asked["raw"].text).strip()
 '''
 
 RUN_AGENT = '''

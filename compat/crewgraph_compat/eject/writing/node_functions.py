@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from string import Template
 
-from crewgraph_compat.eject.writing.agent_graph import ANSWERED, RUN_AGENT, AgentGraph
+from crewgraph_compat.eject.writing.agent_graph import ANSWERED, RUN_AGENT, STRUCTURED, AgentGraph
 from crewgraph_compat.eject.writing.sheet import ProgramText, slot_template, string_literal
 
 __all__ = ["HelperFunctions"]
@@ -269,6 +269,7 @@ class HelperFunctions:
             "coworkers": self._coworkers,
             "agent": self._agent,
             "answered": self._answered,
+            "structured": self._structured,
             "reviewed": self._reviewed,
             "joined": lambda: self._put(_JOINED),
             "parsed": self._parsed,
@@ -326,6 +327,14 @@ class HelperFunctions:
     def _answered(self) -> None:
         self._replied()
         self._put(self.loop.plain(self._opening))
+
+    def _structured(self) -> None:
+        self._sheet.use("langchain_core.language_models", "BaseChatModel")
+        self._sheet.use("langchain_core.messages", "HumanMessage", "SystemMessage")
+        self._sheet.use("langchain_core.runnables", "RunnableConfig")
+        self._sheet.use("pydantic", "BaseModel", "ValidationError")
+        self._sheet.use("typing", "Any", "cast")
+        self._put(STRUCTURED.replace("$opening", self._opening))
 
     def _reviewed(self) -> None:
         self._sheet.use("collections.abc", "Callable")

@@ -199,7 +199,15 @@ class ProgramWriters:
             self.sheet.add(f"{self.prompts[written]} = {written}", rank)
         return self.prompts[written]
 
-    def answer(self, role: str, words: Sequence[str], tools: Sequence[str], steps: int, config: str = "") -> str:
+    def answer(
+        self,
+        role: str,
+        words: Sequence[str],
+        tools: Sequence[str],
+        steps: int,
+        config: str = "",
+        structure: str | None = None,
+    ) -> str:
         """Return the expression for the answer of an agent.
 
         Args:
@@ -208,9 +216,12 @@ class ProgramWriters:
             tools: the expressions for its tools.
             steps: how often its model may be asked.
             config: the name of the `RunnableConfig` to pass on, if there is one.
+            structure: the class that the answer is asked to be an instance of, if any; with tools, the answer is a text.
         """
         model, *asked = words
         passed = [*asked, *([config] if config else [])]
+        if not tools and structure is not None:
+            return f"{self.pieces.name('structured')}({', '.join([model, structure, *passed])})"
         if not tools:
             return f"{self.pieces.name('answered')}({', '.join([model, *passed])})"
         listed = tools[0].removeprefix("*") if len(tools) == 1 and tools[0].startswith("*") else f"[{', '.join(tools)}]"
