@@ -26,7 +26,7 @@ from crewgraph.core.limits import ASKING, METER, check_limits
 from crewgraph.core.messages import Message
 from crewgraph.core.pregel import KEPT_NOWHERE
 from crewgraph.definitions.agent.adapters import LangGraphAgentAdapter
-from crewgraph.definitions.agent.agent import BaseAgent
+from crewgraph.definitions.agent.agent import Agent, BaseAgent
 from crewgraph.errors import CompileError, OutputInvalid, RunError
 from crewgraph.llm.base import accepted_arguments
 from crewgraph.llm.conversation import openai_messages, text_of
@@ -35,21 +35,22 @@ from crewgraph.overrides import override_of
 from crewgraph.schema import Metadata, PlainDict, PlainMapping
 from crewgraph.tools.arguments import Refusal
 
-__all__ = ["Executor", "UsageCallback", "create_executor", "may_have_executor", "run_executor"]
+__all__ = ["Executor", "UsageCallback", "create_executor", "may_have_executor", "middleware_of", "run_executor"]
 
 
 class UsageCallback(BaseCallbackHandler):
     """Counts the requests of all models called with `config`, and stops those that exceed a budget.
 
     Args:
-        who: the role of the agent that the requests are counted for.
+        role: the role of the agent that the requests are counted for.
+        counts_agents_own: whether `usage` has requests that crewgraph makes for agents, too; budgets count them anyway.
     """
 
     run_inline = True
 
-    def __init__(self, role: str = "") -> None:
+    def __init__(self, role: str = "", *, counts_agents_own: bool = True) -> None:
         self.usage = UsageLedger()
-        self._role = role
+        self._role, self._counts_agents_own = role, counts_agents_own
         self._names: dict[UUID, str] = {}
 
     def on_chat_model_start(
@@ -74,8 +75,10 @@ class UsageCallback(BaseCallbackHandler):
         first = next((generations[0] for generations in response.generations if generations), None)
         reported = read_langchain_usage(getattr(getattr(first, "message", None), "usage_metadata", None))
         name, meter = self._names.pop(run_id, "model"), METER.get()
-        self.usage.count(name, reported)
-        if meter is not None and not ASKING.get():
+        is_agents_own = ASKING.get()
+        if self._counts_agents_own or not is_agents_own:
+            self.usage.count(name, reported)
+        if meter is not None and not is_agents_own:
             meter.answered(self._role, name, reported)
 
     @property
@@ -107,6 +110,11 @@ def may_have_executor(agent: BaseAgent) -> bool:
         or isinstance(agent, LangGraphAgentAdapter)
         or override_of(agent, "create_agent_executor") is not None
     )
+
+
+def middleware_of(agent: BaseAgent) -> Sequence[Any]:
+    """Return LangChain's middleware around the agent's loop."""
+    return agent.middleware if isinstance(agent, Agent) else ()
 
 
 def create_executor(agent: BaseAgent, tools: Sequence[Any] | None = None, task: object = None) -> object:

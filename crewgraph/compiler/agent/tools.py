@@ -10,11 +10,11 @@ from crewgraph.compiler.agent.binding import AgentBinding, guarded_tools
 from crewgraph.compiler.agent.cached_tool import with_cache
 from crewgraph.compiler.agent.capabilities import Capability, capabilities_of
 from crewgraph.compiler.agent.event_tool import EventTool
-from crewgraph.compiler.agent.executor import Executor, create_executor, may_have_executor
+from crewgraph.compiler.agent.executor import Executor, create_executor, may_have_executor, middleware_of
 from crewgraph.compiler.agent.external_tools import load_external_tools
 from crewgraph.compiler.agent.files import NO_FILES, AvailableFiles
 from crewgraph.compiler.agent.memory_calls import Memories, memories_of
-from crewgraph.compiler.agent.models import llm_of, structured_model_of
+from crewgraph.compiler.agent.models import configured_model_of, llm_of, structured_model_of
 from crewgraph.compiler.agent.react_graph import react_graph
 from crewgraph.compiler.agent.toolbox import PreparedTool, Toolbox
 from crewgraph.core.effects import Body, Call
@@ -156,6 +156,11 @@ class AgentResources:
         offered = list(self.event_tools.items()) if self.executor is None and self.event_tools else []
         self.tools = Toolbox({name: self._prepare(tool) for name, tool in offered})
         self.native_tools = self.executor is None and self.model.native_tools
+        if self.tools and not self.native_tools and middleware_of(self.agent):
+            raise CompileError(
+                f"{self.binding.where}: its model `{self.model.name}` has no native tool calls, which the loop with middleware "
+                "needs. Use another model, or remove `middleware`: the built-in loop can also call tools by a text protocol."
+            )
         self.notes = tuple(note for capability in self.capabilities for note in capability.notes(own, self.book))
         self._is_assembled = True
 
@@ -167,6 +172,10 @@ class AgentResources:
     def model_for(self, llm: object) -> Model:
         """Return a model that works on behalf of this agent."""
         return self.binding.models.get(llm, self.agent, self.task, self.crew)
+
+    def configured_model(self, settings: PlainMapping) -> Model | None:
+        """Return the agent's model with further keywords for its requests; None if it takes none."""
+        return configured_model_of(llm_of(self.agent), settings, self.agent, self.task, self.crew)
 
     @property
     def converter(self) -> Model:
@@ -222,6 +231,10 @@ class AgentResources:
         if source is None and not adapter:
             return None
         where = self.binding.where
+        if middleware_of(agent):
+            raise CompileError(
+                f"{where}: its class makes an executor, which replaces the loop that `middleware` is around. Remove one of them."
+            )
         _refuse_approvals(tools, where)
         if source is None:
             graph = react_graph(self.model, Toolbox(tools), agent.max_iter, self.book, where)
