@@ -71,6 +71,9 @@ INSTALLATIONS = {
         "docs/knowledge.md", ('pip install "crewgraph[pdf,excel,web]"',), ("crewgraph run pdf_knowledge.py",)
     ),
     "mcp": Installation("docs/tools.md", ('pip install ".[mcp]"',), ("crewgraph run mcp_server.py",)),
+    "middleware": Installation(
+        "docs/agents.md", ('pip install "crewgraph[middleware]"',), ("crewgraph run middleware.py",)
+    ),
     "postgres": Installation("README.md", ('pip install ".[postgres]"',), ("crewgraph run postgres.py",)),
     "serve": Installation("docs/serving.md", ('pip install "crewgraph[serve]"',), ("python served_crew.py",)),
     "serve-queue": Installation(

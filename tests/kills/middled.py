@@ -1,7 +1,6 @@
 """A crew whose agent has middleware, and that is killed: `python -m kills.middled FOLDER [KILL]`.
 
-It runs it, or goes on with it, and prints what it gave. Each request, call and hook of the middleware leaves a line `E ...` in the
-ledger.
+It runs it, or goes on with it, and prints what it gave. Each request, call and hook leaves a line `E ...` in the ledger.
 """
 
 import sys

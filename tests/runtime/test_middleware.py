@@ -26,15 +26,15 @@ from langchain.agents.middleware import (
     wrap_tool_call,
 )
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, SystemMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 from modes import Mode
 from pydantic import BaseModel, ValidationError
 from servers.openai_api import OpenAIServer, call, calls, error
 
-from crewgraph import Agent, Crew, CrewQuestion, PendingCrew, ScriptedLLM, TaskOutput, ToolUse
-from crewgraph.errors import BudgetExceeded, CompileError, ModelError, OutputInvalid, RunError
+from crewgraph import Agent, Crew, CrewQuestion, PendingCrew, ScriptedLLM, TaskOutput, ToolUse, extras
+from crewgraph.errors import BudgetExceeded, CompileError, MissingExtra, ModelError, OutputInvalid, RunError
 from crewgraph.events import (
     LLMCallCompletedEvent,
     LLMCallStartedEvent,
@@ -132,7 +132,7 @@ class Addressed(AgentMiddleware[Any, Any]):
 
     def changed(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         tools = request.tools if len(request.messages) == 1 else []
-        return request.override(system_prompt=f"{request.system_prompt}\nSay please.", tools=tools)
+        return request.override(system_message=SystemMessage(f"{request.system_prompt}\nSay please."), tools=tools)
 
     def wrap_model_call(self, request: ModelRequest[Any], handler: Callable[..., Any]) -> Any:
         return handler(self.changed(request))
@@ -489,7 +489,9 @@ def test_each_attempt_of_a_guardrail_is_a_loop_of_its_own(mode: Mode, tmp_path: 
         return (output.raw == "a pearl", output.raw if output.raw == "a pearl" else "again")
 
     with SqliteCheckpointer(tmp_path / "runs.db") as saver:
-        one = divers([ModelCallLimitMiddleware(run_limit=2)], BAY, "a shell", BAY, "a pearl", task_fields={"guardrail": judge})
+        one = divers(
+            [ModelCallLimitMiddleware(run_limit=2)], BAY, "a shell", BAY, "a pearl", task_fields={"guardrail": judge}
+        )
         assert mode.kickoff(one, thread_id="1", checkpointer=saver).raw == "a pearl"
 
 
@@ -520,6 +522,15 @@ class OnlyBlocks(AgentMiddleware[Any, Any]):
 def test_what_cannot_work_is_refused_when_the_agent_is_made(middleware: Any, more: dict[str, Any], reason: str):
     with pytest.raises(ValidationError, match=reason):
         diver(middleware, "a pearl", **more)
+
+
+def test_without_the_package_the_pip_line_is_told(monkeypatch: pytest.MonkeyPatch):
+    def missing(name: str) -> None:
+        raise ImportError(name, name=name)
+
+    monkeypatch.setattr(extras.importlib, "import_module", missing)
+    with pytest.raises(MissingExtra, match=r'pip install "crewgraph\[middleware\]"'):
+        diver([nothing])
 
 
 def test_a_model_without_native_tool_calls_is_refused_with_tools(mode: Mode):

@@ -26,7 +26,7 @@ from crewgraph.core.limits import ASKING, METER, check_limits
 from crewgraph.core.messages import Message
 from crewgraph.core.pregel import KEPT_NOWHERE
 from crewgraph.definitions.agent.adapters import LangGraphAgentAdapter
-from crewgraph.definitions.agent.agent import Agent, BaseAgent
+from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.errors import CompileError, OutputInvalid, RunError
 from crewgraph.llm.base import accepted_arguments
 from crewgraph.llm.conversation import openai_messages, text_of
@@ -35,7 +35,7 @@ from crewgraph.overrides import override_of
 from crewgraph.schema import Metadata, PlainDict, PlainMapping
 from crewgraph.tools.arguments import Refusal
 
-__all__ = ["Executor", "UsageCallback", "create_executor", "may_have_executor", "middleware_of", "run_executor"]
+__all__ = ["Executor", "UsageCallback", "create_executor", "may_have_executor", "run_executor"]
 
 
 class UsageCallback(BaseCallbackHandler):
@@ -110,11 +110,6 @@ def may_have_executor(agent: BaseAgent) -> bool:
         or isinstance(agent, LangGraphAgentAdapter)
         or override_of(agent, "create_agent_executor") is not None
     )
-
-
-def middleware_of(agent: BaseAgent) -> Sequence[Any]:
-    """Return LangChain's middleware around the agent's loop."""
-    return agent.middleware if isinstance(agent, Agent) else ()
 
 
 def create_executor(agent: BaseAgent, tools: Sequence[Any] | None = None, task: object = None) -> object:

@@ -6,10 +6,10 @@ read are repaired by `function_calling_llm`, where there is one.
 
 import dataclasses
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 from langchain_core.messages import convert_to_messages
 from pydantic import BaseModel
@@ -296,9 +296,12 @@ def react_loop(context: ReActContext, dialogue: Dialogue) -> Body[str]:
             _request_correction(context, dialogue, parsed)
             continue
         empty_replies = 0
-        answer = yield from _run_actions(context, dialogue, reply, parsed, step)
-        if answer is not None:
-            return answer
+        for outcome in (yield from run_tools(context, dialogue, reply, parsed, step)):
+            if outcome["final"]:
+                answer = outcome["text"]
+                finish = AgentFinish(thought=parsed.thought, output=answer, text=answer)
+                yield from _report_step(context, finish, step)
+                return answer
     return (yield from _force_answer(context, dialogue, specs))
 
 
@@ -407,18 +410,6 @@ def _request_correction(context: ReActContext, dialogue: Dialogue, malformed: Ma
         dialogue.add({"role": "assistant", "content": malformed.text})
     error = context.book.error(malformed.error, tool_names=context.tools.listed)
     dialogue.add({"role": "user", "content": error})
-
-
-def _run_actions(
-    context: ReActContext, dialogue: Dialogue, reply: Reply, actions: Actions, step: int
-) -> Body[str | None]:
-    """Run the requested tool calls; return the answer if a tool's result is the answer."""
-    for outcome in (yield from run_tools(context, dialogue, reply, actions, step)):
-        if outcome["final"]:
-            answer = outcome["text"]
-            yield from _report_step(context, AgentFinish(thought=actions.thought, output=answer, text=answer), step)
-            return answer
-    return None
 
 
 def run_tools(

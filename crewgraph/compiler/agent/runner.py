@@ -12,7 +12,7 @@ from crewgraph.compiler.agent.delegation import Delegation
 from crewgraph.compiler.agent.dialogue import Dialogue
 from crewgraph.compiler.agent.event_tool import EventTool, FailingTool
 from crewgraph.compiler.agent.events import AgentReport, KnowledgeReport
-from crewgraph.compiler.agent.executor import middleware_of, run_executor
+from crewgraph.compiler.agent.executor import run_executor
 from crewgraph.compiler.agent.knowledge import KnowledgeQuery, has_knowledge, query_knowledge
 from crewgraph.compiler.agent.memory import Recollection
 from crewgraph.compiler.agent.memory_calls import MemoryUser
@@ -150,11 +150,9 @@ class AgentRunner:
         """Return the answer to the last message of a conversation; what happens on the way is added to it."""
         executor = self.resources.executor
         if executor is None:
-            if middleware := middleware_of(self._agent):
-                loop = extension("middleware.loop")
-                return (
-                    yield from loop(self._react_context(), dialogue, middleware, self.resources.configured_model)
-                )
+            if middleware := getattr(self._agent, "middleware", None):
+                loop: Callable[..., Body[str]] = extension("middleware.loop")
+                return (yield from loop(self._react_context(), dialogue, middleware, self.resources.configured_model))
             return (yield from react_loop(self._react_context(), dialogue))
         answer = yield from run_executor(executor, dialogue.transcript.messages, context, self._usage)
         step = AgentFinish(thought="", output=answer, text=answer)
@@ -266,7 +264,7 @@ class AgentRunner:
             ),
             counts=self._report.counts,
             report=AgentPlanReport(agent, self._task, self._role),
-            runs_steps=resources.executor is None and not middleware_of(agent),
+            runs_steps=resources.executor is None and not agent.middleware,
         )
 
     def _timeout_message(self, failure: EffectFailed) -> str:

@@ -10,7 +10,7 @@ from crewgraph.compiler.agent.binding import AgentBinding, guarded_tools
 from crewgraph.compiler.agent.cached_tool import with_cache
 from crewgraph.compiler.agent.capabilities import Capability, capabilities_of
 from crewgraph.compiler.agent.event_tool import EventTool
-from crewgraph.compiler.agent.executor import Executor, create_executor, may_have_executor, middleware_of
+from crewgraph.compiler.agent.executor import Executor, create_executor, may_have_executor
 from crewgraph.compiler.agent.external_tools import load_external_tools
 from crewgraph.compiler.agent.files import NO_FILES, AvailableFiles
 from crewgraph.compiler.agent.memory_calls import Memories, memories_of
@@ -156,7 +156,7 @@ class AgentResources:
         offered = list(self.event_tools.items()) if self.executor is None and self.event_tools else []
         self.tools = Toolbox({name: self._prepare(tool) for name, tool in offered})
         self.native_tools = self.executor is None and self.model.native_tools
-        if self.tools and not self.native_tools and middleware_of(self.agent):
+        if not self.native_tools and getattr(self.agent, "middleware", None) and self.executor is None and self.tools:
             raise CompileError(
                 f"{self.binding.where}: its model `{self.model.name}` has no native tool calls, which the loop with middleware "
                 "needs. Use another model, or remove `middleware`: the built-in loop can also call tools by a text protocol."
@@ -231,7 +231,7 @@ class AgentResources:
         if source is None and not adapter:
             return None
         where = self.binding.where
-        if middleware_of(agent):
+        if getattr(agent, "middleware", None):
             raise CompileError(
                 f"{where}: its class makes an executor, which replaces the loop that `middleware` is around. Remove one of them."
             )

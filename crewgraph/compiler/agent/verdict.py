@@ -63,13 +63,15 @@ def decisions_of(request: PlainMapping, reply: object) -> object:
         reply: its own form, or a verdict as for `require_approval`, which is then one on each of the actions.
     """
     actions = cast("Sequence[PlainMapping]", request["action_requests"])
-    if isinstance(reply, Mapping) and "decisions" in reply:
-        return cast("object", reply)
+    if isinstance(reply, Mapping):
+        fields = cast("PlainMapping", reply)
+        if "decisions" in fields:
+            return fields
+        if isinstance(fields.get("type"), str):
+            return {"decisions": [fields]}
     if isinstance(reply, Sequence) and not isinstance(reply, str):
         return {"decisions": cast("object", reply)}
-    if isinstance(reply, Mapping) and isinstance(cast("PlainMapping", reply).get("type"), str):
-        return {"decisions": [reply]}
-    verdict = parse_verdict(reply)
+    verdict = parse_verdict(cast("object", reply))
     if verdict is True:
         return {"decisions": [{"type": "approve"} for _ in actions]}
     if isinstance(verdict, str):
@@ -78,4 +80,4 @@ def decisions_of(request: PlainMapping, reply: object) -> object:
     if isinstance(verdict, dict) and len(actions) == 1:
         edited = {"name": actions[0]["name"], "args": verdict}
         return {"decisions": [{"type": "edit", "edited_action": edited}]}
-    return reply
+    return cast("object", reply)

@@ -45,9 +45,7 @@ class LoopModel(BaseChatModel):
     def _llm_type(self) -> str:
         return "crewgraph"
 
-    def bind_tools(
-        self, tools: Sequence[Any], *, tool_choice: Any = None, **kwargs: Any
-    ) -> Runnable[Any, AIMessage]:
+    def bind_tools(self, tools: Sequence[Any], *, tool_choice: Any = None, **kwargs: Any) -> Runnable[Any, AIMessage]:
         """Return the model with tools."""
         settings = {"tool_choice": tool_choice, **kwargs} if tool_choice is not None else kwargs
         return cast("Runnable[Any, AIMessage]", self.bind(tools=[self._spec(tool) for tool in tools], **settings))

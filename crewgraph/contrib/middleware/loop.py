@@ -9,10 +9,10 @@ from collections.abc import Awaitable, Callable, Generator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import count
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, NotRequired, cast
 from uuid import UUID
 
-from langchain.agents import create_agent
+from langchain.agents import create_agent  # pyright: ignore[reportUnknownVariableType]
 from langchain.agents.middleware import (
     AgentMiddleware,
     AgentState,
@@ -29,7 +29,6 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import merge_configs
 from langchain_core.tools import StructuredTool
 from langgraph.types import Command
-from typing_extensions import NotRequired
 
 from crewgraph.compiler.agent.dialogue import Dialogue
 from crewgraph.compiler.agent.executor import UsageCallback
@@ -164,7 +163,7 @@ class _Loop:
             model,
             [_offered(spec) for spec in specs],
             system_prompt=cast(Any, system),
-            middleware=[_Around(self), *self._middleware, _Within(self)],
+            middleware=[CrewgraphResults(self), *self._middleware, CrewgraphCalls(self)],
         )
         return graph, {"messages": converted}
 
@@ -177,7 +176,9 @@ class _Loop:
             )
         messages: list[BaseMessage] = state["messages"]
         replies = [message for message in messages if isinstance(message, AIMessage)]
-        answer = final_text(Reply(content=str(replies[-1].text), tool_calls=[], usage=None, extra={})) if replies else ""
+        answer = (
+            final_text(Reply(content=str(replies[-1].text), tool_calls=[], usage=None, extra={})) if replies else ""
+        )
         if not answer.strip():
             raise OutputInvalid(
                 f"{context.where}: its loop with middleware ended without an answer. The last message is "
@@ -260,7 +261,7 @@ _WRAPPERS = ("wrap_model_call", "wrap_tool_call")
 
 
 def _offered(spec: ToolSpec) -> StructuredTool:
-    """Return a tool as the graph knows it; `_Within` makes its calls."""
+    """Return a tool as the graph knows it; `CrewgraphCalls` makes its calls."""
     return StructuredTool(
         name=spec["name"],
         description=spec["description"],
@@ -304,10 +305,8 @@ class _MessageId(BaseCallbackHandler):
 _Requests = Generator[ModelRequest[Any], ModelResponse[Any], ModelResponse[Any]]
 
 
-class _Within(AgentMiddleware[Any, Any]):
+class CrewgraphCalls(AgentMiddleware[Any, Any]):
     """What stands next to the model and the tools, inside of all other middleware."""
-
-    name = "crewgraph_calls"
 
     def __init__(self, loop: _Loop) -> None:
         self._loop = loop
@@ -382,10 +381,9 @@ def _with_media(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
     return [*result, HumanMessage(shown)] if shown else result
 
 
-class _Around(AgentMiddleware[Any, Any]):
+class CrewgraphResults(AgentMiddleware[Any, Any]):
     """What stands outside of all other middleware: usage, tools that end the loop, and errors that nothing handled."""
 
-    name = "crewgraph_results"
     state_schema = _LoopState
 
     def __init__(self, loop: _Loop) -> None:
@@ -423,7 +421,7 @@ class _Around(AgentMiddleware[Any, Any]):
     ) -> ToolMessage | Command[Any]:
         try:
             return handler(request)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - shown to the model, or raised again
             return self._shown(request, error)
 
     async def awrap_tool_call(
@@ -431,7 +429,7 @@ class _Around(AgentMiddleware[Any, Any]):
     ) -> ToolMessage | Command[Any]:
         try:
             return await handler(request)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - shown to the model, or raised again
             return self._shown(request, error)
 
     def _shown(self, request: ToolCallRequest, error: Exception) -> ToolMessage:

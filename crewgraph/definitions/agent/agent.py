@@ -267,8 +267,8 @@ class Agent(BaseAgent):
     """Where code runs: "safe" is Docker; "unsafe" would be this machine and is rejected."""
 
     middleware: MiddlewareField = Field(default_factory=list[Any])
-    """LangChain middleware around the agent's loop, which is LangChain's `create_agent` then: `[ModelCallLimitMiddleware(run_limit=5)]`.
-    Needs the extra `crewgraph[middleware]`."""
+    """LangChain middleware around the agent's loop, which then is LangChain's `create_agent`:
+    `[ModelCallLimitMiddleware(run_limit=5)]`. Needs the extra `crewgraph[middleware]`."""
 
     executor_class: Any = None
     """A class whose instances do the agent's work with `invoke(inputs)`; None, and CrewAI's own executors, use our loop."""

@@ -11,7 +11,6 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, Interrupt
 
 from crewgraph.compiler.agent.binding import AgentBinding
-from crewgraph.compiler.agent.executor import middleware_of
 from crewgraph.compiler.agent.human_review import ask_at_terminal, configured_provider, has_terminal
 from crewgraph.compiler.agent.verdict import decisions_of
 from crewgraph.compiler.task.binding import TaskBinding
@@ -130,7 +129,7 @@ def place_to_ask(place: RunPlace, bindings: Sequence[AgentBinding]) -> RunPlace:
 
 
 def _asks(binding: AgentBinding) -> bool:
-    if _is_reviewed(binding) or middleware_of(binding.agent):
+    if _is_reviewed(binding) or getattr(binding.agent, "middleware", None):
         return True
     tools = [tool.tool.source for tool in binding.tools.values()]
     for agent in () if binding.crew is None else binding.crew.agents:  # it may delegate work to them
