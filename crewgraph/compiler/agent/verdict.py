@@ -6,11 +6,11 @@ from typing import Any, cast
 
 from crewgraph.schema import PlainDict, PlainMapping
 
-__all__ = ["decisions_of", "parse_verdict"]
+__all__ = ["NO", "YES", "decisions_of", "parse_verdict"]
 
 
-_YES = ("yes", "y", "ok", "okay", "true", "approve", "approved", "allow", "allowed")
-_NO = ("no", "n", "false", "deny", "denied", "refuse", "refused", "reject", "rejected")
+YES = ("yes", "y", "ok", "okay", "true", "approve", "approved", "allow", "allowed")
+NO = ("no", "n", "false", "deny", "denied", "refuse", "refused", "reject", "rejected")
 _PUNCTUATION = " \t\r\n,.:;!-"
 
 
@@ -45,9 +45,9 @@ def _verdict_of_text(reply: str) -> bool | str | dict[str, object] | None:
         except ValueError:
             return None
         return _verdict_of_dict(parsed) if set(parsed) & {"args", "approved"} else parsed
-    if reply.strip(_PUNCTUATION).casefold() in _YES:
+    if reply.strip(_PUNCTUATION).casefold() in YES:
         return True
-    refusal = next((word for word in _NO if _starts_with_word(reply, word)), None)
+    refusal = next((word for word in NO if _starts_with_word(reply, word)), None)
     return None if refusal is None else reply[len(refusal) :].strip(_PUNCTUATION)
 
 
