@@ -1,6 +1,6 @@
 """Questions of flows in the forms of LangChain's inboxes, and their replies.
 
-Each waiting question is one action; Agent Inbox, which shows one, shows the first. `approve` and `reject` stand for the outcomes of
+Each waiting question is one action; Agent Inbox, which shows one, shows the first. `approve` and `reject` stand for outcomes of
 `@human_feedback` with such names.
 """
 

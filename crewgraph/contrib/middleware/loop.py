@@ -163,7 +163,7 @@ class _Loop:
             model,
             [_offered(spec) for spec in specs],
             system_prompt=cast(Any, system),
-            middleware=[CrewgraphResults(self), *self._middleware, CrewgraphCalls(self)],
+            middleware=[_CrewgraphResults(self), *self._middleware, _CrewgraphCalls(self)],
         )
         return graph, {"messages": converted}
 
@@ -261,7 +261,7 @@ _WRAPPERS = ("wrap_model_call", "wrap_tool_call")
 
 
 def _offered(spec: ToolSpec) -> StructuredTool:
-    """Return a tool as the graph knows it; `CrewgraphCalls` makes its calls."""
+    """Return a tool as the graph knows it; `_CrewgraphCalls` makes its calls."""
     return StructuredTool(
         name=spec["name"],
         description=spec["description"],
@@ -305,7 +305,7 @@ class _MessageId(BaseCallbackHandler):
 _Requests = Generator[ModelRequest[Any], ModelResponse[Any], ModelResponse[Any]]
 
 
-class CrewgraphCalls(AgentMiddleware[Any, Any]):
+class _CrewgraphCalls(AgentMiddleware[Any, Any]):
     """What stands next to the model and the tools, inside of all other middleware."""
 
     def __init__(self, loop: _Loop) -> None:
@@ -381,7 +381,7 @@ def _with_media(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
     return [*result, HumanMessage(shown)] if shown else result
 
 
-class CrewgraphResults(AgentMiddleware[Any, Any]):
+class _CrewgraphResults(AgentMiddleware[Any, Any]):
     """What stands outside of all other middleware: usage, tools that end the loop, and errors that nothing handled."""
 
     state_schema = _LoopState
