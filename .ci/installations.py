@@ -83,6 +83,21 @@ INSTALLATIONS = {
     "declared": Installation(
         "docs/declared-flows.md", ('pip install ".[declared]"',), ("crewgraph run declared_flow.py",)
     ),
+    **{
+        name: Installation(
+            "README.md",
+            (),
+            (
+                "python -m pip wheel -q --no-deps -w wheels $CHECKOUT",
+                "python -m pip install -q uv",
+                "uv venv -q apart",
+                f"uv pip install -q --python apart/bin/python --resolution {resolution} wheels/*.whl",
+                "env -u OPENAI_API_KEY apart/bin/python $CHECKOUT/examples/demo.py",
+                'apart/bin/python -c "from crewgraph.core import saving; assert saving.supported"',
+            ),
+        )
+        for name, resolution in {"lowest": "lowest-direct", "newest": "highest"}.items()
+    },
 }
 
 UNTRIED = {
