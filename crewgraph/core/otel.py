@@ -7,13 +7,13 @@ the context of the work is known, and thrown away after it.
 import sys
 from collections.abc import Iterable
 from contextvars import Context
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from langchain_core.callbacks import BaseCallbackManager
-from langchain_core.runnables import RunnableConfig
-
 from crewgraph.extras import load
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
 
 __all__ = ["enter_span_of_config", "enter_span_of_run"]
 
@@ -32,11 +32,12 @@ def enter_span_of_run(context: Context, handlers: Iterable[Any], run_id: UUID | 
             context.run(_attach, span)
 
 
-def enter_span_of_config(config: RunnableConfig) -> None:
+def enter_span_of_config(config: "RunnableConfig") -> None:
     """Make the span of the run that a config is given below the current one, in the running context."""
-    callbacks = config.get("callbacks")
-    if isinstance(callbacks, BaseCallbackManager) and "opentelemetry.context" in sys.modules:
-        span = None if callbacks.parent_run_id is None else _span_of(callbacks.handlers, callbacks.parent_run_id)
+    callbacks: Any = config.get("callbacks")
+    run_id: UUID | None = getattr(callbacks, "parent_run_id", None)
+    if run_id is not None and "opentelemetry.context" in sys.modules:
+        span = _span_of(callbacks.handlers, run_id)
         if span is not None:
             _attach(span)
 

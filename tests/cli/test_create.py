@@ -51,7 +51,9 @@ ORIGINS = {
 
 
 @pytest.mark.parametrize("origin", ORIGINS)
-def test_its_readme_installs_crewgraph_from_where_it_came(python: Python, tmp_path: Path, kind: str, origin: str | None):
+def test_its_readme_installs_crewgraph_from_where_it_came(
+    python: Python, tmp_path: Path, kind: str, origin: str | None
+):
     installed = tmp_path / "crewgraph-0.1.0.dist-info"
     installed.mkdir()
     (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: crewgraph\nVersion: 0.1.0\n")

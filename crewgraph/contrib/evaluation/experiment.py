@@ -18,6 +18,7 @@ from crewgraph.definitions.crew.evaluation import mean
 from crewgraph.definitions.crew.pending import PendingCrew
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import RunError
+from crewgraph.observe.progress import progress
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainMapping
 
@@ -97,10 +98,12 @@ class ExperimentRunner:
         cases = [_parse_case(number, case) for number, case in enumerate(self.dataset)]
         results: list[ExperimentResult] = []
         with create_default_evaluator(evaluated, llm) as self.evaluator:
-            for case in cases:
-                results.append((yield from self._case(case, crew, evaluated, self.evaluator)))
-                if print_summary:
-                    self.evaluator.display_results_with_iterations()
+            with progress("Experiment", len(cases), "cases", shown=not print_summary) as shown:
+                for case in cases:
+                    results.append((yield from self._case(case, crew, evaluated, self.evaluator)))
+                    shown.advance()
+                    if print_summary:
+                        self.evaluator.display_results_with_iterations()
         experiment = ExperimentResults(results)
         if print_summary:
             self.display.summary(experiment)
