@@ -158,8 +158,8 @@ def _install_note() -> str:
     if source is None or "://" in source:
         return ""
     return (
-        "\nOn the machine where the project was created, crewgraph came from the path in the second line. Elsewhere, name the wheel or "
-        "the\ncheckout that you have there; from a package index, `pip install -e '.[dev]'` is enough.\n"
+        "\nOn the machine where the project was created, crewgraph came from the path in the second line. Elsewhere, name the "
+        "wheel or the\ncheckout that you have there; from a package index, `pip install -e '.[dev]'` is enough.\n"
     )
 
 

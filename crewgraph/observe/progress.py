@@ -15,18 +15,18 @@ from crewgraph.observe.notebook import UpdatedOutput, in_notebook
 from crewgraph.settings import is_off
 from crewgraph.text import printable
 
-__all__ = ["Progress", "progress", "without_progress"]
+__all__ = ["ProgressLine", "progress", "without_progress"]
 
 
 _DELAY = 1.0
 _INTERVAL = 0.2
 _CLEAR = "\r\x1b[K"
 _drawing = threading.RLock()
-_drawn: "set[Progress]" = set()
+_drawn: "set[ProgressLine]" = set()
 """Those with a line on the terminal."""
 
 
-class Progress:
+class ProgressLine:
     """Work of which so much is done; a context manager while it lasts.
 
     Args:
@@ -45,7 +45,7 @@ class Progress:
         self._output: UpdatedOutput | None = None
         self._thread: threading.Thread | None = None
 
-    def __enter__(self) -> "Progress":
+    def __enter__(self) -> "ProgressLine":
         self._started = time.monotonic()
         if self._stream is not None or in_notebook():
             self._thread = threading.Thread(
@@ -101,7 +101,7 @@ class Progress:
                 return
 
 
-def progress(title: str, total: int, unit: str, *, shown: bool = True) -> Progress:
+def progress(title: str, total: int, unit: str, *, shown: bool = True) -> ProgressLine:
     """Return the progress of some work, to be entered while it lasts.
 
     Args:
@@ -113,13 +113,13 @@ def progress(title: str, total: int, unit: str, *, shown: bool = True) -> Progre
     terminal = sys.stderr
     if not shown or total < 2 or is_off("CREWGRAPH_PROGRESS"):
         return _Unshown(title, total, unit)
-    return Progress(title, total, unit, terminal if terminal is not None and terminal.isatty() else None)
+    return ProgressLine(title, total, unit, terminal if terminal is not None and terminal.isatty() else None)
 
 
-class _Unshown(Progress):
-    """Progress that nobody sees."""
+class _Unshown(ProgressLine):
+    """ProgressLine that nobody sees."""
 
-    def __enter__(self) -> "Progress":
+    def __enter__(self) -> "ProgressLine":
         return self
 
 

@@ -10,19 +10,19 @@ import processes
 import pytest
 from until import until
 
-from crewgraph.observe.progress import Progress, progress, without_progress
+from crewgraph.observe.progress import ProgressLine, progress, without_progress
 
 
 def test_quick_work_shows_nothing():
     stream = io.StringIO()
-    with Progress("Reading", 3, "files", stream) as shown:
+    with ProgressLine("Reading", 3, "files", stream) as shown:
         shown.advance()
     assert stream.getvalue() == ""
 
 
 def test_long_work_shows_one_line_that_is_removed_at_the_end():
     stream = io.StringIO()
-    with Progress("Reading", 1200, "files", stream, delay=0.0) as shown:
+    with ProgressLine("Reading", 1200, "files", stream, delay=0.0) as shown:
         until(lambda: "0 of 1,200 files" in stream.getvalue())
         shown.advance()
         until(lambda: "Reading: 1 of 1,200 files, 0 s" in stream.getvalue())
@@ -30,25 +30,25 @@ def test_long_work_shows_one_line_that_is_removed_at_the_end():
 
 
 def test_a_title_cannot_play_tricks_on_the_terminal():
-    assert "\x1b]" in Progress("\x1b]0;x", 2, "files").line
+    assert "\x1b]" in ProgressLine("\x1b]0;x", 2, "files").line
     stream = io.StringIO()
-    with Progress("\x1b]0;x", 2, "files", stream, delay=0.0):
+    with ProgressLine("\x1b]0;x", 2, "files", stream, delay=0.0):
         until(lambda: "files" in stream.getvalue())
     assert "\x1b]" not in stream.getvalue()
 
 
 def test_work_within_work_leaves_the_line_to_what_is_around_it():
     stream = io.StringIO()
-    with Progress("Runs", 2, "runs", stream, delay=0.0):
+    with ProgressLine("Runs", 2, "runs", stream, delay=0.0):
         until(lambda: "Runs" in stream.getvalue())
-        with Progress("Files", 2, "files", stream, delay=0.0):
+        with ProgressLine("Files", 2, "files", stream, delay=0.0):
             time.sleep(0.3)
     assert "Files" not in stream.getvalue()
 
 
 def test_a_question_is_asked_without_the_line():
     stream = io.StringIO()
-    with Progress("Runs", 2, "runs", stream, delay=0.0):
+    with ProgressLine("Runs", 2, "runs", stream, delay=0.0):
         until(lambda: "Runs" in stream.getvalue())
         with without_progress():
             before = stream.getvalue()

@@ -68,7 +68,7 @@ def decisions_in(reply: object) -> list[PlainMapping]:
     """Return the decisions in a reply; none if it is not from an inbox."""
     if isinstance(reply, Mapping) and set(cast("PlainMapping", reply)) == {"decisions"}:
         reply = cast("PlainMapping", reply)["decisions"]
-    entries = cast("list[object]", reply) if isinstance(reply, list) else [reply]
+    entries: list[object] = cast("list[object]", reply) if isinstance(reply, list) else [cast("object", reply)]
     decisions = [
         cast("PlainMapping", entry)
         for entry in entries

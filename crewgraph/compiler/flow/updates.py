@@ -108,7 +108,9 @@ def answer_update(run: FlowRun, answer: object) -> GraphUpdate:
     by_id: dict[str, object] = {ids[0]: answer}
     if isinstance(answer, Mapping) and set(cast("Mapping[str, object]", answer)) <= set(ids):
         by_id = dict(cast("Mapping[str, object]", answer))
-    given = answers_of_inbox(run.parked, answer) or {name: {"text": text} for name, text in by_id.items()}
+    given = answers_of_inbox(run.parked, cast("object", answer)) or {
+        name: {"text": text} for name, text in by_id.items()
+    }
     answers = {name: {**values, "output": run.parked[name].get("output")} for name, values in given.items()}
     remaining = {name: question for name, question in run.parked.items() if name not in answers}
     return {"answers": {**run.answers, **answers}, "parked": remaining}

@@ -97,13 +97,13 @@ class ExperimentRunner:
             raise ValueError("an experiment needs agents: pass `crew` or `agents`")
         cases = [_parse_case(number, case) for number, case in enumerate(self.dataset)]
         results: list[ExperimentResult] = []
-        with create_default_evaluator(evaluated, llm) as self.evaluator:
-            with progress("Experiment", len(cases), "cases", shown=not print_summary) as shown:
-                for case in cases:
-                    results.append((yield from self._case(case, crew, evaluated, self.evaluator)))
-                    shown.advance()
-                    if print_summary:
-                        self.evaluator.display_results_with_iterations()
+        shown = progress("Experiment", len(cases), "cases", shown=not print_summary)
+        with create_default_evaluator(evaluated, llm) as self.evaluator, shown:
+            for case in cases:
+                results.append((yield from self._case(case, crew, evaluated, self.evaluator)))
+                shown.advance()
+                if print_summary:
+                    self.evaluator.display_results_with_iterations()
         experiment = ExperimentResults(results)
         if print_summary:
             self.display.summary(experiment)

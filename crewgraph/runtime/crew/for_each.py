@@ -15,7 +15,7 @@ from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.run_options import DEFAULT_OPTIONS, Inputs, RunOptions
 from crewgraph.definitions.task.output import CrewOutput
 from crewgraph.llm.usage import total
-from crewgraph.observe.progress import Progress, progress
+from crewgraph.observe.progress import ProgressLine, progress
 from crewgraph.overrides import override_of
 from crewgraph.runtime.crew.kickoff import akickoff_crew, kickoff_crew
 from crewgraph.runtime.run_target import thread_in_flow
@@ -115,7 +115,7 @@ def _items(inputs: object, max_concurrency: int | None) -> list[_Item]:
     return [_Item(item) for item in entries]
 
 
-def _progress(crew: Crew, items: Sequence[_Item]) -> Progress:
+def _progress(crew: Crew, items: Sequence[_Item]) -> ProgressLine:
     """Return the progress of the runs; a crew that tells what it does needs none."""
     return progress(f"Crew {crew.name}", len(items), "runs", shown=not (crew.verbose or crew.live_view))
 
