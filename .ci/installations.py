@@ -79,6 +79,9 @@ INSTALLATIONS = {
         "docs/knowledge.md", ('pip install "crewgraph[pdf,excel,web]"',), ("crewgraph run pdf_knowledge.py",)
     ),
     "mcp": Installation("docs/tools.md", ('pip install ".[mcp]"',), ("crewgraph run mcp_server.py",)),
+    "middleware": Installation(
+        "docs/agents.md", ('pip install "crewgraph[middleware]"',), ("crewgraph run middleware.py",)
+    ),
     "postgres": Installation("README.md", ('pip install ".[postgres]"',), ("crewgraph run postgres.py",)),
     "serve": Installation("docs/serving.md", ('pip install "crewgraph[serve]"',), ("python served_crew.py",)),
     "serve-queue": Installation(
@@ -88,6 +91,21 @@ INSTALLATIONS = {
     "declared": Installation(
         "docs/declared-flows.md", ('pip install ".[declared]"',), ("crewgraph run declared_flow.py",)
     ),
+    **{
+        name: Installation(
+            "README.md",
+            (),
+            (
+                "python -m pip wheel -q --no-deps -w wheels $CHECKOUT",
+                "python -m pip install -q uv",
+                "uv venv -q apart",
+                f"uv pip install -q --python apart/bin/python --resolution {resolution} wheels/*.whl",
+                "env -u OPENAI_API_KEY apart/bin/python $CHECKOUT/examples/demo.py",
+                'apart/bin/python -c "from crewgraph.core import saving; assert saving.supported"',
+            ),
+        )
+        for name, resolution in {"lowest": "lowest-direct", "newest": "highest"}.items()
+    },
 }
 
 UNTRIED = {

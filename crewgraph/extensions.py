@@ -19,6 +19,8 @@ EXTENSIONS: Final[dict[str, str]] = {
     "serve.worker": "crewgraph.contrib.serve.working:WorkerRuns",
     "skills": "crewgraph.contrib.skills.capability:SkillsCapability",
     "skills.read": "crewgraph.contrib.skills.discovery:merged_skills",
+    "middleware.check": "crewgraph.contrib.middleware.checks:check_middleware",
+    "middleware.loop": "crewgraph.contrib.middleware.loop:middleware_loop",
     "conversations": "crewgraph.contrib.conversations.conversation:Conversation",
     "conversations.crew": "crewgraph.contrib.conversations.crew_chat:CrewChat",
     "conversations.crew_terminal": "crewgraph.contrib.conversations.crew_chat:chat_at_terminal",

@@ -10,6 +10,7 @@ from pathlib import Path
 __all__ = [
     "code_image",
     "flag",
+    "is_off",
     "knowledge_dir",
     "longest_retry_after",
     "prices_file",
@@ -86,6 +87,11 @@ def knowledge_dir() -> Path:
 def flag(name: str) -> bool:
     """Return whether an environment variable is set to 1, true, yes or on."""
     return os.environ.get(name, "").strip().lower() in {"1", "true", "yes", "on"}
+
+
+def is_off(name: str) -> bool:
+    """Return whether an environment variable is set to 0, false, no or off."""
+    return os.environ.get(name, "").strip().lower() in {"0", "false", "no", "off"}
 
 
 def _number(name: str, default: float) -> float:

@@ -32,6 +32,7 @@ BROAD_EXCEPTS = {
     "crewgraph/compiler/agent/kickoff.py",  # the failure is told, then raised again
     "crewgraph/contrib/evaluation/agents.py",  # told, and the other sides of the work are judged
     "crewgraph/contrib/evaluation/experiment.py",  # told with the case, and the other cases are run
+    "crewgraph/contrib/middleware/loop.py",  # a tool's error that no middleware handled is shown to the model
     "crewgraph/contrib/serve/execution.py",  # the failure is logged, kept with the run and told to its readers
     "crewgraph/contrib/queue/worker.py",  # the failure is noted with the job, then raised again
     "crewgraph/hooks/registry.py",  # a hook that fails is logged, and the run goes on

@@ -124,7 +124,7 @@ def create(
     print_text(
         f"Created `{folder}`. Next steps:\n\n"
         f"  cd {folder}\n"
-        f"  {_install_command()}\n"
+        "  pip install -e '.[dev]'   # crewgraph is installed already\n"
         "  pytest                    # needs no API key\n"
         "  cp .env.example .env      # then add your API key\n"
         f"  crewgraph run -m {project.package}.main"
@@ -139,6 +139,7 @@ def _slots(kind: ProjectKind, name: ProjectName) -> dict[str, str]:
         "title": name.title,
         "version": __version__,
         "install": _install_command(),
+        "install_note": _install_note(),
         "class": name.class_name(kind.value.capitalize()),
         "crew_class": name.class_name("Crew"),
         "state_class": name.class_name("State"),
@@ -146,9 +147,20 @@ def _slots(kind: ProjectKind, name: ProjectName) -> dict[str, str]:
 
 
 def _install_command() -> str:
-    """Return the command that installs a project, with crewgraph from where it was installed if that is no package index."""
+    """Return the command that installs a project elsewhere, with crewgraph from where it came if that is no package index."""
     source = _installed_from()
     return f"pip install {source} -e '.[dev]'" if source else "pip install -e '.[dev]'"
+
+
+def _install_note() -> str:
+    """Return what a README says of a crewgraph that came from a file or folder of this machine; empty for any other."""
+    source = _installed_from()
+    if source is None or "://" in source:
+        return ""
+    return (
+        "\nOn the machine where the project was created, crewgraph came from the path in the second line. Elsewhere, name the "
+        "wheel or the\ncheckout that you have there; from a package index, `pip install -e '.[dev]'` is enough.\n"
+    )
 
 
 def _installed_from() -> str | None:

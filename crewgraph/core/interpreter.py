@@ -41,11 +41,17 @@ __all__ = ["run_body"]
 T = TypeVar("T")
 
 
-def run_body(body: Body[T], journal: Journal) -> Program[T]:
-    """Run a body to its result; effects that were recorded before are answered from the journal."""
+def run_body(body: Body[T], journal: Journal, path: str = "") -> Program[T]:
+    """Run a body to its result; effects that were recorded before are answered from the journal.
+
+    Args:
+        body: the body.
+        journal: the records of the node in which it runs.
+        path: what its paths begin with, where a node runs several bodies.
+    """
     yield from journal.load()
     try:
-        return (yield from _run(body, _Frame(journal), ""))
+        return (yield from _run(body, _Frame(journal), path))
     except GeneratorExit:
         raise
     except BaseException as error:

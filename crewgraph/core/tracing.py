@@ -25,6 +25,7 @@ from langchain_core.runnables.config import (
     var_child_runnable_config,
 )
 
+from crewgraph.core.otel import enter_span_of_config
 from crewgraph.core.replay import is_traced
 from crewgraph.lazy import lazy
 from crewgraph.schema import PlainDict
@@ -62,6 +63,7 @@ def spanned(name: str, trace_input: Any, config: RunnableConfig, work: Callable[
     """Run `work` in a span called `name` that shows `trace_input` as its input."""
 
     def inner(_: object, config: RunnableConfig) -> Any:
+        enter_span_of_config(config)
         return work(config)
 
     return RunnableLambda(inner, name=name).invoke(trace_input, _named(name, config))
@@ -73,6 +75,7 @@ async def aspanned(
     """Async version of `spanned`."""
 
     async def inner(_: object, config: RunnableConfig) -> Any:
+        enter_span_of_config(config)
         return await work(config)
 
     return await RunnableLambda(inner, name=name).ainvoke(trace_input, _named(name, config))

@@ -25,6 +25,7 @@ from crewgraph.definitions.base import Definition
 from crewgraph.deprecations import warn_deprecated
 from crewgraph.errors import CompileError, NoModelError
 from crewgraph.extensions import extension
+from crewgraph.extras import require
 from crewgraph.knowledge.passage import KnowledgeConfig
 from crewgraph.lazy import lazy
 from crewgraph.llm.llm import LLM
@@ -59,6 +60,7 @@ __all__ = [
     "MemoryField",
     "MemoryFields",
     "MemoryStoreField",
+    "MiddlewareField",
     "ModelField",
     "ModelOrDefaultField",
     "OutputModelField",
@@ -208,6 +210,17 @@ def _parse_servers(servers: list[Any] | None) -> list[object] | None:
 
 MCPServersField = Annotated[list[Any] | None, AfterValidator(_parse_servers)]
 """Addresses, `MCPServerStdio`, `MCPServerHTTP` and `MCPServerSSE` objects, or their fields as dicts."""
+
+
+def _check_middleware(middleware: list[Any]) -> list[Any]:
+    if middleware:
+        require("langchain.agents", extra="middleware", purpose="`Agent(middleware=[...])`")
+        extension("middleware.check")(middleware)
+    return middleware
+
+
+MiddlewareField = Annotated[list[Any], AfterValidator(_check_middleware)]
+"""LangChain's middleware; the package is imported when there is any."""
 
 
 def _instantiate_tool_classes(tools: Any) -> object:

@@ -16,6 +16,7 @@ from crewgraph.knowledge.source.kinds import as_sources
 from crewgraph.knowledge.source.langchain import RetrieverKnowledgeSource
 from crewgraph.knowledge.storage import BaseKnowledgeStorage, KnowledgeStorage, resolve_knowledge_storage
 from crewgraph.lazy import lazy
+from crewgraph.observe.progress import progress
 from crewgraph.overrides import override_of
 from crewgraph.redaction import RedactedModel
 from crewgraph.schema import Metadata
@@ -229,7 +230,12 @@ class Knowledge(RedactedModel):
             await in_thread(self.ensure_loaded)
 
     def _load(self) -> None:
-        units = _merge_units([collect_units(source, self.storage) for source in self.sources])
+        with progress(f"Reading {self.collection_name or 'knowledge'}", len(self.sources), "sources") as shown:
+            collected: list[Units] = []
+            for source in self.sources:
+                collected.append(collect_units(source, self.storage))
+                shown.advance()
+        units = _merge_units(collected)
         state = _units_digest(units)
         if self._supports_units:
             if state != self._loaded or not self.storage.has(units):

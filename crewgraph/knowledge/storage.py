@@ -14,6 +14,7 @@ from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.plain import plain
 from crewgraph.knowledge.passage import Passage, SearchResult
+from crewgraph.observe.progress import progress
 from crewgraph.overrides import overridable, override_of
 from crewgraph.redaction import RedactedModel
 from crewgraph.schema import Metadata, PlainDict
@@ -227,6 +228,7 @@ class KnowledgeCollection:
     """
 
     def __init__(self, name: str, store: object = None, embedder: object = None) -> None:
+        self._name = name
         self._namespace = StoreNamespace("knowledge", name, storage=store, embedder=embedder, file=_FILE)
 
     def add(self, texts: Sequence[str]) -> None:
@@ -284,11 +286,13 @@ class KnowledgeCollection:
         return {*units} <= {place[0] for place in (yield from self._namespace.places()) if place}
 
     def _keeping(self, units: Mapping[str, Sequence[Passage]]) -> Program[None]:
-        for unit, passages in units.items():
-            existing = {entry.key: entry for entry in (yield from self._namespace.listing(None, (unit,)))}
-            new_entries = _entries(unit, passages)
-            yield from self._namespace.putting([entry for key, entry in new_entries.items() if key not in existing])
-            yield from self._namespace.deleting([entry for key, entry in existing.items() if key not in new_entries])
+        with progress(f"Indexing {self._name}", len(units), "sources") as shown:
+            for unit, passages in units.items():
+                existing = {entry.key: entry for entry in (yield from self._namespace.listing(None, (unit,)))}
+                entries = _entries(unit, passages)
+                yield from self._namespace.putting([entry for key, entry in entries.items() if key not in existing])
+                yield from self._namespace.deleting([entry for key, entry in existing.items() if key not in entries])
+                shown.advance()
 
     def _searching(
         self,

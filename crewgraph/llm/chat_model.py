@@ -58,6 +58,7 @@ class ChatModel:
         response_format: type[BaseModel] | PlainMapping | None = None,
         on_answer: Callable[[Any, Usage | None], None] | None = None,
         parameters: Mapping[str, Any] | None = None,
+        settings: Mapping[str, Any] | None = None,
     ) -> None:
         """Wrap a model.
 
@@ -68,12 +69,14 @@ class ChatModel:
             response_format: The format of answers to requests without tools.
             on_answer: Called after each answer with LangChain's message and its usage.
             parameters: Parameters for `identity` that the model's class does not expose.
+            settings: Further keywords of requests, such as `tool_choice`, in LangChain's form.
         """
         self.source = source
         self._offers_tools = native_tools
         self._response_format = response_format
         self._on_answer = on_answer
         self._extra_parameters = parameters or {}
+        self._settings = settings or {}
         self._base, kwargs = _base_of(source)
         self._stop = list(dict.fromkeys([*stop, *(kwargs.get("stop") or _own_stop(self._base))]))
         self._names = [_name_of(model) for model in _models_of(source)]
@@ -105,6 +108,8 @@ class ChatModel:
             identity["stop"] = self._stop
         if self._response_format is not None:
             identity["response_format"] = _response_schema(self._response_format)
+        if self._settings:
+            identity["settings"] = as_plain_data(dict(self._settings))
         return {**identity, "class": type(self._base).__name__, "model": self.name}
 
     @property
@@ -129,6 +134,19 @@ class ChatModel:
             response_format=response_format,
             on_answer=self._on_answer,
             parameters=self._extra_parameters,
+            settings=self._settings,
+        )
+
+    def with_settings(self, settings: Mapping[str, Any]) -> "ChatModel":
+        """Return a copy whose requests have further keywords, such as `tool_choice`, in LangChain's form."""
+        return ChatModel(
+            self.source,
+            native_tools=self._offers_tools,
+            stop=self._stop,
+            response_format=self._response_format,
+            on_answer=self._on_answer,
+            parameters=self._extra_parameters,
+            settings={**self._settings, **settings},
         )
 
     def for_structure(self, structure: type[BaseModel]) -> "ChatModel | None":
@@ -216,7 +234,10 @@ class ChatModel:
 
     def _bind(self, source: Any, tools: Sequence[ToolSpec]) -> Any:
         if tools:
-            return _map_model(source, _tool_binder(tools))
+            return _map_model(source, _tool_binder(tools, self._settings))
+        if self._settings:
+            settings = {name: value for name, value in self._settings.items() if name != "tool_choice"}
+            source = _map_model(source, lambda model: model.bind(**settings))
         if self._response_format is None:
             return source
         if isinstance(self._response_format, Mapping):
@@ -360,9 +381,9 @@ def _binds_tools(source: object, base: object) -> bool:
     return True
 
 
-def _tool_binder(tools: Sequence[ToolSpec]) -> Callable[[Any], Any]:
+def _tool_binder(tools: Sequence[ToolSpec], settings: Mapping[str, Any] | None = None) -> Callable[[Any], Any]:
     openai_tools = [openai_tool(tool) for tool in tools]
-    return lambda model: model.bind_tools(openai_tools)
+    return lambda model: model.bind_tools(openai_tools, **(settings or {}))
 
 
 def _map_model(source: Any, transform: Callable[[Any], Any]) -> object:

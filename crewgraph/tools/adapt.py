@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from crewgraph.core.digests import digest
 from crewgraph.core.loops.bridge import acall, call, in_thread, wait_for
 from crewgraph.core.messages import ToolSpec
+from crewgraph.core.otel import enter_span_of_run
 from crewgraph.core.plain import NotPlain, plain
 from crewgraph.core.replay import is_traced
 from crewgraph.errors import DefinitionError, ToolFailed
@@ -126,6 +127,7 @@ def _steps(
     child = patch_config(config, callbacks=run.get_child())
     try:
         with set_config_context(child) as context:
+            enter_span_of_run(context, run.handlers, run.run_id)
             value = yield work(context)
     except GeneratorExit:  # the caller abandoned the steps
         raise

@@ -51,7 +51,9 @@ ORIGINS = {
 
 
 @pytest.mark.parametrize("origin", ORIGINS)
-def test_its_steps_install_crewgraph_from_where_it_came(python: Python, tmp_path: Path, kind: str, origin: str | None):
+def test_its_readme_installs_crewgraph_from_where_it_came(
+    python: Python, tmp_path: Path, kind: str, origin: str | None
+):
     installed = tmp_path / "crewgraph-0.1.0.dist-info"
     installed.mkdir()
     (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: crewgraph\nVersion: 0.1.0\n")
@@ -59,8 +61,11 @@ def test_its_steps_install_crewgraph_from_where_it_came(python: Python, tmp_path
         (installed / "direct_url.json").write_text(origin)
     done = python(*CREATE, kind, "Trip", PYTHONPATH=str(tmp_path))
     command = f"pip install {ORIGINS[origin]}-e '.[dev]'\n"
-    assert f"  {command}" in done.stdout, done.stderr
-    assert f"\n{command}" in (tmp_path / "trip" / "README.md").read_text("utf-8")
+    assert "  pip install -e '.[dev]' " in done.stdout, done.stderr  # here it is installed
+    readme = (tmp_path / "trip" / "README.md").read_text("utf-8")
+    assert f"\n{command}" in readme and "{{" not in readme
+    is_of_this_machine = origin is not None and "file://" in origin
+    assert ("Elsewhere, name the wheel or the\ncheckout" in readme) is is_of_this_machine
 
 
 def test_its_files_fit_together(python: Python, tmp_path: Path, kind: str):

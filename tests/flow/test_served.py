@@ -21,6 +21,7 @@ from typing_extensions import TypedDict
 from crewgraph import Agent, Crew, ScriptedLLM, Task
 from crewgraph.errors import RunError
 from crewgraph.flow import Flow, and_, human_feedback, listen, start
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 MODULE = """
 from crewgraph.flow import Flow, listen, router, start
@@ -265,3 +266,97 @@ def test_a_question_of_a_run_without_a_thread_says_that_it_cannot_wait(tmp_path:
     program.write_text(UNKEPT)
     done = processes.run([sys.executable, str(program)], capture_output=True, text=True, stdin=subprocess.DEVNULL)
     assert "RunError: method `write` asks `Good?`, and there is nobody at a terminal." in done.stderr
+
+
+class Reply(Flow[dict[str, Any]]):
+    """Two outcomes that an inbox can name by its buttons."""
+
+    @start()
+    @human_feedback("Send this reply?", emit=["approved", "rejected"], default_outcome="rejected")
+    def write(self) -> str:
+        return "a draft"
+
+    @listen("approved")
+    def send(self, result: Any) -> str:
+        return f"sent, {result.feedback}"
+
+    @listen("rejected")
+    def discard(self, result: Any) -> str:
+        return f"discarded, {result.feedback}"
+
+
+class Letter(Flow[dict[str, Any]]):
+    """Feedback without outcomes."""
+
+    @start()
+    @human_feedback("Will it do?")
+    def write(self) -> str:
+        return "a draft"
+
+    @listen(write)
+    def end(self, result: Any) -> str:
+        return f"<{result.feedback}>"
+
+
+def waiting_at(mode: Mode, flow: Flow[Any]) -> tuple[Any, Any]:
+    graph = flow.compile(checkpointer=InMemorySaver())
+    (asked,) = mode.invoke(graph, {}, at("a"))["__interrupt__"]
+    return graph, asked.value
+
+
+def test_feedback_says_what_inboxes_read(mode: Mode):
+    _, value = waiting_at(mode, Reply())
+    args = {"output": "a draft", "outcomes": ["approved", "rejected"]}
+    assert value["action_requests"] == [{"name": "write", "args": args, "description": "Send this reply?"}]
+    assert value["review_configs"] == [{"action_name": "write", "allowed_decisions": ["approve", "reject", "respond"]}]
+    assert value["action_request"] == {"action": "write", "args": args}
+    assert value["config"] == {"allow_accept": True, "allow_edit": False, "allow_respond": True, "allow_ignore": True}
+    assert value["questions"][0]["message"] == value["description"] == "Send this reply?"
+
+
+@pytest.mark.parametrize(
+    ("reply", "with_outcomes", "without"),
+    [
+        ({"decisions": [{"type": "approve"}]}, "sent, approved", "<>"),
+        ([{"type": "accept", "args": None}], "sent, approved", "<>"),
+        ({"decisions": [{"type": "reject", "message": "too long"}]}, "discarded, too long", "<too long>"),
+        ({"decisions": [{"type": "reject"}]}, "discarded, rejected", "<reject>"),
+        ([{"type": "ignore", "args": None}], "discarded, rejected", "<reject>"),
+        ([{"type": "response", "args": "approved"}], "sent, approved", "<approved>"),
+        ({"decisions": [{"type": "respond", "message": "rejected"}]}, "discarded, rejected", "<rejected>"),
+        ("approved", "sent, approved", "<approved>"),
+    ],
+)
+def test_feedback_is_given_in_the_forms_of_inboxes(mode: Mode, reply: Any, with_outcomes: str, without: str):
+    for flow, expected in ((Reply(), with_outcomes), (Letter(), without)):
+        graph, _ = waiting_at(mode, flow)
+        assert mode.invoke(graph, Command(resume=reply), at("a"))["output"] == expected
+
+
+def test_outcomes_that_no_button_names_are_answered_with_a_text(mode: Mode):
+    class Ship(Flow[dict[str, Any]]):
+        @start()
+        @human_feedback("Where to?", emit=["north", "south"])
+        def choose(self) -> str:
+            return "a ship"
+
+        @listen("south")
+        def sail(self) -> str:
+            return "to the south"
+
+    graph, value = waiting_at(mode, Ship())
+    assert value["review_configs"][0]["allowed_decisions"] == ["respond"]
+    assert value["config"]["allow_accept"] is False
+    refused = mode.invoke(graph, Command(resume={"decisions": [{"type": "approve"}]}), at("a"))
+    assert "`approve` stands for none of `north`, `south`" in refused["__interrupt__"][0].value["description"]
+    done = mode.invoke(graph, Command(resume=[{"type": "response", "args": "south"}]), at("a"))
+    assert done["output"] == "to the south"
+
+
+def test_a_stored_flow_is_resumed_with_the_reply_of_an_inbox(mode: Mode, tmp_path: Path):
+    with SqliteCheckpointer(tmp_path / "runs.db") as saver:
+        flow = Reply(checkpointer=saver)
+        waiting = mode.run(flow.kickoff, flow.kickoff_async)
+        answer = {"decisions": [{"type": "approve"}]}
+        again = Reply(checkpointer=saver)
+        assert mode.run(again.resume, again.aresume, waiting.flow_id, answer) == "sent, approved"

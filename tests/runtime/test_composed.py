@@ -235,7 +235,7 @@ def test_a_conversation_without_a_question_is_refused(mode: Mode):
 @pytest.mark.parametrize(
     ("description", "messages", "says"),
     [
-        ("Do it.", True, "its texts have none"),
+        ("Do it.", True, "its texts have none. Put one where"),
         ("Do {a} and {b}.", True, "its texts have `a`, `b`"),
         ("Do {a}.", "b", "names no placeholder of the crew's texts; they have `a`"),
     ],

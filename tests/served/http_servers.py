@@ -17,7 +17,7 @@ from until import until
 __all__ = ["Served", "langgraph_dev", "our_server", "our_server_with_workers", "worker"]
 
 TESTS = Path(__file__).parent.parent
-_TARGETS = ("desk", "payer", "slow", "Letters")
+_TARGETS = ("desk", "payer", "reviewed", "slow", "Letters")
 
 
 class Served:

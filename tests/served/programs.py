@@ -4,11 +4,13 @@ import os
 import time
 from typing import Any
 
+from langchain.agents.middleware import HumanInTheLoopMiddleware
+
 from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.flow import Flow, human_feedback, listen, start
 from crewgraph.tools import tool
 
-__all__ = ["Letters", "desk", "graphs", "payer", "slow"]
+__all__ = ["Letters", "desk", "graphs", "payer", "reviewed", "slow"]
 
 
 def _note(line: str) -> None:
@@ -74,6 +76,26 @@ def payer() -> Crew:
     return Crew(name="payer", agents=[clerk], tasks=[_task(clerk, "pay", "Pay the bill <{bill}>.")])
 
 
+@tool
+def post(letter: str) -> str:
+    """Post a letter."""
+    _note(f"posted {letter}")
+    return f"posted {letter}"
+
+
+def _posting(messages: list[dict[str, Any]]) -> Any:
+    letter = _between(str(messages[1]), "letter <", ">")
+    return "done" if len(messages) > 2 else ToolUse("post", {"letter": letter})
+
+
+def reviewed() -> Crew:
+    """A crew whose agent asks by LangChain's middleware before it calls a tool."""
+    llm = ScriptedLLM(_posting, native_tools=True)
+    review = HumanInTheLoopMiddleware(interrupt_on={"post": True})
+    clerk = Agent(role="Clerk", goal="g", backstory="b", llm=llm, tools=[post], middleware=[review])
+    return Crew(name="reviewed", agents=[clerk], tasks=[_task(clerk, "send", "Post the letter <{letter}>.")])
+
+
 def slow() -> Crew:
     """A crew of two tasks that take a second each."""
     clerk = _clerk(_waiting, tools=[wait])
@@ -101,6 +123,7 @@ def graphs() -> dict[str, Any]:
     return {
         "desk": desk().compile(),
         "payer": payer().compile(),
+        "reviewed": reviewed().compile(),
         "slow": slow().compile(),
         "Letters": Letters().compile(),
     }

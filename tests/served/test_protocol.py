@@ -88,6 +88,17 @@ def test_a_tool_is_approved_over_http_and_paid_once(client: Client):
     assert client("threads.get", thread)["status"] == "idle"
 
 
+def test_middleware_asks_over_http_and_its_decisions_are_taken(client: Client):
+    thread, letter = client.thread(), uuid4().hex
+    (question,) = client("runs.wait", thread, "reviewed", input={"letter": letter})["__interrupt__"]
+    assert question["value"]["action_requests"][0]["args"] == {"letter": letter}
+    assert f"posted {letter}" not in client.served.notes
+    edited = {"name": "post", "args": {"letter": f"{letter}-b"}}
+    answer = {"decisions": [{"type": "edit", "edited_action": edited}]}
+    assert client("runs.wait", thread, "reviewed", command={"resume": answer})["output"] == "done"
+    assert f"posted {letter}-b" in client.served.notes and f"posted {letter}" not in client.served.notes
+
+
 def test_what_one_thread_had_approved_is_asked_again_on_another(client: Client):
     bill = uuid4().hex
     for _ in range(2):

@@ -86,6 +86,11 @@ _AGENT: tuple[_Rule, ...] = (
         lambda agent: agent.agent_executor or agent.executor_class,
         "add it to the graph as a node of its own",
     ),
+    (
+        "middleware",
+        lambda agent: agent.middleware,
+        "build that agent with LangChain's `create_agent`, as a node of its own",
+    ),
     ("mcps", lambda agent: agent.mcps or agent.apps, "use langchain-mcp-adapters"),
     ("a2a", lambda agent: agent.a2a, "call remote agents with a2a-sdk"),
 )

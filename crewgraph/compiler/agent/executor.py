@@ -42,14 +42,15 @@ class UsageCallback(BaseCallbackHandler):
     """Counts the requests of all models called with `config`, and stops those that exceed a budget.
 
     Args:
-        who: the role of the agent that the requests are counted for.
+        role: the role of the agent that the requests are counted for.
+        counts_agents_own: whether `usage` has requests that crewgraph makes for agents, too; budgets count them anyway.
     """
 
     run_inline = True
 
-    def __init__(self, role: str = "") -> None:
+    def __init__(self, role: str = "", *, counts_agents_own: bool = True) -> None:
         self.usage = UsageLedger()
-        self._role = role
+        self._role, self._counts_agents_own = role, counts_agents_own
         self._names: dict[UUID, str] = {}
 
     def on_chat_model_start(
@@ -74,8 +75,10 @@ class UsageCallback(BaseCallbackHandler):
         first = next((generations[0] for generations in response.generations if generations), None)
         reported = read_langchain_usage(getattr(getattr(first, "message", None), "usage_metadata", None))
         name, meter = self._names.pop(run_id, "model"), METER.get()
-        self.usage.count(name, reported)
-        if meter is not None and not ASKING.get():
+        is_agents_own = ASKING.get()
+        if self._counts_agents_own or not is_agents_own:
+            self.usage.count(name, reported)
+        if meter is not None and not is_agents_own:
             meter.answered(self._role, name, reported)
 
     @property

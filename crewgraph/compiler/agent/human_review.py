@@ -19,6 +19,7 @@ from crewgraph.definitions.agent.last_run import AgentFinish
 from crewgraph.definitions.task.task import Task
 from crewgraph.lazy import lazy
 from crewgraph.llm.conversation import openai_messages, read_messages
+from crewgraph.observe.progress import without_progress
 from crewgraph.prompts.book import english
 from crewgraph.schema import PlainMapping
 from crewgraph.text import printable
@@ -94,7 +95,7 @@ def ask_at_terminal(prompt: str) -> str:
     Raises:
         EOFError: the terminal was closed.
     """
-    with _terminal_lock:
+    with _terminal_lock, without_progress():
         return input(printable(prompt))  # may contain text of a model
 
 
@@ -106,6 +107,11 @@ def read_line(prompt: str, seconds: float) -> str | None:
     Raises:
         EOFError: the terminal was closed.
     """
+    with without_progress():
+        return _read_line(prompt, seconds)
+
+
+def _read_line(prompt: str, seconds: float) -> str | None:
     if sys.platform == "win32" or _is_input_replaced():
         return input(printable(prompt))
     print(printable(prompt), end="", flush=True)  # noqa: T201 - a question at the terminal

@@ -4,12 +4,12 @@ Payloads and replies are those of LangChain's human-in-the-loop middleware (`act
 (`action_request`, a list with one response).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import cast
 
 from crewgraph.schema import PlainDict, PlainMapping
 
-__all__ = ["inbox_fields", "read_inbox_reply"]
+__all__ = ["decisions_in", "inbox_fields", "read_inbox_reply"]
 
 
 def inbox_fields(text: str, tool: str | None, args: Mapping[str, object] | None, answer: str | None) -> PlainDict:
@@ -64,15 +64,23 @@ def read_inbox_reply(reply: object, tool: str | None) -> object:
     return reply
 
 
-def _decision_in(reply: object) -> PlainMapping | None:
-    """Return the one decision in a reply; None if it is not from an inbox."""
+def decisions_in(reply: object) -> list[PlainMapping]:
+    """Return the decisions in a reply; none if it is not from an inbox."""
     if isinstance(reply, Mapping) and set(cast("PlainMapping", reply)) == {"decisions"}:
         reply = cast("PlainMapping", reply)["decisions"]
-    if isinstance(reply, Sequence) and not isinstance(reply, str) and len(cast("Sequence[object]", reply)) == 1:
-        reply = cast("Sequence[object]", reply)[0]
-    if isinstance(reply, Mapping) and isinstance(cast("PlainMapping", reply).get("type"), str):
-        return cast("PlainMapping", reply)
-    return None
+    entries: list[object] = cast("list[object]", reply) if isinstance(reply, list) else [cast("object", reply)]
+    decisions = [
+        cast("PlainMapping", entry)
+        for entry in entries
+        if isinstance(entry, Mapping) and isinstance(cast("PlainMapping", entry).get("type"), str)
+    ]
+    return decisions if len(decisions) == len(entries) else []
+
+
+def _decision_in(reply: object) -> PlainMapping | None:
+    """Return the one decision in a reply; None if it is not from an inbox."""
+    decisions = decisions_in(reply)
+    return decisions[0] if len(decisions) == 1 else None
 
 
 def _edited(decision: PlainMapping, tool: str) -> PlainDict | None:

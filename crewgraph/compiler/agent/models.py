@@ -27,6 +27,7 @@ from crewgraph.llm.rate_limit import RPMController, await_slot, wait_for_slot
 from crewgraph.llm.resolve import as_model
 from crewgraph.llm.retry import RetryingModel
 from crewgraph.llm.wrapper import ModelWrapper
+from crewgraph.schema import PlainMapping
 from crewgraph.tools.cache import CacheHandler
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ __all__ = [
     "RateLimitedModel",
     "builtin_cache_handler",
     "configured_cache_handler",
+    "configured_model_of",
     "controllers_of",
     "first_llm",
     "isolated_tool_cache",
@@ -111,6 +113,19 @@ def llm_of(agent: BaseAgent) -> object:
     """Return the model of an agent in the current run: the one that the run was given for all agents, else its own."""
     meter = METER.get()
     return agent.llm if meter is None else meter.model or agent.llm
+
+
+def configured_model_of(
+    llm: object, settings: PlainMapping, agent: BaseAgent, task: Task | None, crew: Crew | None
+) -> Model | None:
+    """Return a model like that of `model_of` whose requests have further keywords; None if it takes none."""
+    model = as_model(llm)
+    if isinstance(model, FallbackModel):
+        members = [member.with_settings(settings) for member in model.models if isinstance(member, ChatModel)]
+        configured = FallbackModel(members) if len(members) == len(model.models) else None
+    else:
+        configured = model.with_settings(settings) if isinstance(model, ChatModel) else None
+    return None if configured is None else _wrapped(configured, controllers_of(agent, crew), llm, agent, task, crew)
 
 
 def model_of(llm: object, agent: BaseAgent, task: Task | None, crew: Crew | None) -> Model:

@@ -6,10 +6,10 @@ read are repaired by `function_calling_llm`, where there is one.
 
 import dataclasses
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 from langchain_core.messages import convert_to_messages
 from pydantic import BaseModel
@@ -29,6 +29,7 @@ from crewgraph.compiler.agent.protocol import (
     reply_text,
 )
 from crewgraph.compiler.agent.toolbox import PreparedCall, PreparedTool, Toolbox, ToolOutcome
+from crewgraph.compiler.agent.verdict import parse_verdict
 from crewgraph.core.digests import Transcript
 from crewgraph.core.effects import (
     Body,
@@ -66,15 +67,14 @@ __all__ = [
     "discard_result",
     "react_loop",
     "repair_arguments",
+    "request_reply",
     "run_step_callback",
+    "run_tools",
 ]
 
 
 _log = redacted_logger("crewgraph")
 
-_YES = ("yes", "y", "ok", "okay", "true", "approve", "approved", "allow", "allowed")
-_NO = ("no", "n", "false", "deny", "denied", "refuse", "refused", "reject", "rejected")
-_PUNCTUATION = " \t\r\n,.:;!-"
 _EXPECTED_VERDICT = 'It is neither yes, nor no and why not, nor other arguments, as {"args": {...}}.'
 
 
@@ -118,7 +118,7 @@ def _request_approval(call: PreparedCall, asker: Asker) -> Body[RequestedCall]:
             for name in (tool.name, tool.former_name)
         )
         reply = yield replace(ask, former=former.question if tool.former_name else None)
-        verdict = _parse_verdict(read_inbox_reply(reply, tool.name))
+        verdict = parse_verdict(read_inbox_reply(reply, tool.name))
         if verdict is True:
             return RequestedCall(call)
         if isinstance(verdict, dict):
@@ -146,47 +146,6 @@ def _needs_approval(call: PreparedCall) -> Body[bool]:
     except EffectFailed as failure:  # a rule that fails does not waive the approval
         _log.warning("`require_approval` of the tool `%s` failed, so a person is asked: %s", tool.name, failure)
         return True
-
-
-def _parse_verdict(reply: object) -> bool | str | dict[str, object] | None:
-    """Parse a person's reply: True allows, a string is the reason of a refusal, a dict holds other arguments.
-
-    None if the reply is none of these.
-    """
-    if isinstance(reply, bool):
-        return reply or ""
-    if isinstance(reply, Mapping):
-        return _verdict_of_dict(dict(reply))  # pyright: ignore[reportUnknownArgumentType]
-    return _verdict_of_text(reply.strip()) if isinstance(reply, str) else None
-
-
-def _verdict_of_dict(reply: PlainDict) -> bool | str | dict[str, object] | None:
-    if (
-        isinstance(reply.get("args"), dict)
-        and set(reply) <= {"args", "approved"}
-        and reply.get("approved", True) is True
-    ):
-        return reply["args"]
-    if isinstance(reply.get("approved"), bool) and set(reply) <= {"approved", "reason"}:
-        return reply["approved"] or str(reply.get("reason") or "")
-    return None
-
-
-def _verdict_of_text(reply: str) -> bool | str | dict[str, object] | None:
-    if reply.startswith("{"):
-        try:
-            parsed: Any = json.loads(reply)
-        except ValueError:
-            return None
-        return _verdict_of_dict(parsed) if set(parsed) & {"args", "approved"} else parsed
-    if reply.strip(_PUNCTUATION).casefold() in _YES:
-        return True
-    refusal = next((word for word in _NO if _starts_with_word(reply, word)), None)
-    return None if refusal is None else reply[len(refusal) :].strip(_PUNCTUATION)
-
-
-def _starts_with_word(text: str, word: str) -> bool:
-    return text.casefold().startswith(word) and (len(text) == len(word) or text[len(word)] in _PUNCTUATION)
 
 
 def repair_arguments(
@@ -307,7 +266,7 @@ class ReActContext:
 
     def ask(self, transcript: Transcript) -> Body[Reply]:
         """Request a reply outside of the conversation."""
-        return _complete(self, self.model, transcript, (), ())
+        return request_reply(self, self.model, transcript, (), ())
 
 
 def react_loop(context: ReActContext, dialogue: Dialogue) -> Body[str]:
@@ -340,9 +299,12 @@ def react_loop(context: ReActContext, dialogue: Dialogue) -> Body[str]:
             _request_correction(context, dialogue, parsed)
             continue
         empty_replies = 0
-        answer = yield from _run_actions(context, dialogue, reply, parsed, step)
-        if answer is not None:
-            return answer
+        for outcome in (yield from run_tools(context, dialogue, reply, parsed, step)):
+            if outcome["final"]:
+                answer = outcome["text"]
+                finish = AgentFinish(thought=parsed.thought, output=answer, text=answer)
+                yield from _report_step(context, finish, step)
+                return answer
     return (yield from _force_answer(context, dialogue, specs))
 
 
@@ -381,7 +343,7 @@ def _request_reply(
     while True:
         model = context.structured_model or context.model
         try:
-            reply = yield from _complete(context, model, dialogue.transcript, specs, stop)
+            reply = yield from request_reply(context, model, dialogue.transcript, specs, stop)
         except EffectFailed as failure:
             if context.structured_model is not None and is_refused(failure):
                 context.structured_model = None  # not every server knows response formats, or all of a schema
@@ -413,7 +375,7 @@ def _condense(context: ReActContext, dialogue: Dialogue, cause: EffectFailed) ->
     return condensed
 
 
-def _complete(
+def request_reply(
     context: ReActContext, model: Model, transcript: Transcript, specs: tuple[ToolSpec, ...], stop: tuple[str, ...]
 ) -> Body[Reply]:
     """Request a reply, retrying failures that have not been retried at a lower level."""
@@ -455,10 +417,10 @@ def _request_correction(context: ReActContext, dialogue: Dialogue, malformed: Ma
     dialogue.add({"role": "user", "content": error})
 
 
-def _run_actions(
+def run_tools(
     context: ReActContext, dialogue: Dialogue, reply: Reply, actions: Actions, step: int
-) -> Body[str | None]:
-    """Run the requested tool calls; return the answer if a tool's result is the answer."""
+) -> Body[list[ToolOutcome]]:
+    """Run the requested tool calls and add their results to the conversation; return the outcomes."""
     requests: list[RequestedCall] = []
     for action in actions.actions:
         requests.append((yield from _resolve_action(context, action)))
@@ -482,12 +444,7 @@ def _run_actions(
             failed=outcome["failed"],
         )
         yield from _report_step(context, finished, step)
-    for outcome in outcomes:
-        if outcome["final"]:
-            answer = outcome["text"]
-            yield from _report_step(context, AgentFinish(thought=actions.thought, output=answer, text=answer), step)
-            return answer
-    return None
+    return outcomes
 
 
 def _record_failures(

@@ -34,6 +34,7 @@ from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
 from crewgraph.definitions.agent.planning import PlanningConfig, TodoList
 from crewgraph.definitions.placeholders import split_at_slot
 from crewgraph.errors import TimeLimitReached
+from crewgraph.extensions import extension
 from crewgraph.llm.structure import structured_model
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.overrides import override_of
@@ -150,6 +151,9 @@ class AgentRunner:
         """Return the answer to the last message of a conversation; what happens on the way is added to it."""
         executor = self.resources.executor
         if executor is None:
+            if middleware := getattr(self._agent, "middleware", None):
+                loop: Callable[..., Body[str]] = extension("middleware.loop")
+                return (yield from loop(self._react_context(), dialogue, middleware, self.resources.configured_model))
             return (yield from react_loop(self._react_context(), dialogue))
         answer = yield from run_executor(executor, dialogue.transcript.messages, context, self._usage)
         step = AgentFinish(thought="", output=answer, text=answer)
@@ -266,7 +270,7 @@ class AgentRunner:
             ),
             counts=self._report.counts,
             report=AgentPlanReport(agent, self._task, self._role),
-            runs_steps=resources.executor is None,
+            runs_steps=resources.executor is None and not agent.middleware,
         )
 
     def _timeout_message(self, failure: EffectFailed) -> str:

@@ -14,7 +14,7 @@ from crewgraph.compiler.agent.executor import Executor, create_executor, may_hav
 from crewgraph.compiler.agent.external_tools import load_external_tools
 from crewgraph.compiler.agent.files import NO_FILES, AvailableFiles
 from crewgraph.compiler.agent.memory_calls import Memories, memories_of
-from crewgraph.compiler.agent.models import llm_of
+from crewgraph.compiler.agent.models import configured_model_of, llm_of
 from crewgraph.compiler.agent.react_graph import react_graph
 from crewgraph.compiler.agent.toolbox import PreparedTool, Toolbox
 from crewgraph.core.effects import Body, Call
@@ -157,6 +157,11 @@ class AgentResources:
         offered = list(self.event_tools.items()) if self.executor is None and self.event_tools else []
         self.tools = Toolbox({name: self._prepare(tool) for name, tool in offered})
         self.native_tools = self.executor is None and self.model.native_tools
+        if not self.native_tools and getattr(self.agent, "middleware", None) and self.executor is None and self.tools:
+            raise CompileError(
+                f"{self.binding.where}: its model `{self.model.name}` has no native tool calls, which the loop with middleware "
+                "needs. Use another model, or remove `middleware`: the built-in loop can also call tools by a text protocol."
+            )
         self.notes = tuple(note for capability in self.capabilities for note in capability.notes(own, self.book))
         self._is_assembled = True
 
@@ -168,6 +173,10 @@ class AgentResources:
     def model_for(self, llm: object) -> Model:
         """Return a model that works on behalf of this agent."""
         return self.binding.models.get(llm, self.agent, self.task, self.crew)
+
+    def configured_model(self, settings: PlainMapping) -> Model | None:
+        """Return the agent's model with further keywords for its requests; None if it takes none."""
+        return configured_model_of(llm_of(self.agent), settings, self.agent, self.task, self.crew)
 
     @property
     def converter(self) -> Model:
@@ -223,6 +232,10 @@ class AgentResources:
         if source is None and not adapter:
             return None
         where = self.binding.where
+        if getattr(agent, "middleware", None):
+            raise CompileError(
+                f"{where}: its class makes an executor, which replaces the loop that `middleware` is around. Remove one of them."
+            )
         _refuse_approvals(tools, where)
         if source is None:
             graph = react_graph(self.model, Toolbox(tools), agent.max_iter, self.book, where)

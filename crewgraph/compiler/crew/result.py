@@ -35,6 +35,11 @@ def conversation_placeholder(messages: bool | str, placeholders: Mapping[str, ob
         if messages not in placeholders:
             raise CompileError(f"`messages={messages!r}` names no placeholder of the crew's texts; they have {names}.")
         return messages
+    if not placeholders:
+        raise CompileError(
+            "`messages=True` fills the crew's only placeholder with the last message, and its texts have none. Put one where the "
+            'message belongs, such as `description="Answer: {question}"`.'
+        )
     if len(placeholders) != 1:
         raise CompileError(
             f"`messages=True` fills the crew's only placeholder with the last message, and its texts have {names}. Name the one "

@@ -10,6 +10,7 @@ from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.errors import GraphInterrupt
 
 from crewgraph.compiler.agent.human_review import ask_at_terminal, has_terminal, read_line
+from crewgraph.compiler.agent.verdict import NO, YES
 from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.running import INSIDE, RUNNING, Parked, Running
 from crewgraph.core.loops.bridge import TimeIsUp, wait_in_thread
@@ -208,7 +209,8 @@ def pending_feedback(running: Running, request: FeedbackRequest) -> HumanFeedbac
         return None
     try:
         text = str(running.run.revived(answer["text"]))
-        feedback = _feedback_result(running, request, running.run.revived(answer["output"]), text)
+        decision: str | None = answer.get("decision")
+        feedback = _feedback_result(running, request, running.run.revived(answer["output"]), text, decision)
     except RunError as error:  # the question stays
         question = replace(_question(running, request, answer["output"]), refused=str(error))
         raise _parked(running, question, returned=True) from error
@@ -233,11 +235,19 @@ def _question(running: Running, request: FeedbackRequest, output: object) -> Que
     )
 
 
-def _feedback_result(running: Running, request: FeedbackRequest, output: object, text: str) -> HumanFeedbackResult:
+def _feedback_result(
+    running: Running, request: FeedbackRequest, output: object, text: str, decision: str | None = None
+) -> HumanFeedbackResult:
+    """Return the feedback in a text, or in an inbox's decision with a text."""
+    outcome = None
+    if request.emit:
+        outcome = _decided(request, text, decision, running.method) or _outcome(request, text, running.method)
+    elif decision == "reject":
+        text = text or decision  # an empty text would accept
     return HumanFeedbackResult(
         output=output,
-        feedback=text,
-        outcome=_outcome(request, text, running.method) if request.emit else None,
+        feedback=text or (outcome if decision and outcome else ""),
+        outcome=outcome,
         method_name=running.method,
         metadata=dict(request.metadata),
     )
@@ -285,6 +295,24 @@ def _parked(running: Running, question: Question, *, returned: bool) -> Parked:
     for name in ("message", "metadata", "refused", "callback_info"):
         plain[name] = running.run.recorded_value(plain[name], where)
     return Parked({**plain, "execution": running.name}, returned=returned)
+
+
+def _decided(request: FeedbackRequest, text: str, decision: str | None, method: str) -> str | None:
+    """Return the outcome that an inbox's decision stands for; None if the text is to be read.
+
+    Raises:
+        RunError: no outcome is called as the decision is, and there is no text.
+    """
+    if decision is None or text.strip().casefold() in map(str.casefold, request.emit):
+        return None
+    words = YES if decision == "approve" else NO
+    outcome = next((outcome for outcome in request.emit if outcome.casefold() in words), None)
+    if outcome is None and not text:
+        outcomes = ", ".join(f"`{item}`" for item in request.emit)
+        raise RunError(
+            f"`{decision}` stands for none of {outcomes}, the outcomes of method `{method}`. Answer with one of them as a text."
+        )
+    return outcome
 
 
 def _outcome(request: FeedbackRequest, text: str, method: str) -> str:

@@ -8,6 +8,7 @@ from langgraph.types import interrupt
 
 from crewgraph.compiler.flow.algebra import GraphUpdate, Progress, labels_of, next_progress
 from crewgraph.compiler.flow.completion import Completion, Done
+from crewgraph.compiler.flow.inbox import answers_of_inbox, flow_inbox_fields
 from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.run import FlowRun
@@ -97,18 +98,22 @@ def park_update(run: FlowRun, parked_method: Parked) -> GraphUpdate:
 def question_update(run: FlowRun, config: RunnableConfig) -> Any:
     """Put the questions that the run waits for to the graph around; what is answered."""
     save_pending(run)
-    answers = interrupt({"questions": list(run.parked.values())})
+    questions = list(run.parked.values())
+    answers = interrupt({"questions": questions, **flow_inbox_fields(questions)})
     take_pending(run, place_of(config).task)
     return answers
 
 
 def answer_update(run: FlowRun, answer: object) -> GraphUpdate:
-    """Return the update with answers: a text for the first question, or texts by question id."""
+    """Return the update with answers: a text for the first question, texts by question id, or the reply of an inbox."""
     ids = list(run.parked)
     by_id: dict[str, object] = {ids[0]: answer}
     if isinstance(answer, Mapping) and set(cast("Mapping[str, object]", answer)) <= set(ids):
         by_id = dict(cast("Mapping[str, object]", answer))
-    answers = {name: {"text": text, "output": run.parked[name].get("output")} for name, text in by_id.items()}
+    given = answers_of_inbox(run.parked, cast("object", answer)) or {
+        name: {"text": text} for name, text in by_id.items()
+    }
+    answers = {name: {**values, "output": run.parked[name].get("output")} for name, values in given.items()}
     remaining = {name: question for name, question in run.parked.items() if name not in answers}
     return {"answers": {**run.answers, **answers}, "parked": remaining}
 

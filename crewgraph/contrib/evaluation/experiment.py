@@ -18,6 +18,7 @@ from crewgraph.definitions.crew.evaluation import mean
 from crewgraph.definitions.crew.pending import PendingCrew
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import RunError
+from crewgraph.observe.progress import progress
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainMapping
 
@@ -96,9 +97,11 @@ class ExperimentRunner:
             raise ValueError("an experiment needs agents: pass `crew` or `agents`")
         cases = [_parse_case(number, case) for number, case in enumerate(self.dataset)]
         results: list[ExperimentResult] = []
-        with create_default_evaluator(evaluated, llm) as self.evaluator:
+        shown = progress("Experiment", len(cases), "cases", shown=not print_summary)
+        with create_default_evaluator(evaluated, llm) as self.evaluator, shown:
             for case in cases:
                 results.append((yield from self._case(case, crew, evaluated, self.evaluator)))
+                shown.advance()
                 if print_summary:
                     self.evaluator.display_results_with_iterations()
         experiment = ExperimentResults(results)

@@ -20,6 +20,7 @@ from crewgraph.definitions.fields import (
     MaxRPMField,
     MCPServersField,
     MemoryField,
+    MiddlewareField,
     ModelField,
     ModelOrDefaultField,
     RemoteAgentsField,
@@ -265,6 +266,10 @@ class Agent(BaseAgent):
     code_execution_mode: Literal["safe", "unsafe"] = "safe"
     """Where code runs: "safe" is Docker; "unsafe" would be this machine and is rejected."""
 
+    middleware: MiddlewareField = Field(default_factory=list[Any])
+    """LangChain middleware around the agent's loop, which then is LangChain's `create_agent`:
+    `[ModelCallLimitMiddleware(run_limit=5)]`. Needs the extra `crewgraph[middleware]`."""
+
     executor_class: Any = None
     """A class whose instances do the agent's work with `invoke(inputs)`; None, and CrewAI's own executors, use our loop."""
 
@@ -332,6 +337,17 @@ class Agent(BaseAgent):
     def _default_planning(self) -> Self:
         if self.planning and self.planning_config is None:
             self.planning_config = PlanningConfig.simplest()
+        return self
+
+    @model_validator(mode="after")
+    def _check_middleware(self) -> Self:
+        if self.middleware:
+            for name in ("agent_executor", "executor_class"):
+                if getattr(self, name) is not None:
+                    raise ValueError(
+                        f"`middleware` and `{name}` exclude each other: middleware is around the loop that `{name}` replaces. "
+                        f"Remove one, or give the middleware to the agent that `{name}` runs."
+                    )
         return self
 
     @field_validator("guardrail", mode="after")

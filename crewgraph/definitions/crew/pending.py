@@ -30,7 +30,8 @@ QuestionKind = Literal["feedback", "approval", "question"]
 
 `feedback`: what to change in an answer (`human_input`); an empty string or True accepts it.
 `approval`: whether a tool may be called (`require_approval`): "yes" or True; "no" with a reason; or `{"args": {...}}`.
-`question`: a call of LangGraph's `interrupt` in a tool, which returns the answer unchanged.
+`question`: a call of LangGraph's `interrupt` in a tool, which returns the answer unchanged, or a question of LangChain's
+human-in-the-loop middleware, which may be answered as an `approval` is.
 """
 
 _MAX_CHARS = 200
@@ -90,8 +91,22 @@ class CrewQuestion:
             if data.get("kind") in ("feedback", "approval") and isinstance(data.get("text"), str):
                 names = ("kind", "text", "task", "agent", "tool", "args", "answer", "refused")
                 return cls(id=id, **{name: data[name] for name in names if name in data})
+            if text := _text_of_actions(data.get("action_requests")):
+                return cls(id=id, kind="question", text=text, value=value)
         text = value if isinstance(value, str) else repr(cast("object", value))
         return cls(id=id, kind="question", text=text, value=value)
+
+
+def _text_of_actions(requests: Any) -> str:
+    """Return what LangChain's human-in-the-loop middleware asks, as a text; empty if it is something else."""
+    if not isinstance(requests, list):
+        return ""
+    described = [
+        str(cast("PlainMapping", request).get("description") or cast("object", request))
+        for request in cast("list[object]", requests)
+        if isinstance(request, Mapping)
+    ]
+    return "\n\n".join(described)
 
 
 class PendingCrew(CrewOutput):

@@ -26,6 +26,7 @@ from crewgraph.events.crew import (
 from crewgraph.lazy import lazy
 from crewgraph.llm.resolve import as_model
 from crewgraph.llm.usage import UsageLedger, total
+from crewgraph.observe.progress import progress
 from crewgraph.redaction import redacted_logger
 from crewgraph.runtime.agent.standalone import run_standalone
 from crewgraph.runtime.console import crew_console
@@ -109,13 +110,15 @@ def _test(
             CrewTestStartedEvent, crew, **fields, n_iterations=rounds, eval_llm=judge.model.name, inputs=values
         )
         try:
-            for _ in range(rounds):
-                started = time.monotonic()
-                output = yield from _run_round(crew, values, checkpointer)
-                seconds = time.monotonic() - started
-                outputs = _outputs(crew, output)
-                scores = yield from judge.scores(outputs, result)
-                result.rounds.append(_round(output, scores, seconds))
+            with progress(f"Test of {crew.name}", rounds, "rounds", shown=not crew.verbose) as shown:
+                for _ in range(rounds):
+                    started = time.monotonic()
+                    output = yield from _run_round(crew, values, checkpointer)
+                    seconds = time.monotonic() - started
+                    outputs = _outputs(crew, output)
+                    scores = yield from judge.scores(outputs, result)
+                    result.rounds.append(_round(output, scores, seconds))
+                    shown.advance()
         except BaseException as error:
             emit_crew_event(CrewTestFailedEvent, crew, **fields, error=failure_text(error))
             if result.rounds:

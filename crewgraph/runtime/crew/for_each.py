@@ -15,6 +15,7 @@ from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.run_options import DEFAULT_OPTIONS, Inputs, RunOptions
 from crewgraph.definitions.task.output import CrewOutput
 from crewgraph.llm.usage import total
+from crewgraph.observe.progress import ProgressLine, progress
 from crewgraph.overrides import override_of
 from crewgraph.runtime.crew.kickoff import akickoff_crew, kickoff_crew
 from crewgraph.runtime.run_target import thread_in_flow
@@ -34,6 +35,7 @@ def kickoff_for_each(
 ) -> list[CrewOutput]:
     """Run a crew for each of several inputs; see `Crew.kickoff_for_each`."""
     items = _items(inputs, max_concurrency)
+    shown = _progress(crew, items)
 
     def run_item(item: "_Item") -> _Outcome:
         try:
@@ -44,13 +46,15 @@ def kickoff_for_each(
                 return kickoff_crew(crew, item.inputs, replace(options, thread_id=item.thread_id))
         except Exception as error:  # noqa: BLE001 - an outcome like any other, until all have ended
             return error
+        finally:
+            shown.advance()
 
     if max_concurrency is None or len(items) < 2:
-        with load_knowledge_once():
+        with shown, load_knowledge_once():
             return _collect(crew, items, [run_item(item) for item in items])
     pool = ThreadPoolExecutor(min(max_concurrency, len(items)), thread_name_prefix="crewgraph-each")
     try:
-        with giving_up(), load_knowledge_once():
+        with shown, giving_up(), load_knowledge_once():
             started = [pool.submit(copy_context().run, run_item, item) for item in items]
             outcomes = [future.result() for future in started]
         return _collect(crew, items, outcomes)
@@ -67,9 +71,15 @@ async def akickoff_for_each(
 ) -> list[CrewOutput]:
     """Run a crew for each of several inputs at once; see `Crew.akickoff_for_each`."""
     items = _items(inputs, max_concurrency)
-    gate = asyncio.Semaphore(max_concurrency or len(items) or 1)
+    gate, shown = asyncio.Semaphore(max_concurrency or len(items) or 1), _progress(crew, items)
 
     async def run_item(item: "_Item") -> CrewOutput:
+        try:
+            return await run_in_turn(item)
+        finally:
+            shown.advance()
+
+    async def run_in_turn(item: "_Item") -> CrewOutput:
         async with gate:
             with isolated_tool_cache(crew):  # of this item alone: `gather` gives each a context of its own
                 own = override_of(crew, "kickoff_async") or override_of(crew, "akickoff")
@@ -79,7 +89,7 @@ async def akickoff_for_each(
                     return await Crew.kickoff_async(crew, item.inputs)
                 return await akickoff_crew(crew, item.inputs, replace(options, thread_id=item.thread_id))
 
-    with load_knowledge_once():
+    with shown, load_knowledge_once():
         outcomes = await asyncio.gather(*(run_item(item) for item in items), return_exceptions=True)
     return _collect(crew, items, outcomes)
 
@@ -103,6 +113,11 @@ def _items(inputs: object, max_concurrency: int | None) -> list[_Item]:
             f"`max_concurrency` is {max_concurrency}; give the greatest number of runs at a time, at least 1"
         )
     return [_Item(item) for item in entries]
+
+
+def _progress(crew: Crew, items: Sequence[_Item]) -> ProgressLine:
+    """Return the progress of the runs; a crew that tells what it does needs none."""
+    return progress(f"Crew {crew.name}", len(items), "runs", shown=not (crew.verbose or crew.live_view))
 
 
 def _collect(crew: Crew, items: Sequence[_Item], outcomes: Sequence[_Outcome]) -> list[CrewOutput]:

@@ -12,6 +12,7 @@ from langgraph.types import Command, Interrupt
 
 from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.compiler.agent.human_review import ask_at_terminal, configured_provider, has_terminal
+from crewgraph.compiler.agent.verdict import decisions_of
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.compiler.task.events import RunNotes
 from crewgraph.core.loops.bridge import in_thread
@@ -30,6 +31,7 @@ from crewgraph.runtime.execution import ReadState, Run, require_async_methods
 from crewgraph.runtime.run_target import RunPlace
 from crewgraph.runtime.runs.index import crew_question, list_crew_runs
 from crewgraph.runtime.runs.storage import checkpointer_for
+from crewgraph.schema import PlainMapping
 from crewgraph.tools.base import approval_of
 
 __all__ = [
@@ -127,7 +129,7 @@ def place_to_ask(place: RunPlace, bindings: Sequence[AgentBinding]) -> RunPlace:
 
 
 def _asks(binding: AgentBinding) -> bool:
-    if _is_reviewed(binding):
+    if _is_reviewed(binding) or getattr(binding.agent, "middleware", None):
         return True
     tools = [tool.tool.source for tool in binding.tools.values()]
     for agent in () if binding.crew is None else binding.crew.agents:  # it may delegate work to them
@@ -223,6 +225,12 @@ def file_answers(
     return (yield from _store_answers(interrupts, answers, place.checkpointer, checkpoint.config))
 
 
+def _as_asked(question: Any, answer: object) -> object:
+    """Return an answer in the form that the code which asks reads."""
+    is_of_middleware = isinstance(question, Mapping) and "action_requests" in question
+    return decisions_of(cast("PlainMapping", question), answer) if is_of_middleware else answer
+
+
 class _LatestCheckpoint(Operation):
     """Return the latest checkpoint of a thread."""
 
@@ -283,7 +291,7 @@ def _store_answers(
         if (name or item.id) not in answers:
             continue
         if name is None:
-            command[item.id] = answers[item.id]
+            command[item.id] = _as_asked(item.value, answers[item.id])
         elif not (yield from file_answer(saver, config, name, answers[name])):
             raise RunError(
                 f"the question `{name}` was answered by somebody else meanwhile, so this answer is not taken. What came of it: "

@@ -18,6 +18,7 @@ from crewgraph.compiler.flow.asking import ask_person, takes_anything
 from crewgraph.compiler.flow.background import EndAll, Settle
 from crewgraph.compiler.flow.completion import of_run
 from crewgraph.compiler.flow.graph import FlowForm, FlowGraph
+from crewgraph.compiler.flow.inbox import answers_of_inbox
 from crewgraph.compiler.flow.nodes import RUN, WAIT
 from crewgraph.compiler.flow.report import copied, emit_flow_event, question_of
 from crewgraph.compiler.flow.run import FlowRun
@@ -425,7 +426,7 @@ def stored_flow_result(flow: "Flow", flow_id: str) -> Program[Any]:
 
 
 def _check_answers(flow: "Flow", flow_id: str, questions: Mapping[str, PlainDict], answers: object) -> None:
-    if any(takes_anything(name) for name in questions):
+    if any(takes_anything(name) for name in questions) or answers_of_inbox(questions, answers) is not None:
         return
     if isinstance(answers, Mapping) and not set(cast("Mapping[str, object]", answers)) <= set(questions):
         expected, received = (

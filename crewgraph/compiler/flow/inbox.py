@@ -1,0 +1,89 @@
+"""Questions of flows in the forms of LangChain's inboxes, and their replies.
+
+Each waiting question is one action; Agent Inbox, which shows one, shows the first. `approve` and `reject` stand for outcomes of
+`@human_feedback` with such names.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from crewgraph.compiler.agent.inbox import decisions_in
+from crewgraph.compiler.agent.verdict import NO, YES
+from crewgraph.compiler.flow.asking import takes_anything
+from crewgraph.definitions.flow.feedback import FEEDBACK_SUFFIX
+from crewgraph.schema import PlainDict, PlainMapping
+
+__all__ = ["answers_of_inbox", "flow_inbox_fields"]
+
+
+def flow_inbox_fields(questions: Sequence[PlainMapping]) -> PlainDict:
+    """Return what inboxes read of the questions that a flow waits with."""
+    actions = [_action(question) for question in questions]
+    allowed = [_allowed(question) for question in questions]
+    first, decisions = actions[0], allowed[0]
+    return {
+        "action_requests": actions,
+        "review_configs": [
+            {"action_name": action["name"], "allowed_decisions": kinds}
+            for action, kinds in zip(actions, allowed, strict=True)
+        ],
+        "action_request": {"action": first["name"], "args": first["args"]},
+        "config": {
+            "allow_accept": "approve" in decisions,
+            "allow_edit": False,
+            "allow_respond": True,
+            "allow_ignore": "reject" in decisions,
+        },
+        "description": first["description"],
+    }
+
+
+def _action(question: PlainMapping) -> PlainDict:
+    args: PlainDict = {} if question.get("output") is None else {"output": question["output"]}
+    if question.get("outcomes"):
+        args["outcomes"] = list(question["outcomes"])
+    description = "\n".join(filter(None, [question.get("refused"), question["message"]]))
+    return {"name": question["method"], "args": args, "description": description}
+
+
+def _allowed(question: PlainMapping) -> list[str]:
+    """Return which decisions a question understands; a text is always one."""
+    if not str(question["id"]).endswith(FEEDBACK_SUFFIX):
+        return ["respond"]
+    outcomes: Sequence[str] = question.get("outcomes") or ()
+    approves = not outcomes or any(outcome.casefold() in YES for outcome in outcomes)
+    rejects = not outcomes or any(outcome.casefold() in NO for outcome in outcomes)
+    return [*(["approve"] if approves else []), *(["reject"] if rejects else []), "respond"]
+
+
+def answers_of_inbox(questions: Mapping[str, PlainMapping], reply: object) -> dict[str, PlainDict] | None:
+    """Return the answers in the reply of an inbox by question id; None if it is none, or not one on each question.
+
+    An answer has a `text` and, where it is more than that, the `decision`.
+
+    Args:
+        questions: the waiting questions by id, in order.
+        reply: the reply.
+    """
+    decisions = decisions_in(reply)
+    if not decisions or len(decisions) != len(questions) or any(map(takes_anything, questions)):
+        return None
+    answers: dict[str, PlainDict] = {}
+    for name, decision in zip(questions, decisions, strict=True):
+        answer = _answer(decision)
+        if answer is None or "decision" in answer and not name.endswith(FEEDBACK_SUFFIX):
+            return None
+        answers[name] = answer
+    return answers
+
+
+def _answer(decision: PlainMapping) -> PlainDict | None:
+    kind: Any = decision.get("type")
+    text = decision.get("message", decision.get("args"))
+    if kind in ("approve", "accept"):
+        return {"text": "", "decision": "approve"}
+    if text is not None and not isinstance(text, str):
+        return None
+    if kind in ("reject", "ignore"):
+        return {"text": text or "", "decision": "reject"}
+    return {"text": text or ""} if kind in ("respond", "response") else None

@@ -1,0 +1,440 @@
+"""The loop of an agent with middleware: LangChain's `create_agent` around the agent's own model and tools.
+
+The graph runs inside one recorded effect, and its steps are checkpoints of the run. Requests and tool calls within a step are
+recorded on their own, as those of the built-in loop are, so that a resumed run repeats none of them.
+"""
+
+import operator
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import count
+from typing import Annotated, Any, NotRequired, cast
+from uuid import UUID
+
+from langchain.agents import create_agent  # pyright: ignore[reportUnknownVariableType]
+from langchain.agents.middleware import (
+    AgentMiddleware,
+    AgentState,
+    ExtendedModelResponse,
+    ModelRequest,
+    ModelResponse,
+    hook_config,
+)
+from langchain.agents.middleware.types import OmitFromSchema, ToolCallRequest
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage, convert_to_messages
+from langchain_core.outputs import LLMResult
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import merge_configs
+from langchain_core.tools import StructuredTool
+from langgraph.types import Command
+
+from crewgraph.compiler.agent.dialogue import Dialogue
+from crewgraph.compiler.agent.executor import UsageCallback
+from crewgraph.compiler.agent.protocol import Action, Actions, final_text, reply_text
+from crewgraph.compiler.agent.react import ReActContext, request_reply, run_step_callback, run_tools
+from crewgraph.compiler.agent.toolbox import ToolOutcome
+from crewgraph.contrib.middleware.chat_model import LoopModel, read_conversation
+from crewgraph.contrib.middleware.checks import has_only
+from crewgraph.core.digests import Transcript
+from crewgraph.core.effects import Body, Call
+from crewgraph.core.interpreter import run_body
+from crewgraph.core.journal import Journal
+from crewgraph.core.messages import Message, Reply, ToolSpec
+from crewgraph.core.operations import Program, adrive, drive
+from crewgraph.core.protocols import Model
+from crewgraph.definitions.agent.last_run import AgentFinish
+from crewgraph.errors import ModelError, OutputInvalid, RunError, ToolFailed
+from crewgraph.llm.conversation import openai_messages, text_of
+from crewgraph.llm.usage import UsageLedger
+from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.tools.failure import ToolFailureReason
+from crewgraph.tools.use import RAISED
+
+__all__ = ["middleware_loop"]
+
+
+_NAME = "create_agent"
+_FINAL = "crewgraph_final"
+"""The key of a tool message whose text is the answer."""
+
+_MOST_STEPS = 10_000
+"""The steps of the graph that LangGraph allows; `max_iter` ends the loop long before."""
+
+
+def middleware_loop(
+    context: ReActContext,
+    dialogue: Dialogue,
+    middleware: Sequence[Any],
+    configured: Callable[[PlainMapping], Model | None],
+) -> Body[str]:
+    """Return the answer to the last message of a conversation; replies and tool results are added to it.
+
+    Args:
+        context: the agent's settings and tools.
+        dialogue: the conversation.
+        middleware: LangChain's middleware around the loop.
+        configured: returns the agent's model with further keywords for its requests; None if it takes none.
+
+    Raises:
+        ModelError: middleware sets keywords of requests, and the model takes none.
+        OutputInvalid: the loop ends without a text.
+        RunError: middleware asks a person, and the run is not checkpointed.
+    """
+    loop = _Loop(context, middleware, configured)
+    messages = dialogue.transcript.messages
+    result: PlainDict = yield Call(
+        function=loop.arun if loop.is_only_async else loop.run,
+        afunction=loop.run if loop.is_only_sync else loop.arun,
+        args=(messages,),
+        name=_NAME,
+        kind="agent",
+        about=[messages],
+    )
+    for entry in result["usage"]:
+        context.usage.add(entry)
+    for message in result["added"]:
+        dialogue.add(message)
+    answer: str = result["answer"]
+    step = AgentFinish(thought="", output=answer, text=answer)
+    yield from run_step_callback(context.observer.stepped, context.step_callback, step, result["steps"])
+    return answer
+
+
+class _LoopState(AgentState[Any]):
+    """The state of the graph: LangChain's, and what was used."""
+
+    crewgraph_usage: NotRequired[Annotated[list[PlainDict], OmitFromSchema(input=True, output=False), operator.add]]
+    """What each step of the model used."""
+
+
+class _Loop:
+    """One answer of an agent with middleware."""
+
+    def __init__(
+        self, context: ReActContext, middleware: Sequence[Any], configured: Callable[[PlainMapping], Model | None]
+    ) -> None:
+        self.context, self._middleware, self._configured = context, middleware, configured
+        self._usage = UsageLedger()
+        self._positions: dict[str, Callable[[], int]] = {}
+        self._callback = UsageCallback(context.binding.agent.role, counts_agents_own=False)
+        self.raised: dict[str, tuple[Exception, ToolMessage]] = {}
+        """Errors of tools that middleware may handle, by the id of the call, with what the model sees otherwise."""
+
+    @property
+    def is_only_async(self) -> bool:
+        """Whether the middleware has hooks without a sync version."""
+        return any(
+            has_only(one, ("before_agent", "before_model", "after_model", "after_agent", *_WRAPPERS), asynchronous=True)
+            for one in self._middleware
+        )
+
+    @property
+    def is_only_sync(self) -> bool:
+        """Whether the middleware wraps calls without an async version."""
+        return any(has_only(one, _WRAPPERS, asynchronous=False) for one in self._middleware)
+
+    def run(self, messages: Sequence[Message]) -> PlainDict:
+        """Run the graph; return the answer, the messages on the way and the usage, as plain data."""
+        graph, given = self._graph(messages)
+        return self._result(graph.invoke(given, self._config), len(given["messages"]))
+
+    async def arun(self, messages: Sequence[Message]) -> PlainDict:
+        """Async version of `run`."""
+        graph, given = self._graph(messages)
+        return self._result(await graph.ainvoke(given, self._config), len(given["messages"]))
+
+    @property
+    def _config(self) -> RunnableConfig:
+        return {**self._callback.config, "run_name": _NAME, "recursion_limit": _MOST_STEPS}
+
+    def _graph(self, messages: Sequence[Message]) -> tuple[Any, PlainDict]:
+        """Return the graph and its input: the conversation, whose first message is the system prompt of the graph."""
+        context, system = self.context, None
+        converted = convert_to_messages(openai_messages(messages))
+        if converted and converted[0].type == "system":
+            system, *converted = converted
+        specs = context.tools.specs
+        model = LoopModel(
+            model_name=context.model.name, request=self.request, specs={spec["name"]: spec for spec in specs}
+        )
+        graph: Any = create_agent(
+            model,
+            [_offered(spec) for spec in specs],
+            system_prompt=cast(Any, system),
+            middleware=[_CrewgraphResults(self), *self._middleware, _CrewgraphCalls(self)],
+        )
+        return graph, {"messages": converted}
+
+    def _result(self, state: PlainMapping, given: int) -> PlainDict:
+        context = self.context
+        if "__interrupt__" in state:
+            raise RunError(
+                f"{context.where}: its middleware asks a person, and the run is not checkpointed, so it cannot wait. Run it with "
+                "a checkpointer (a crew without `checkpointer=False`, a graph with a checkpointer)."
+            )
+        messages: list[BaseMessage] = state["messages"]
+        replies = [message for message in messages if isinstance(message, AIMessage)]
+        answer = (
+            final_text(Reply(content=str(replies[-1].text), tool_calls=[], usage=None, extra={})) if replies else ""
+        )
+        if not answer.strip():
+            raise OutputInvalid(
+                f"{context.where}: its loop with middleware ended without an answer. The last message is "
+                f"{messages[-1]!r:.200}; middleware that ends the loop has to add an `AIMessage` with a text."
+            )
+        steps: list[PlainDict] = state.get("crewgraph_usage", [])
+        added = read_conversation(messages[given:-1]) if messages[-1] is replies[-1] else []
+        return {
+            "answer": answer,
+            "usage": [*steps, self.take_usage()],
+            "steps": len(steps),
+            "added": [message for message in added if message["role"] != "system"],
+        }
+
+    def take_usage(self) -> PlainDict:
+        """Return what was used since the last call, by the agent's model and by those of the middleware."""
+        taken, self._usage = self._usage, UsageLedger()
+        others, self._callback.usage = self._callback.usage, UsageLedger()
+        taken.add(others.to_plain())
+        return taken.to_plain()
+
+    def request(
+        self, messages: Sequence[Message], specs: tuple[ToolSpec, ...], settings: PlainMapping, config: RunnableConfig
+    ) -> Program[tuple[Reply, str | None]]:
+        """Make a request of the agent's model; see `Request`."""
+        context, seen = self.context, _MessageId()
+        stop = (*context.stop, *(settings.get("stop") or ()))
+        context = replace(context, model=self._model(settings), usage=self._usage)
+        body = request_reply(context, context.model, Transcript(messages), specs, stop)
+        reply = yield from run_body(body, Journal(merge_configs(config, {"callbacks": [seen]})), self._path(config))
+        return reply, seen.id
+
+    def _model(self, settings: PlainMapping) -> Model:
+        keywords = {name: value for name, value in settings.items() if name != "stop"}
+        if not keywords:
+            return self.context.model
+        model = self._configured(keywords)
+        if model is None:
+            raise ModelError(
+                f"{self.context.where}: middleware sets `{'`, `'.join(keywords)}` for a request, and its model "
+                f"`{self.context.model.name}` takes no such settings. Use an `LLM` or a LangChain chat model."
+            )
+        return model
+
+    def use(self, request: ToolCallRequest) -> Program[ToolMessage]:
+        """Run a tool call; return the message with its result.
+
+        Raises:
+            Exception: what the tool raised, for middleware that handles it.
+        """
+        call, state = request.tool_call, cast("PlainMapping", request.state)
+        messages: list[BaseMessage] = state["messages"]
+        reply = next((message for message in reversed(messages) if isinstance(message, AIMessage)), AIMessage(""))
+        text = reply_text(cast(Any, reply.content))
+        action = Action(tool=call["name"], args=call["args"], call_id=call["id"])
+        dialogue = Dialogue(partial(_fixed, read_conversation(messages)), "")
+        asked = Reply(content=text, tool_calls=[], usage=None, extra={})
+        actions, step = Actions(actions=(action,), thought=text, text=text), len(state.get("crewgraph_usage", ()))
+        config, raised = request.runtime.config, list[Exception]()
+        token = RAISED.set(raised)
+        try:
+            body = run_tools(replace(self.context, usage=self._usage), dialogue, asked, actions, step)
+            (outcome,) = yield from run_body(body, Journal(config), self._path(config))
+        finally:
+            RAISED.reset(token)
+        message = _tool_message(outcome, call["name"], call["id"])
+        if outcome.get("failure", {}).get("reason") == ToolFailureReason.EXCEPTION.value:
+            error = raised[-1] if raised else ToolFailed(outcome["text"])
+            self.raised[str(call["id"])] = error, message
+            raise error
+        return message
+
+    def _path(self, config: RunnableConfig) -> str:
+        """Return what the paths of a body begin with: a node may make several requests, and repeat tool calls."""
+        task = str((config.get("configurable") or {}).get("checkpoint_ns", ""))
+        return f"{self._positions.setdefault(task, count().__next__)()}."
+
+
+_WRAPPERS = ("wrap_model_call", "wrap_tool_call")
+
+
+def _offered(spec: ToolSpec) -> StructuredTool:
+    """Return a tool as the graph knows it; `_CrewgraphCalls` makes its calls."""
+    return StructuredTool(
+        name=spec["name"],
+        description=spec["description"],
+        args_schema=spec["parameters"],
+        func=_never_called,
+        coroutine=_never_called,
+    )
+
+
+def _never_called(**_args: object) -> Any:
+    raise RunError("the tool was called without the middleware that makes its calls")
+
+
+def _fixed(messages: Sequence[Message], _context: str, _summary: str) -> Sequence[Message]:
+    return messages
+
+
+def _tool_message(outcome: ToolOutcome, name: str, call_id: str | None) -> ToolMessage:
+    return ToolMessage(
+        outcome["text"],
+        tool_call_id=call_id or "",
+        name=name,
+        status="error" if outcome["failed"] else "success",
+        additional_kwargs={_FINAL: True} if outcome["final"] else {},
+        artifact=outcome.get("shown"),
+    )
+
+
+class _MessageId(BaseCallbackHandler):
+    """Notes the id under which a model's answer was streamed, so that streams do not show it twice."""
+
+    run_inline = True
+    id: str | None = None
+
+    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: object) -> None:
+        """Called with a model's answer."""
+        first = next((generations[0] for generations in response.generations if generations), None)
+        self.id = getattr(getattr(first, "message", None), "id", None)
+
+
+_Requests = Generator[ModelRequest[Any], ModelResponse[Any], ModelResponse[Any]]
+
+
+class _CrewgraphCalls(AgentMiddleware[Any, Any]):
+    """What stands next to the model and the tools, inside of all other middleware."""
+
+    def __init__(self, loop: _Loop) -> None:
+        self._loop = loop
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> ModelResponse[Any]:
+        requests = self._requests(request)
+        response: Any = None
+        try:
+            while True:
+                response = handler(requests.send(response))
+        except StopIteration as stop:
+            return stop.value
+
+    async def awrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+    ) -> ModelResponse[Any]:
+        requests = self._requests(request)
+        response: Any = None
+        try:
+            while True:
+                response = await handler(requests.send(response))
+        except StopIteration as stop:
+            return stop.value
+
+    def _requests(self, request: ModelRequest[Any]) -> _Requests:
+        """Make a request; after `max_iter` of them, demand the answer."""
+        context = self._loop.context
+        request = request.override(messages=_with_media(request.messages))
+        if len(cast("PlainMapping", request.state).get("crewgraph_usage", ())) < context.max_iter:
+            return (yield request)
+        demand = HumanMessage(context.book.error("force_final_answer"))
+        request = request.override(messages=[*request.messages, demand])
+        # Some providers reject tool calls in a request without tools, so tools are offered; if the model calls one, they are not.
+        response = yield request
+        if not response.result[-1].text and request.tools:
+            response = yield request.override(tools=[])
+        reply = response.result[-1]
+        return ModelResponse(result=[AIMessage(reply.content, id=reply.id, usage_metadata=_usage_of(reply))])
+
+    def wrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
+    ) -> ToolMessage | Command[Any]:
+        return drive(self._loop.use(request)) if self._is_own(request) else handler(request)
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
+    ) -> ToolMessage | Command[Any]:
+        return await (adrive(self._loop.use(request)) if self._is_own(request) else handler(request))
+
+    def _is_own(self, request: ToolCallRequest) -> bool:
+        """Whether a call is of the agent's tools, or of none at all: middleware may bring tools of its own."""
+        return request.tool is None or self._loop.context.tools.find(request.tool.name) is not None
+
+
+def _usage_of(reply: Any) -> Any:
+    return reply.usage_metadata if isinstance(reply, AIMessage) else None
+
+
+def _with_media(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """Return the messages with what tools have shown, in a message behind their results, which hold text only."""
+    shown: list[Any] = []
+    result: list[AnyMessage] = []
+    for message in messages:
+        if shown and not isinstance(message, ToolMessage):
+            result.append(HumanMessage(shown))
+            shown = []
+        result.append(message)
+        if isinstance(message, ToolMessage) and isinstance(message.artifact, list):
+            shown += cast("list[Any]", message.artifact)
+    return [*result, HumanMessage(shown)] if shown else result
+
+
+class _CrewgraphResults(AgentMiddleware[Any, Any]):
+    """What stands outside of all other middleware: usage, tools that end the loop, and errors that nothing handled."""
+
+    state_schema = _LoopState
+
+    def __init__(self, loop: _Loop) -> None:
+        self._loop = loop
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> ExtendedModelResponse[Any]:
+        return self._with_usage(handler(request))
+
+    async def awrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+    ) -> ExtendedModelResponse[Any]:
+        return self._with_usage(await handler(request))
+
+    def _with_usage(self, response: ModelResponse[Any]) -> ExtendedModelResponse[Any]:
+        """Add what was used to the update of the step, so that it is stored with the reply."""
+        return ExtendedModelResponse(response, Command(update={"crewgraph_usage": [self._loop.take_usage()]}))
+
+    @hook_config(can_jump_to=["end"])
+    def before_model(self, state: Any, runtime: Any) -> dict[str, object] | None:
+        for message in reversed(state["messages"]):
+            if not isinstance(message, ToolMessage):
+                return None
+            if message.additional_kwargs.get(_FINAL):
+                return {"messages": [AIMessage(text_of(cast(Any, message.content)))], "jump_to": "end"}
+        return None
+
+    @hook_config(can_jump_to=["end"])
+    async def abefore_model(self, state: Any, runtime: Any) -> dict[str, object] | None:
+        return self.before_model(state, runtime)
+
+    def wrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
+    ) -> ToolMessage | Command[Any]:
+        try:
+            return handler(request)
+        except Exception as error:  # noqa: BLE001 - shown to the model, or raised again
+            return self._shown(request, error)
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
+    ) -> ToolMessage | Command[Any]:
+        try:
+            return await handler(request)
+        except Exception as error:  # noqa: BLE001 - shown to the model, or raised again
+            return self._shown(request, error)
+
+    def _shown(self, request: ToolCallRequest, error: Exception) -> ToolMessage:
+        """Return what the model sees of an error of a tool; raise any other."""
+        raised, message = self._loop.raised.pop(str(request.tool_call["id"]), (None, None))
+        if message is None or raised is not error:
+            raise error
+        return message

@@ -1,0 +1,132 @@
+"""The progress of long work, in one line: at a terminal on standard error, and in notebooks.
+
+It is shown when the work has taken a second, and removed when it ends. Where standard error is no terminal, nothing is written.
+"""
+
+import sys
+import threading
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import copy_context
+from typing import TextIO
+
+from crewgraph.observe.notebook import UpdatedOutput, in_notebook
+from crewgraph.settings import is_off
+from crewgraph.text import printable
+
+__all__ = ["ProgressLine", "progress", "without_progress"]
+
+
+_DELAY = 1.0
+_INTERVAL = 0.2
+_CLEAR = "\r\x1b[K"
+_drawing = threading.RLock()
+_drawn: "set[ProgressLine]" = set()
+"""Those with a line on the terminal."""
+
+
+class ProgressLine:
+    """Work of which so much is done; a context manager while it lasts.
+
+    Args:
+        title: What is done.
+        total: Of how many.
+        unit: What these are, in the plural.
+        stream: Where to show it; None does not.
+        delay: Seconds before it is shown.
+    """
+
+    def __init__(self, title: str, total: int, unit: str, stream: TextIO | None = None, delay: float = _DELAY) -> None:
+        self._title, self._total, self._unit = title, total, unit
+        self._stream, self._delay = stream, delay
+        self._done, self._started = 0, time.monotonic()
+        self._lock, self._ended = threading.Lock(), threading.Event()
+        self._output: UpdatedOutput | None = None
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> "ProgressLine":
+        self._started = time.monotonic()
+        if self._stream is not None or in_notebook():
+            self._thread = threading.Thread(
+                target=copy_context().run, args=(self._show,), name="crewgraph-progress", daemon=True
+            )
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        if self._thread is not None:
+            self._thread.join()
+            self.erase()
+            if self._output is not None:
+                self._output.end()
+
+    def advance(self) -> None:
+        """Count one more as done."""
+        with self._lock:
+            self._done += 1
+        if self._output is not None:
+            self._output.changed()
+
+    @property
+    def line(self) -> str:
+        """What is shown."""
+        minutes, seconds = divmod(int(time.monotonic() - self._started), 60)
+        took = f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
+        return f"{self._title}: {self._done:,} of {self._total:,} {self._unit}, {took}"
+
+    def erase(self) -> None:
+        """Remove the line from the terminal, until it is drawn again."""
+        with _drawing:
+            if self in _drawn and self._stream is not None:
+                self._stream.write(_CLEAR)
+                self._stream.flush()
+                _drawn.discard(self)
+
+    def _show(self) -> None:
+        if self._ended.wait(self._delay):
+            return
+        if self._stream is None:
+            self._output = UpdatedOutput(lambda: {"text/plain": self.line})
+            self._output.begin()
+            return
+        while True:
+            with _drawing:
+                if not _drawn - {self}:  # a line for the work around it
+                    self._stream.write(f"{_CLEAR}{printable(self.line)}")
+                    self._stream.flush()
+                    _drawn.add(self)
+            if self._ended.wait(_INTERVAL):
+                return
+
+
+def progress(title: str, total: int, unit: str, *, shown: bool = True) -> ProgressLine:
+    """Return the progress of some work, to be entered while it lasts.
+
+    Args:
+        title: What is done, such as "Indexing knowledge".
+        total: Of how many.
+        unit: What these are, in the plural.
+        shown: Whether to show it; False where something else tells how far it is.
+    """
+    terminal = sys.stderr
+    if not shown or total < 2 or is_off("CREWGRAPH_PROGRESS"):
+        return _Unshown(title, total, unit)
+    return ProgressLine(title, total, unit, terminal if terminal is not None and terminal.isatty() else None)
+
+
+class _Unshown(ProgressLine):
+    """ProgressLine that nobody sees."""
+
+    def __enter__(self) -> "ProgressLine":
+        return self
+
+
+@contextmanager
+def without_progress() -> Generator[None]:
+    """Keep the terminal free of lines while somebody is asked there."""
+    with _drawing:
+        for shown in [*_drawn]:
+            shown.erase()
+        yield

@@ -1,0 +1,544 @@
+"""Agents whose loop is LangChain's `create_agent`, with middleware around it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from heard import heard
+from langchain.agents.middleware import (
+    AgentMiddleware,
+    HumanInTheLoopMiddleware,
+    ModelCallLimitMiddleware,
+    ModelFallbackMiddleware,
+    ModelRequest,
+    ModelRetryMiddleware,
+    PIIMiddleware,
+    SummarizationMiddleware,
+    TodoListMiddleware,
+    ToolCallLimitMiddleware,
+    ToolRetryMiddleware,
+    after_model,
+    before_model,
+    dynamic_prompt,
+    wrap_model_call,
+    wrap_tool_call,
+)
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage, SystemMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+from modes import Mode
+from pydantic import BaseModel, ValidationError
+from servers.openai_api import OpenAIServer, call, calls, error
+
+from crewgraph import Agent, Crew, CrewQuestion, PendingCrew, ScriptedLLM, TaskOutput, ToolUse, extras
+from crewgraph.errors import BudgetExceeded, CompileError, MissingExtra, ModelError, OutputInvalid, RunError
+from crewgraph.events import (
+    LLMCallCompletedEvent,
+    LLMCallStartedEvent,
+    ToolUsageErrorEvent,
+    ToolUsageFinishedEvent,
+    ToolUsageStartedEvent,
+)
+from crewgraph.storage.checkpoints import SqliteCheckpointer
+from crewgraph.tools import tool
+
+from .parts import crew, served, task
+
+looked: list[str] = []
+
+
+@pytest.fixture(autouse=True)
+def nothing_looked_at() -> None:
+    looked.clear()
+
+
+@tool
+def depth(place: str) -> str:
+    """How deep it is."""
+    looked.append(place)
+    return f"{place}: 7 m"
+
+
+BAY = ToolUse("depth", {"place": "bay"})
+AT: Any = {"configurable": {"thread_id": "1"}}
+
+
+def scripted(*script: Any) -> ScriptedLLM:
+    return ScriptedLLM(list(script), native_tools=True)
+
+
+def diver(middleware: list[Any], *script: Any, llm: Any = None, **more: Any) -> Agent:
+    fields: dict[str, Any] = {"role": "Diver", "goal": "find pearls", "backstory": "Deep.", "tools": [depth], **more}
+    return Agent(llm=llm or scripted(*script), middleware=middleware, **fields)
+
+
+def divers(middleware: list[Any], *script: Any, task_fields: Any = None, **more: Any) -> Crew:
+    return crew(task("dive", diver(middleware, *script, **more), **(task_fields or {})), name="divers")
+
+
+def llm_of(one: Crew) -> ScriptedLLM:
+    llm = one.agents[0].llm
+    assert isinstance(llm, ScriptedLLM)
+    return llm
+
+
+def kinds(request: Any) -> list[str]:
+    return [message["role"] for message in request.messages]
+
+
+def offered(request: Any) -> set[str]:
+    return {spec["function"]["name"] for spec in request.tools}
+
+
+@before_model
+def nothing(state: Any, runtime: Any) -> None:
+    """Middleware that does nothing."""
+
+
+# -------------------------------------------------------------------------------------------------- the loop
+def test_the_loop_uses_the_agents_model_prompt_and_tools(mode: Mode):
+    one = divers([nothing], BAY, "a pearl")
+    output = mode.kickoff(one)
+    assert output.raw == "a pearl" and looked == ["bay"]
+    first, second = llm_of(one).requests
+    assert kinds(first) == ["system", "user"] and kinds(second) == ["system", "user", "assistant", "tool"]
+    assert "You are Diver" in first.messages[0]["content"] and "do dive" in first.messages[1]["content"]
+    assert offered(first) == {"depth"}
+    assert output.token_usage.successful_requests == 2
+    assert [message["role"] for message in output.tasks_output[0].messages][:4] == kinds(second)
+
+
+def test_hooks_before_and_after_the_model_see_and_change_the_state(mode: Mode):
+    seen: list[list[str]] = []
+
+    @before_model
+    def look(state: Any, runtime: Any) -> None:
+        seen.append([message.type for message in state["messages"]])
+
+    @after_model
+    def polish(state: Any, runtime: Any) -> dict[str, Any] | None:
+        last = state["messages"][-1]
+        return {"messages": [AIMessage(last.text.upper(), id=last.id)]} if not last.tool_calls else None
+
+    assert mode.kickoff(divers([look, polish], BAY, "a pearl")).raw == "A PEARL"
+    assert seen == [["human"], ["human", "ai", "tool"]]
+
+
+class Addressed(AgentMiddleware[Any, Any]):
+    """Adds to the system prompt, and leaves out tools after the first request; in both kinds of run."""
+
+    def changed(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        tools = request.tools if len(request.messages) == 1 else []
+        return request.override(system_message=SystemMessage(f"{request.system_prompt}\nSay please."), tools=tools)
+
+    def wrap_model_call(self, request: ModelRequest[Any], handler: Callable[..., Any]) -> Any:
+        return handler(self.changed(request))
+
+    async def awrap_model_call(self, request: ModelRequest[Any], handler: Callable[..., Awaitable[Any]]) -> Any:
+        return await handler(self.changed(request))
+
+
+def test_requests_are_wrapped(mode: Mode):
+    one = divers([Addressed()], BAY, "a pearl")
+    assert mode.kickoff(one).raw == "a pearl"
+    first, second = llm_of(one).requests
+    assert first.messages[0]["content"].endswith("Say please.") and first.tools
+    assert second.messages[0]["content"].endswith("Say please.") and not second.tools
+
+
+def test_a_dynamic_prompt_takes_the_place_of_the_agents(mode: Mode):
+    @dynamic_prompt
+    def short(request: ModelRequest[Any]) -> str:
+        return f"You dive, message {len(request.messages)}."
+
+    one = divers([short], "a pearl")
+    assert mode.kickoff(one).raw == "a pearl"
+    assert llm_of(one).requests[0].messages[0]["content"] == "You dive, message 1."
+
+
+def test_hooks_with_one_face_work_in_both_kinds_of_run(mode: Mode):
+    @wrap_model_call
+    def blocking(request: Any, handler: Any) -> Any:
+        return handler(request)
+
+    @wrap_model_call
+    async def waiting(request: Any, handler: Any) -> Any:
+        await asyncio.sleep(0)
+        return await handler(request)
+
+    assert mode.kickoff(divers([blocking], BAY, "a pearl")).raw == "a pearl"
+    assert mode.kickoff(divers([waiting], BAY, "a pearl")).raw == "a pearl"
+
+
+def test_tool_calls_are_wrapped_with_the_arguments_of_the_middleware(mode: Mode):
+    @wrap_tool_call
+    def elsewhere(request: Any, handler: Any) -> Any:
+        return handler(request.override(tool_call={**request.tool_call, "args": {"place": "reef"}}))
+
+    assert mode.kickoff(divers([elsewhere], BAY, "a pearl")).raw == "a pearl"
+    assert looked == ["reef"]
+
+
+def test_tools_of_the_middleware_are_offered_beside_those_of_the_agent(mode: Mode):
+    plan = ToolUse("write_todos", {"todos": [{"content": "dive", "status": "pending"}]})
+    one = divers([TodoListMiddleware()], plan, BAY, "a pearl")
+    assert mode.kickoff(one).raw == "a pearl"
+    assert offered(llm_of(one).requests[0]) == {"depth", "write_todos"}
+    assert "Updated todo list" in str(llm_of(one).requests[1].messages[-1]["content"])
+
+
+# --------------------------------------------------------------------------------------- LangChain's own middleware
+def test_a_limit_of_requests_ends_the_loop(mode: Mode):
+    one = divers([ModelCallLimitMiddleware(run_limit=2)], BAY, BAY, BAY)
+    assert "limit" in mode.kickoff(one).raw.lower()
+    assert len(llm_of(one).requests) == 2
+
+
+def test_a_limit_of_tool_calls_tells_the_model(mode: Mode):
+    reef = ToolUse("depth", {"place": "reef"})
+    one = divers([ToolCallLimitMiddleware(run_limit=1)], BAY, reef, "a pearl")
+    assert mode.kickoff(one).raw == "a pearl" and looked == ["bay"]
+    assert "limit" in str(llm_of(one).requests[-1].messages[-1]["content"]).lower()
+
+
+def test_personal_data_never_reach_the_model(mode: Mode):
+    one = divers([PIIMiddleware("email")], "a pearl", task_fields={"description": "Write to anna@sea.example."})
+    mode.kickoff(one)
+    (request,) = llm_of(one).requests
+    assert "anna@sea.example" not in str(request.messages) and "[REDACTED_EMAIL]" in str(request.messages)
+
+
+def test_a_long_conversation_is_summarized_by_the_model_of_the_middleware(mode: Mode):
+    usage: Any = {"input_tokens": 3, "output_tokens": 2, "total_tokens": 5}
+    summarizer = GenericFakeChatModel(messages=iter([AIMessage("they dived in the bay", usage_metadata=usage)]))
+    reef = ToolUse("depth", {"place": "reef"})
+    middleware = SummarizationMiddleware(summarizer, trigger=("messages", 5), keep=("messages", 2))
+    one = divers([middleware], BAY, reef, "a pearl")
+    output = mode.kickoff(one)
+    assert output.raw == "a pearl" and looked == ["bay", "reef"]
+    last = llm_of(one).requests[-1]
+    assert "they dived in the bay" in str(last.messages) and kinds(last)[-2:] == ["assistant", "tool"]
+    by_model = output.tasks_output[0].usage_by_model
+    assert by_model["scripted"].successful_requests == 3 and by_model["GenericFakeChatModel"].total_tokens == 5
+
+
+def test_a_tool_that_fails_is_called_again(mode: Mode):
+    failing = [True]
+
+    @tool
+    def fish() -> str:
+        """Fish."""
+        if failing:
+            failing.clear()
+            raise ConnectionError("no bite")
+        return "a cod"
+
+    again = ToolRetryMiddleware(max_retries=1, retry_on=(ConnectionError,), initial_delay=0.0, jitter=False)
+    one = divers([again], ToolUse("fish", {}), "done", tools=[fish])
+    assert mode.kickoff(one).raw == "done" and llm_of(one).requests[-1].messages[-1]["content"] == "a cod"
+
+
+def test_a_failure_that_no_middleware_handles_is_shown_to_the_model(mode: Mode):
+    @tool
+    def fish() -> str:
+        """Fish."""
+        raise ConnectionError("no bite")
+
+    one = divers([nothing], ToolUse("fish", {}), "done", tools=[fish])
+    with heard() as events:
+        output = mode.kickoff(one)
+    assert output.raw == "done"
+    assert "no bite" in str(llm_of(one).requests[-1].messages[-1]["content"])
+    assert sum(isinstance(event, ToolUsageErrorEvent) for event in events) == 1
+    assert [failure.tool_name for failure in output.tasks_output[0].tool_failures] == ["fish"]
+
+
+def test_a_request_that_fails_is_made_again_or_by_another_model(mode: Mode):
+    with OpenAIServer([error(500), "a pearl"]) as server:
+        again = ModelRetryMiddleware(max_retries=1, initial_delay=0.0, jitter=False)
+        assert mode.kickoff(divers([again], llm=served(server.url), max_retry_limit=0)).raw == "a pearl"
+    other = GenericFakeChatModel(messages=iter([AIMessage("a shell")]))
+    with OpenAIServer([error(500)]) as server:
+        one = divers([ModelFallbackMiddleware(other)], llm=served(server.url), tools=[], max_retry_limit=0)
+        assert mode.kickoff(one).raw == "a shell"
+
+
+def test_settings_of_requests_reach_the_provider(mode: Mode):
+    @wrap_model_call
+    def careful(request: Any, handler: Any) -> Any:
+        return handler(request.override(model_settings={"temperature": 0.1}, tool_choice="any"))
+
+    with OpenAIServer([call("depth", {"place": "bay"}), "a pearl"]) as server:
+        assert mode.kickoff(divers([careful], llm=served(server.url))).raw == "a pearl"
+    asked = [request.body for request in server.requests]
+    assert [(body["temperature"], body["tool_choice"]) for body in asked] == [(0.1, "required"), (0.1, "required")]
+
+
+def test_a_model_without_settings_says_so(mode: Mode):
+    @wrap_model_call
+    def careful(request: Any, handler: Any) -> Any:
+        return handler(request.override(model_settings={"temperature": 0.1}))
+
+    with pytest.raises(ModelError, match=r"middleware sets `temperature` for a request, and its model `scripted`"):
+        mode.kickoff(divers([careful], "a pearl"))
+
+
+# -------------------------------------------------------------------------------------------- what the crew has
+def test_events_step_callbacks_and_usage_are_those_of_the_crew(mode: Mode):
+    steps: list[Any] = []
+    with heard() as events:
+        output = mode.kickoff(divers([nothing], BAY, "a pearl", step_callback=steps.append))
+    assert [type(step).__name__ for step in steps] == ["AgentAction", "AgentFinish"]
+    assert (steps[0].tool, steps[0].result) == ("depth", "bay: 7 m")
+    for kind, number in (
+        (LLMCallStartedEvent, 2),
+        (LLMCallCompletedEvent, 2),
+        (ToolUsageStartedEvent, 1),
+        (ToolUsageFinishedEvent, 1),
+    ):
+        assert sum(isinstance(event, kind) for event in events) == number
+    assert output.tasks_output[0].usage.successful_requests == 2
+
+
+def test_guardrails_and_structures_work_as_ever(mode: Mode):
+    class Pearl(BaseModel):
+        size: int
+
+    def judge(output: TaskOutput) -> tuple[bool, Any]:
+        return ("7" in output.raw, output.raw if "7" in output.raw else "too small")
+
+    fields = {"guardrail": judge, "output_pydantic": Pearl}
+    output = mode.kickoff(divers([nothing], '{"size": 5}', '{"size": 7}', task_fields=fields))
+    assert output.pydantic == Pearl(size=7) and len(output.tasks_output) == 1
+
+
+def test_knowledge_is_part_of_the_prompt(mode: Mode):
+    one = divers([nothing], "the bay", "a pearl", knowledge_sources=["The bay is closed on Mondays."])
+    assert mode.kickoff(one).raw == "a pearl"
+    assert "closed on Mondays" in str(llm_of(one).requests[-1].messages)
+
+
+def test_a_coworker_is_asked_within_the_loop(mode: Mode):
+    ask = ToolUse("ask_question_to_coworker", {"question": "How?", "context": "none", "coworker": "Cook"})
+    chief = diver([nothing], ask, "boiled", allow_delegation=True, tools=[])
+    cook = Agent(role="Cook", goal="g", backstory="b", llm=scripted("boil it"))
+    output = mode.kickoff(Crew(agents=[chief, cook], tasks=[task("dive", chief)]))
+    assert output.raw == "boiled"
+    assert isinstance(chief.llm, ScriptedLLM) and chief.llm.requests[-1].messages[-1]["content"] == "boil it"
+    assert output.token_usage.successful_requests == 3
+
+
+def test_max_iter_and_results_as_answers_end_the_loop(mode: Mode):
+    one = divers([nothing], BAY, BAY, "a pearl", max_iter=2)
+    assert mode.kickoff(one).raw == "a pearl" and len(llm_of(one).requests) == 3
+
+    @tool(result_as_answer=True)
+    def fish() -> str:
+        """Fish."""
+        return "a cod"
+
+    assert mode.kickoff(divers([nothing], ToolUse("fish", {}), tools=[fish])).raw == "a cod"
+
+
+def test_budgets_stop_the_loop(mode: Mode):
+    one = crew(task("dive", diver([nothing], BAY, BAY, BAY, "a pearl")), max_tokens=1)
+    with pytest.raises(BudgetExceeded):
+        mode.kickoff(one)
+
+
+def test_an_agent_with_middleware_answers_messages(mode: Mode):
+    agent = diver([ModelCallLimitMiddleware(run_limit=3)], BAY, "a pearl")
+    assert mode.run(agent.kickoff, agent.kickoff_async, "Dive!").raw == "a pearl"
+
+
+def test_what_the_model_says_is_streamed_once(mode: Mode):
+    with OpenAIServer([call("depth", {"place": "bay"}), "a big pearl"]) as server:
+        graph = divers([nothing], llm=served(server.url)).compile()
+        pieces = mode.stream(graph, {"inputs": {}}, stream_mode="messages", subgraphs=True)
+    said = [piece.content for _, (piece, _) in pieces if piece.type in ("ai", "AIMessageChunk")]
+    assert "".join(said) == "a big pearl"
+
+
+def test_parallel_tool_calls_are_all_made(mode: Mode):
+    with OpenAIServer([calls(("depth", {"place": "bay"}), ("depth", {"place": "reef"})), "both"]) as server:
+        assert mode.kickoff(divers([nothing], llm=served(server.url))).raw == "both"
+    assert sorted(looked) == ["bay", "reef"]
+
+
+# ------------------------------------------------------------------------------------------------- people
+def asked(result: Any) -> CrewQuestion:
+    assert isinstance(result, PendingCrew), result
+    (question,) = result.questions
+    return question
+
+
+@pytest.mark.parametrize(
+    ("answer", "places"),
+    [
+        ({"decisions": [{"type": "approve"}]}, ["bay"]),
+        ([{"type": "approve"}], ["bay"]),
+        ("yes", ["bay"]),
+        (True, ["bay"]),
+        ({"args": {"place": "reef"}}, ["reef"]),
+        (
+            {"decisions": [{"type": "edit", "edited_action": {"name": "depth", "args": {"place": "reef"}}}]},
+            ["reef"],
+        ),
+        ("no, too cold", []),
+        ({"decisions": [{"type": "reject", "message": "too cold"}]}, []),
+    ],
+)
+def test_a_question_of_the_middleware_is_the_crews_question(mode: Mode, tmp_path: Path, answer: Any, places: Any):
+    with SqliteCheckpointer(tmp_path / "runs.db") as saver:
+        one = divers([HumanInTheLoopMiddleware(interrupt_on={"depth": True})], BAY, "a pearl")
+        question = asked(mode.kickoff(one, thread_id="1", checkpointer=saver))
+        assert question.kind == "question" and "depth" in question.text and looked == []
+        output = mode.resume(one, "1", answer=answer, checkpointer=saver)
+    assert output.raw == "a pearl" and looked == places
+    assert output.token_usage.successful_requests == 2 and len(llm_of(one).requests) == 2
+    if not places:
+        assert "too cold" in str(llm_of(one).requests[-1].messages[-1]["content"])
+
+
+def test_a_compiled_crew_interrupts_with_the_middlewares_payload(mode: Mode):
+    one = divers([HumanInTheLoopMiddleware(interrupt_on={"depth": True})], BAY, "a pearl")
+    graph = mode.compile(one, checkpointer=InMemorySaver())
+    (question,) = mode.invoke(graph, {"inputs": {}}, AT)["__interrupt__"]
+    assert question.value["action_requests"][0]["args"] == {"place": "bay"}
+    done = mode.invoke(graph, Command(resume={"decisions": [{"type": "approve"}]}), AT)
+    assert done["dive"]["raw"] == "a pearl" and looked == ["bay"]
+
+
+def test_a_question_in_a_run_that_is_kept_nowhere_is_an_error(mode: Mode):
+    one = divers([HumanInTheLoopMiddleware(interrupt_on={"depth": True})], BAY, "a pearl")
+    with pytest.raises(RunError, match="it cannot wait"):
+        mode.kickoff(one, checkpointer=False)
+
+
+def test_a_tool_that_needs_approval_asks_as_in_the_built_in_loop(mode: Mode, tmp_path: Path):
+    @tool(require_approval=True)
+    def pay(euros: int) -> str:
+        """Pay."""
+        looked.append(str(euros))
+        return f"paid {euros}"
+
+    with SqliteCheckpointer(tmp_path / "runs.db") as saver:
+        one = divers([nothing], ToolUse("pay", {"euros": 7}), "done", tools=[pay])
+        question = asked(mode.kickoff(one, thread_id="1", checkpointer=saver))
+        assert (question.kind, question.tool, looked) == ("approval", "pay", [])
+        assert mode.resume(one, "1", answer="yes", checkpointer=saver).raw == "done"
+    assert looked == ["7"]
+
+
+# ------------------------------------------------------------------------------------ a run that goes on
+def test_a_resumed_run_repeats_no_request_and_no_tool_call(mode: Mode, tmp_path: Path):
+    broken = [True]
+
+    @after_model
+    def breaks(state: Any, runtime: Any) -> None:
+        if broken and not state["messages"][-1].tool_calls:
+            broken.clear()
+            raise ConnectionError("down")
+
+    with SqliteCheckpointer(tmp_path / "runs.db") as saver:
+        one = divers([breaks], BAY, "a pearl")
+        with pytest.raises(ConnectionError):
+            mode.kickoff(one, thread_id="1", checkpointer=saver)
+        output = mode.resume(one, "1", checkpointer=saver)
+    assert output.raw == "a pearl" and looked == ["bay"] and len(llm_of(one).requests) == 2
+    assert output.token_usage.successful_requests == 2
+
+
+def test_a_step_that_failed_halfway_repeats_nothing_of_what_it_recorded(mode: Mode, tmp_path: Path):
+    broken = [True]
+
+    def judged(first: Any, again: Any) -> Any:
+        if broken:
+            broken.clear()
+            raise ConnectionError("down")
+        return again
+
+    class Twice(AgentMiddleware[Any, Any]):
+        """Asks twice and takes the second answer."""
+
+        def wrap_model_call(self, request: Any, handler: Any) -> Any:
+            return judged(handler(request), handler(request))
+
+        async def awrap_model_call(self, request: Any, handler: Any) -> Any:
+            return judged(await handler(request), await handler(request))
+
+        def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+            return judged(handler(request), handler(request))
+
+        async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
+            return judged(await handler(request), await handler(request))
+
+    with SqliteCheckpointer(tmp_path / "runs.db") as saver:
+        one = divers([Twice()], "a shell", "a pearl")
+        with pytest.raises(ConnectionError):
+            mode.kickoff(one, thread_id="1", checkpointer=saver)
+        assert mode.resume(one, "1", checkpointer=saver).raw == "a pearl"
+        assert len(llm_of(one).requests) == 2
+
+
+def test_each_attempt_of_a_guardrail_is_a_loop_of_its_own(mode: Mode, tmp_path: Path):
+    def judge(output: TaskOutput) -> tuple[bool, Any]:
+        return (output.raw == "a pearl", output.raw if output.raw == "a pearl" else "again")
+
+    with SqliteCheckpointer(tmp_path / "runs.db") as saver:
+        one = divers(
+            [ModelCallLimitMiddleware(run_limit=2)], BAY, "a shell", BAY, "a pearl", task_fields={"guardrail": judge}
+        )
+        assert mode.kickoff(one, thread_id="1", checkpointer=saver).raw == "a pearl"
+
+
+# ---------------------------------------------------------------------------------------------- refused
+class OnlyWaits(AgentMiddleware[Any, Any]):
+    async def abefore_model(self, state: Any, runtime: Any) -> None:
+        """Do nothing, asynchronously."""
+
+
+class OnlyBlocks(AgentMiddleware[Any, Any]):
+    def wrap_model_call(self, request: Any, handler: Any) -> Any:
+        return handler(request)
+
+
+@pytest.mark.parametrize(
+    ("middleware", "more", "reason"),
+    [
+        ([print], {}, r"`middleware\[0\]` is a `builtin_function_or_method`"),
+        ([ModelCallLimitMiddleware], {}, r"`middleware\[0\]` is the class `ModelCallLimitMiddleware`"),
+        ([nothing, nothing], {}, "more than once"),
+        ([ModelCallLimitMiddleware(thread_limit=3)], {}, "lasts for one answer of the agent"),
+        ([ToolCallLimitMiddleware(thread_limit=3)], {}, "Use `run_limit`"),
+        ([OnlyWaits(), OnlyBlocks()], {}, "neither run synchronously nor asynchronously"),
+        ([nothing], {"agent_executor": print}, "`middleware` and `agent_executor` exclude each other"),
+        ([nothing], {"executor_class": dict}, "`middleware` and `executor_class` exclude each other"),
+    ],
+)
+def test_what_cannot_work_is_refused_when_the_agent_is_made(middleware: Any, more: dict[str, Any], reason: str):
+    with pytest.raises(ValidationError, match=reason):
+        diver(middleware, "a pearl", **more)
+
+
+def test_without_the_package_the_pip_line_is_told(monkeypatch: pytest.MonkeyPatch):
+    def missing(name: str) -> None:
+        raise ImportError(name, name=name)
+
+    monkeypatch.setattr(extras.importlib, "import_module", missing)
+    with pytest.raises(MissingExtra, match=r'pip install "crewgraph\[middleware\]"'):
+        diver([nothing])
+
+
+def test_a_model_without_native_tool_calls_is_refused_with_tools(mode: Mode):
+    with pytest.raises(CompileError, match="has no native tool calls, which the loop with middleware needs"):
+        mode.kickoff(divers([nothing], llm=ScriptedLLM(["a pearl"])))
+    assert mode.kickoff(divers([nothing], llm=ScriptedLLM(["a pearl"]), tools=[])).raw == "a pearl"
+
+
+def test_a_loop_that_ends_without_a_text_is_an_error(mode: Mode):
+    with pytest.raises(OutputInvalid, match="its loop with middleware ended without an answer"):
+        mode.kickoff(divers([nothing], ""))
