@@ -272,7 +272,7 @@ def _named(config: "RunnableConfig", name: str) -> "RunnableConfig":
 def _unbound(runnable: Any) -> tuple[Any, PlainDict]:
     """Return what a binding binds keywords to, and the keywords: without it, no config has to be merged for a request."""
     kind: Any = load("langchain_core.runnables.base").RunnableBindingBase
-    own: Any = type(runnable)
+    own = type(cast("object", runnable))
     if isinstance(runnable, kind) and all(getattr(own, name) is getattr(kind, name) for name in _BINDING_METHODS):
         binding: Any = runnable
         if not binding.config and not binding.config_factories:
