@@ -107,7 +107,9 @@ class EventRecord(BaseModel):
 
 def _classes() -> dict[str, type[BaseEvent]]:
     """Return the event classes imported in this process, by type."""
-    importlib.import_module("crewgraph.events")
+    events = importlib.import_module("crewgraph.events")
+    for name in events.__all__:
+        getattr(events, name)  # loads the module of its area
     classes: dict[str, type[BaseEvent]] = {}
     waiting: list[type[BaseEvent]] = [BaseEvent]
     while waiting:
