@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import AbstractContextManager, aclosing, contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
 from types import TracebackType
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import (
@@ -32,9 +32,11 @@ from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.stream_context import SINKS
 from crewgraph.runtime.runs.metadata import without_labels
 from crewgraph.runtime.runs.retention import Retention, Trim
-from crewgraph.runtime.streaming.audience import Audience
 from crewgraph.runtime.tracebacks import shorten_tracebacks
 from crewgraph.schema import PlainDict
+
+if TYPE_CHECKING:
+    from crewgraph.runtime.streaming.audience import Audience
 
 __all__ = [
     "RUN_CONFIG",
@@ -270,7 +272,7 @@ class Run(Operation):
                 if (trim := self._due()) is not None:
                     trim.run()
 
-    def parts(self, audience: Audience) -> Generator[object]:
+    def parts(self, audience: "Audience") -> Generator[object]:
         """Run and yield the data of the custom stream as it is written."""
         write_outer = _writer()
         steps: Any = self.graph.stream(self.graph_input, self.config, **self._options(custom=True))
@@ -292,7 +294,7 @@ class Run(Operation):
             with self._watched(audience):
                 steps.close()
 
-    async def aparts(self, audience: Audience) -> AsyncGenerator[object]:
+    async def aparts(self, audience: "Audience") -> AsyncGenerator[object]:
         """Async face of `parts`."""
         require_async_methods(self.graph.checkpointer)
         write_outer = _writer()
@@ -317,7 +319,7 @@ class Run(Operation):
                 await steps.aclose()
 
     @contextmanager
-    def _watched(self, audience: Audience) -> Generator[None]:
+    def _watched(self, audience: "Audience") -> Generator[None]:
         """Enclose a step of the run; the surrounding context is restored before the reader's code continues."""
         before, notes = var_child_runnable_config.get(), NOTES.get()
         with audience.listening(), self._sharing():
@@ -401,7 +403,7 @@ def _writer() -> Callable[[object], None] | None:
 
 
 def _route(
-    written: list[object], audience: Audience, write_outer: Callable[[object], None] | None
+    written: list[object], audience: "Audience", write_outer: Callable[[object], None] | None
 ) -> Generator[object]:
     """Yield the items for the reader; pass the rest to the enclosing run."""
     for item in written:

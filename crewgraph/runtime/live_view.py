@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langgraph.errors import GraphBubbleUp
 
@@ -25,10 +25,15 @@ from crewgraph.events.people import HumanInputReceivedEvent, HumanInputRequested
 from crewgraph.events.stream_context import CONTEXT_LISTENERS
 from crewgraph.events.task import TaskCompletedEvent, TaskFailedEvent, TaskStartedEvent
 from crewgraph.events.tool import ToolUsageErrorEvent, ToolUsageFinishedEvent, ToolUsageStartedEvent
+from crewgraph.lazy import lazy
 from crewgraph.observe.notebook import UpdatedOutput, in_notebook
 from crewgraph.redaction import SecretRedactor
-from crewgraph.runtime.streaming.items import task_of
 from crewgraph.text import fill
+
+if TYPE_CHECKING:
+    from crewgraph.runtime.streaming.items import task_of
+else:
+    task_of = lazy("crewgraph.runtime.streaming.items:task_of")
 
 __all__ = ["LiveView", "live_view"]
 

@@ -1,14 +1,13 @@
 """The events of an agent's work, for a task or for the messages of a kickoff."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.core.effects import EffectFailed
 from crewgraph.core.replay import is_replayed
 from crewgraph.definitions.agent.agent import Agent, BaseAgent
 from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
-from crewgraph.definitions.agent.lite_agent import LiteAgentOutput
 from crewgraph.definitions.task.guardrail import HallucinationGuardrail, model_guardrail
 from crewgraph.definitions.task.task import Task
 from crewgraph.events.agent import (
@@ -24,15 +23,6 @@ from crewgraph.events.agent import (
 )
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
-from crewgraph.events.knowledge import (
-    KnowledgeEventBase,
-    KnowledgeQueryCompletedEvent,
-    KnowledgeQueryFailedEvent,
-    KnowledgeQueryStartedEvent,
-    KnowledgeRetrievalCompletedEvent,
-    KnowledgeRetrievalStartedEvent,
-    KnowledgeSearchQueryFailedEvent,
-)
 from crewgraph.events.llm import (
     ContextWindowSummarizationCompletedEvent,
     ContextWindowSummarizationFailedEvent,
@@ -46,8 +36,16 @@ from crewgraph.events.people import (
     LLMGuardrailStartedEvent,
 )
 from crewgraph.events.tool import ToolUsageErrorEvent
+from crewgraph.lazy import lazy_module
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
+
+if TYPE_CHECKING:
+    from crewgraph.definitions.agent.lite_agent import LiteAgentOutput
+    from crewgraph.events import knowledge as knowledge_events
+    from crewgraph.events.knowledge import KnowledgeEventBase
+else:
+    knowledge_events = lazy_module("crewgraph.events.knowledge")
 
 __all__ = ["AgentReport", "KickoffReport", "KnowledgeReport"]
 
@@ -243,7 +241,7 @@ class KickoffReport(AgentReport):
         """The answer could not be converted to the structure asked for; its text is used."""
         _log.warning("%s: no structured output, the text is kept: %s", self._binding.where, problem)
 
-    def complete(self, output: LiteAgentOutput) -> None:
+    def complete(self, output: "LiteAgentOutput") -> None:
         """The agent has answered."""
         self._emit(LiteAgentExecutionCompletedEvent, agent_info=self._info, output=output.raw)
 
@@ -269,24 +267,24 @@ class KnowledgeReport:
 
     def begin(self, task_prompt: str) -> None:
         """The retrieval starts, with the writing of its query."""
-        self._emit(KnowledgeRetrievalStartedEvent)
-        self._emit(KnowledgeQueryStartedEvent, task_prompt=task_prompt)
+        self._emit(knowledge_events.KnowledgeRetrievalStartedEvent)
+        self._emit(knowledge_events.KnowledgeQueryStartedEvent, task_prompt=task_prompt)
 
     def query_written(self, query: str) -> None:
         """The query is written."""
-        self._emit(KnowledgeQueryCompletedEvent, query=query)
+        self._emit(knowledge_events.KnowledgeQueryCompletedEvent, query=query)
 
     def query_failed(self, error: str) -> None:
         """No query could be written; the task's own text is used."""
         _log.warning(
             "%s: no query could be written, its knowledge is searched for the text of the task: %s", self._where, error
         )
-        self._emit(KnowledgeQueryFailedEvent, error=error)
+        self._emit(knowledge_events.KnowledgeQueryFailedEvent, error=error)
 
     def search_failed(self, query: str, error: str) -> None:
         """Knowledge could not be searched; the work continues without it."""
         _log.warning("%s: its knowledge could not be searched, it continues without: %s", self._where, error)
-        self._emit(KnowledgeSearchQueryFailedEvent, query=query, error=error)
+        self._emit(knowledge_events.KnowledgeSearchQueryFailedEvent, query=query, error=error)
 
     def retrieved(self, query: str, from_agent: str, from_crew: str) -> None:
         """The search is done, in the agent's knowledge and in the crew's."""
@@ -297,8 +295,8 @@ class KnowledgeReport:
                 from_crew or None,
             )
         retrieved = "\n\n".join(filter(None, (from_agent, from_crew)))
-        self._emit(KnowledgeRetrievalCompletedEvent, query=query, retrieved_knowledge=retrieved)
+        self._emit(knowledge_events.KnowledgeRetrievalCompletedEvent, query=query, retrieved_knowledge=retrieved)
 
-    def _emit(self, event: type[KnowledgeEventBase], **fields: Any) -> None:
+    def _emit(self, event: "type[KnowledgeEventBase]", **fields: Any) -> None:
         if crewai_event_bus.wants(event) and not is_replayed():
             crewai_event_bus.emit(self._agent, event(from_task=self._task, from_agent=self._agent, **fields))

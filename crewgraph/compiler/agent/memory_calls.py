@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langgraph.config import get_store
 from langgraph.errors import GraphBubbleUp
@@ -15,16 +15,17 @@ from crewgraph.core.loops.bridge import call
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.task.task import Task
-from crewgraph.events.knowledge import (
-    MemoryRetrievalCompletedEvent,
-    MemoryRetrievalFailedEvent,
-    MemoryRetrievalStartedEvent,
-)
+from crewgraph.lazy import lazy_module
 from crewgraph.memory.contextual import MAX_LATEST, format_memories, memory_query, memory_texts
 from crewgraph.memory.events import MEMORY_CALLER, emit_memory_event, save_with_events, search_with_events
 from crewgraph.memory.storage import RUN_STORE, RAGStorage
 from crewgraph.prompts.book import Book
 from crewgraph.schema import Metadata, PlainDict
+
+if TYPE_CHECKING:
+    from crewgraph.events import knowledge as knowledge_events
+else:
+    knowledge_events = lazy_module("crewgraph.events.knowledge")
 
 __all__ = [
     "CREW_WITHOUT_MEMORY",
@@ -168,7 +169,7 @@ def search_memories(
     """
     query = memory_query(description, context)
     source = "agent" if user.task is not None else "agent_kickoff"
-    user.emit(MemoryRetrievalStartedEvent, source_type=source)
+    user.emit(knowledge_events.MemoryRetrievalStartedEvent, source_type=source)
     started = time.perf_counter()
     texts: dict[str, list[str]] = {}
     failed: dict[str, str] = {}
@@ -182,10 +183,13 @@ def search_memories(
     text = format_memories(texts, book)
     milliseconds = (time.perf_counter() - started) * 1000
     if failed and not texts:
-        user.emit(MemoryRetrievalFailedEvent, source_type=source, error="; ".join(failed.values()))
+        user.emit(knowledge_events.MemoryRetrievalFailedEvent, source_type=source, error="; ".join(failed.values()))
     else:
         user.emit(
-            MemoryRetrievalCompletedEvent, source_type=source, memory_content=text, retrieval_time_ms=milliseconds
+            knowledge_events.MemoryRetrievalCompletedEvent,
+            source_type=source,
+            memory_content=text,
+            retrieval_time_ms=milliseconds,
         )
     return {"text": text, "failed": failed, "texts": texts}
 

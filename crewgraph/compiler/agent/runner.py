@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel
 
@@ -14,7 +14,6 @@ from crewgraph.compiler.agent.event_tool import EventTool, FailingTool
 from crewgraph.compiler.agent.events import AgentReport, KnowledgeReport
 from crewgraph.compiler.agent.executor import run_executor
 from crewgraph.compiler.agent.knowledge import KnowledgeQuery, has_knowledge, query_knowledge
-from crewgraph.compiler.agent.memory import Recollection
 from crewgraph.compiler.agent.memory_calls import MemoryUser
 from crewgraph.compiler.agent.models import controllers_of
 from crewgraph.compiler.agent.people import Asker
@@ -35,13 +34,21 @@ from crewgraph.definitions.agent.planning import PlanningConfig, TodoList
 from crewgraph.definitions.placeholders import split_at_slot
 from crewgraph.errors import TimeLimitReached
 from crewgraph.extensions import extension
+from crewgraph.lazy import lazy
 from crewgraph.llm.structure import structured_model
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.overrides import override_of
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import extract_json
 from crewgraph.tools.failure import ToolFailureRecord
-from crewgraph.tools.memory import RecallMemoryTool, RememberTool
+
+if TYPE_CHECKING:
+    from crewgraph.compiler.agent.memory import Recollection
+    from crewgraph.tools.memory import RecallMemoryTool, RememberTool
+else:
+    RecallMemoryTool = lazy("crewgraph.tools.memory:RecallMemoryTool")
+    RememberTool = lazy("crewgraph.tools.memory:RememberTool")
+    Recollection = lazy("crewgraph.compiler.agent.memory:Recollection")
 
 __all__ = ["AgentRunner", "Refused"]
 

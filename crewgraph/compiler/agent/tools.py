@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
@@ -24,6 +24,7 @@ from crewgraph.definitions.agent.adapters import LangGraphAgentAdapter
 from crewgraph.definitions.task.task import Task
 from crewgraph.errors import CompileError
 from crewgraph.extensions import extension
+from crewgraph.lazy import lazy
 from crewgraph.llm.capabilities import input_modalities
 from crewgraph.llm.structure import structured_model
 from crewgraph.memory.memory import MemoryReads
@@ -31,8 +32,12 @@ from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
 from crewgraph.schema import PlainMapping
 from crewgraph.text import slug
-from crewgraph.tools.memory import create_memory_tools
 from crewgraph.tools.use import GuardedTool
+
+if TYPE_CHECKING:
+    from crewgraph.tools.memory import create_memory_tools
+else:
+    create_memory_tools = lazy("crewgraph.tools.memory:create_memory_tools")
 
 __all__ = ["AgentResources", "memory_tools"]
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crewgraph.compiler.agent.delegation import Delegation, DelegationTeam
 from crewgraph.compiler.agent.dialogue import Dialogue
@@ -26,12 +26,17 @@ from crewgraph.core.effects import Body, Call, Notify
 from crewgraph.core.messages import Message
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.agent.delegation_tools import DEFAULT_MAX_DELEGATIONS, CoworkerTool
-from crewgraph.definitions.task.delegated import DelegatedTask
+from crewgraph.lazy import lazy
 from crewgraph.llm.conversation import openai_messages
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.overrides import override_of, overrides_any
 from crewgraph.prompts.book import Book
 from crewgraph.schema import PlainDict, PlainMapping
+
+if TYPE_CHECKING:
+    from crewgraph.definitions.task.delegated import DelegatedTask
+else:
+    DelegatedTask = lazy("crewgraph.definitions.task.delegated:DelegatedTask")
 
 __all__ = ["TaskRunner"]
 

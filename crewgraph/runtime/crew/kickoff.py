@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
@@ -76,10 +76,12 @@ from crewgraph.runtime.run_target import RunPlace, run_place
 from crewgraph.runtime.runs.index import crew_question
 from crewgraph.runtime.runs.metadata import CREW_GRANULARITY, crew_labels
 from crewgraph.runtime.runs.retention import Retention
-from crewgraph.runtime.streaming.crew_audience import CrewAudience
 from crewgraph.runtime.tracebacks import drop_graph_notes, note_once
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.storage.claims.keepers import claim_keeper
+
+if TYPE_CHECKING:
+    from crewgraph.runtime.streaming.crew_audience import CrewAudience
 
 __all__ = [
     "CrewRun",
@@ -140,7 +142,7 @@ def kickoff_program(
     crew: Crew,
     inputs: Inputs | None,
     options: RunOptions,
-    audience: CrewAudience | None = None,
+    audience: "CrewAudience | None" = None,
 ) -> Program[CrewOutput]:
     """Return a kickoff as a program; the audience is notified of its start here, and then by events."""
     if options.config is not None:
@@ -158,7 +160,7 @@ def _start(
     crew: Crew,
     inputs: Inputs | None,
     options: RunOptions,
-    audience: CrewAudience | None,
+    audience: "CrewAudience | None",
     resources: RunResources,
 ) -> Program[CrewOutput]:
     try:
