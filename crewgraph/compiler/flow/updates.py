@@ -15,6 +15,7 @@ from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.running import Parked
 from crewgraph.compiler.flow.saving import save_pending, save_state, take_pending
 from crewgraph.compiler.flow.scheduler import MethodEnd
+from crewgraph.core.plain import plain
 from crewgraph.core.pregel import place_of
 from crewgraph.definitions.flow.checkpoints import run_extension
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult
@@ -99,7 +100,7 @@ def question_update(run: FlowRun, config: RunnableConfig) -> Any:
     """Put the questions that the run waits for to the graph around; what is answered."""
     save_pending(run)
     questions = list(run.parked.values())
-    answers = interrupt({"questions": questions, **flow_inbox_fields(questions)})
+    answers = interrupt({"questions": questions, **flow_inbox_fields([plain(run.revived(item)) for item in questions])})
     take_pending(run, place_of(config).task)
     return answers
 
