@@ -70,3 +70,15 @@ print(len(threads))
 """
     )
     assert told == "24\n"
+
+
+def test_the_union_of_all_events_has_those_that_nothing_else_has_loaded():
+    told = python(
+        """
+from typing import get_args
+from crewgraph_compat.stand_ins.events import EventTypes
+print(*sorted(kind.__name__ for kind in get_args(EventTypes)))
+"""
+    )
+    assert {"FlowPlotEvent", "MCPToolExecutionStartedEvent", "TaskStartedEvent"} <= {*told.split()}
+    assert len(told.split()) > 100

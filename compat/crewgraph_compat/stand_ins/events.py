@@ -197,10 +197,11 @@ def build_execution_plan(
 AgentMeta: Any = type(Agent)
 """The metaclass of agents."""
 
-_EVENTS = [one for one in vars(events).values() if isinstance(one, type) and issubclass(one, BaseEvent)]
+_NAMED: list[Any] = [getattr(events, name) for name in events.__all__]  # each is loaded by its name
+_EVENTS = [kind for kind in _NAMED if isinstance(kind, type) and issubclass(kind, BaseEvent)]
 
 _union: Any = Union
-EventTypes: Any = _union[tuple(one for one in _EVENTS if one is not BaseEvent)]
+EventTypes: Any = _union[tuple(kind for kind in _EVENTS if kind is not BaseEvent)]
 """Any event."""
 
 i18n = I18N()
