@@ -20,11 +20,38 @@ PROGRESS = "crewgraph_progress"
 """The key in `configurable` of a dict that receives what each body of a `BodyChain` wrote, for runs that end before the last."""
 
 
-class BodyNode(Runnable[Any, Any]):
-    """Runs `body(state)` and returns its state update.
+class _Node(Runnable[Any, Any]):
+    """A node that runs a program, sync or async, and returns its state update.
 
     It is a Runnable rather than a function, because LangGraph disassembles a node's function in search of graphs that it might
     call, which is a third of the cost of compiling. It opens no run in the trace: LangGraph opens that of the node.
+    """
+
+    def update(self, input: Any, config: RunnableConfig) -> Program[object]:
+        """Return the program of the node for an input."""
+        raise NotImplementedError
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: object) -> Any:
+        config = ensure_config(config) if config is None else config
+        if enclosing_resources() is not None:
+            return drive(self._program(input, config))
+        with closing_resources():
+            return drive(self._program(input, config))
+
+    async def ainvoke(self, input: object, config: RunnableConfig | None = None, **kwargs: object) -> Any:
+        config = ensure_config(config) if config is None else config
+        if enclosing_resources() is not None:
+            return await adrive(self._program(input, config))
+        with closing_resources():
+            return await adrive(self._program(input, config))
+
+    def _program(self, input: Any, config: RunnableConfig) -> Program[object]:
+        program, nodes = self.update(input, config), active_nodes()
+        return program if nodes is None else tracked_node(program, nodes)
+
+
+class BodyNode(_Node):
+    """Runs `body(state)` and returns its state update.
 
     Args:
         name: the node's name in drawings and traces.
@@ -46,31 +73,13 @@ class BodyNode(Runnable[Any, Any]):
         self.name, self.traced = name, traced
         self._body, self._stored, self._seals = body, stored, seals
 
-    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: object) -> Any:
-        config = ensure_config(config) if config is None else config
-        if enclosing_resources() is not None:
-            return drive(self._program(input, config))
-        with closing_resources():
-            return drive(self._program(input, config))
-
-    async def ainvoke(self, input: object, config: RunnableConfig | None = None, **kwargs: object) -> Any:
-        config = ensure_config(config) if config is None else config
-        if enclosing_resources() is not None:
-            return await adrive(self._program(input, config))
-        with closing_resources():
-            return await adrive(self._program(input, config))
-
-    def _program(self, input: Any, config: RunnableConfig) -> Program[object]:
-        program, nodes = self._update(input, config), active_nodes()
-        return program if nodes is None else tracked_node(program, nodes)
-
-    def _update(self, input: Any, config: RunnableConfig) -> Program[object]:
+    def update(self, input: Any, config: RunnableConfig) -> Program[object]:
         journal = Journal(config, stored=self._stored)
         update = yield from run_body(self._body(input), journal)
         return with_spent(update, journal.spent.record_fields) if self._seals else update
 
 
-class BodyChain(BodyNode):
+class BodyChain(_Node):
     """Runs the bodies of some nodes one after another, each with what those before it wrote, and returns all that they wrote.
 
     A step of the graph costs more than a short body does. Where nobody stores or watches a run, nobody sees its steps.
@@ -81,17 +90,17 @@ class BodyChain(BodyNode):
     """
 
     def __init__(self, name: str, links: Sequence[tuple[BodyNode, Metadata]]) -> None:
-        super().__init__(name, links[0][0]._body, stored=False)
+        self.name = name
         self._links = links
 
-    def _update(self, input: Any, config: RunnableConfig) -> Program[object]:
+    def update(self, input: Any, config: RunnableConfig) -> Program[object]:
         state: PlainDict = dict(input)
         around: PlainDict = dict(config.get("metadata") or {})
         written: PlainDict = (config.get("configurable") or {}).get(PROGRESS, {})
         step: int = around.get("langgraph_step", 1)
         for number, (node, metadata) in enumerate(self._links):
             of_node = {**around, **metadata, "langgraph_node": node.name, "langgraph_step": step + number}
-            update: Any = yield from node._update(state, {**config, "metadata": of_node})
+            update: Any = yield from node.update(state, {**config, "metadata": of_node})
             state.update(update)
             written.update(update)
         return dict(written)

@@ -80,10 +80,23 @@ def _field_names(record: type[Any]) -> set[str]:
     return {field.name for field in fields(record)}
 
 
-_TASK_FIELDS = {
-    *("name", "input", "proc", "writes", "config", "triggers", "retry_policy", "cache_key", "id", "path", "writers"),
-    *("subgraphs", "timeout"),
-}
+_TASK_FIELDS = set(
+    [
+        "name",
+        "input",
+        "proc",
+        "writes",
+        "config",
+        "triggers",
+        "retry_policy",
+        "cache_key",
+        "id",
+        "path",
+        "writers",
+        "subgraphs",
+        "timeout",
+    ]
+)
 
 supports_step_channels = _uses(
     PregelLoop.after_tick,
@@ -114,7 +127,6 @@ supports_direct_input = (
     and tuple(inspect.signature(ChannelWrite._write).parameters) == ("self", "input", "config")  # pyright: ignore[reportPrivateUsage]
 )
 """Whether the input of the installed LangGraph's graphs can be handed on without a step of its own."""
-
 
 supports_unsaved_steps = tuple(inspect.signature(PregelLoop._put_checkpoint).parameters) == ("self", "metadata")  # pyright: ignore[reportPrivateUsage]
 """Whether steps of the installed LangGraph that nobody saves can do without a checkpoint."""

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.runnables import RunnableConfig
+from langgraph._internal import _constants
 from langgraph.channels.any_value import AnyValue
 from langgraph.channels.topic import Topic
 from langgraph.channels.untracked_value import UntrackedValue
@@ -343,6 +344,11 @@ def test_the_installed_langgraph_is_as_expected():
     assert supersteps.supports_single_attempts
     assert supersteps.supports_step_channels
     assert supersteps.supports_unsaved_steps
+    assert {name: getattr(supersteps, name) for name in ("_PULL", "_RUNTIME", "_SEND")} == {
+        "_PULL": _constants.PULL,
+        "_RUNTIME": _constants.CONFIG_KEY_RUNTIME,
+        "_SEND": _constants.CONFIG_KEY_SEND,
+    }
 
 
 def test_langgraphs_own_methods_are_untouched():

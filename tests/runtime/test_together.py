@@ -112,13 +112,12 @@ def test_what_was_done_before_a_failure_is_known(nodes: list[Any], mode: Mode):
     assert not any("all tasks" in note for note in getattr(failed.value, "__notes__", ()))
 
 
-def test_a_budget_that_is_used_up_leaves_the_outputs_so_far(nodes: list[Any], mode: Mode):
+@pytest.mark.parametrize(("most", "done"), [(1, 0), (300, 1), (500, 2)])
+def test_a_budget_that_is_used_up_leaves_the_outputs_so_far(nodes: list[Any], mode: Mode, most: int, done: int):
     with pytest.raises(BudgetExceeded) as exceeded:
-        mode.kickoff(_crew(nodes, max_tokens=1), checkpointer=False)
+        mode.kickoff(_crew(nodes, max_tokens=most), checkpointer=False)
     assert exceeded.value.output is not None
-    assert [task.raw for task in exceeded.value.output.tasks_output] == [
-        task.raw for task in exceeded.value.output.tasks_output if task.raw
-    ]
+    assert [task.raw for task in exceeded.value.output.tasks_output] == ["LAKE"] * done
 
 
 def test_conditional_and_asynchronous_tasks_keep_their_nodes(nodes: list[Any], mode: Mode):
