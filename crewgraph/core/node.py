@@ -17,7 +17,7 @@ from crewgraph.schema import Metadata, PlainDict
 __all__ = ["PROGRESS", "BodyChain", "BodyNode"]
 
 PROGRESS = "crewgraph_progress"
-"""The key in `configurable` of a dict that receives what each body of a `BodyChain` wrote, for runs that end before the last."""
+"""The key in `configurable` of a dict that collects the updates of a `BodyChain`, so that a failed run keeps them."""
 
 
 class _Node(Runnable[Any, Any]):
@@ -80,9 +80,9 @@ class BodyNode(_Node):
 
 
 class BodyChain(_Node):
-    """Runs the bodies of some nodes one after another, each with what those before it wrote, and returns all that they wrote.
+    """Runs the bodies of several nodes in sequence, each with the updates of those before it; returns all updates.
 
-    A step of the graph costs more than a short body does. Where nobody stores or watches a run, nobody sees its steps.
+    For runs that are neither stored nor observed, in which a superstep would cost more than a short body.
 
     Args:
         name: the node's name.

@@ -39,7 +39,7 @@ from crewgraph.core.checkpoint_ids import move_past
 from crewgraph.core.claims import CLAIM, ClaimKeeper, ThreadClaim, claim_in
 from crewgraph.core.interruption import PATIENCE, end_with_main_thread
 from crewgraph.core.pregel import trace_on_demand
-from crewgraph.core.supersteps import NodeRunner, StepsOnDemand, with_globals
+from crewgraph.core.supersteps import LeanLoop, NodeRunner, with_globals
 from crewgraph.schema import PlainMapping
 
 __all__ = ["InlineGraph", "InlineSaver", "Save", "supported"]
@@ -179,14 +179,14 @@ class _PoolOnDemand(BackgroundExecutor):
                 claim.close_after(left)
 
 
-class _SyncLoop(_Saves, StepsOnDemand, SyncPregelLoop):  # pyright: ignore[reportIncompatibleVariableOverride]
+class _SyncLoop(_Saves, LeanLoop, SyncPregelLoop):  # pyright: ignore[reportIncompatibleVariableOverride]
     def __enter__(self) -> Any:
         claim = None if self.is_nested or not self.checkpointer else _claim_in(self.config, self.checkpointer)
         try:
             if self.checkpointer and (address := self._latest()) is not None:
                 _move_past(self.checkpointer.get_tuple(address))
             entered = _enter(self)
-            if self.hand_input_on() and self.checkpointer and self.durability == "sync":
+            if self.apply_input() and self.checkpointer and self.durability == "sync":
                 self._put_checkpoint_fut.result()
         except BaseException:
             self.stack.__exit__(
@@ -228,7 +228,7 @@ class _SyncLoop(_Saves, StepsOnDemand, SyncPregelLoop):  # pyright: ignore[repor
         return _SAVED
 
 
-class _AsyncLoop(_Saves, StepsOnDemand, AsyncPregelLoop):  # pyright: ignore[reportIncompatibleVariableOverride]
+class _AsyncLoop(_Saves, LeanLoop, AsyncPregelLoop):  # pyright: ignore[reportIncompatibleVariableOverride]
     _last: "asyncio.Future[None] | None" = None
 
     async def __aenter__(self) -> Any:
@@ -237,7 +237,7 @@ class _AsyncLoop(_Saves, StepsOnDemand, AsyncPregelLoop):  # pyright: ignore[rep
             if self.checkpointer and (address := self._latest()) is not None:
                 _move_past(await self.checkpointer.aget_tuple(address))
             entered = await super().__aenter__()
-            if self.hand_input_on() and self.checkpointer and self.durability == "sync":
+            if self.apply_input() and self.checkpointer and self.durability == "sync":
                 await cast("asyncio.Future[None]", self._put_checkpoint_fut)
         except BaseException:
             await self.stack.__aexit__(*sys.exc_info())

@@ -1,17 +1,16 @@
-"""LangGraph's supersteps, without what a step of a plain graph does not need.
+"""Cheaper supersteps for plain graphs.
 
-Each step pays for things that few graphs use. Some are left out where the result is the same:
+Every LangGraph step pays for features that few graphs use. Four of them are skipped where the result is the same:
 
-- *The step of the input.* The node `__start__` only hands a graph's input to its channels. Its writes are made and applied as
-  the graph begins, without a task, a config and a runner for it. The rows of the checkpointer are the same.
-- *Telling channels of a step.* After each step LangGraph tells all channels that were not written into, although those of a
-  state ignore it: a run of a thousand tasks spends most of its time there. Here those are told that may change.
-- *Attempts.* A node without retry policy and timeout runs without the bookkeeping of attempts. What it raises is given to
-  LangGraph's own function, which decides.
-- *Checkpoints that nobody stores.*
+- *The input step.* `__start__` only copies a graph's input to its channels. Its writes are applied when the loop starts, without
+  scheduling a task. The stored checkpoints are the same.
+- *Notifying channels.* After each step LangGraph notifies every channel that was not written to, although state channels ignore
+  it; a run of a thousand tasks spends most of its time there. Only channels that may change are notified here.
+- *Retry bookkeeping.* A node without a retry policy or timeout runs once. LangGraph's own function handles what it raises.
+- *Checkpoints of runs that are not stored.*
 
-The methods are LangGraph's with other globals (`with_globals`). `tests/core/test_supersteps.py` holds what this relies on;
-where the installed LangGraph does not have it, that part is LangGraph's own.
+The methods are LangGraph's, rebound to other globals (`with_globals`). `tests/core/test_supersteps.py` checks what this relies
+on; if the installed LangGraph differs, its own code runs instead.
 """
 
 import inspect
@@ -40,9 +39,9 @@ else:
     PregelLoop, PregelRunner = _loop.PregelLoop, _runner.PregelRunner
 
 __all__ = [
+    "LeanLoop",
     "NodeRunner",
     "StepChannels",
-    "StepsOnDemand",
     "supports_direct_input",
     "supports_single_attempts",
     "supports_step_channels",
@@ -133,30 +132,30 @@ supports_unsaved_steps = tuple(inspect.signature(PregelLoop._put_checkpoint).par
 
 
 class StepChannels(dict[str, BaseChannel[Any, Any, Any]]):
-    """A graph's channels, which knows those that a step can change without a write.
+    """A graph's channels, with a record of those that a step may change without writing to them.
 
-    `LastValue` ignores a step, and an `EphemeralValue` is emptied by the first step that does not write into it. So the channels
-    to tell are those that the step before has changed, and all of other kinds.
+    `LastValue` ignores steps, and an `EphemeralValue` is cleared by the first step that does not write to it. So only
+    channels changed by the previous step, and channels of other types, need to be notified.
     """
 
     def __init__(self, channels: Mapping[str, BaseChannel[Any, Any, Any]]) -> None:
         super().__init__(channels)
         self._others = [name for name, channel in channels.items() if type(channel) not in (LastValue, EphemeralValue)]
-        self._noticing = _Noticing(channels)
+        self._sensitive = _StepSensitive(channels)
 
     def apply_writes(self, *args: Any) -> set[str]:
         """Apply the writes of a step as LangGraph's function does; `args` are its arguments behind the channels."""
         checkpoint, *others = args
-        updated = _algo.apply_writes(checkpoint, self._noticing, *others)
-        self._noticing.names = (*self._others, *updated.difference(self._others))
+        updated = _algo.apply_writes(checkpoint, self._sensitive, *others)
+        self._sensitive.names = (*self._others, *updated.difference(self._others))
         return updated
 
 
-class _Noticing(dict[str, BaseChannel[Any, Any, Any]]):
-    """All channels by name; iterating names those to tell of a step."""
+class _StepSensitive(dict[str, BaseChannel[Any, Any, Any]]):
+    """All channels by name; iterating yields only those to notify of a step."""
 
     names: Sequence[str] | None = None
-    """None before the first step: a checkpoint does not say which channels the step before it has changed."""
+    """None before the first step, because a checkpoint does not record which channels its step changed."""
 
     def __iter__(self) -> Iterator[str]:
         return super().__iter__() if self.names is None else iter(self.names)
@@ -168,8 +167,8 @@ def _apply_writes(checkpoint: Any, channels: Any, *args: Any) -> set[str]:
     return _algo.apply_writes(checkpoint, channels, *args)
 
 
-class StepsOnDemand(PregelLoop):
-    """The part of LangGraph's loop that is replaced; the loops of `saving.py` have it before LangGraph's."""
+class LeanLoop(PregelLoop):
+    """The overridden part of LangGraph's loop; a base of the loops in `saving.py`."""
 
     if supports_step_channels:
         after_tick = with_globals(PregelLoop.after_tick, _loop, apply_writes=_apply_writes)
@@ -189,9 +188,9 @@ class StepsOnDemand(PregelLoop):
             self.checkpoint_metadata = metadata
             self.step += 1
 
-    def hand_input_on(self) -> bool:
-        """Make the step of the input, which only hands it to the channels. False if it has to be run as the others are."""
-        if not supports_direct_input or self.updated_channels != {START} or not self._can_hand_input_on():
+    def apply_input(self) -> bool:
+        """Apply the graph's input without running `__start__` as a node; return False if it has to run."""
+        if not supports_direct_input or self.updated_channels != {START} or not self._can_apply_input():
             return False
         writes: deque[tuple[str, Any]] = deque()
         config: RunnableConfig = {"configurable": {_SEND: writes.extend}}
@@ -235,8 +234,8 @@ class StepsOnDemand(PregelLoop):
         config: RunnableConfig = {"tags": [*(node.tags or ())]}
         return PregelExecutableTask(START, None, proc, writes, config, (START,), (), None, task_id, path)
 
-    def _can_hand_input_on(self) -> bool:
-        """Whether nobody sees the step, nothing is left of an earlier one, and the node does nothing but write."""
+    def _can_apply_input(self) -> bool:
+        """Whether the step is unobserved, no earlier work is pending, and `__start__` does nothing but write."""
         node: Any = self.nodes.get(START)
         stream = self.stream
         return (
@@ -255,7 +254,7 @@ class StepsOnDemand(PregelLoop):
 
 
 class _Raising(Runnable[Any, Any]):
-    """A node in the state in which an attempt has left it: its writes are made, and it raises."""
+    """Stands in for a node whose attempt has failed: restores its writes and raises its error."""
 
     def __init__(self, task: PregelExecutableTask, error: BaseException) -> None:
         self._task, self._writes = task, [*task.writes]
@@ -320,7 +319,7 @@ async def _arun_once(
 
 
 class NodeRunner(PregelRunner):
-    """LangGraph's runner of nodes, for which a plain node has one attempt."""
+    """LangGraph's node runner, without retry bookkeeping for nodes that never retry."""
 
     if supports_single_attempts:
         tick = with_globals(PregelRunner.tick, _runner, run_with_retry=_run_once)

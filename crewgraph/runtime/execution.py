@@ -198,7 +198,7 @@ class Run(Operation):
 
     Updates are collected as they arrive, because reading the whole state after each step would slow steps down with the
     number of tasks. A run inside a node that runs again (`again`) may be partly done; that part is in its first values.
-    `channels` are the channels to collect, if not the graph's output. `together` says that tasks may share a node, which then
+    `channels` are the channels to collect, if not the graph's output. `merged` says that tasks may share a node, which then
     hands over what each wrote.
     """
 
@@ -215,13 +215,13 @@ class Run(Operation):
         retention: Retention | None = None,
         channels: Sequence[str] | None = None,
         resources: RunResources | None = None,
-        together: bool = False,
+        merged: bool = False,
     ) -> None:
         around = var_child_runnable_config.get()
         if detached and around is not None:
             config = {**config, "configurable": {**shared_runtime(around), **(config.get("configurable") or {})}}
         self.written: dict[str, object] = {}
-        if together:
+        if merged:
             config = {**config, "configurable": {**(config.get("configurable") or {}), PROGRESS: self.written}}
         self.graph, self.graph_input, self.config, self.detached = graph, graph_input, config, detached
         self._resources = resources

@@ -201,13 +201,13 @@ CHAIN: Drawn = ((("plain",), ("writes a word",), ("plain",)), False, False)
 def begun(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
     """Whether each run that began has handed its input on by itself."""
     told: list[bool] = []
-    hand_on = supersteps.StepsOnDemand.hand_input_on
+    hand_on = supersteps.LeanLoop.apply_input
 
-    def noted(loop: supersteps.StepsOnDemand) -> bool:
+    def noted(loop: supersteps.LeanLoop) -> bool:
         told.append(hand_on(loop))
         return told[-1]
 
-    monkeypatch.setattr(supersteps.StepsOnDemand, "hand_input_on", noted)
+    monkeypatch.setattr(supersteps.LeanLoop, "apply_input", noted)
     yield told
 
 

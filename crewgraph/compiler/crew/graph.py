@@ -90,8 +90,8 @@ def parallel_group(tasks: Sequence[TaskBinding], position: int) -> Sequence[Task
 _TOGETHER = "all tasks"  # the space keeps it apart from names of tasks
 
 
-def _simply_follow(tasks: Sequence[TaskBinding]) -> bool:
-    """Whether there are several tasks, and each runs when the one before it has ended, whatever came of it."""
+def _is_linear(tasks: Sequence[TaskBinding]) -> bool:
+    """Whether there are several tasks that run one after another, unconditionally."""
     return len(tasks) > 1 and not any(
         bound.task.async_execution or isinstance(bound.task, ConditionalTask) for bound in tasks
     )
@@ -248,8 +248,8 @@ class Granularity:
     channels: Mapping[str, object] = field(default_factory=dict[str, object])
     """Channels beside the inputs and those of tasks, with their types."""
 
-    together: bool = False
-    """Whether tasks that simply follow each other share a node, for runs whose steps nobody stores or watches."""
+    merged: bool = False
+    """Whether the tasks of a linear crew share a node, for runs that are neither stored nor observed."""
 
     def node(self, assignment: TaskBinding, sources: Sequence[str]) -> Any:
         """Return the node of a task that reads some channels."""
@@ -265,7 +265,7 @@ class Granularity:
         return BodyNode(assignment.slug, body, stored=self.stored, seals=True, traced=_traced_update)
 
     def chain(self, tasks: Sequence[TaskBinding]) -> Any:
-        """Return the node of tasks that simply follow each other."""
+        """Return the node that runs all tasks of a linear crew."""
         return BodyChain(_TOGETHER, [(self.node(assignment, ()), task_metadata(assignment)) for assignment in tasks])
 
     def planning(self, planning: TaskBinding, tasks: Sequence[TaskBinding]) -> Any:
@@ -335,7 +335,7 @@ def crew_graph(
         output_schema=schema("CrewResult", outputs, form.channels),
         context_schema=form.context_schema,
     )
-    if planning is None and form.together and _simply_follow(tasks):
+    if planning is None and form.merged and _is_linear(tasks):
         graph.add_node(_TOGETHER, form.chain(tasks), input_schema=schema(_TOGETHER, [INPUTS]))
         graph.add_edge(START, _TOGETHER)
         graph.add_edge(_TOGETHER, END)

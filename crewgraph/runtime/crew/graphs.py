@@ -80,14 +80,14 @@ def compile_crew(
     return metered(compiled, crew, replace(given, channels=frozenset(states), conversed=placeholder), run_name)
 
 
-def graph_of(crew: Crew, checkpointer: Any, granularity: str = "task", *, together: bool = False) -> CrewGraph:
+def graph_of(crew: Crew, checkpointer: Any, granularity: str = "task", *, merged: bool = False) -> CrewGraph:
     """Return the graph that runs a crew, cached until anything it is made of changes.
 
     Args:
         crew: the crew.
         checkpointer: where its runs are stored.
         granularity: what has a node: "task" or "step".
-        together: whether nobody sees the steps of its runs, so that tasks which simply follow each other may share one.
+        merged: whether the tasks of a linear crew may share a node, because the run is neither stored nor observed.
 
     Raises:
         CompileError: the crew cannot become a graph.
@@ -96,13 +96,13 @@ def graph_of(crew: Crew, checkpointer: Any, granularity: str = "task", *, togeth
     _refuse_in_training(crew)
     # The checkpointer is held by the graph that is kept, so its id is not given to another one meanwhile.
     lessons = training_data_of(crew)
-    key: Hashable = (crew_graph_key(crew), crew_plan_key(crew), lessons, id(checkpointer), granularity, together)
+    key: Hashable = (crew_graph_key(crew), crew_plan_key(crew), lessons, id(checkpointer), granularity, merged)
     cached: CrewGraph | None = crew.kept.get(key)
     if cached is None:
         tasks = _bind_with_lessons(crew, lessons)
         planning = planning_binding(crew, tasks)
         form = Granularity(
-            granularity=_checked_granularity(granularity), stored=checkpointer is not False, together=together
+            granularity=_checked_granularity(granularity), stored=checkpointer is not False, merged=merged
         )
         graph = crew_graph(crew, tasks, form, planning)
         compiled = graph.compile(checkpointer=checkpointer)

@@ -332,11 +332,11 @@ class CrewRun:
         self, crew: Crew, place: RunPlace, granularity: str, resources: RunResources, *, watched: bool = True
     ) -> None:
         self.crew, self.granularity, self.resources = crew, granularity, resources
-        self._together = place.checkpointer is False and granularity == "task" and not watched
-        compiled = graph_of(crew, place.checkpointer, granularity, together=self._together)
+        self._merged = place.checkpointer is False and granularity == "task" and not watched
+        compiled = graph_of(crew, place.checkpointer, granularity, merged=self._merged)
         self.place = place_to_ask(place, compiled.tasks)
         if self.place is not place:
-            self._together = False
+            self._merged = False
             place, compiled = self.place, graph_of(crew, self.place.checkpointer, granularity)
         self.graph, self.tasks, self.planning = compiled.graph, compiled.tasks, compiled.planning
         bindings = {id(work.agent): work for work in self.steps}.values()
@@ -471,7 +471,7 @@ class CrewRun:
                 retention=retention,
                 channels=None if self.planning is None else [self.planning.slug, *self.graph.output_channels],
                 resources=self.resources,
-                together=self._together,
+                merged=self._merged,
             )
             written = run.written
             return run

@@ -1,4 +1,4 @@
-"""Tasks of a run that nobody stores or watches share a step of the graph; nobody notices."""
+"""The tasks of a linear crew share a node in runs that are neither stored nor observed, with the same results."""
 
 from collections.abc import Callable
 from typing import Any, TypedDict
