@@ -1,9 +1,10 @@
-"""What a task, a tool cycle and a flow's method cost, counted in calls of crewgraph's own functions.
+"""What a task, a tool cycle and a flow's method cost, counted in calls of functions, and what they leave to be collected.
 
 Times depend on the machine, these counts on the code alone: a feature that every task would pay for, used or not, shows here
 first. A bound may be raised for something that every run needs; say so in the commit. Figures in time are in `benchmarks`.
 """
 
+import gc
 import sys
 import threading
 from collections.abc import Callable
@@ -121,6 +122,29 @@ def test_a_tool_cycle_costs_what_it_uses():
 
     run()
     assert len(own_calls(run)) / cycles <= 300
+
+
+@pytest.mark.parametrize("stored", [False, True], ids=["not stored", "stored"])
+def test_a_run_leaves_nothing_to_the_garbage_collector(tmp_path: Path, stored: bool):
+    @tool
+    def look(number: int) -> str:
+        """Look at a number."""
+        return f"seen {number}"
+
+    agent = Agent(role="Clerk", goal="Look", backstory="You look.", tools=[look], llm=Looking("free", 3), cache=False)
+    tasks = [Task(description=f"Look {n}", expected_output="A line", agent=agent) for n in range(3)]
+    crew = Crew(agents=[agent], tasks=tasks, cache=False)
+    checkpointer: Any = SqliteCheckpointer(tmp_path / "runs.db") if stored else False
+    for _ in range(2):
+        crew.kickoff(checkpointer=checkpointer)
+    gc.collect()
+    gc.disable()
+    try:
+        crew.kickoff(checkpointer=checkpointer)
+        left = gc.collect()
+    finally:
+        gc.enable()
+    assert left == 0
 
 
 def test_a_method_of_a_flow_costs_what_it_uses():

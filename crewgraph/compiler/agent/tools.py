@@ -111,7 +111,7 @@ class AgentResources:
         self.given_tools: list[object] = [*binding.given_tools]
         """Its tools as objects: those the user gave, and those of its MCP servers, once they are loaded."""
 
-        self._prepare = prepare or self.adapt
+        self._prepare = prepare
         self._fetched: Sequence[object] = ()
         self._is_loaded = self._is_assembled = False
 
@@ -160,7 +160,8 @@ class AgentResources:
         self.files = self._available_files(own)
         self.event_tools = self._with_own_tools(own) if self.executor is None else own
         offered = list(self.event_tools.items()) if self.executor is None and self.event_tools else []
-        self.tools = Toolbox({name: self._prepare(tool) for name, tool in offered})
+        prepare = self._prepare or self.adapt
+        self.tools = Toolbox({name: prepare(tool) for name, tool in offered})
         self.native_tools = self.executor is None and self.model.native_tools
         if not self.native_tools and getattr(self.agent, "middleware", None) and self.executor is None and self.tools:
             raise CompileError(

@@ -64,7 +64,10 @@ class TaskRunner:
         inputs: PlainMapping | None = None,
         depth: int = 0,
     ) -> None:
-        self.resources = AgentResources(assignment, book, assignment.task, briefing.files, self._with_delegation)
+        delegates = any(isinstance(tool.tool.source, CoworkerTool) for tool in assignment.tools.values())
+        # Only where it is needed: the reference back would leave all of this to the garbage collector.
+        prepare = self._with_delegation if delegates else None
+        self.resources = AgentResources(assignment, book, assignment.task, briefing.files, prepare)
         self.agent = AgentRunner(self.resources, briefing.role, report, usage, structure_of(assignment.task), inputs)
         self._inputs, self._depth, self._usage, self._book = inputs or {}, depth, usage, book
         self._assignment, self._briefing, self._task, self._report = assignment, briefing, assignment.task, report
