@@ -218,7 +218,7 @@ def test_garbage_never_raises(text: str):
 )
 def test_a_megabyte_of_garbage_is_given_up_soon(unit: str):
     text = unit * (1_000_000 // len(unit))
-    start = time.perf_counter()
+    start = time.thread_time()
     extract_json(text)
-    assert time.perf_counter() - start < 20  # measured: 0.2 to 2.5 s
+    assert time.thread_time() - start < 20  # measured: 0.2 to 2.5 s
     assert extract_json("[" * 5000 + "]" * 5000) is None

@@ -35,7 +35,7 @@ def test_not_asked_for():
 
 
 def run(folder: Path, *options: str) -> tuple[str, int]:
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "CREWGRAPH_STORAGE_DIR": str(folder / "storage")}
+    environment = {**os.environ, "CREWGRAPH_STORAGE_DIR": str(folder / "storage")}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0", *options]
     done = processes.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     return done.stdout + done.stderr, done.returncode
