@@ -107,13 +107,14 @@ def test_without_a_wish_there_is_no_file_and_nobody_listens(folder: Path, wish: 
 
 
 def test_runs_append_and_folders_are_made(folder: Path):
-    for name in ("deep/er/run.json", "deep/er/run.txt"):
-        made = logging_crew(name)
-        made.kickoff({"x": "one"})
-        made.kickoff({"x": "two"})
+    with crewai_event_bus.scoped_handlers():  # without those that other tests' imports have registered for good
+        for name in ("deep/er/run.json", "deep/er/run.txt"):
+            made = logging_crew(name)
+            made.kickoff({"x": "one"})
+            made.kickoff({"x": "two"})
+        assert not crewai_event_bus.wants(TaskStartedEvent)
     assert len(entries(folder / "deep/er/run.json")) == 8
     assert len((folder / "deep/er/run.txt").read_text("utf-8").splitlines()) == 8
-    assert not crewai_event_bus.wants(TaskStartedEvent)
 
 
 def test_a_json_file_is_valid_after_each_entry(folder: Path):
