@@ -233,7 +233,7 @@ def flags_of(call: ast.Call) -> int:
 # ---------------------------------------------------------------- the texts that suit a pattern worst
 CATEGORIES = {op.CATEGORY_DIGIT: "1", op.CATEGORY_SPACE: " ", op.CATEGORY_WORD: "a"}
 REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT)
-SAMPLES = 8
+SAMPLES = of(4, 8)  # beginnings of a pattern that are repeated, and followed by runs
 
 
 def member(code: Any, value: Any) -> str:
