@@ -49,6 +49,7 @@ __all__ = [
     "trace_on_demand",
     "untraced",
     "with_answers",
+    "within_call",
     "written_since_start",
 ]
 
@@ -212,6 +213,23 @@ def inside_effect(config: RunnableConfig, path: str) -> tuple[RunnableConfig, Us
 
     own: RunnableConfig = {**config, "configurable": changed}
     return own, used
+
+
+def within_call(config: RunnableConfig, call: str) -> RunnableConfig:
+    """Return a config whose nested graphs belong to one tool call of a node.
+
+    LangGraph numbers the graphs that a node runs in the order in which they begin. Tool calls beside each other begin in any
+    order, another one at each attempt, and a call would be continued with the run of another one. Inside an effect, graphs
+    are numbered by its path already.
+
+    Args:
+        call: what tells this call from the others of the node.
+    """
+    conf: PlainMapping = config.get("configurable") or {}
+    pad = conf.get(_SCRATCHPAD)
+    if pad is None or isinstance(pad.subgraph_counter, _ByPath):
+        return config
+    return {**config, "configurable": {**conf, _SCRATCHPAD: replace(pad, subgraph_counter=_ByPath(call))}}
 
 
 def counted(config: RunnableConfig, record: PlainMapping) -> None:

@@ -1,15 +1,20 @@
 """Crews and flows as tools of LangChain agents."""
 
 import inspect
+import json
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from langchain_core.messages import ToolCall
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import ensure_config
 from langchain_core.tools import StructuredTool
 from pydantic import BaseModel, TypeAdapter
 from pydantic.errors import PydanticUserError
 
 from crewgraph.compiler.crew.inputs import crew_input
 from crewgraph.compiler.task.binding import bind_tasks
+from crewgraph.core.pregel import within_call
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.errors import RunError
@@ -20,6 +25,24 @@ from crewgraph.tools.results import observation
 __all__ = ["crew_tool", "flow_tool"]
 
 _MOST = 800  # characters of a description
+
+
+class RunTool(StructuredTool):
+    """A tool that runs a crew or flow. Calls that a node makes at once keep their own runs, in whatever order they begin."""
+
+    def invoke(self, input: "str | PlainDict | ToolCall", config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        return super().invoke(input, _own_config(input, config), **kwargs)
+
+    async def ainvoke(self, input: "str | PlainDict | ToolCall", config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        return await super().ainvoke(input, _own_config(input, config), **kwargs)
+
+
+def _own_config(input: "str | PlainDict | ToolCall", config: RunnableConfig | None) -> RunnableConfig:
+    """Return the config of a call; one without an id, which is no tool call of a model, has the given config."""
+    config = ensure_config(config)
+    if isinstance(input, str) or input.get("type") != "tool_call" or not input.get("id"):
+        return config
+    return within_call(config, json.dumps([input["id"], input["name"], input["args"]], default=str, sort_keys=True))
 
 
 def crew_tool(crew: Crew, name: str | None, description: str | None) -> StructuredTool:
@@ -61,7 +84,7 @@ def _tool(
     run: Callable[..., Any],
     arun: Callable[..., Coroutine[Any, Any, Any]],
 ) -> StructuredTool:
-    return StructuredTool.from_function(
+    return RunTool.from_function(
         run,
         arun,
         name,

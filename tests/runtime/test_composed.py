@@ -1,6 +1,7 @@
 """Crews and flows as parts of LangChain programs: tools of agents, named nodes, runs with a caller's config."""
 
 import asyncio
+import threading
 from typing import Any
 
 import pytest
@@ -48,7 +49,7 @@ class Ledger:
         return crew(task("payment", clerk, description="Pay invoice <{invoice}>."), name="accounts: payable")
 
 
-def assistant(tools: list[Any], *calls: dict[str, Any], checkpointer: Any = None) -> Any:
+def assistant(tools: "list[Any] | ToolNode", *calls: dict[str, Any], checkpointer: Any = None) -> Any:
     """An agent by hand, which makes some tool calls at once and ends."""
 
     def model(state: MessagesState) -> dict[str, list[AnyMessage]]:
@@ -61,7 +62,7 @@ def assistant(tools: list[Any], *calls: dict[str, Any], checkpointer: Any = None
 
     graph = StateGraph(MessagesState)
     graph.add_node("model", model)
-    graph.add_node("tools", ToolNode(tools, handle_tool_errors=False))
+    graph.add_node("tools", tools if isinstance(tools, ToolNode) else ToolNode(tools, handle_tool_errors=False))
     graph.add_edge(START, "model")
     graph.add_conditional_edges("model", way, ["tools", END])
     graph.add_edge("tools", "model")
@@ -101,6 +102,69 @@ def test_questions_of_crews_that_are_tools_interrupt_the_graph_around_them(mode:
         asked += 1
         out = mode.invoke(graph, Command(resume={out["__interrupt__"][0].id: True}), config)
     assert (asked, sorted(ledger.paid)) == (2, ["A-1", "B-2"])
+    assert [message.content for message in out["messages"][2:]] == ["A-1 is paid", "B-2 is paid", "done"]
+
+
+class OneByOne:
+    """The tool calls of a node, one after the other: in the order of their ids at the first attempt, then in the reverse order."""
+
+    def __init__(self, *ids: str) -> None:
+        self.ids = ids
+        self.ended: list[str] = []
+        self.change = threading.Condition()
+
+    def before(self, call: str) -> set[str]:
+        """Return the calls that come before this one, at the attempt that is under way."""
+        first = len(self.ended) < len(self.ids)
+        order = self.ids if first else self.ids[::-1]
+        return set(order[: order.index(call)])
+
+    def may_begin(self, call: str) -> bool:
+        done = self.ended[len(self.ended) // len(self.ids) * len(self.ids) :]
+        return self.before(call) <= set(done)
+
+    def end(self, call: str) -> None:
+        with self.change:
+            self.ended.append(call)
+            self.change.notify_all()
+
+    def wrap(self, request: Any, execute: Any) -> Any:
+        call = request.tool_call["id"]
+        with self.change:
+            assert self.change.wait_for(lambda: self.may_begin(call), 30)
+        try:
+            return execute(request)
+        finally:
+            self.end(call)
+
+    async def awrap(self, request: Any, execute: Any) -> Any:
+        call = request.tool_call["id"]
+        async with asyncio.timeout(30):
+            while not self.may_begin(call):
+                await asyncio.sleep(0.005)
+        try:
+            return await execute(request)
+        finally:
+            self.end(call)
+
+
+def test_calls_beside_each_other_keep_their_runs_whichever_begins_first(mode: Mode):
+    ledger = Ledger()
+    order = OneByOne("A-1", "B-2")
+    tools = ToolNode(
+        [ledger.crew().as_tool("pay_invoice")],
+        handle_tool_errors=False,
+        wrap_tool_call=order.wrap,
+        awrap_tool_call=order.awrap,
+    )
+    calls = [{"name": "pay_invoice", "args": {"invoice": name}, "id": name} for name in order.ids]
+    graph = assistant(tools, *calls, checkpointer=InMemorySaver())
+    config: RunnableConfig = {"configurable": {"thread_id": "t"}}
+    asked = mode.invoke(graph, ASK, config)["__interrupt__"]
+    out = mode.invoke(graph, Command(resume={question.id: True for question in asked}), config)
+    while out.get("__interrupt__"):
+        out = mode.invoke(graph, Command(resume={out["__interrupt__"][0].id: True}), config)
+    assert sorted(ledger.paid) == ["A-1", "B-2"]
     assert [message.content for message in out["messages"][2:]] == ["A-1 is paid", "B-2 is paid", "done"]
 
 
