@@ -388,8 +388,8 @@ class CrewOutput(LegacyOutput):
     def _tasks_table(self) -> str:
         rows = [
             (
-                output.name or shorten(output.description, 60),
-                output.agent,
+                shorten(output.name or output.description, 60),
+                shorten(output.agent, 60),
                 "skipped" if output.was_skipped else "done",
                 f"{output.usage.successful_requests:,}",
                 f"{output.usage.total_tokens:,}",
