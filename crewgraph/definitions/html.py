@@ -9,10 +9,11 @@ from html import escape
 __all__ = ["html_section", "html_table", "text_table"]
 
 _CELL = "padding:2px 10px;vertical-align:top"
-_TEXT_CELL = f"{_CELL};text-align:left;max-width:40em;overflow-wrap:break-word;unicode-bidi:plaintext"
+_TEXT_CELL = f"{_CELL};text-align:left;max-width:24em;overflow-wrap:break-word;unicode-bidi:plaintext"
 _NUMBER_CELL = f"{_CELL};text-align:right;white-space:nowrap"
 _TEXT = "white-space:pre-wrap;max-width:70em;max-height:30em;overflow:auto;overflow-wrap:anywhere"
-_SCROLLED = "overflow-x:auto"  # a cell may be narrower than a table
+_TABLE = "width:max-content;table-layout:auto"  # scrolled rather than squeezed, where a notebook's cell is narrower
+_SCROLLED = "overflow-x:auto"
 
 
 def html_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, texts: int) -> str:
@@ -32,7 +33,7 @@ def html_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, texts: 
         return f"<tr>{inside}</tr>"
 
     body = "".join(line(row, "td") for row in rows)
-    table = f"<table><thead>{line(columns, 'th')}</thead><tbody>{body}</tbody></table>"
+    table = f'<table style="{_TABLE}"><thead>{line(columns, "th")}</thead><tbody>{body}</tbody></table>'
     return f'<div style="{_SCROLLED}">{table}</div>'
 
 
