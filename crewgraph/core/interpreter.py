@@ -34,6 +34,7 @@ from crewgraph.core.questions import question_id
 from crewgraph.core.replay import REPORTED, is_traced, report_once
 from crewgraph.errors import RunError
 from crewgraph.schema import PlainDict
+from crewgraph.text import shorten
 
 __all__ = ["run_body"]
 
@@ -232,8 +233,9 @@ def _ask(ask: Ask, frame: _Frame, here: str) -> Program[object]:
     check_cancelled()
     if journal.saver is None:
         raise RunError(
-            f"{_question_text(ask)}: nobody is there to answer, and the run is not checkpointed, so it cannot wait. "
-            "Run it with a checkpointer (a crew without `checkpointer=False`, a graph with a checkpointer), or in a terminal."
+            "a person has to answer a question, but nobody is there to answer, and the run is not checkpointed, so it cannot "
+            "wait. Run it with a checkpointer (`crew.compile(checkpointer=...)`, or that of the graph around it; for a kickoff, "
+            f"without `checkpointer=False`), or in a terminal. The question: {shorten(_question_text(ask), 300)}"
         )
     if journal.was_started_formerly(here, ask):  # a person may have been shown it, and answers by its id
         ask = replace(ask, question=ask.former, former=None)

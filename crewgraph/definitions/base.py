@@ -18,6 +18,7 @@ from pydantic import (
     Field,
     ModelWrapValidatorHandler,
     PrivateAttr,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
@@ -40,6 +41,7 @@ __all__ = [
     "SecurityConfig",
     "UnknownKeyword",
     "content_key",
+    "refuse_single",
     "share_in_copy",
 ]
 
@@ -241,6 +243,20 @@ class UnknownKeyword(UserWarning):
 def content_key(*parts: str) -> str:
     """Return a digest of texts that is the same in every process."""
     return hashlib.md5("|".join(parts).encode(), usedforsecurity=False).hexdigest()
+
+
+def refuse_single(value: object, info: ValidationInfo) -> object:
+    """Return the value of a field that holds a list, unless it is a model: pydantic would take its fields for the items.
+
+    Raises:
+        PydanticCustomError: It is a single model.
+    """
+    if isinstance(value, BaseModel):
+        text = "`{field}` is a list, not {kind}; write `{field}=[...]`."
+        kind = type(value).__name__
+        article = "an" if kind[0] in "AEIOU" else "a"
+        raise PydanticCustomError("list_type", text, {"field": info.field_name, "kind": f"{article} `{kind}`"})
+    return value
 
 
 def share_in_copy(value: Any, memo: dict[int, Any] | None) -> dict[int, Any]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from crewgraph.definitions.html import html_table, text_table
+from crewgraph.definitions.step_table import one_line
 from crewgraph.llm.prices import cost
 from crewgraph.llm.usage import UsageMetrics
 
@@ -89,7 +90,7 @@ class Costs(Sequence[Cost]):
             total.add_usage_metrics(row.usage)
         cells = [(row.task, row.agent, row.model, *_number_cells(row.usage, row.usd)) for row in self._rows]
         lines = [*cells, ("total", "", "", *_number_cells(total, self.usd))]
-        return [tuple(" ".join(cell.split())[:_MAX_WIDTH] for cell in line) for line in lines]
+        return [tuple(one_line(cell, _MAX_WIDTH) for cell in line) for line in lines]
 
 
 def _number_cells(usage: UsageMetrics, usd: float | None) -> tuple[str, ...]:

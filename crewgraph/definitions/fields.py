@@ -21,7 +21,7 @@ from pydantic import (
     model_validator,
 )
 
-from crewgraph.definitions.base import Definition
+from crewgraph.definitions.base import Definition, refuse_single
 from crewgraph.deprecations import warn_deprecated
 from crewgraph.errors import CompileError, NoModelError
 from crewgraph.extensions import extension
@@ -224,7 +224,7 @@ MiddlewareField = Annotated[list[Any], AfterValidator(_check_middleware)]
 
 
 def _instantiate_tool_classes(tools: Any) -> object:
-    """Instantiate tool classes that need no arguments. A single tool is left as it is and rejected later, as it is no list."""
+    """Instantiate tool classes that need no arguments. What is no list is left as it is and rejected later."""
     if not isinstance(tools, (list, tuple)):
         return tools
     return [_instantiate_tool(tool) if isinstance(tool, type) else tool for tool in cast("list[Any]", tools)]
@@ -245,7 +245,12 @@ def _validate_tools(tools: list[Any] | None) -> list[object] | None:
     return tools
 
 
-ToolsField = Annotated[list[Any] | None, BeforeValidator(_instantiate_tool_classes), AfterValidator(_validate_tools)]
+ToolsField = Annotated[
+    list[Any] | None,
+    BeforeValidator(_instantiate_tool_classes),
+    BeforeValidator(refuse_single),
+    AfterValidator(_validate_tools),
+]
 """A list of crewgraph tools, LangChain tools, or functions with a docstring."""
 
 

@@ -9,9 +9,11 @@ from html import escape
 __all__ = ["html_section", "html_table", "text_table"]
 
 _CELL = "padding:2px 10px;vertical-align:top"
-_TEXT_CELL = f"{_CELL};text-align:left"
+_TEXT_CELL = f"{_CELL};text-align:left;max-width:24em;overflow-wrap:break-word;unicode-bidi:plaintext"
 _NUMBER_CELL = f"{_CELL};text-align:right;white-space:nowrap"
-_TEXT = "white-space:pre-wrap;max-width:70em"
+_TEXT = "white-space:pre-wrap;max-width:70em;max-height:30em;overflow:auto;overflow-wrap:anywhere"
+_TABLE = "width:max-content;table-layout:auto"  # scrolled rather than squeezed, where a notebook's cell is narrower
+_SCROLLED = "overflow-x:auto"
 
 
 def html_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, texts: int) -> str:
@@ -31,12 +33,13 @@ def html_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, texts: 
         return f"<tr>{inside}</tr>"
 
     body = "".join(line(row, "td") for row in rows)
-    return f"<table><thead>{line(columns, 'th')}</thead><tbody>{body}</tbody></table>"
+    table = f'<table style="{_TABLE}"><thead>{line(columns, "th")}</thead><tbody>{body}</tbody></table>'
+    return f'<div style="{_SCROLLED}">{table}</div>'
 
 
 def html_section(title: str, text: str, below: str = "") -> str:
     """Return a titled text, with HTML below it."""
-    return f'<div><strong>{escape(title)}</strong><div style="{_TEXT}">{escape(text)}</div>{below}</div>'
+    return f'<div><strong>{escape(title)}</strong><div dir="auto" style="{_TEXT}">{escape(text)}</div>{below}</div>'
 
 
 def text_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, texts: int) -> str:

@@ -52,7 +52,7 @@ def format_seconds_between(start: datetime | None, end: datetime) -> str:
     return "" if start is None else format_duration(max(end - start, timedelta()))
 
 
-def one_line(text: str) -> str:
-    """Return a text as a cell of a table: on one line, at most 80 characters."""
+def one_line(text: str, limit: int = _MAX_CELL) -> str:
+    """Return a text as a cell of a table: on one line, at most `limit` characters."""
     line = printable_line(" ".join(text.split()))
-    return line if len(line) <= _MAX_CELL else f"{line[: _MAX_CELL - 1]}…"
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"

@@ -38,7 +38,7 @@ class ProviderErrors:
 
     Errors about the context window become `ContextLengthExceeded`, answers that the client library cannot parse become
     `UnreadableAnswer`, each with the original error as its cause. Other exceptions pass unchanged, so that retry policies
-    see the types they expect.
+    see the types they expect; those of a connection get a note with the server's address.
     """
 
     def __init__(self, model: str) -> None:
@@ -62,7 +62,19 @@ class ProviderErrors:
                 f"The model `{self._model}` sent an answer that cannot be parsed: {error} "
                 "Check that its `base_url` is the address of an OpenAI-compatible API; most end in /v1."
             ) from error
+        if (server := _unreached_server(error)) is not None:
+            error.add_note(f"the model `{self._model}` is at {server}, which could not be reached or broke off")
         return False
+
+
+def _unreached_server(error: Exception) -> str | None:
+    """Return the address of the server that a connection failed to, without path and credentials; None for other errors."""
+    if not any(base.__name__ == "APIConnectionError" for base in type(error).__mro__):
+        return None
+    url = getattr(getattr(error, "request", None), "url", None)
+    host = getattr(url, "host", None)
+    port = getattr(url, "port", None)
+    return None if host is None else f"{getattr(url, 'scheme', 'https')}://{host}{f':{port}' if port else ''}"
 
 
 _TYPES = {"ContextOverflowError", "ContextWindowExceededError"}

@@ -9,8 +9,9 @@ from langchain_core.messages import ToolCall
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 from langchain_core.tools import StructuredTool
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
+from pydantic_core import InitErrorDetails
 
 from crewgraph.compiler.crew.inputs import crew_input
 from crewgraph.compiler.task.binding import bind_tasks
@@ -84,9 +85,26 @@ def _tool(
     run: Callable[..., Any],
     arun: Callable[..., Coroutine[Any, Any, Any]],
 ) -> StructuredTool:
+    required: list[str] = schema.get("required", [])
+
+    def check(inputs: PlainDict) -> None:
+        # LangChain does not validate by a JSON schema. Its agents tell a model of this error, as of any argument it left out.
+        if missing := [
+            InitErrorDetails(type="missing", loc=(key,), input=inputs) for key in required if key not in inputs
+        ]:
+            raise ValidationError.from_exception_data(name, missing)
+
+    def checked_run(**inputs: Any) -> tuple[str, Any]:
+        check(inputs)
+        return run(**inputs)
+
+    async def checked_arun(**inputs: Any) -> tuple[str, Any]:
+        check(inputs)
+        return await arun(**inputs)
+
     return RunTool.from_function(
-        run,
-        arun,
+        checked_run,
+        checked_arun,
         name,
         description,
         args_schema={**schema, "title": name, "description": description},

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ValidationError
 
 from crewgraph import Agent, ConditionalTask, Crew, Process, Task
 from crewgraph.definitions.crew.validation import validate_crew
+from crewgraph.tools import BaseTool
 
 
 class Answer(BaseModel):
@@ -197,12 +198,16 @@ def test_an_id_stays():
         ("{topic}/report.md", "{topic}/report.md"),
         ("a b.md", "a b.md"),
         ("a..b.md", "a..b.md"),
-        ("/tmp/report.md", "tmp/report.md"),
-        ("//report.md", "report.md"),
     ],
 )
 def test_an_output_file_lies_below_the_working_directory(path: str, kept: str):
     assert task(output_file=path).output_file == kept
+
+
+@pytest.mark.parametrize(("path", "kept"), [("/tmp/report.md", "tmp/report.md"), ("//report.md", "report.md")])
+def test_an_absolute_output_file_lies_there_too_and_that_is_told(path: str, kept: str):
+    with pytest.warns(UserWarning, match=f"`output_file` '{path}' is below the working directory: `{kept}` is written"):
+        assert task(output_file=path).output_file == kept
 
 
 @pytest.mark.parametrize(
@@ -224,8 +229,29 @@ def test_what_is_no_tool_is_refused_with_a_list_of_what_is():
 
 
 def test_a_context_is_a_list_of_tasks():
-    assert {place[0] for _, place in refused(lambda: task(context=task()))} == {"context"}
-    assert {place[0] for _, place in refused(lambda: task(context=["research"]))} == {"context"}
+    (text,) = messages(lambda: task(context=task()))
+    assert text == "`context` is a list, not a `Task`; write `context=[...]`."
+    (text,) = messages(lambda: task(context=["research"]))
+    assert text == "'research' is not a task; `context` holds the tasks themselves: `context=[research]`."
+
+
+class Scales(BaseTool):
+    name: str = "scales"
+    description: str = "Weigh a parcel."
+
+    def _run(self) -> str:
+        return "2 kg"
+
+
+def test_a_single_agent_task_or_tool_in_place_of_a_list_is_refused_in_a_line_for_each():
+    assert messages(lambda: Crew(agents=agent(), tasks=task())) == [  # pyright: ignore[reportArgumentType]
+        "`agents` is a list, not an `Agent`; write `agents=[...]`.",
+        "`tasks` is a list, not a `Task`; write `tasks=[...]`.",
+    ]
+    for make in (agent, task):
+        assert messages(lambda make=make: make(tools=Scales())) == [
+            "`tools` is a list, not a `Scales`; write `tools=[...]`."
+        ]
 
 
 # -------------------------------------------------------------------------------------------------- guardrails

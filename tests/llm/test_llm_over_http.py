@@ -192,8 +192,10 @@ def test_an_unreachable_address_raises_the_providers_error(mode: str):
 
     with OpenAIServer() as server:
         url = server.url
-    with pytest.raises(openai.APIConnectionError):
+    with pytest.raises(openai.APIConnectionError) as caught:
         ask(mode, as_model(LLM("openai/test", base_url=url, max_retries=0)))
+    address = url.removesuffix("/v1")
+    assert caught.value.__notes__ == [f"the model `test` is at {address}, which could not be reached or broke off"]
 
 
 @pytest.mark.parametrize("stream", [False, True])

@@ -14,7 +14,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command
 from modes import Mode
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from crewgraph import ConditionalTask, Crew, ScriptedLLM, ToolUse
 from crewgraph.errors import CompileError, RunError
@@ -49,7 +49,9 @@ class Ledger:
         return crew(task("payment", clerk, description="Pay invoice <{invoice}>."), name="accounts: payable")
 
 
-def assistant(tools: "list[Any] | ToolNode", *calls: dict[str, Any], checkpointer: Any = None) -> Any:
+def assistant(
+    tools: "list[Any] | ToolNode", *calls: dict[str, Any], checkpointer: Any = None, handle_tool_errors: bool = False
+) -> Any:
     """An agent by hand, which makes some tool calls at once and ends."""
 
     def model(state: MessagesState) -> dict[str, list[AnyMessage]]:
@@ -62,7 +64,8 @@ def assistant(tools: "list[Any] | ToolNode", *calls: dict[str, Any], checkpointe
 
     graph = StateGraph(MessagesState)
     graph.add_node("model", model)
-    graph.add_node("tools", tools if isinstance(tools, ToolNode) else ToolNode(tools, handle_tool_errors=False))
+    node = tools if isinstance(tools, ToolNode) else ToolNode(tools, handle_tool_errors=handle_tool_errors)
+    graph.add_node("tools", node)
     graph.add_edge(START, "model")
     graph.add_conditional_edges("model", way, ["tools", END])
     graph.add_edge("tools", "model")
@@ -83,6 +86,18 @@ def test_a_crew_is_a_tool_with_its_placeholders_as_arguments(mode: Mode):
     done = mode.invoke(assistant([made], call), ASK)
     answer = done["messages"][-2]
     assert (answer.content, answer.artifact.raw, ledger.paid) == ("A-1 is paid", "A-1 is paid", ["A-1"])
+
+
+def test_a_call_that_leaves_an_argument_out_is_told_to_the_model_and_runs_nothing(mode: Mode):
+    ledger = Ledger()
+    for made in (ledger.crew(approved=False).as_tool("pay_invoice"), Report().as_tool("pay_invoice")):
+        call = {"name": "pay_invoice", "args": {"topic": "x"}, "id": "1"}
+        answer = mode.invoke(assistant([made], call, handle_tool_errors=True), ASK)["messages"][-2]
+        assert answer.status == "error"
+        assert "Field required" in answer.content
+        with pytest.raises(ValidationError, match="invoice|tone"):
+            made.invoke({})
+    assert ledger.paid == []
 
 
 def test_a_tools_name_and_description_are_the_callers(mode: Mode):

@@ -9,7 +9,7 @@ import processes
 import pytest
 from modes import Mode
 
-from crewgraph import ScriptedLLM
+from crewgraph import Crew, ScriptedLLM, ToolUse
 from crewgraph.deprecations import Outdated
 
 from .parts import agent, crew, task
@@ -75,3 +75,14 @@ def test_a_verbose_agent_in_a_quiet_crew_shows_its_own_tasks_alone(mode: Mode, c
     said = capsys.readouterr().out
     assert "loud one" in said
     assert "quiet one" not in said
+
+
+def test_the_work_of_a_coworker_is_shown_under_the_task_and_the_coworkers_role(
+    mode: Mode, capsys: pytest.CaptureFixture[str]
+):
+    handed = ToolUse("Delegate work to coworker", {"task": "write it", "context": "all", "coworker": "Tide writer"})
+    boss = agent(ScriptedLLM([handed, "done"]), "Lead", allow_delegation=True)
+    writer = agent(ScriptedLLM(["written"]), "{topic} writer")
+    made = Crew(agents=[boss, writer], tasks=[task("report", boss)], verbose=True)
+    mode.kickoff(made, {"topic": "Tide"})
+    assert "[report > Tide writer] agent started" in capsys.readouterr().out

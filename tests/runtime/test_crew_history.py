@@ -184,3 +184,17 @@ def test_invalid_stored_output_is_reported(mode: Mode, storage: Path):
         graph.update_state({"configurable": {"thread_id": "t"}}, {"two": {"raw": 7, "agent": None}}, as_node="two")
     with pytest.raises(StorageError, match=r"thread `t` holds as `two`"):
         past(mode, team, "t")
+
+
+def test_a_failed_or_waiting_task_is_told_in_the_history(mode: Mode):
+    team = three(ScriptedLLM(["a", ConnectionError("the provider is down"), "b", "c"]))
+    with pytest.raises(ConnectionError):
+        mode.kickoff(team, {"topic": "rain"}, thread_id="t")
+    steps = past(mode, team, "t")
+    assert (steps[-1].next, steps[-1].errors) == (("two",), ("ConnectionError('the provider is down')",))
+    assert str(steps).splitlines()[-1].split() == ["two", "failed", "ConnectionError('the", "provider", "is", "down')"]
+    team.tasks[-1].human_input = True
+    mode.run(team.resume, team.aresume, "t")
+    steps = past(mode, team, "t")
+    assert (steps[-1].next, steps[-1].errors, steps[-1].waits) == (("three",), (), True)
+    assert str(steps).splitlines()[-1].split() == ["three", "waiting"]

@@ -11,7 +11,7 @@ from modes import Mode
 from until import LONG
 
 from crewgraph import Crew, ScriptedLLM, TaskOutput, ToolUse
-from crewgraph.errors import GuardrailFailed, MissingInput, OutputNotSaved
+from crewgraph.errors import GuardrailFailed, MissingInput, OutputInvalid, OutputNotSaved
 from crewgraph.events import CrewKickoffFailedEvent, TaskFailedEvent, ToolUsageErrorEvent
 from crewgraph.tools import tool
 from crewgraph.tools.adapt import as_tool
@@ -272,3 +272,16 @@ def test_a_retry_policy_of_langgraph_does_not_repeat_what_was_done(mode: Mode):
     graph.set_node_defaults(retry_policy=RetryPolicy(initial_interval=0.01, jitter=False))
     assert mode.invoke(graph.compile(), {"inputs": {}})["a"]["raw"] == "end"
     assert (used, len(llm.requests)) == ([1], 3)
+
+
+def test_a_failure_names_the_agent_by_its_role_in_that_run(mode: Mode):
+    made = crew(task("explore", agent(ScriptedLLM([Broken("no"), "", "", ""]), role="{sea} expert")))
+    with heard() as events, pytest.raises(Broken) as caught:
+        mode.kickoff(made, {"sea": "Baltic"})
+    assert caught.value.__notes__[0] == "in task `explore` of agent `Baltic expert`"
+    failed = next(event for event in events if isinstance(event, TaskFailedEvent))
+    assert failed.error == "task `explore` of agent `Baltic expert`: Broken: no"
+    with pytest.raises(OutputInvalid) as empty:
+        mode.kickoff(made, {"sea": "Baltic"})
+    assert str(empty.value).startswith("task `explore` of agent `Baltic expert`: the model")
+    assert not [note for note in empty.value.__notes__ if note.startswith("in task")]  # the message says it

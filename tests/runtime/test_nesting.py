@@ -2,19 +2,22 @@
 
 import asyncio
 import json
+from dataclasses import dataclass
 from typing import Any, TypedDict
 
 import pytest
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from modes import Mode
+from pydantic import BaseModel
 
-from crewgraph import Crew, CrewOutput, ScriptedLLM, ToolUse
-from crewgraph.errors import CompileError
+from crewgraph import Crew, CrewOutput, Flow, ScriptedLLM, ToolUse, start
+from crewgraph.errors import CompileError, MissingInput, RunError
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.tools import tool
 
-from .parts import agent, by_prompt, crew, task
+from .parts import agent, asked, by_prompt, crew, task
 
 AT: Any = {"configurable": {"thread_id": "parent"}}
 
@@ -43,6 +46,112 @@ def test_a_compiled_crew_is_a_node_of_another_graph(mode: Mode):
     graph = parent(mode.compile(two(ScriptedLLM(["one", "two"]))))
     state = mode.invoke(graph, {"inputs": {"topic": "rain"}})
     assert (state["first"]["raw"], state["second"]["raw"]) == ("one", "two")
+
+
+class Typed(TypedDict, total=False):
+    topic: str
+    output: Any
+
+
+class Modelled(BaseModel):
+    topic: str | None = None
+    output: Any = None
+
+
+@dataclass
+class Declared:
+    topic: str | None = None
+    output: Any = None
+
+
+def around(state: type[Any], node: Any) -> Any:
+    graph: Any = StateGraph(state)
+    graph.add_node("inner", node)
+    graph.add_edge(START, "inner")
+    return graph.compile()
+
+
+@pytest.mark.parametrize("state", [Typed, Modelled, Declared])
+def test_a_placeholder_is_filled_from_the_key_of_its_name_in_the_state_around_the_crew(mode: Mode, state: type[Any]):
+    llm = ScriptedLLM(["one", "two"])
+    assert mode.invoke(around(state, mode.compile(two(llm))), {"topic": "rain"})["output"] == "two"
+    assert "look at rain" in asked(llm)[0]
+
+
+@pytest.mark.parametrize("state", [Typed, Modelled, Declared])
+def test_a_crew_whose_placeholders_the_state_around_it_does_not_hold_is_refused_before_a_model_is_asked(
+    mode: Mode, state: type[Any]
+):
+    llm = ScriptedLLM([])
+    with pytest.raises(MissingInput, match="the state of the graph around the crew lacks `topic`, in the description"):
+        mode.invoke(around(state, mode.compile(two(llm))), {"output": "x"})
+    assert llm.requests == []
+
+
+def test_a_crew_that_the_code_of_a_node_calls_takes_its_input_as_it_does_elsewhere():
+    llm = ScriptedLLM(["one", "two"] * 2)
+    team = two(llm).compile()
+
+    def call(state: Typed) -> Typed:
+        return {"output": team.invoke({"topic": state.get("topic")})["output"]}
+
+    def mistaken(state: Typed) -> Typed:
+        return {"output": team.invoke({"topci": state.get("topic")})["output"]}
+
+    def handed_on(state: Typed, config: RunnableConfig) -> Typed:
+        return {"output": team.invoke({"topic": state.get("topic")}, config)["output"]}
+
+    assert around(Typed, call).invoke({"topic": "rain"})["output"] == "two"
+    assert "look at rain" in asked(llm)[0]
+    with pytest.raises(RunError, match="nothing in the crew reads `topci`"):
+        around(Typed, mistaken).invoke({"topic": "rain"})
+    assert around(Typed, handed_on).invoke({"topic": "snow"})["output"] == "two"
+    assert "look at snow" in asked(llm)[2]
+
+
+class Weather(BaseModel):
+    topic: str = "nothing"
+    length: int = 0
+
+
+class Forecast(Flow[Weather]):
+    @start()
+    def write(self):
+        return f"{self.state.topic} in {self.state.length} words"
+
+
+class Noted(Flow[dict[str, Any]]):
+    @start()
+    def write(self, topic: str):
+        return f"{topic} in {self.state.get('length')} words"
+
+
+@pytest.mark.parametrize("state", [Typed, Modelled, Declared])
+@pytest.mark.parametrize(("flow", "length"), [(Forecast, 0), (Noted, None)])
+def test_a_flow_takes_its_fields_and_parameters_from_the_state_around_it(
+    mode: Mode, flow: type[Flow[Any]], length: int | None, state: type[Any]
+):
+    done = mode.invoke(around(state, flow().compile()), {"topic": "rain"})
+    assert done["output"] == f"rain in {length} words"
+
+
+def test_a_flow_that_the_code_of_a_node_calls_takes_its_input_as_it_does_elsewhere():
+    inner = Noted().compile()
+
+    def call(state: Typed) -> Typed:
+        return {"output": inner.invoke({"topic": state.get("topic"), "length": 3})["output"]}
+
+    assert around(Typed, call).invoke({"topic": "rain"})["output"] == "rain in 3 words"
+
+
+def test_a_state_around_a_flow_may_have_a_key_that_the_flows_graph_has_too():
+    class Busy(TypedDict, total=False):
+        topic: str
+        progress: float
+        output: Any
+
+    done = around(Busy, Forecast().compile()).invoke({"topic": "rain", "progress": 0.5})
+    assert done == {"topic": "rain", "progress": 0.5, "output": "rain in 0 words"}
 
 
 @pytest.mark.parametrize("durability", ["sync", "async", "exit"])

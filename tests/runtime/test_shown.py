@@ -98,7 +98,7 @@ def test_the_history_of_a_crew_is_shown_as_a_table_of_its_tasks():
         ["step", "task", "agent", "status", "output"],
         ["0", "", "", "started", ""],
         ["1", "research", "Writer", "done", "facts"],
-        ["", "report", "", "next", ""],
+        ["", "report", "", "failed", "TimeoutError(&#x27;no answer&#x27;)"],
     ]
     assert re.fullmatch(r"\d+ ms|\d+\.\d s", cells(html)[2][-1])
     made.resume("shown")
@@ -173,3 +173,16 @@ def test_a_crew_that_cannot_be_compiled_shows_why():
     assert "<svg" in made._repr_html_() or "<pre>" in made._repr_html_()  # pyright: ignore[reportPrivateUsage]
     with pytest.raises(CompileError):
         made.compile()
+
+
+def test_long_names_and_answers_stay_inside_a_narrow_cell():
+    clerk = agent(ScriptedLLM(["x" * 3000]), "very " * 60)
+    output = crew(task("t" * 200, clerk)).kickoff()
+    html = output._repr_html_()  # pyright: ignore[reportPrivateUsage]
+    assert "overflow-wrap:anywhere" in html and "max-height" in html and "overflow-x:auto" in html
+    assert "very " * 20 not in html and "t" * 100 not in html
+
+
+def test_an_answer_from_right_to_left_is_shown_from_right_to_left():
+    output = crew(task("a", agent(ScriptedLLM(["مرحبا"])))).kickoff()
+    assert '<div dir="auto"' in output._repr_html_()  # pyright: ignore[reportPrivateUsage]

@@ -63,7 +63,11 @@ class AgentBinding:
     @property
     def where(self) -> str:
         """The name used in messages."""
-        return f"agent `{' '.join(self.agent.written('role').split())}`"
+        return self.where_as(self.agent.written("role"))
+
+    def where_as(self, role: str) -> str:
+        """The name used in messages of a run in which the agent has this role, with the placeholders filled."""
+        return f"agent `{' '.join(role.split())}`"
 
 
 def bind_agent(agent: BaseAgent) -> AgentBinding:

@@ -74,6 +74,16 @@ class AgentReport:
 
         self._guardrail_fields: dict[str, str] = {}
 
+    @property
+    def where(self) -> str:
+        """The name of the work in messages."""
+        return self._binding.where if self.role is None else self._binding.where_as(self.role)
+
+    def _locate(self, cause: BaseException) -> None:
+        """Add a note that says where the work failed, unless the message says so itself."""
+        if self.where not in str(cause):
+            cause.add_note(f"in {self.where}")
+
     def planning(self, attempt: int) -> None:
         """The agent starts to plan."""
         self._emit(AgentReasoningStartedEvent, attempt=attempt, from_task=self._task, from_agent=self._agent)
@@ -84,7 +94,7 @@ class AgentReport:
             message = (
                 "%s: its plan is not ready, and there are no more attempts; the agent starts with the plan as it is"
             )
-            _log.warning(message, self._binding.where)
+            _log.warning(message, self.where)
         self._emit(
             AgentReasoningCompletedEvent,
             attempt=attempt,
@@ -96,7 +106,7 @@ class AgentReport:
 
     def planning_failed(self, attempt: int, error: str) -> None:
         """Planning failed; the agent starts without a plan, or with the previous one."""
-        _log.warning("%s: no plan could be made, the agent starts without a new one: %s", self._binding.where, error)
+        _log.warning("%s: no plan could be made, the agent starts without a new one: %s", self.where, error)
         self._emit(
             AgentReasoningFailedEvent, attempt=attempt, error=error, from_task=self._task, from_agent=self._agent
         )
@@ -118,7 +128,7 @@ class AgentReport:
     def condensed(self, error: str) -> None:
         """The conversation was too long and was condensed."""
         self._emit(ContextWindowSummarizationCompletedEvent, **self._condensation_fields)
-        _log.warning("%s: the conversation was too long and was condensed: %s", self._binding.where, error)
+        _log.warning("%s: the conversation was too long and was condensed: %s", self.where, error)
 
     def step(self, step: AgentAction | AgentFinish, number: int) -> None:
         """The agent took a step."""
@@ -239,7 +249,7 @@ class KickoffReport(AgentReport):
 
     def unstructured(self, problem: str) -> None:
         """The answer could not be converted to the structure asked for; its text is used."""
-        _log.warning("%s: no structured output, the text is kept: %s", self._binding.where, problem)
+        _log.warning("%s: no structured output, the text is kept: %s", self.where, problem)
 
     def complete(self, output: "LiteAgentOutput") -> None:
         """The agent has answered."""
@@ -248,8 +258,8 @@ class KickoffReport(AgentReport):
     def fail(self, failure: Exception) -> None:
         """The agent failed; the failure gets a note with its name."""
         cause = failure.__cause__ if isinstance(failure, EffectFailed) and failure.__cause__ else failure
-        cause.add_note(f"in {self._binding.where}")
-        error = f"{self._binding.where}: {failure if isinstance(failure, EffectFailed) else cause}"
+        self._locate(cause)
+        error = f"{self.where}: {failure if isinstance(failure, EffectFailed) else cause}"
         self._emit(LiteAgentExecutionErrorEvent, agent_info=self._info, error=error)
 
 

@@ -218,6 +218,9 @@ class ReActContext:
     """An agent's settings and tools, as the loop needs them."""
 
     binding: AgentBinding
+    where: str
+    """Where the work happens, for error messages: "task `x` of agent `y`"."""
+
     model: Model
     native_tools: bool
     """Whether the model is offered tools through native tool calls."""
@@ -254,11 +257,6 @@ class ReActContext:
 
     stop: tuple[str, ...] = ()
     """Additional stop sequences."""
-
-    @property
-    def where(self) -> str:
-        """Where the work happens, for error messages: "task `x` of agent `y`"."""
-        return self.binding.where
 
     def window(self) -> int:
         """Return the size of the model's context window, in tokens."""

@@ -283,7 +283,7 @@ class AgentRunner:
     def _timeout_message(self, failure: EffectFailed) -> str:
         hint = " Waiting for `max_rpm` counts towards it." if controllers_of(self._agent, self._binding.crew) else ""
         return (
-            f"{self._binding.where}: not done after its `max_execution_time` of {self._binding.seconds:g} seconds: "
+            f"{self._report.where}: not done after its `max_execution_time` of {self._binding.seconds:g} seconds: "
             f"{failure.text}. Raise the limit, or make the task smaller.{hint}"
         )
 
@@ -346,6 +346,7 @@ class AgentRunner:
         template, resources = agent.response_template if agent else None, self.resources
         return ReActContext(
             binding=self._binding,
+            where=self._report.where,
             model=resources.model,
             native_tools=resources.native_tools,
             tools=resources.tools,

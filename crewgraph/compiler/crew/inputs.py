@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from langgraph.types import Command
-
 from crewgraph.compiler.crew.result import with_last_message
 from crewgraph.compiler.crew.state import INPUTS, MESSAGES
+from crewgraph.compiler.enclosing import fields_of, shared_inputs
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.errors import MissingInput, RunError
 from crewgraph.schema import PlainDict, PlainMapping
@@ -42,7 +41,8 @@ class CrewInput:
             RunError: It has keys that nothing reads.
             MissingInput: A placeholder has no value.
         """
-        if value is None or isinstance(value, Command) or not isinstance(value, Mapping):
+        value = fields_of(value)
+        if not isinstance(value, Mapping):
             return cast("object", value)
         given = dict(cast("PlainDict", self.with_last_message(cast("object", value))))
         is_state = bool(given.keys() & self.channels)
@@ -57,6 +57,23 @@ class CrewInput:
             self._check_complete(inputs)
         return {**given, INPUTS: inputs} if is_state else {INPUTS: inputs}
 
+    def read_state(self, value: object) -> object:
+        """Return the state of a graph that has the crew as a node, with the crew's inputs in it.
+
+        Raises:
+            RunError: The state holds messages, but none of a person, and the graph takes part in the conversation.
+            MissingInput: A placeholder has no value in it.
+        """
+        value = self.with_last_message(fields_of(value))
+        if not isinstance(value, Mapping):
+            return cast("object", value)
+        given = dict(cast("PlainDict", value))
+        if not isinstance(given.get(INPUTS, {}), Mapping | None):
+            return given  # refused by the node
+        inputs = shared_inputs(given, self.placeholders.keys() - self.channels)
+        self._check_complete(inputs, given)
+        return {**given, INPUTS: inputs}
+
     def with_last_message(self, value: object) -> object:
         """Return an input with the last message of its conversation among the inputs, if the graph takes part in one.
 
@@ -65,11 +82,18 @@ class CrewInput:
         """
         return value if self.conversed is None else with_last_message(value, self.conversed)
 
-    def _check_complete(self, inputs: Mapping[str, object]) -> None:
+    def _check_complete(self, inputs: Mapping[str, object], state: PlainMapping | None = None) -> None:
         missing = [name for name in self.placeholders if name not in inputs]
-        if missing:
-            named = "; ".join(f"`{name}`, in the {self.placeholders[name][0]}" for name in missing)
+        if not missing:
+            return
+        named = "; ".join(f"`{name}`, in the {self.placeholders[name][0]}" for name in missing)
+        if state is None:
             raise MissingInput(f"the input lacks {named}. Give {self._example()}.")
+        found = ", ".join(f"`{name}`" for name in state) or "nothing"
+        raise MissingInput(
+            f"the state of the graph around the crew lacks {named}; it holds {found}. Give the state a key of that name, or "
+            f"`inputs`, a dict; or call the crew in a node of your own: `crew_graph.invoke({self._example()})`."
+        )
 
     def _example(self) -> str:
         if not self.placeholders:

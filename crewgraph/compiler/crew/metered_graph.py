@@ -17,6 +17,7 @@ from langgraph.types import Command
 
 from crewgraph.compiler.crew.context import CrewRunContext, read_context
 from crewgraph.compiler.crew.inputs import CrewInput
+from crewgraph.compiler.enclosing import is_node
 from crewgraph.core.draining import ActiveNodes
 from crewgraph.core.limits import METER, Meter, Place, Stopped, metering
 from crewgraph.core.pregel import named_run, place_of
@@ -341,10 +342,10 @@ class MeteredGraph(InlineGraph):
         own = (
             read_context(context) if cast("object", self.context_schema) is CrewRunContext and not place.task else None
         )
-        if self.input_form is not None:  # a node of a larger graph is given that graph's state
+        if self.input_form is not None and input is not None and not isinstance(input, Command):
             input = (
-                self.input_form.with_last_message(input)
-                if place.task
+                self.input_form.read_state(input)
+                if is_node(config)
                 else self.input_form.read(input, {} if own is None else own.inputs)
             )
         is_resumed = input is None or isinstance(input, Command) or place.again

@@ -36,6 +36,7 @@ __all__ = [
     "atraced_method",
     "execution_arguments",
     "execution_work",
+    "input_names",
     "method_arguments",
     "traced_method",
     "unknown_inputs",
@@ -83,6 +84,13 @@ def method_arguments(
                 f"`kickoff`, or give the parameter a default."
             )
     return args, keywords
+
+
+def input_names(definition: FlowDefinition, state: Any) -> set[str]:
+    """Return the names that the inputs of a flow are known to have: the state's, and those of its start methods' parameters."""
+    starts = [method for method in definition.methods.values() if method.is_start]
+    parameters = {parameter.name for method in starts for parameter in _parameters(method.func)}
+    return parameters | {*(type(state).model_fields if isinstance(state, BaseModel) else state)} - {"id"}
 
 
 def unknown_inputs(definition: FlowDefinition, state: object, inputs: Inputs) -> list[str]:

@@ -17,6 +17,7 @@ from langgraph.types import Command, StateSnapshot, StateUpdate
 from pydantic import BaseModel, TypeAdapter
 from typing_extensions import TypedDict
 
+from crewgraph.compiler.enclosing import fields_of, is_node, shared_inputs
 from crewgraph.compiler.flow.algebra import (
     GraphState,
     GraphUpdate,
@@ -26,7 +27,7 @@ from crewgraph.compiler.flow.algebra import (
     next_progress,
 )
 from crewgraph.compiler.flow.completion import forked_values
-from crewgraph.compiler.flow.execution import unknown_inputs
+from crewgraph.compiler.flow.execution import input_names, unknown_inputs
 from crewgraph.compiler.flow.nodes import RUN, WAIT, MethodNode, WaitNode
 from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.compiler.flow.run import FlowRun
@@ -287,8 +288,9 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         run: FlowRun | None = configurable.get(RUN)
         if run is None or run.flow is not self.flow:
             run = self._run_in(ensure_config(config))
-        graph_input: object = value
-        if isinstance(value, Mapping) and "progress" not in value:
+        is_begun = isinstance(value, Mapping) and "progress" in value and RUN in configurable
+        graph_input = value = value if is_begun else fields_of(value)
+        if isinstance(value, Mapping) and not is_begun:
             inputs = self._inputs_of(cast("PlainMapping", value), config)
             # LangGraph gives a node's input to a graph that goes on, too, and looks at it only where nothing is kept.
             is_resumed = run.stored and place_of(ensure_config(config)).again
@@ -303,8 +305,9 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         Raises:
             RunError: the caller gives what neither the state nor a method reads.
         """
-        if place_of(ensure_config(config)).task:  # a node of a larger graph is given that graph's state
-            return value.get("inputs") or {}
+        if is_node(config):
+            names = input_names(self.plan.definition, self.flow.state)
+            return shared_inputs(value, names - _OWN_CHANNELS)
         inputs: Inputs = value.get("inputs") or {} if not value or value.keys() & _OWN_CHANNELS else value
         if unread := unknown_inputs(self.plan.definition, self.flow.state, inputs):
             raise RunError("; ".join(unread))

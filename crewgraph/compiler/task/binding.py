@@ -61,10 +61,9 @@ class TaskBinding(AgentBinding):
             return self.task.max_execution_time
         return super().seconds
 
-    @property
-    def where(self) -> str:
-        """The name used in messages."""
-        return f"{title(self.task)} of {super().where}"
+    def where_as(self, role: str) -> str:
+        """The name used in messages of a run in which the agent has this role, with the placeholders filled."""
+        return f"{title(self.task)} of {super().where_as(role)}"
 
     def labelled(self, output: dict[str, object]) -> dict[str, object]:
         """Add to an output (plain data) what other processes identify its task by."""

@@ -135,7 +135,7 @@ class TaskReport(AgentReport):
 
     def unstructured(self, problem: str) -> None:
         """The answer could not be converted to the structure asked for; its text is used."""
-        _log.warning("%s: no structured output, the text is kept: %s", self._assignment.where, problem)
+        _log.warning("%s: no structured output, the text is kept: %s", self.where, problem)
         self._emit(TaskOutputUnstructuredEvent, task=self._task, error=problem)
 
     def publish(self, output: TaskOutput) -> None:
@@ -166,16 +166,16 @@ class TaskReport(AgentReport):
         """The task failed; the failure gets a note with the task's name."""
         self._set_results()
         cause = failure.__cause__ if isinstance(failure, EffectFailed) and failure.__cause__ else failure
-        cause.add_note(f"in {self._assignment.where}")
-        error = f"{self._assignment.where}: {failure if isinstance(failure, EffectFailed) else cause}"
+        self._locate(cause)
+        error = f"{self.where}: {failure if isinstance(failure, EffectFailed) else cause}"
         self._emit_agent_error(error)
         self._emit(TaskFailedEvent, error=error, error_type=type(cause), task=self._task)
 
     def agent_failed(self, failure: Exception) -> None:
         """A coworker failed; the failure gets a note with its name."""
         cause = failure.__cause__ if isinstance(failure, EffectFailed) and failure.__cause__ else failure
-        cause.add_note(f"in {self._assignment.where}")
-        self._emit_agent_error(f"{self._assignment.where}: {failure}")
+        self._locate(cause)
+        self._emit_agent_error(f"{self.where}: {failure}")
 
     def delegated(self, role: str) -> None:
         """The agent has delegated work to a coworker."""

@@ -11,7 +11,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 from crewgraph.definitions.agent.agent import Agent, BaseAgent
 from crewgraph.definitions.agent.delegation_tools import DEFAULT_MAX_DELEGATIONS
 from crewgraph.definitions.agent.foreign import AgentField
-from crewgraph.definitions.base import DerivedCache, content_key, share_in_copy
+from crewgraph.definitions.base import DerivedCache, content_key, refuse_single, share_in_copy
 from crewgraph.definitions.checkpoints import CrewCheckpoints
 from crewgraph.definitions.crew.abilities import CrewAbilities
 from crewgraph.definitions.crew.process import KeepHistory, Process
@@ -210,6 +210,8 @@ class Crew(CrewAbilities, CrewCheckpoints, MemoryFields, SkillFields):
             members = cast(PlainDict, config)
             fields = {**fields, "config": members, **_build_members(members)}
         return _resolve_manager(fields) if isinstance(fields.get("manager_agent"), str) else fields
+
+    _refuse_single = field_validator("agents", "tasks", mode="before")(refuse_single)
 
     @field_validator("prompt_file", mode="after")
     @classmethod

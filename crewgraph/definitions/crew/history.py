@@ -210,6 +210,12 @@ class CrewStep:
     created_at: datetime
     """When the checkpoint was created."""
 
+    errors: tuple[str, ...] = ()
+    """What tasks of `next` failed with, such as `"ConnectionError('the provider is down')"`, until they are resumed."""
+
+    waits: bool = False
+    """Whether a task of `next` waits for an answer."""
+
     inside: str | None = None
     """The thread id of the flow whose method ran the crew; None if there is none."""
 
@@ -239,8 +245,19 @@ class CrewSteps(StepTable[CrewStep]):
                     format_seconds_between(before, step.created_at),
                 )
             before = step.created_at
-        for task in self[-1].next if self else ():
-            yield "", task, "", "next", "", "", ""
+        if self:
+            yield from self._coming(self[-1])
+
+    @staticmethod
+    def _coming(last: CrewStep) -> Iterator[tuple[str, ...]]:
+        """Yield the rows of what comes next; which of several tasks an error is of, a checkpoint does not tell."""
+        is_single = len(last.next) == 1
+        for task in last.next:
+            error = last.errors[0] if is_single and last.errors else ""
+            status = "failed" if error else "waiting" if is_single and last.waits else "next"
+            yield "", task, "", status, one_line(error), "", ""
+        for error in () if is_single else last.errors:
+            yield "", "", "", "failed", one_line(error), "", ""
 
 
 def _format_inputs(inputs: Inputs) -> str:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, model_validat
 
 from crewgraph.definitions.costs import Cost, Costs
 from crewgraph.definitions.html import html_section, html_table
+from crewgraph.definitions.step_table import one_line
 from crewgraph.deprecations import warn_deprecated
 from crewgraph.llm.prices import cost
 from crewgraph.llm.usage import UsageMetrics, plain_usage
@@ -388,8 +389,8 @@ class CrewOutput(LegacyOutput):
     def _tasks_table(self) -> str:
         rows = [
             (
-                output.name or shorten(output.description, 60),
-                output.agent,
+                one_line(output.name or output.description, 60),
+                one_line(output.agent, 60),
                 "skipped" if output.was_skipped else "done",
                 f"{output.usage.successful_requests:,}",
                 f"{output.usage.total_tokens:,}",

@@ -5,14 +5,14 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from operator import is_
 from pathlib import PurePosixPath
-from typing import Any, ClassVar, Self, final
+from typing import Any, ClassVar, Self, cast, final
 
 from pydantic import Field, PrivateAttr, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.agent.foreign import AgentField
-from crewgraph.definitions.base import content_key
+from crewgraph.definitions.base import content_key, refuse_single
 from crewgraph.definitions.fields import CallbackField, FilesField, OutputModelField, ToolsField
 from crewgraph.definitions.placeholders import TemplatedDefinition, append_chat_history
 from crewgraph.definitions.run_options import Inputs
@@ -281,6 +281,20 @@ class Task(TaskVerbs, TemplatedDefinition):
             return [] if self.guardrail is None else [self.guardrail]
         return list(self.guardrails) if isinstance(self.guardrails, (list, tuple)) else [self.guardrails]  # pyright: ignore[reportUnknownArgumentType]
 
+    _refuse_single = field_validator("context", mode="before")(refuse_single)
+
+    @field_validator("context", mode="before")
+    @classmethod
+    def _check_context(cls, context: object) -> object:
+        for other in cast("list[object]", context) if isinstance(context, (list, tuple)) else ():
+            if not isinstance(other, (Task, Mapping)):
+                raise PydanticCustomError(
+                    "model_type",
+                    "{other} is not a task; `context` holds the tasks themselves: `context=[research]`.",
+                    {"other": f"{other!r:.60}"},
+                )
+        return context
+
     @field_validator("guardrail", "guardrails", mode="after")
     @classmethod
     def _check_guardrails(cls, value: Any) -> object:
@@ -310,7 +324,14 @@ class Task(TaskVerbs, TemplatedDefinition):
         if any(character in path for character in "|<>&;"):
             raise ValueError(f"`output_file` {path!r} holds a shell's sign; give a plain path")
         # An absolute path is below the working directory unless it has placeholders: both as CrewAI has it.
-        return path if placeholders(path) else path.lstrip("/")
+        if placeholders(path) or not path.startswith("/"):
+            return path
+        below = path.lstrip("/")
+        message = (
+            f"`output_file` {path!r} is below the working directory: `{below}` is written. Leave the first `/` out."
+        )
+        warnings.warn(message, UserWarning, stacklevel=user_stacklevel())
+        return below
 
     @model_validator(mode="after")
     def _check_fields(self) -> Self:

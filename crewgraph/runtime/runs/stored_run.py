@@ -11,7 +11,8 @@ from langgraph.checkpoint.base import CheckpointTuple
 from crewgraph.compiler.crew.graph import node_task
 from crewgraph.compiler.crew.state import INPUTS, PLANNING, TASK
 from crewgraph.core.operations import Operation, Program, Saving, drive
-from crewgraph.core.pregel import coming, given_to, leads_on
+from crewgraph.core.pregel import ERROR, coming, given_to, leads_on
+from crewgraph.core.questions import questions_in
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.errors import RunError
 from crewgraph.lazy import lazy
@@ -103,6 +104,16 @@ class StoredCrewRun(StoredRun):
     def next(self) -> tuple[str, ...]:
         """The tasks to run or skip next."""
         return tuple(dict.fromkeys(map(node_task, coming(self._stored))))
+
+    @property
+    def errors(self) -> tuple[str, ...]:
+        """What tasks failed with since the checkpoint."""
+        return tuple(str(value) for _, channel, value in self.checkpoint.pending_writes or () if channel == ERROR)
+
+    @property
+    def waits(self) -> bool:
+        """Whether a task waits for an answer."""
+        return bool(questions_in(self.checkpoint.pending_writes or ()))
 
     @cached_property
     def values(self) -> PlainDict:
