@@ -5,7 +5,8 @@
 
 Needs Python and an index with crewgraph's dependencies; crewgraph itself comes from this checkout. README's own command asks the
 index; the other commands take their packages from a folder that is filled from the index once, which also has crewgraph, and
-there `pip install` is uv's, which does the same in a tenth of the time. Exits with 1 if an installation does not work, or if a page has a `pip install` that nothing here tries.
+there `pip install` is uv's, which does the same in a tenth of the time. Exits with 1 if an installation does not work, or if a
+page has a `pip install` that nothing here tries.
 """
 
 import os

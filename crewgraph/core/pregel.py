@@ -223,6 +223,7 @@ def within_call(config: RunnableConfig, call: str) -> RunnableConfig:
     are numbered by its path already.
 
     Args:
+        config: the config of the node's run.
         call: what tells this call from the others of the node.
     """
     conf: PlainMapping = config.get("configurable") or {}

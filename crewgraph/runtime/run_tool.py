@@ -28,13 +28,15 @@ __all__ = ["crew_tool", "flow_tool"]
 _MOST = 800  # characters of a description
 
 
-class RunTool(StructuredTool):
+class _RunTool(StructuredTool):
     """A tool that runs a crew or flow. Calls that a node makes at once keep their own runs, in whatever order they begin."""
 
     def invoke(self, input: "str | PlainDict | ToolCall", config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         return super().invoke(input, _own_config(input, config), **kwargs)
 
-    async def ainvoke(self, input: "str | PlainDict | ToolCall", config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+    async def ainvoke(
+        self, input: "str | PlainDict | ToolCall", config: RunnableConfig | None = None, **kwargs: Any
+    ) -> Any:
         return await super().ainvoke(input, _own_config(input, config), **kwargs)
 
 
@@ -102,7 +104,7 @@ def _tool(
         check(inputs)
         return await arun(**inputs)
 
-    return RunTool.from_function(
+    return _RunTool.from_function(
         checked_run,
         checked_arun,
         name,

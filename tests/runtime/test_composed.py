@@ -121,7 +121,7 @@ def test_questions_of_crews_that_are_tools_interrupt_the_graph_around_them(mode:
 
 
 class OneByOne:
-    """The tool calls of a node, one after the other: in the order of their ids at the first attempt, then in the reverse order."""
+    """The tool calls of a node, one after the other: in the order of their ids at the first attempt, then in reverse."""
 
     def __init__(self, *ids: str) -> None:
         self.ids = ids

@@ -184,6 +184,11 @@ _RETRIES_HANDLED_BY = (
 class LoopObserver(Protocol):
     """Observes the loop of an agent. Those that are bodies are recorded; the others may run again when a run is resumed."""
 
+    @property
+    def where(self) -> str:
+        """Where the work happens, for error messages: "task `x` of agent `y`"."""
+        ...
+
     def stepped(self, step: AgentAction | AgentFinish, number: int) -> None:
         """The agent took its step `number`."""
         ...
@@ -218,9 +223,6 @@ class ReActContext:
     """An agent's settings and tools, as the loop needs them."""
 
     binding: AgentBinding
-    where: str
-    """Where the work happens, for error messages: "task `x` of agent `y`"."""
-
     model: Model
     native_tools: bool
     """Whether the model is offered tools through native tool calls."""
@@ -257,6 +259,11 @@ class ReActContext:
 
     stop: tuple[str, ...] = ()
     """Additional stop sequences."""
+
+    @property
+    def where(self) -> str:
+        """Where the work happens, for error messages."""
+        return self.observer.where
 
     def window(self) -> int:
         """Return the size of the model's context window, in tokens."""

@@ -115,6 +115,11 @@ class AgentRunner:
         return (yield from self.recollection.recall(description, context, limit))
 
     @property
+    def where(self) -> str:
+        """The name of the work in messages."""
+        return self._report.where
+
+    @property
     def asker(self) -> Asker:
         """Asks people on behalf of the agent."""
         task = None if self._task is None else self._binding.slug
@@ -283,7 +288,7 @@ class AgentRunner:
     def _timeout_message(self, failure: EffectFailed) -> str:
         hint = " Waiting for `max_rpm` counts towards it." if controllers_of(self._agent, self._binding.crew) else ""
         return (
-            f"{self._report.where}: not done after its `max_execution_time` of {self._binding.seconds:g} seconds: "
+            f"{self.where}: not done after its `max_execution_time` of {self._binding.seconds:g} seconds: "
             f"{failure.text}. Raise the limit, or make the task smaller.{hint}"
         )
 
@@ -346,7 +351,6 @@ class AgentRunner:
         template, resources = agent.response_template if agent else None, self.resources
         return ReActContext(
             binding=self._binding,
-            where=self._report.where,
             model=resources.model,
             native_tools=resources.native_tools,
             tools=resources.tools,
