@@ -43,6 +43,7 @@ __all__ = [
     "inside_effect",
     "leads_on",
     "named_run",
+    "node_identity",
     "node_name",
     "place_of",
     "shared_runtime",
@@ -231,6 +232,12 @@ def within_call(config: RunnableConfig, call: str) -> RunnableConfig:
     if pad is None or isinstance(pad.subgraph_counter, _ByPath):
         return config
     return {**config, "configurable": {**conf, _SCRATCHPAD: replace(pad, subgraph_counter=_ByPath(call))}}
+
+
+def node_identity(config: RunnableConfig) -> int | None:
+    """Return a number that all code below one execution of a node shares while it lasts; None outside of nodes."""
+    pad = (config.get("configurable") or {}).get(_SCRATCHPAD)
+    return None if pad is None else id(pad.call_counter)
 
 
 def counted(config: RunnableConfig, record: PlainMapping) -> None:

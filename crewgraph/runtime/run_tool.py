@@ -1,8 +1,10 @@
 """Crews and flows as tools of LangChain agents."""
 
+import asyncio
 import inspect
 import json
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Generator
+from contextlib import contextmanager
 from typing import Any
 
 from langchain_core.messages import ToolCall
@@ -15,7 +17,7 @@ from pydantic_core import InitErrorDetails
 
 from crewgraph.compiler.crew.inputs import crew_input
 from crewgraph.compiler.task.binding import bind_tasks
-from crewgraph.core.pregel import within_call
+from crewgraph.core.pregel import node_identity, within_call
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.errors import RunError
@@ -37,7 +39,39 @@ class _RunTool(StructuredTool):
     async def ainvoke(
         self, input: "str | PlainDict | ToolCall", config: RunnableConfig | None = None, **kwargs: Any
     ) -> Any:
-        return await super().ainvoke(input, _own_config(input, config), **kwargs)
+        own = _own_config(input, config)
+        ended = asyncio.Event()
+        with _beside(config, ended) as others:
+            try:
+                return await super().ainvoke(input, own, **kwargs)
+            except Exception:
+                # `ToolNode` leaves its other calls behind when one fails or asks, and the next attempt would run them again
+                # beside themselves.
+                ended.set()
+                await asyncio.sleep(0)  # calls that were made at once have all begun
+                for other in list(others):
+                    await other.wait()
+                raise
+
+
+_under_way: dict[int, list[asyncio.Event]] = {}
+"""The calls under way of each node, by the identity of what LangGraph counts for it; each is set when the call has ended."""
+
+
+@contextmanager
+def _beside(config: RunnableConfig | None, ended: asyncio.Event) -> Generator[list[asyncio.Event]]:
+    """Note a call among those that its node makes at once, and yield all of them."""
+    node = node_identity(ensure_config(config))
+    calls = [ended] if node is None else _under_way.setdefault(node, [])
+    if node is not None:
+        calls.append(ended)
+    try:
+        yield calls
+    finally:
+        ended.set()
+        calls.remove(ended)
+        if node is not None and not calls:
+            _under_way.pop(node, None)
 
 
 def _own_config(input: "str | PlainDict | ToolCall", config: RunnableConfig | None) -> RunnableConfig:

@@ -1,7 +1,7 @@
 """Crews and flows as parts of LangChain programs: tools of agents, named nodes, runs with a caller's config."""
 
 import asyncio
-import threading
+import time
 from typing import Any
 
 import pytest
@@ -27,14 +27,16 @@ from .parts import agent, crew, task
 class Ledger:
     """A crew that pays an invoice once a person has approved, and what was paid."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, seconds: float = 0) -> None:
         self.paid: list[str] = []
+        self.seconds = seconds
 
     def crew(self, *, approved: bool = True) -> Crew:
         @tool(require_approval=approved)
         def pay(invoice: str) -> str:
             """Pay an invoice."""
             self.paid.append(invoice)
+            time.sleep(self.seconds)
             return f"paid {invoice}"
 
         def reply(messages: list[dict[str, Any]]) -> Any:
@@ -120,67 +122,55 @@ def test_questions_of_crews_that_are_tools_interrupt_the_graph_around_them(mode:
     assert [message.content for message in out["messages"][2:]] == ["A-1 is paid", "B-2 is paid", "done"]
 
 
-class OneByOne:
-    """The tool calls of a node, one after the other: in the order of their ids at the first attempt, then in reverse."""
+class Delays:
+    """Tool calls of a node that begin late: one of them at the first attempt, the other at later ones."""
 
     def __init__(self, *ids: str) -> None:
-        self.ids = ids
-        self.ended: list[str] = []
-        self.change = threading.Condition()
+        self.late = ids
+        self.attempts = dict.fromkeys(ids, 0)
 
-    def before(self, call: str) -> set[str]:
-        """Return the calls that come before this one, at the attempt that is under way."""
-        first = len(self.ended) < len(self.ids)
-        order = self.ids if first else self.ids[::-1]
-        return set(order[: order.index(call)])
-
-    def may_begin(self, call: str) -> bool:
-        done = self.ended[len(self.ended) // len(self.ids) * len(self.ids) :]
-        return self.before(call) <= set(done)
-
-    def end(self, call: str) -> None:
-        with self.change:
-            self.ended.append(call)
-            self.change.notify_all()
+    def delay(self, call: str) -> float:
+        self.attempts[call] += 1
+        return 0.3 if call == self.late[min(self.attempts[call], len(self.late)) - 1] else 0
 
     def wrap(self, request: Any, execute: Any) -> Any:
-        call = request.tool_call["id"]
-        with self.change:
-            assert self.change.wait_for(lambda: self.may_begin(call), 30)
-        try:
-            return execute(request)
-        finally:
-            self.end(call)
+        time.sleep(self.delay(request.tool_call["id"]))
+        return execute(request)
 
     async def awrap(self, request: Any, execute: Any) -> Any:
-        call = request.tool_call["id"]
-        async with asyncio.timeout(30):
-            while not self.may_begin(call):
-                await asyncio.sleep(0.005)
-        try:
-            return await execute(request)
-        finally:
-            self.end(call)
+        await asyncio.sleep(self.delay(request.tool_call["id"]))
+        return await execute(request)
 
 
 def test_calls_beside_each_other_keep_their_runs_whichever_begins_first(mode: Mode):
     ledger = Ledger()
-    order = OneByOne("A-1", "B-2")
+    delays = Delays("B-2", "A-1")
     tools = ToolNode(
         [ledger.crew().as_tool("pay_invoice")],
         handle_tool_errors=False,
-        wrap_tool_call=order.wrap,
-        awrap_tool_call=order.awrap,
+        wrap_tool_call=delays.wrap,
+        awrap_tool_call=delays.awrap,
     )
-    calls = [{"name": "pay_invoice", "args": {"invoice": name}, "id": name} for name in order.ids]
+    calls = [{"name": "pay_invoice", "args": {"invoice": name}, "id": name} for name in delays.attempts]
     graph = assistant(tools, *calls, checkpointer=InMemorySaver())
     config: RunnableConfig = {"configurable": {"thread_id": "t"}}
-    asked = mode.invoke(graph, ASK, config)["__interrupt__"]
-    out = mode.invoke(graph, Command(resume={question.id: True for question in asked}), config)
+    out = mode.invoke(graph, ASK, config)
     while out.get("__interrupt__"):
         out = mode.invoke(graph, Command(resume={out["__interrupt__"][0].id: True}), config)
     assert sorted(ledger.paid) == ["A-1", "B-2"]
-    assert [message.content for message in out["messages"][2:]] == ["A-1 is paid", "B-2 is paid", "done"]
+    assert [message.content for message in out["messages"][2:]] == ["B-2 is paid", "A-1 is paid", "done"]
+
+
+def test_a_call_is_finished_and_kept_before_the_question_of_another_one_interrupts(mode: Mode):
+    ledger = Ledger(seconds=0.5)
+    made = ledger.crew().as_tool("pay_invoice")
+    calls = [{"name": "pay_invoice", "args": {"invoice": name}, "id": name} for name in ("A-1", "B-2")]
+    graph = assistant([made], *calls, checkpointer=InMemorySaver())
+    config: RunnableConfig = {"configurable": {"thread_id": "t"}}
+    out = mode.invoke(graph, ASK, config)
+    while out.get("__interrupt__"):
+        out = mode.invoke(graph, Command(resume={out["__interrupt__"][0].id: True}), config)
+    assert sorted(ledger.paid) == ["A-1", "B-2"]
 
 
 def test_a_question_that_cannot_interrupt_is_an_error(mode: Mode):
