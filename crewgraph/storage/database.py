@@ -12,7 +12,7 @@ import threading
 import time
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Concatenate, NamedTuple, ParamSpec, Self, TypeVar
@@ -268,13 +268,13 @@ class Database:
         finally:
             self._nonblocking.now = False
 
-    def announce_write(self, size: int) -> None:
-        """Announce that so many bytes are about to be written.
+    def announce_write(self, sizes: Iterable[int]) -> None:
+        """Announce that so many bytes are about to be written; they are added up only if it matters.
 
         Raises:
             WouldBlock: the caller is `nonblocking`, and that is too much to write on an event loop.
         """
-        if size > _MAX_NONBLOCKING_BYTES and getattr(self._nonblocking, "now", False):
+        if getattr(self._nonblocking, "now", False) and sum(sizes) > _MAX_NONBLOCKING_BYTES:
             raise WouldBlock
 
     async def run_in_thread(self, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:

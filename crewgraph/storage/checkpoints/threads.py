@@ -130,7 +130,7 @@ class Threads:
         """Store checkpoints and writes of one lineage in one transaction; writes may come before their checkpoint."""
         if not saves:
             return
-        self.database.announce_write(sum(rows.size for rows in saves))
+        self.database.announce_write(rows.size for rows in saves)
         key = saves[0].key
         try:
             self._write(key.thread, key.ns, self._save_many, saves)
