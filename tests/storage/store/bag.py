@@ -8,7 +8,8 @@ __all__ = ["DIMS", "Bag"]
 
 DIMS = 64
 _DIGITS = 4
-_OWN_PLACES = "tea milk coffee water green black cup of and one two".split()  # all others share what is left
+# All others share what is left.
+_OWN_PLACES = ["tea", "milk", "coffee", "water", "green", "black", "cup", "of", "and", "one", "two"]
 
 
 class Bag(Embeddings):
