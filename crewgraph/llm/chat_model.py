@@ -261,7 +261,7 @@ class ChatModel:
         if (reply["content"] or reply["tool_calls"]) and getattr(message, "response_metadata", None) == _WITHOUT_END:
             raise UnreadableAnswer(
                 f"The model `{self.name}` broke off its answer: the stream ended before it said that it was done. What came is "
-                f"not used: {shorten(reply['content'], 200)!r}"
+                f"not used: {shorten(text_of(reply['content']), 200)!r}"
             )
         if len(self._names) > 1 and (answered_by := _answering_model(message, self._names)) != self.name:
             reply["model"] = answered_by
