@@ -3,6 +3,7 @@
 `crewgraph run PROGRAM` bypasses the Typer application, which takes longer to load than most programs take to start.
 """
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -15,9 +16,11 @@ if TYPE_CHECKING:
     from crewgraph_compat import install
 
     from crewgraph.cli import app as parser
+    from crewgraph.cli.run import ProjectProgram
 else:
     parser = lazy_module("crewgraph.cli.app")
     install = lazy("crewgraph_compat:install")
+    ProjectProgram = lazy("crewgraph.cli.run:ProjectProgram")
 
 __all__ = ["main"]
 
@@ -33,6 +36,8 @@ def main() -> object:
             program = request.program
             sys.excepthook = hook  # Typer installs its own, which the program must not see
     try:
+        if not program.is_module and type(program) is Program and not os.path.exists(program.target):
+            program = ProjectProgram.script(program.target, program.arguments) or program
         install()
     except CrewgraphError as error:
         sys.stderr.write(printable(f"Error: {error}\n"))

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Annotated, Self
@@ -36,14 +37,15 @@ _USAGE = (
 class ProjectProgram(Program):
     """A project's entry point: one of its scripts, a declared flow, or a crew in JSON."""
 
-    def __init__(self, name: str, code: str) -> None:
+    def __init__(self, name: str, code: str, arguments: Sequence[str] = ()) -> None:
         """Create the program.
 
         Args:
             name: The name shown in `sys.argv` and tracebacks.
             code: The Python source that starts the project.
+            arguments: The rest of `sys.argv`.
         """
-        super().__init__(name)
+        super().__init__(name, arguments)
         self._code = code
 
     @classmethod
@@ -67,6 +69,17 @@ class ProjectProgram(Program):
         if (main := main_function(folder, _MAIN_FUNCTIONS.get(project.kind, ("run", "kickoff", "plot")))) is not None:
             return cls(main[1], _function_call(*main))
         raise RunError(f"nothing to run in `{folder}`: {_USAGE}.")
+
+    @classmethod
+    def script(cls, name: str, arguments: Sequence[str]) -> Self | None:
+        """Return a script of the project in this directory by its name in `[project.scripts]`; None if it has no such script.
+
+        Raises:
+            RunError: The project's `pyproject.toml` cannot be read.
+        """
+        entry_point = read_project(Path.cwd()).scripts.get(name)
+        entry = _ENTRY.match(entry_point) if isinstance(entry_point, str) else None
+        return None if entry is None else cls(name, _function_call(entry["module"], entry["function"]), arguments)
 
     def _script(self, main: ModuleType) -> CodeType:
         for folder in (Path.cwd() / "src", Path.cwd()):
@@ -100,7 +113,10 @@ def _function_call(module: str, function: str) -> str:
 def run(
     program: Annotated[
         str | None,
-        typer.Argument(help="The script to run; with -m, the module. By default the project in this directory."),
+        typer.Argument(
+            help="The file to run, or a script of this directory's project by its name; with -m, the module. By default the "
+            "project in this directory."
+        ),
     ] = None,
     args: Annotated[list[str] | None, typer.Argument(help="The arguments of the program.")] = None,
     module: Annotated[bool, typer.Option("-m", help="Run PROGRAM as a module, like `python -m`.")] = False,
@@ -112,7 +128,8 @@ def run(
 
     Without PROGRAM, loads `.env` and runs the first of these that the project has: the flow set as `definition` in
     `[tool.crewai]`; `run_crew`, `kickoff` or the script with the project's name in `[project.scripts]`; the `target` in
-    `[tool.crewgraph]`; `crew.jsonc` or `crew.json`; the function `run` or `kickoff` in the project's `main.py`.
+    `[tool.crewgraph]`; `crew.jsonc` or `crew.json`; the function `run` or `kickoff` in the project's `main.py`. PROGRAM may
+    also be a name in `[project.scripts]`, such as `plot` or `run_with_trigger`, if there is no file of that name.
 
     Forked child processes also import crewgraph as crewai. A program that starts new interpreters (multiprocessing's
     "spawn" and "forkserver") should instead begin with `import crewgraph_compat; crewgraph_compat.install()` and be run

@@ -16,17 +16,20 @@ from crewgraph.extras import load
 from crewgraph.llm.call_model import as_plain_data, cut_at, read_answer
 from crewgraph.llm.capabilities import supports_stop_words
 from crewgraph.llm.conversation import openai_tool, text_of
-from crewgraph.llm.errors import ProviderErrors
+from crewgraph.llm.errors import ProviderErrors, UnreadableAnswer
 from crewgraph.llm.openai_clients import across_event_loops, with_plain_requests, with_streamed_usage
 from crewgraph.llm.usage import read_langchain_usage, read_usage
 from crewgraph.llm.watching import WATCHERS, ModelRequest, answer_of_watcher, tell_watchers
 from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.text import shorten
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
 __all__ = ["ChatModel"]
 
+
+_WITHOUT_END = {"model_provider": "openai"}
 
 _PROBE: ToolSpec = {
     "name": "probe",
@@ -254,6 +257,12 @@ class ChatModel:
         raw = cast("PlainDict", answer).get("raw") if isinstance(answer, dict) else None
         message = cast("Any", answer) if raw is None else raw
         reply = _read_message(message)
+        # langchain-openai adds the model's name and the reason for the end to the last part of a stream.
+        if (reply["content"] or reply["tool_calls"]) and getattr(message, "response_metadata", None) == _WITHOUT_END:
+            raise UnreadableAnswer(
+                f"The model `{self.name}` broke off its answer: the stream ended before it said that it was done. What came is "
+                f"not used: {shorten(text_of(reply['content']), 200)!r}"
+            )
         if len(self._names) > 1 and (answered_by := _answering_model(message, self._names)) != self.name:
             reply["model"] = answered_by
         if structured and isinstance(self._response_format, type):

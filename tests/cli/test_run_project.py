@@ -157,3 +157,16 @@ def test_what_cannot_be_read_is_reported(python: Python, tmp_path: Path):
     (tmp_path / ".env").write_text("what is this\n")
     done = python(*RUN)
     assert done.returncode == 2 and ".env" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_another_script_of_the_project_is_run_by_its_name_with_its_arguments(python: Python, tmp_path: Path):
+    scripts = '[project.scripts]\nrun_crew = "tides.main:failing"\nwith_trigger = "tides.main:triggered"\n'
+    project(tmp_path, scripts)
+    main = tmp_path / "src/tides/main.py"
+    main.write_text(f"{MAIN}\n\ndef triggered():\n    print(sys.argv[1:], os.environ['PORT'])\n")
+    done = python(*RUN, "with_trigger", "7")
+    assert (done.returncode, done.stdout) == (0, "['7'] Brest\n"), done.stderr
+    unknown = python(*RUN, "with_triger")
+    assert unknown.returncode == 2 and "with_triger" in unknown.stderr
+    (tmp_path / "with_trigger").write_text("print('the file')\n")
+    assert python(*RUN, "with_trigger").stdout == "the file\n"

@@ -13,6 +13,7 @@ from typing import Any
 import processes
 import pytest
 from pydantic import BaseModel
+from servers.answers import Answer
 from servers.openai_api import OpenAIServer, Script, call, calls, cut, empty, error, garbage, hang, null, text
 
 from crewgraph.core.messages import Message, Reply, ToolSpec
@@ -185,6 +186,14 @@ def test_a_dropped_connection_raises_the_providers_error(serve: Serve, mode: str
 
     with pytest.raises(openai.APIConnectionError):
         ask(mode, model_at(serve([cut()])))
+
+
+def test_a_stream_that_ends_before_the_answer_does_is_an_error_not_half_an_answer(serve: Serve, mode: str):
+    piece = {"index": 0, "delta": {"role": "assistant", "content": "Pay the"}, "finish_reason": None}
+    part = json.dumps({"id": "1", "object": "chat.completion.chunk", "created": 0, "model": "test", "choices": [piece]})
+    half = Answer(body=f"data: {part}\n\n".encode(), headers={"Content-Type": "text/event-stream"})
+    with pytest.raises(UnreadableAnswer, match="broke off its answer: the stream ended before .* 'Pay the'"):
+        ask(mode, model_at(serve([half]), stream=True))
 
 
 def test_an_unreachable_address_raises_the_providers_error(mode: str):

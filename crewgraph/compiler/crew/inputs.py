@@ -43,7 +43,7 @@ class CrewInput:
         """
         value = fields_of(value)
         if not isinstance(value, Mapping):
-            return cast("object", value)
+            return value
         given = dict(cast("PlainDict", self.with_last_message(cast("object", value))))
         is_state = bool(given.keys() & self.channels)
         unread = [name for name in given if name not in (self.channels if is_state else self.placeholders)]
@@ -66,7 +66,7 @@ class CrewInput:
         """
         value = self.with_last_message(fields_of(value))
         if not isinstance(value, Mapping):
-            return cast("object", value)
+            return value
         given = dict(cast("PlainDict", value))
         if not isinstance(given.get(INPUTS, {}), Mapping | None):
             return given  # refused by the node

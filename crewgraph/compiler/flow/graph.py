@@ -288,10 +288,11 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         run: FlowRun | None = configurable.get(RUN)
         if run is None or run.flow is not self.flow:
             run = self._run_in(ensure_config(config))
-        is_begun = isinstance(value, Mapping) and "progress" in value and RUN in configurable
-        graph_input = value = value if is_begun else fields_of(value)
-        if isinstance(value, Mapping) and not is_begun:
-            inputs = self._inputs_of(cast("PlainMapping", value), config)
+        given: object = fields_of(value)
+        graph_input: object = given
+        is_begun = isinstance(given, Mapping) and "progress" in given and configurable.get(RUN) is run
+        if isinstance(given, Mapping) and not is_begun:
+            inputs = self._inputs_of(cast("PlainMapping", given), config)
             # LangGraph gives a node's input to a graph that goes on, too, and looks at it only where nothing is kept.
             is_resumed = run.stored and place_of(ensure_config(config)).again
             graph_input = self.begun(self._run_in(ensure_config(config)) if is_resumed else run, inputs)

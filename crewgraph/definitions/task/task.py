@@ -286,14 +286,15 @@ class Task(TaskVerbs, TemplatedDefinition):
     @field_validator("context", mode="before")
     @classmethod
     def _check_context(cls, context: object) -> object:
-        for other in cast("list[object]", context) if isinstance(context, (list, tuple)) else ():
+        others = cast("list[object]", context) if isinstance(context, (list, tuple)) else ()
+        for other in others:
             if not isinstance(other, (Task, Mapping)):
                 raise PydanticCustomError(
                     "model_type",
                     "{other} is not a task; `context` holds the tasks themselves: `context=[research]`.",
                     {"other": f"{other!r:.60}"},
                 )
-        return context
+        return cast("object", context)
 
     @field_validator("guardrail", "guardrails", mode="after")
     @classmethod
