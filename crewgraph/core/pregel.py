@@ -224,6 +224,7 @@ def within_call(config: RunnableConfig, call: str) -> RunnableConfig:
     are numbered by its path already.
 
     Args:
+        config: the config of the call.
         call: what tells this call from the others of the node.
     """
     conf: PlainMapping = config.get("configurable") or {}

@@ -29,13 +29,15 @@ __all__ = ["crew_tool", "flow_tool"]
 _MOST = 800  # characters of a description
 
 
-class RunTool(StructuredTool):
+class _RunTool(StructuredTool):
     """A tool that runs a crew or flow. Calls that a node makes at once keep their own runs, in whatever order they begin."""
 
     def invoke(self, input: "str | PlainDict | ToolCall", config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         return super().invoke(input, _own_config(input, config), **kwargs)
 
-    async def ainvoke(self, input: "str | PlainDict | ToolCall", config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+    async def ainvoke(
+        self, input: "str | PlainDict | ToolCall", config: RunnableConfig | None = None, **kwargs: Any
+    ) -> Any:
         own = _own_config(input, config)
         ended = asyncio.Event()
         with _beside(config, ended) as others:
@@ -118,7 +120,7 @@ def _tool(
     run: Callable[..., Any],
     arun: Callable[..., Coroutine[Any, Any, Any]],
 ) -> StructuredTool:
-    return RunTool.from_function(
+    return _RunTool.from_function(
         run,
         arun,
         name,
