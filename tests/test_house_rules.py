@@ -47,6 +47,7 @@ BROAD_EXCEPTS = {
     "crewgraph/contrib/conversations/crew_chat.py",  # shown to whoever talks, and the conversation goes on
     "crewgraph/contrib/conversations/routes.py",  # a model that fails is told, and the fallback route is taken
     "compat/crewgraph_compat/stand_ins/flows/state.py",  # any backend's failure becomes a RuntimeError
+    "crewgraph/runtime/run_tool.py",  # raised again once the calls beside it have ended
     "crewgraph/runtime/crew/for_each.py",  # raised once the other runs have ended
     "crewgraph/memory/analyze.py",  # a model that fails is told, and what is to be remembered is kept
     "crewgraph/memory/custom_storage.py",  # any failure of a storage of somebody becomes a StorageError

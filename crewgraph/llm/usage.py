@@ -10,9 +10,18 @@ from crewgraph.core.messages import Reply, Usage
 from crewgraph.core.protocols import Model
 from crewgraph.core.usage import UsageCounter, UsageEntry, request_entry
 from crewgraph.llm.conversation import get_field
-from crewgraph.schema import PlainDict, trusted
+from crewgraph.schema import PlainDict, PlainMapping, trusted
 
-__all__ = ["LEDGERS", "UsageLedger", "UsageMetrics", "plain_usage", "read_langchain_usage", "read_usage", "total"]
+__all__ = [
+    "LEDGERS",
+    "REPLACED",
+    "UsageLedger",
+    "UsageMetrics",
+    "plain_usage",
+    "read_langchain_usage",
+    "read_usage",
+    "total",
+]
 
 
 class UsageMetrics(BaseModel):
@@ -195,6 +204,25 @@ class UsageLedger:
         """Return the ledger of a coworker to whom work is delegated; its usage is included in this one."""
         return self._coworkers.setdefault(role, UsageLedger())
 
+    @property
+    def current(self) -> "UsageLedger":
+        """The ledger that counts now: another one during a tool call whose usage is stored on its own."""
+        replaced = REPLACED.get()
+        return self if replaced is None or replaced[0] is not self else replaced[1]
+
+    def to_tree(self) -> PlainDict:
+        """Return plain data that `add_tree` accepts, with each coworker's usage on its own."""
+        own = {model: UsageMetrics.of_tokens(tokens) for _, model, tokens in self._counter.entries}
+        coworkers = {role: tree for role, ledger in self._coworkers.items() if (tree := ledger.to_tree())}
+        parts: PlainDict = {"models": plain_usage(own), "coworkers": coworkers}
+        return {name: part for name, part in parts.items() if part}
+
+    def add_tree(self, tree: PlainMapping) -> None:
+        """Add what `to_tree` returned."""
+        self.add(tree.get("models", {}))
+        for role, part in tree.get("coworkers", {}).items():
+            self.coworker(role).add_tree(part)
+
     def by_agent(self, role: str) -> dict[str, dict[str, UsageMetrics]]:
         """Return usage by role and model name; empty if no work was delegated.
 
@@ -232,6 +260,9 @@ class UsageLedger:
         """Return plain data that `add` accepts."""
         return plain_usage(self.by_model)
 
+
+REPLACED: ContextVar[tuple[UsageLedger, UsageLedger] | None] = ContextVar("crewgraph_replaced_ledger", default=None)
+"""A ledger, and the one that counts in its place; see `UsageLedger.current`."""
 
 LEDGERS: ContextVar[tuple[UsageLedger, ...]] = ContextVar("crewgraph_ledgers", default=())
 """The ledgers of the enclosing flows, in which every request counts."""

@@ -1,7 +1,8 @@
 """Agents whose loop is LangChain's `create_agent`, with middleware around it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ from crewgraph.events import (
     ToolUsageFinishedEvent,
     ToolUsageStartedEvent,
 )
+from crewgraph.hooks import LLMCallHookContext, register_before_llm_call_hook, unregister_before_llm_call_hook
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.tools import tool
 
@@ -450,6 +452,81 @@ def test_a_resumed_run_repeats_no_request_and_no_tool_call(mode: Mode, tmp_path:
         output = mode.resume(one, "1", checkpointer=saver)
     assert output.raw == "a pearl" and looked == ["bay"] and len(llm_of(one).requests) == 2
     assert output.token_usage.successful_requests == 2
+
+
+@pytest.mark.parametrize("middleware", [[nothing], []], ids=["middleware", "plain loop"])
+def test_what_coworkers_used_counts_after_a_resume(mode: Mode, tmp_path: Path, middleware: list[Any]):
+    ask = ToolUse("ask_question_to_coworker", {"question": "How?", "context": "none", "coworker": "Cook"})
+    chief = diver(
+        middleware, ask, ConnectionError("down"), "boiled", allow_delegation=True, tools=[], max_retry_limit=0
+    )
+    cook = Agent(role="Cook", goal="g", backstory="b", llm=scripted("boil it"))
+    with SqliteCheckpointer(tmp_path / "runs.db") as saver:
+        one = Crew(agents=[chief, cook], tasks=[task("dive", chief)])
+        with pytest.raises(ConnectionError):
+            mode.kickoff(one, thread_id="1", checkpointer=saver)
+        output = mode.resume(one, "1", checkpointer=saver)
+    assert output.raw == "boiled" and output.token_usage.successful_requests == 3
+    assert {role: sum(used.successful_requests for used in models.values()) for role, models in used_by(output)} == {
+        "Diver": 2,
+        "Cook": 1,
+    }
+
+
+def used_by(output: Any) -> Any:
+    return output.tasks_output[0].usage_by_agent.items()
+
+
+def test_what_the_models_of_the_middleware_used_counts_after_a_resume(mode: Mode, tmp_path: Path):
+    summarizer = GenericFakeChatModel(messages=iter([AIMessage("deep")] * 9))
+    condense = SummarizationMiddleware(summarizer, trigger=("messages", 3), keep=("messages", 1))
+    with SqliteCheckpointer(tmp_path / "runs.db") as saver:
+        one = divers([condense], BAY, ConnectionError("down"), "a pearl", max_retry_limit=0)
+        with pytest.raises(ConnectionError):
+            mode.kickoff(one, thread_id="1", checkpointer=saver)
+        output = mode.resume(one, "1", checkpointer=saver)
+    assert output.raw == "a pearl" and output.token_usage.successful_requests == 3
+
+
+@pytest.mark.parametrize("middleware", [[nothing], []], ids=["middleware", "plain loop"])
+def test_what_hooks_change_in_the_conversation_stays_for_later_requests(mode: Mode, middleware: list[Any]):
+    def changes(context: LLMCallHookContext) -> None:
+        if len(context.messages) == 2:
+            context.messages[0]["content"] += " Never dive alone."
+            context.messages[1]["content"] = "Where?"
+            context.messages.append({"role": "user", "content": "In this bay."})
+
+    one = divers(middleware, BAY, ToolUse("depth", {"place": "lake"}), "a pearl")
+    with heard_hooks(before=changes):
+        output = mode.kickoff(one)
+    assert output.raw == "a pearl" and looked == ["bay", "lake"]
+    for request in llm_of(one).requests:
+        assert str(request.messages[0]["content"]).endswith("Never dive alone.")
+        assert [message["content"] for message in request.messages[1:3]] == ["Where?", "In this bay."]
+    assert kinds(llm_of(one).requests[-1]) == ["system", "user", "user", "assistant", "tool", "assistant", "tool"]
+
+
+@contextmanager
+def heard_hooks(before: Any) -> Generator[None]:
+    register_before_llm_call_hook(before)
+    try:
+        yield
+    finally:
+        unregister_before_llm_call_hook(before)
+
+
+def test_hooks_take_messages_away_for_good_and_what_tools_showed_stays(mode: Mode):
+    def forgets(context: LLMCallHookContext) -> None:
+        if len(context.messages) == 4:
+            del context.messages[2:]
+            context.messages.append({"role": "user", "content": "You have looked."})
+
+    one = divers([nothing], BAY, BAY, "a pearl")
+    with heard_hooks(before=forgets):
+        assert mode.kickoff(one).raw == "a pearl"
+    assert kinds(llm_of(one).requests[-1]) == ["system", "user", "user", "assistant", "tool"]
+    last = one.tasks[0].output
+    assert last is not None and "You have looked." in str(last.messages)
 
 
 def test_a_step_that_failed_halfway_repeats_nothing_of_what_it_recorded(mode: Mode, tmp_path: Path):

@@ -213,7 +213,7 @@ class TaskRunner:
         report = TaskReport(assignment)
         report.role = role
         yield Notify(partial(report.show_agent, briefing))
-        usage = self._usage.coworker(role)
+        usage = self._usage.current.coworker(role)
         runner = TaskRunner(assignment, briefing, report, usage, assignment.book, self._inputs, self._depth + 1)
         try:
             answer = yield from runner.answer()

@@ -21,7 +21,7 @@ __all__ = ["LoopModel", "Request", "read_conversation"]
 
 
 Request = Callable[
-    [Sequence[Message], tuple[ToolSpec, ...], PlainMapping, RunnableConfig], Program[tuple[Reply, str | None]]
+    [Sequence[BaseMessage], tuple[ToolSpec, ...], PlainMapping, RunnableConfig], Program[tuple[Reply, str | None]]
 ]
 """Makes a request of messages, tools and settings; returns the reply, and the id of LangChain's message if there is one."""
 
@@ -84,7 +84,7 @@ class LoopModel(BaseChatModel):
     ) -> Program[tuple[Reply, str | None]]:
         tools: list[ToolSpec] = kwargs.pop("tools", None) or []
         settings = {**kwargs, "stop": stop} if stop else kwargs
-        messages = read_conversation(self._convert_input(input).to_messages())
+        messages = self._convert_input(input).to_messages()
         return cast("Request", self.request)(messages, tuple(tools), settings, config)
 
     def _message(self, answered: tuple[Reply, str | None]) -> AIMessage:

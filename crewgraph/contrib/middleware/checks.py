@@ -5,7 +5,7 @@ from typing import Any
 
 from langchain.agents.middleware import AgentMiddleware, ModelCallLimitMiddleware, ToolCallLimitMiddleware
 
-__all__ = ["check_middleware", "has_only"]
+__all__ = ["check_middleware", "has_any", "has_only"]
 
 
 _WRAPPERS = ("wrap_model_call", "wrap_tool_call")
@@ -25,6 +25,11 @@ def has_only(middleware: object, names: Sequence[str], *, asynchronous: bool) ->
         if present == [not asynchronous, asynchronous]:
             return name
     return None
+
+
+def has_any(middleware: object, *names: str) -> bool:
+    """Return whether a middleware has one of these hooks, given by the names of the sync versions."""
+    return any(_overrides(middleware, version) for name in names for version in (name, f"a{name}"))
 
 
 def _overrides(middleware: object, name: str) -> bool:

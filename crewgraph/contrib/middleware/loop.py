@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import count
 from typing import Annotated, Any, NotRequired, cast
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from langchain.agents import create_agent  # pyright: ignore[reportUnknownVariableType]
 from langchain.agents.middleware import (
@@ -23,11 +23,21 @@ from langchain.agents.middleware import (
 )
 from langchain.agents.middleware.types import OmitFromSchema, ToolCallRequest
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage, convert_to_messages
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    BaseMessage,
+    HumanMessage,
+    RemoveMessage,
+    SystemMessage,
+    ToolMessage,
+    convert_to_messages,
+)
 from langchain_core.outputs import LLMResult
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import merge_configs
 from langchain_core.tools import StructuredTool
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Command
 
 from crewgraph.compiler.agent.dialogue import Dialogue
@@ -36,18 +46,18 @@ from crewgraph.compiler.agent.protocol import Action, Actions, final_text, reply
 from crewgraph.compiler.agent.react import ReActContext, request_reply, run_step_callback, run_tools
 from crewgraph.compiler.agent.toolbox import ToolOutcome
 from crewgraph.contrib.middleware.chat_model import LoopModel, read_conversation
-from crewgraph.contrib.middleware.checks import has_only
+from crewgraph.contrib.middleware.checks import has_any, has_only
 from crewgraph.core.digests import Transcript
 from crewgraph.core.effects import Body, Call
 from crewgraph.core.interpreter import run_body
 from crewgraph.core.journal import Journal
-from crewgraph.core.messages import Message, Reply, ToolSpec
+from crewgraph.core.messages import Hooked, Message, Reply, ToolSpec
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.last_run import AgentFinish
 from crewgraph.errors import ModelError, OutputInvalid, RunError, ToolFailed
-from crewgraph.llm.conversation import openai_messages, text_of
-from crewgraph.llm.usage import UsageLedger
+from crewgraph.llm.conversation import openai_messages, read_messages, text_of
+from crewgraph.llm.usage import REPLACED, UsageLedger
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.tools.failure import ToolFailureReason
 from crewgraph.tools.use import RAISED
@@ -94,6 +104,10 @@ def middleware_loop(
     )
     for entry in result["usage"]:
         context.usage.add(entry)
+    for tree in result.get("beside", ()):
+        context.usage.add_tree(tree)
+    if "hooked" in result:
+        dialogue.apply_hooks(result["hooked"])
     for message in result["added"]:
         dialogue.add(message)
     answer: str = result["answer"]
@@ -103,10 +117,19 @@ def middleware_loop(
 
 
 class _LoopState(AgentState[Any]):
-    """The state of the graph: LangChain's, and what was used."""
+    """The state of the graph: LangChain's, what was used, and what hooks have changed."""
 
     crewgraph_usage: NotRequired[Annotated[list[PlainDict], OmitFromSchema(input=True, output=False), operator.add]]
     """What each step of the model used."""
+
+    crewgraph_beside: NotRequired[Annotated[list[PlainDict], OmitFromSchema(input=True, output=False), operator.add]]
+    """What tool calls, coworkers and the models of the middleware used besides, as `UsageLedger.to_tree` returns it."""
+
+    crewgraph_hooked: NotRequired[Annotated[bool, OmitFromSchema(input=True, output=False)]]
+    """Whether hooks have changed the conversation."""
+
+    crewgraph_system: NotRequired[Annotated[Any, OmitFromSchema(input=True, output=False)]]
+    """The content of the system prompt, if hooks have changed it; empty if they took it away."""
 
 
 class _Loop:
@@ -121,6 +144,12 @@ class _Loop:
         self._callback = UsageCallback(context.binding.agent.role, counts_agents_own=False)
         self.raised: dict[str, tuple[Exception, ToolMessage]] = {}
         """Errors of tools that middleware may handle, by the id of the call, with what the model sees otherwise."""
+        self.used_by_calls: dict[str, list[PlainDict]] = {}
+        """What tool calls used, by the id of the call."""
+        self.system: Any = None
+        """The content of the system prompt."""
+        self.hooked: tuple[Sequence[BaseMessage], Hooked] | None = None
+        """The last request and what hooks changed in its messages; None if nothing."""
 
     @property
     def is_only_async(self) -> bool:
@@ -146,6 +175,11 @@ class _Loop:
         return self._result(await graph.ainvoke(given, self._config), len(given["messages"]))
 
     @property
+    def _calls(self) -> "_CrewgraphCalls":
+        counts = any(has_any(one, "before_model") for one in self._middleware)
+        return _CrewgraphCallsCountedBefore(self) if counts else _CrewgraphCalls(self)
+
+    @property
     def _config(self) -> RunnableConfig:
         return {**self._callback.config, "run_name": _NAME, "recursion_limit": _MOST_STEPS}
 
@@ -155,6 +189,7 @@ class _Loop:
         converted = convert_to_messages(openai_messages(messages))
         if converted and converted[0].type == "system":
             system, *converted = converted
+            self.system = cast(Any, system.content)
         specs = context.tools.specs
         model = LoopModel(
             model_name=context.model.name, request=self.request, specs={spec["name"]: spec for spec in specs}
@@ -163,7 +198,7 @@ class _Loop:
             model,
             [_offered(spec) for spec in specs],
             system_prompt=cast(Any, system),
-            middleware=[_CrewgraphResults(self), *self._middleware, _CrewgraphCalls(self)],
+            middleware=[_CrewgraphResults(self), *self._middleware, self._calls],
         )
         return graph, {"messages": converted}
 
@@ -185,12 +220,19 @@ class _Loop:
                 f"{messages[-1]!r:.200}; middleware that ends the loop has to add an `AIMessage` with a text."
             )
         steps: list[PlainDict] = state.get("crewgraph_usage", [])
+        more: PlainDict = {"beside": state["crewgraph_beside"]} if "crewgraph_beside" in state else {}
+        if state.get("crewgraph_hooked"):
+            system = state.get("crewgraph_system", self.system)
+            opening = [SystemMessage(system)] if system else []
+            more["hooked"] = Hooked(kept=0, then=read_conversation([*opening, *messages[:-1]]))
+            given = len(messages)
         added = read_conversation(messages[given:-1]) if messages[-1] is replies[-1] else []
         return {
             "answer": answer,
             "usage": [*steps, self.take_usage()],
             "steps": len(steps),
             "added": [message for message in added if message["role"] != "system"],
+            **more,
         }
 
     def take_usage(self) -> PlainDict:
@@ -200,16 +242,62 @@ class _Loop:
         taken.add(others.to_plain())
         return taken.to_plain()
 
+    def used_beside(self) -> dict[str, object] | None:
+        """Return the update of the state by what hooks of the middleware used since the last call; None if nothing."""
+        used = self.take_usage()
+        return {"crewgraph_beside": [{"models": used}]} if used else None
+
     def request(
-        self, messages: Sequence[Message], specs: tuple[ToolSpec, ...], settings: PlainMapping, config: RunnableConfig
+        self, sent: Sequence[BaseMessage], specs: tuple[ToolSpec, ...], settings: PlainMapping, config: RunnableConfig
     ) -> Program[tuple[Reply, str | None]]:
         """Make a request of the agent's model; see `Request`."""
         context, seen = self.context, _MessageId()
         stop = (*context.stop, *(settings.get("stop") or ()))
         context = replace(context, model=self._model(settings), usage=self._usage)
-        body = request_reply(context, context.model, Transcript(messages), specs, stop)
-        reply = yield from run_body(body, Journal(merge_configs(config, {"callbacks": [seen]})), self._path(config))
+        body = request_reply(context, context.model, Transcript(read_conversation(sent)), specs, stop)
+        reply: Reply = yield from run_body(
+            body, Journal(merge_configs(config, {"callbacks": [seen]})), self._path(config)
+        )
+        self.hooked = (sent, reply["hooked"]) if "hooked" in reply else None
         return reply, seen.id
+
+    def hooked_state(self, state: PlainMapping, replies: Sequence[AnyMessage]) -> PlainDict:
+        """Return the update of the state by what hooks changed in the last request; empty if nothing.
+
+        Messages that were sent and are not in the state, such as those that middleware made for this request, stay out of it.
+        """
+        if self.hooked is None:
+            return {}
+        (sent, changed), self.hooked = self.hooked, None
+        messages: list[AnyMessage] = state["messages"]
+        known = {message.id for message in messages}
+        rest = list(zip(read_messages(openai_messages(read_conversation(sent))), sent, strict=True))[changed["kept"] :]
+        replaced = {source.id for _, source in rest}
+        then: list[BaseMessage] = []
+        system: Any = None if changed["kept"] or not _is_system(sent) else ""
+        for message in changed["then"]:
+            number = next((number for number, (plain, _) in enumerate(rest) if plain == message), None)
+            if number is not None:
+                source = rest[number][1]
+                del rest[: number + 1]
+                if source.id in known:
+                    then.append(source)
+                elif source.type == "system":
+                    system = None
+            elif message["role"] == "system" and system == "":
+                system = message["content"]
+            else:
+                then += convert_to_messages(openai_messages([message]))
+        for reply in replies:
+            reply.id = reply.id or str(uuid4())  # it is written twice
+        kept = [message for message in messages if message.id not in replaced]
+        update: PlainDict = {
+            "messages": [RemoveMessage(REMOVE_ALL_MESSAGES), *kept, *then, *replies],
+            "crewgraph_hooked": True,
+        }
+        if system is not None and sent[0].content == state.get("crewgraph_system", self.system):
+            update["crewgraph_system"] = system
+        return update
 
     def _model(self, settings: PlainMapping) -> Model:
         keywords = {name: value for name, value in settings.items() if name != "stop"}
@@ -237,13 +325,16 @@ class _Loop:
         dialogue = Dialogue(partial(_fixed, read_conversation(messages)), "")
         asked = Reply(content=text, tool_calls=[], usage=None, extra={})
         actions, step = Actions(actions=(action,), thought=text, text=text), len(state.get("crewgraph_usage", ()))
-        config, raised = request.runtime.config, list[Exception]()
-        token = RAISED.set(raised)
+        config, raised, usage = request.runtime.config, list[Exception](), UsageLedger()
+        token, counted = RAISED.set(raised), REPLACED.set((self.context.usage, usage))
         try:
-            body = run_tools(replace(self.context, usage=self._usage), dialogue, asked, actions, step)
+            body = run_tools(replace(self.context, usage=usage), dialogue, asked, actions, step)
             (outcome,) = yield from run_body(body, Journal(config), self._path(config))
         finally:
             RAISED.reset(token)
+            REPLACED.reset(counted)
+        if used := usage.to_tree():
+            self.used_by_calls.setdefault(str(call["id"]), []).append(used)
         message = _tool_message(outcome, call["name"], call["id"])
         if outcome.get("failure", {}).get("reason") == ToolFailureReason.EXCEPTION.value:
             error = raised[-1] if raised else ToolFailed(outcome["text"])
@@ -335,9 +426,13 @@ class _CrewgraphCalls(AgentMiddleware[Any, Any]):
 
     def _requests(self, request: ModelRequest[Any]) -> _Requests:
         """Make a request; after `max_iter` of them, demand the answer."""
-        context = self._loop.context
+        context, state = self._loop.context, cast("PlainMapping", request.state)
         request = request.override(messages=_with_media(request.messages))
-        if len(cast("PlainMapping", request.state).get("crewgraph_usage", ())) < context.max_iter:
+        system = request.system_message
+        if "crewgraph_system" in state and system is not None and cast(Any, system.content) == self._loop.system:
+            changed = state["crewgraph_system"]
+            request = request.override(system_message=SystemMessage(changed) if changed else None)
+        if len(state.get("crewgraph_usage", ())) < context.max_iter:
             return (yield request)
         demand = HumanMessage(context.book.error("force_final_answer"))
         request = request.override(messages=[*request.messages, demand])
@@ -363,6 +458,10 @@ class _CrewgraphCalls(AgentMiddleware[Any, Any]):
         return request.tool is None or self._loop.context.tools.find(request.tool.name) is not None
 
 
+def _is_system(messages: Sequence[BaseMessage]) -> bool:
+    return bool(messages) and messages[0].type == "system"
+
+
 def _usage_of(reply: Any) -> Any:
     return reply.usage_metadata if isinstance(reply, AIMessage) else None
 
@@ -381,6 +480,16 @@ def _with_media(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
     return [*result, HumanMessage(shown)] if shown else result
 
 
+class _CrewgraphCallsCountedBefore(_CrewgraphCalls):
+    """The same behind hooks that may ask models: what these used is stored before the agent's model is asked."""
+
+    def before_model(self, state: Any, runtime: Any) -> dict[str, object] | None:
+        return self._loop.used_beside()
+
+    async def abefore_model(self, state: Any, runtime: Any) -> dict[str, object] | None:
+        return self._loop.used_beside()
+
+
 class _CrewgraphResults(AgentMiddleware[Any, Any]):
     """What stands outside of all other middleware: usage, tools that end the loop, and errors that nothing handled."""
 
@@ -392,25 +501,27 @@ class _CrewgraphResults(AgentMiddleware[Any, Any]):
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ExtendedModelResponse[Any]:
-        return self._with_usage(handler(request))
+        return self._with_usage(request, handler(request))
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ExtendedModelResponse[Any]:
-        return self._with_usage(await handler(request))
+        return self._with_usage(request, await handler(request))
 
-    def _with_usage(self, response: ModelResponse[Any]) -> ExtendedModelResponse[Any]:
-        """Add what was used to the update of the step, so that it is stored with the reply."""
-        return ExtendedModelResponse(response, Command(update={"crewgraph_usage": [self._loop.take_usage()]}))
+    def _with_usage(self, request: ModelRequest[Any], response: ModelResponse[Any]) -> ExtendedModelResponse[Any]:
+        """Add what was used and what hooks changed to the update of the step, so that it is stored with the reply."""
+        changed = self._loop.hooked_state(cast("PlainMapping", request.state), cast(Any, response.result))
+        update = {"crewgraph_usage": [self._loop.take_usage()], **changed}
+        return ExtendedModelResponse(response, Command(update=update))
 
     @hook_config(can_jump_to=["end"])
     def before_model(self, state: Any, runtime: Any) -> dict[str, object] | None:
         for message in reversed(state["messages"]):
             if not isinstance(message, ToolMessage):
-                return None
+                break
             if message.additional_kwargs.get(_FINAL):
                 return {"messages": [AIMessage(text_of(cast(Any, message.content)))], "jump_to": "end"}
-        return None
+        return self._loop.used_beside()
 
     @hook_config(can_jump_to=["end"])
     async def abefore_model(self, state: Any, runtime: Any) -> dict[str, object] | None:
@@ -420,17 +531,30 @@ class _CrewgraphResults(AgentMiddleware[Any, Any]):
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
     ) -> ToolMessage | Command[Any]:
         try:
-            return handler(request)
+            result = handler(request)
         except Exception as error:  # noqa: BLE001 - shown to the model, or raised again
-            return self._shown(request, error)
+            result = self._shown(request, error)
+        return self._with_used_by(request, result)
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
     ) -> ToolMessage | Command[Any]:
         try:
-            return await handler(request)
+            result = await handler(request)
         except Exception as error:  # noqa: BLE001 - shown to the model, or raised again
-            return self._shown(request, error)
+            result = self._shown(request, error)
+        return self._with_used_by(request, result)
+
+    def _with_used_by(self, request: ToolCallRequest, result: ToolMessage | Command[Any]) -> ToolMessage | Command[Any]:
+        """Add what a call and the coworkers that it asked used to the update of the step."""
+        used = self._loop.used_by_calls.pop(str(request.tool_call["id"]), None)
+        if not used:
+            return result
+        if isinstance(result, ToolMessage):
+            return Command(update={"messages": [result], "crewgraph_beside": used})
+        update: Any = result.update or {}
+        more = {"crewgraph_beside": used}
+        return replace(result, update={**update, **more} if isinstance(update, dict) else [*update, *more.items()])
 
     def _shown(self, request: ToolCallRequest, error: Exception) -> ToolMessage:
         """Return what the model sees of an error of a tool; raise any other."""
