@@ -36,7 +36,6 @@ BROAD_EXCEPTS = {
     "crewgraph/contrib/serve/execution.py",  # the failure is logged, kept with the run and told to its readers
     "crewgraph/contrib/queue/worker.py",  # the failure is noted with the job, then raised again
     "crewgraph/hooks/registry.py",  # a hook that fails is logged, and the run goes on
-    "crewgraph/runtime/run_tool.py",  # raised again, once the calls beside it have ended
     "crewgraph/runtime/run_hooks.py",  # hooks are told of the failure, then it is raised again
     "crewgraph/compiler/agent/memory_calls.py",  # a memory that fails is told, and the work goes on
     "crewgraph/memory/entity.py",  # raised once the other entities are kept

@@ -16,10 +16,11 @@ from crewgraph.extras import load
 from crewgraph.llm.call_model import as_plain_data, cut_at, read_answer
 from crewgraph.llm.capabilities import supports_stop_words
 from crewgraph.llm.conversation import openai_tool, text_of
-from crewgraph.llm.errors import ProviderErrors, UnreadableAnswer
+from crewgraph.llm.errors import ProviderErrors
 from crewgraph.llm.openai_clients import across_event_loops, with_plain_requests, with_streamed_usage
 from crewgraph.llm.usage import read_langchain_usage, read_usage
 from crewgraph.llm.watching import WATCHERS, ModelRequest, answer_of_watcher, tell_watchers
+from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import shorten
 
@@ -29,7 +30,10 @@ if TYPE_CHECKING:
 __all__ = ["ChatModel"]
 
 
+_log = redacted_logger(__name__)
+
 _WITHOUT_END = {"model_provider": "openai"}
+"""What langchain-openai says of a stream that ended without a finish reason."""
 
 _PROBE: ToolSpec = {
     "name": "probe",
@@ -257,11 +261,12 @@ class ChatModel:
         raw = cast("PlainDict", answer).get("raw") if isinstance(answer, dict) else None
         message = cast("Any", answer) if raw is None else raw
         reply = _read_message(message)
-        # langchain-openai adds the model's name and the reason for the end to the last part of a stream.
+        # langchain-openai adds the model's name and the finish reason to the last part of a stream.
         if (reply["content"] or reply["tool_calls"]) and getattr(message, "response_metadata", None) == _WITHOUT_END:
-            raise UnreadableAnswer(
-                f"The model `{self.name}` broke off its answer: the stream ended before it said that it was done. What came is "
-                f"not used: {shorten(text_of(reply['content']), 200)!r}"
+            _log.warning(
+                "the stream of model `%s` ended without a finish reason, so its answer may be cut off: %r",
+                self.name,
+                shorten(text_of(reply["content"]), 200),
             )
         if len(self._names) > 1 and (answered_by := _answering_model(message, self._names)) != self.name:
             reply["model"] = answered_by
